@@ -21,7 +21,6 @@ from asyncstate.fleet import subjects
 from asyncstate.fleet.board import first_error
 from asyncstate.fleet.join import join
 from asyncstate.fleet.protocol import (
-    FINISHED,
     Go,
     HostPlan,
     Lease,
@@ -36,26 +35,23 @@ from asyncstate.fleet.protocol import (
     require_fields,
 )
 from asyncstate.fleet.records import host_infos, stop_hosts
+from asyncstate.fleet.tale import HostEnd, Observer, Tale
 from asyncstate.logs.loggers import get_logger
-from asyncstate.model.event import RunFinished, decode_event
 from asyncstate.nearest import nearest
 from asyncstate.sources.matchers import Matcher
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from asyncstate.fleet.board import Board
     from asyncstate.fleet.protocol import Signer
-    from asyncstate.model.event import AnyEvent
 
 log: logging.Logger = get_logger(__name__)
 
 _PULSE: Final = 5.0
 _MISSED: Final = 3.0
 """A host is lost that let this many intervals of its lease pass."""
-_MOST_EARLY: Final = 1000
-"""How many reports of a host may be kept until those before them arrive."""
 _NAMES: Final = re.compile(r"(?:L@)?[^\s@*?\[\]()]+")
 
 
@@ -72,13 +68,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     options: Options = Options()
     deadline: float = 60.0
     patience: float = 600.0
-
-
-class HostEnd(msgspec.Struct, frozen=True):
-    """How the part of a host ended. ``why`` says why it failed without a report, "" otherwise."""
-
-    exit_code: int
-    why: str = ""
 
 
 class FleetEnd(msgspec.Struct, frozen=True):
@@ -99,25 +88,6 @@ class FleetEnd(msgspec.Struct, frozen=True):
         if self.cancelled:
             return 125
         return 2 if any(each.exit_code for each in self.hosts.values()) else 0
-
-
-class Observer:
-    """What a program may want to know while a run goes on. All methods do nothing."""
-
-    def planned(self, host: str, plan: HostPlan) -> None:
-        """Note that a host has sent its plan."""
-
-    def begun(self, host: str, attempt: int) -> None:
-        """Note that a host begins to report. What it reported in an earlier attempt is void."""
-
-    def event(self, host: str, event: AnyEvent) -> None:
-        """Take an event of a host."""
-
-    def ended(self, host: str, end: HostEnd) -> None:
-        """Note that the part of a host is over."""
-
-    def lost(self, host: str, seconds: float) -> None:
-        """Note that a host is lost."""
 
 
 class Controller:
@@ -158,8 +128,15 @@ class Controller:
 
     async def drive(self) -> FleetEnd:
         """Do the run. Raises BoardError; FleetError if no host fits the target."""
+        return await self._unwrapped(self._drive())
+
+    async def take_up(self, record: RunRecord) -> FleetEnd:
+        """Take up a run whose controller has died, where it was. Raises BoardError."""
+        return await self._unwrapped(self._take_up(record))
+
+    async def _unwrapped(self, driving: Awaitable[FleetEnd]) -> FleetEnd:
         try:
-            return await self._drive()
+            return await driving
         except* BoardError as errors:
             raise first_error(errors) from None
 
@@ -167,6 +144,14 @@ class Controller:
         self._grains = {host: info.grains for host, info in (await host_infos(self._board)).items()}
         hosts = self._targets()
         await self._begin(hosts)
+        return await self._go_on(hosts)
+
+    async def _take_up(self, record: RunRecord) -> FleetEnd:
+        self._grains = {host: info.grains for host, info in (await host_infos(self._board)).items()}
+        self._record = record
+        return await self._go_on(list(record.hosts))
+
+    async def _go_on(self, hosts: list[str]) -> FleetEnd:
         async with anyio.create_task_group() as group:
             group.start_soon(self._beat)
             issues = await self._agree(hosts)
@@ -233,8 +218,11 @@ class Controller:
             await anyio.sleep(_PULSE)
 
     async def _agree(self, hosts: list[str]) -> list[Issue]:
-        """Gather the plans and join them; return what is wrong. Hosts without a plan have failed."""
-        await self._gather_plans(set(hosts))
+        """Gather the plans and join them; return what is wrong. Hosts without a plan have failed.
+
+        Once hosts were joined, it is they whose plans are joined again: the same plans give the same goes.
+        """
+        await self._gather_plans(set(self._record.joined or hosts))
         for host in hosts:
             plan = self._plans.get(host)
             if plan is None and not self._cancelled:
@@ -242,7 +230,8 @@ class Controller:
             elif plan is not None and plan.mistakes:
                 said = "\n".join(str(Issue(each.message, each.file, each.line, each.hint)) for each in plan.mistakes)
                 self._end(host, HostEnd(2, said))
-        sound = {host: plan for host, plan in self._plans.items() if not plan.mistakes}
+        joined = self._record.joined or tuple(self._plans)
+        sound = {host: plan for host, plan in self._plans.items() if not plan.mistakes and host in joined}
         issues: list[Issue] = []
         if not self._cancelled and sound:
             try:
@@ -260,6 +249,8 @@ class Controller:
             return issues
         late = [host for host in hosts if host not in self._plans]
         await self._stop(late, "the run began without this host: its plan came too late", now=False)
+        self._record = msgspec.structs.replace(self._record, joined=tuple(self._goes))
+        await self._board.put(subjects.run(self._run), encode(self._record))
         for host, go in self._goes.items():
             await self._tell(subjects.go(host, self._run), go)
         return []
@@ -356,7 +347,7 @@ class Controller:
             self._news.set()
 
     async def _read_reports(self, watch: _Leases) -> None:
-        tales: dict[str, _Tale] = {}
+        tales: dict[str, Tale] = {}
         async for message in self._board.messages(subjects.reports(self._run)):
             try:
                 _, host, _ = subjects.parts(message.subject)
@@ -365,7 +356,7 @@ class Controller:
                 if host in self._ends or host not in self._goes:
                     continue
                 watch.seen(host)
-                tale = tales.setdefault(host, _Tale(host, self._observer))
+                tale = tales.setdefault(host, Tale(host, self._observer))
                 end = tale.add(report)
             except (MessageRefused, ValueError) as error:
                 log.warning("A report at %s is refused: %s", message.subject, error)
@@ -385,45 +376,6 @@ class Controller:
             if host in self._goes:
                 watch.renewed(host, lease.interval)
                 self._news.set()
-
-
-class _Tale:
-    """The reports of one host, put in order. Each counts once."""
-
-    def __init__(self, host: str, observer: Observer) -> None:
-        self._host = host
-        self._observer = observer
-        self._attempt = -1
-        self._next = 0
-        self._early: dict[int, Report] = {}
-        self._exit_code = 2
-
-    def add(self, report: Report) -> HostEnd | None:
-        """Take a report; return how the part ended, if it did. Raises MessageRefused for what is no event."""
-        if report.attempt < self._attempt:
-            return None
-        if report.attempt > self._attempt:
-            self._attempt, self._next, self._early = report.attempt, 0, {}
-            self._observer.begun(self._host, report.attempt)
-        if report.seq < self._next + _MOST_EARLY:
-            self._early[report.seq] = report
-        while self._next in self._early:
-            current = self._early.pop(self._next)
-            self._next += 1
-            for raw in current.events:
-                self._tell(bytes(raw))
-            if current.ended:
-                return HostEnd(self._exit_code) if current.ended == FINISHED else HostEnd(2, current.ended)
-        return None
-
-    def _tell(self, raw: bytes) -> None:
-        try:
-            event = decode_event(raw)
-        except msgspec.MsgspecError as error:
-            raise MessageRefused(f"this is no event: {error}") from None
-        if isinstance(event, RunFinished):
-            self._exit_code = event.exit_code
-        self._observer.event(self._host, event)
 
 
 class _Leases:

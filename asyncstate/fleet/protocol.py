@@ -236,12 +236,16 @@ class HostInfo(_Message, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RunRecord(_Message, frozen=True, kw_only=True, omit_defaults=True):
-    """What operators keep of a run: who was asked to do what, and how it ended. Times are by the operator's clock."""
+    """What operators keep of a run: who was asked to do what, and how it ended. Times are by the operator's clock.
+
+    ``joined`` are the hosts whose plans were joined, once that is so; the others have no part in the run.
+    """
 
     target: str
     sls: tuple[str, ...] = ()
     options: Options = Options()
     hosts: tuple[str, ...] = ()
+    joined: tuple[str, ...] = ()
     begun: float = 0.0
     ended: float | None = None
     exit_code: int | None = None

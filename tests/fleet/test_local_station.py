@@ -10,11 +10,12 @@ from asyncstate import Settings
 from asyncstate.errors import FleetError, MessageRefused
 from asyncstate.fleet import replay
 from asyncstate.fleet.agent import Agent
-from asyncstate.fleet.controller import Controller, Observer, Request
+from asyncstate.fleet.controller import Controller, Request
 from asyncstate.fleet.local_station import Gate, LocalStation, RunFiles
 from asyncstate.fleet.policy import Policy
 from asyncstate.fleet.protocol import Offer, Options
 from asyncstate.fleet.station import Kept
+from asyncstate.fleet.tale import Observer
 from asyncstate.journal.store import Journal
 from asyncstate.report.recorded import RecordedReport
 

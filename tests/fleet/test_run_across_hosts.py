@@ -12,8 +12,10 @@ from memory_board import MemoryServer, Seal
 
 from asyncstate.errors import BoardError, FleetError, Issue, MessageRefused
 from asyncstate.fleet import subjects
-from asyncstate.fleet.controller import Controller, Observer, Request
+from asyncstate.fleet.controller import Controller, Request
 from asyncstate.fleet.protocol import Options, RunRecord, decode
+from asyncstate.fleet.records import find_record, signs_of_life
+from asyncstate.fleet.tale import HostEnd, Observer, read_tales
 from asyncstate.model.result import Outcome
 from asyncstate.report.recorded import RecordedReport
 
@@ -471,3 +473,88 @@ def test_a_target_that_fits_nobody_says_who_is_there():
         play(plain(world, target="web2"))
     with pytest.raises(FleetError, match="known are db1, lb1, web1"):
         play(plain(World(Fleet(CHAIN)), target="G@role:x"))
+
+
+@pytest.mark.parametrize("after", [0.05, 0.5, 2.0, 4.5, 8.0, 40.0])
+def test_a_run_is_taken_up_by_another_controller_where_it_was(after):
+    async def scenario():
+        world = World(Fleet(CHAIN), slow=0.3, seed=3)
+        for host in world.hosts.values():
+            host.seconds = 5.0
+        world.start()
+        await asyncio.sleep(5)
+        first = asyncio.create_task(world.controller().drive())
+        await asyncio.sleep(after)
+        first.cancel()
+        await asyncio.sleep(20)
+        board = world.server.board()
+        world.gathered = Gathered()
+        try:
+            record = await find_record(board, "r")
+        except FleetError:
+            return None
+        end = await world.controller().take_up(record)
+        await world.close()
+        return world, end
+
+    played = play(scenario())
+    if played is None:
+        assert after < 1  # it had not begun
+        return
+    world, end = played
+    if len(end.hosts) and all(not each.why for each in end.hosts.values()):
+        assert set(world.ran()) == {("r1", "a"), ("r1", "b"), ("r1", "c")}
+        assert [len(rows) for rows in world.gathered.rows().values()] == [1, 1, 1]
+        assert end.exit_code == 0
+    else:
+        assert after < 2  # not all offers had been written
+    assert len(world.ran()) == len(set(world.ran()))
+
+
+def test_what_was_reported_can_be_read_again():
+    async def scenario():
+        world = World(Fleet(CHAIN), slow=0.5, again=0.5)
+        world.hosts["lb1"].seconds = 100.0
+        world.start()
+        running = asyncio.create_task(world.drive())
+        await asyncio.sleep(60)
+        gathered = Gathered()
+        ends = await read_tales(world.server.board(), "r1", world.hosts, gathered)
+        running.cancel()
+        await world.close()
+        return ends, gathered
+
+    ends, gathered = play(scenario())
+    assert ends == {"db1": HostEnd(0), "web1": HostEnd(0)}
+    assert {host: len(rows) for host, rows in gathered.rows().items()} == {"db1": 1, "lb1": 0, "web1": 1}
+
+
+def test_who_gives_signs_of_life():
+    async def scenario():
+        world = World(Fleet(CHAIN))
+        world.start("db1", "web1")
+        await asyncio.sleep(10)
+        await world.hosts["web1"].kill()
+        found = await signs_of_life(world.server.board())
+        await world.close()
+        return found
+
+    assert play(scenario()) == {"db1"}
+
+
+def test_a_run_is_found_by_a_unique_beginning():
+    async def scenario():
+        world = World(Fleet([("a", "db1", [])]))
+        world.start()
+        await asyncio.sleep(1)
+        for run in ("abc", "abd"):
+            await world.controller(run).drive()
+        board = world.server.board()
+        assert (await find_record(board, "abc")).run == "abc"
+        with pytest.raises(FleetError, match="beginning of 2 runs"):
+            await find_record(board, "ab")
+        with pytest.raises(FleetError, match="did you mean 'abc'"):
+            await find_record(board, "abx")
+        await world.close()
+
+    play(scenario())

@@ -12,7 +12,14 @@ if TYPE_CHECKING:
     from asyncstate.cli.console import Console
 
 
-@click.group("fleet", cls=Family, parts=("apply", "status", "runs", "cancel", "agent", "up", "enroll", "revoke"))
+_PARTS = ("apply", "status", "runs", "show", "attach", "cancel", "agent", "up", "enroll", "revoke")
+
+
+@click.group(
+    "fleet",
+    cls=Family,
+    parts=("apply", "status", "runs", "show", "attach", "cancel", "agent", "up", "enroll", "revoke"),
+)
 @click.pass_obj
 def command(console: Console, /) -> None:
     """Apply trees to many hosts as one run."""

@@ -13,14 +13,15 @@ from asyncstate.cli.fleet.connection import connection_options, operator_of
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import config_file_options, data_option, settings_from
 from asyncstate.cli.salt import MappingType
-from asyncstate.fleet.controller import Observer
+from asyncstate.fleet.tale import Observer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
-    from asyncstate.fleet.controller import Controller, FleetEnd, HostEnd
+    from asyncstate.fleet.controller import Controller, FleetEnd
+    from asyncstate.fleet.tale import HostEnd
     from asyncstate.model.event import AnyEvent
     from asyncstate.report.recorded import RecordedReport
 
@@ -118,13 +119,13 @@ async def _apply(console: Console, settings: Settings, sls: tuple[str, ...], opt
     shown = Shown(console)
     async with board:
         controller = Controller(board, signer, os.urandom(8).hex(), request, shown, nodegroups=settings.nodegroups)
-        with _signals(console, settings, controller):
+        with signals_of(console, settings, controller):
             end = await controller.drive()
     shown.end(end, settings)
     return end.exit_code
 
 
-def _signals(console: Console, settings: Settings, controller: Controller) -> Any:
+def signals_of(console: Console, settings: Settings, controller: Controller) -> Any:
     """Let signals stop and cancel the run, by the rules of a local one."""
     from contextlib import contextmanager
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from asyncstate.fleet.nats.access import ROOT, STREAM
 from asyncstate.fleet.nats.answers import Refused, answer_of
 from asyncstate.fleet.nats.follower import reader_configuration
+from asyncstate.fleet.subjects import READ_BY_OPERATOR
 
 if TYPE_CHECKING:
     from asyncstate.fleet.nats.connection import Connection
@@ -61,8 +62,10 @@ async def ensure(connection: Connection, replicas: int) -> None:
 
 async def forget_before(connection: Connection, moment: datetime) -> None:
     """Remove everything of runs that was written before a moment, by the server's clock. Raises BoardError."""
-    first = await _first_after(connection, moment)
+    readable = [pattern for pattern in _OF_RUNS if pattern in READ_BY_OPERATOR]
+    firsts = {pattern: await _first_after(connection, moment, pattern) for pattern in readable}
     for pattern in _OF_RUNS:
+        first = firsts.get(pattern, min(firsts.values()))
         await _call(connection, "purge", {"filter": f"{ROOT}{pattern}", "seq": first})
 
 
@@ -77,12 +80,12 @@ async def forget(connection: Connection, *patterns: str) -> None:
         await _call(connection, "purge", {"filter": f"{ROOT}{pattern}"})
 
 
-async def _first_after(connection: Connection, moment: datetime) -> int:
-    """Return the sequence of the first message that is not older: what a reader from then on would begin with."""
+async def _first_after(connection: Connection, moment: datetime, pattern: str) -> int:
+    """Return the sequence of the first message that fits and is not older: what a reader from then on begins with."""
     reader = secrets.token_hex(16)
     start = {"deliver_policy": "by_start_time", "opt_start_time": moment.isoformat()}
-    request = {"stream_name": STREAM, "config": reader_configuration(reader, "run.*") | start}
-    made = answer_of(await connection.request(f"watch.{reader}.run.*", json.dumps(request).encode()))
+    request = {"stream_name": STREAM, "config": reader_configuration(reader, pattern) | start}
+    made = answer_of(await connection.request(f"watch.{reader}.{pattern}", json.dumps(request).encode()))
     return int(made["delivered"]["stream_seq"]) + 1
 
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 from fleet_server import PATIENCE, FleetServer
@@ -17,6 +18,16 @@ TREES = {
     "db1": "database:\n  cmd.run:\n    - name: echo db >> {out}/log\n",
     "web1": "site:\n  cmd.run:\n    - name: echo web >> {out}/log\n    - require:\n      - {{host: 'G@role:db', cmd: database}}\n",
     "lb1": "balance:\n  cmd.run:\n    - name: echo lb >> {out}/log\n    - require:\n      - {{host: web1, sls: app}}\n",
+}
+
+
+SLOW = {
+    "db1": (
+        "first:\n  cmd.run:\n    - name: echo first >> {out}/slow\n"
+        "second:\n  cmd.run:\n    - name: test -e {out}/begun || {{ touch {out}/begun; sleep 20; }}\n"
+        "    - require:\n      - cmd: first\n"
+    ),
+    "web1": "last:\n  cmd.run:\n    - name: echo last >> {out}/slow\n    - require:\n      - {{host: db1, cmd: second}}\n",
 }
 
 
@@ -36,6 +47,7 @@ class Commands:
             root = self.home / host
             root.mkdir()
             (root / "app.sls").write_text(text.format(out=self.out))
+            (root / "slow.sls").write_text(SLOW.get(host, "").format(out=self.out))
             made = asyncio.run(self.server.enrol(host))
             credentials.write(str(root / "creds"), made)
             (root / "config.yaml").write_text(f"grains: {{role: {host.rstrip('1')}}}\n")
@@ -63,6 +75,12 @@ class Commands:
         alarm.cancel()
         assert line == f"ready {host}\n", (root / "stderr").read_text()
 
+    def kill_agent(self, host):
+        process = self.agents[host]
+        process.kill()
+        process.wait(PATIENCE)
+        process.stdout.close()
+
     def stop(self):
         for process in self.agents.values():
             process.send_signal(signal.SIGTERM)
@@ -76,9 +94,17 @@ class Commands:
         self.server.stop()
 
     def operator(self, *words):
+        process = self.start_operator(*words)
+        try:
+            stdout, stderr = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+        return subprocess.CompletedProcess(words, process.returncode, stdout, stderr)
+
+    def start_operator(self, *words):
         command = self._program(*words, "--creds", os.path.join(self.server.folder.path, "operator.creds"))
-        return subprocess.run(
-            command, env=self._environ("operator"), capture_output=True, text=True, check=False, timeout=PATIENCE
+        return subprocess.Popen(
+            command, env=self._environ("operator"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
 
     def _program(self, *words):
@@ -115,6 +141,10 @@ def test_a_run_across_three_hosts(fleet):
 
     listed = json.loads(fleet.operator("runs", "--out", "json").stdout)
     assert [(each["hosts"], each["exit_code"]) for each in listed] == [(["db1", "lb1", "web1"], 0)]
+    shown = fleet.operator("show", listed[0]["run"][:6], "--out", "json")
+    assert json.loads(shown.stdout) == rows, shown.stderr
+    ended = fleet.operator("attach", listed[0]["run"])
+    assert (ended.returncode, "has ended: `asyncstate fleet show" in ended.stderr) == (1, True)
     again = fleet.operator("cancel", listed[0]["run"][:6])
     assert again.stdout == f"{listed[0]['run']}: 3 hosts were told to stop\n"
 
@@ -142,6 +172,38 @@ def test_a_target_that_is_missing_is_told_with_host_file_and_line(fleet):
 def test_who_is_there(fleet):
     found = json.loads(fleet.operator("status", "--out", "json").stdout)
     assert {host: each["there"] for host, each in found.items()} == dict.fromkeys(["db1", "lb1", "web1"], True)
+
+
+def until(path):
+    for _ in range(int(PATIENCE * 20)):
+        if path.exists():
+            return
+        time.sleep(0.05)  # another process makes it
+    raise AssertionError(path)
+
+
+def test_an_agent_that_is_killed_goes_on_from_its_journal(fleet):
+    operator = fleet.start_operator("apply", "slow", "--target", "L@db1,web1", "--out", "json", "--on-lost", "wait")
+    until(fleet.out / "begun")
+    fleet.kill_agent("db1")
+    fleet.start_agent("db1")
+    stdout, stderr = operator.communicate(timeout=PATIENCE)
+    assert operator.returncode == 0, stderr
+    rows = json.loads(stdout)
+    assert [row["__id__"] for row in rows["db1"].values()] == ["first", "second"]
+    assert (fleet.out / "slow").read_text() == "first\nlast\n"
+
+
+def test_a_run_whose_program_was_killed_is_taken_up(fleet):
+    (fleet.out / "begun").unlink(missing_ok=True)
+    operator = fleet.start_operator("apply", "slow", "--target", "L@db1,web1")
+    until(fleet.out / "begun")
+    operator.kill()
+    operator.communicate(timeout=PATIENCE)
+    run = json.loads(fleet.operator("runs", "--out", "json").stdout)[0]["run"]
+    taken_up = fleet.operator("attach", run, "--out", "json")
+    assert taken_up.returncode == 0, taken_up.stderr
+    assert [row["__id__"] for row in json.loads(taken_up.stdout)["web1"].values()] == ["last"]
 
 
 def test_mistakes_of_use_say_what_to_do(fleet):

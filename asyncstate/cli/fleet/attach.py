@@ -1,0 +1,59 @@
+"""``asyncstate fleet attach``: takes up a run whose ``fleet apply`` has ended before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.fleet.connection import connection_options, operator_of
+from asyncstate.cli.framework import Command
+from asyncstate.cli.options import config_file_options, data_option, settings_from
+
+if TYPE_CHECKING:
+    from asyncstate.cli.console import Console
+    from asyncstate.config import Settings
+
+
+@click.command(
+    "attach",
+    cls=Command,
+    examples=(("asyncstate fleet attach 4be1", "Go on with the run whose ID begins so, and show its report."),),
+)
+@click.argument("run")
+@connection_options
+@config_file_options
+@data_option("human", "json", "jsonl")
+@click.pass_obj
+def command(console: Console, /, run: str, **options: Any) -> int:
+    """Take up RUN, whose `fleet apply` was killed or lost its connection, and show its report as that would have.
+
+    RUN is an ID, or a unique beginning of one. Hosts go on by themselves meanwhile. What they had
+    reported is shown, too.
+    """
+    from asyncstate.cli.event_loop import run_on
+
+    settings = settings_from(console, options)
+    return run_on("asyncio", lambda: _attach(console, settings, run, options))
+
+
+async def _attach(console: Console, settings: Settings, run: str, options: dict[str, Any]) -> int:
+    from asyncstate.cli.fleet.apply import Shown, signals_of
+    from asyncstate.errors import FleetError
+    from asyncstate.fleet.controller import Controller, Request
+    from asyncstate.fleet.records import find_record
+
+    board, signer = operator_of(options)
+    shown = Shown(console)
+    async with board:
+        record = await find_record(board, run)
+        if record.ended is not None:
+            raise FleetError(f"run {record.run} has ended: `asyncstate fleet show {record.run}` shows it")
+        request = Request(
+            target=record.target, sls=record.sls, options=record.options, patience=record.patience, deadline=10.0
+        )
+        controller = Controller(board, signer, record.run, request, shown, nodegroups=settings.nodegroups)
+        with signals_of(console, settings, controller):
+            end = await controller.take_up(record)
+    shown.end(end, settings)
+    return end.exit_code

@@ -1,0 +1,123 @@
+"""What hosts report of a run, as an operator hears it: each event once, in order."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import msgspec
+
+from asyncstate.errors import MessageRefused
+from asyncstate.fleet import subjects
+from asyncstate.fleet.protocol import FINISHED, Report, decode, require_fields
+from asyncstate.logs.loggers import get_logger
+from asyncstate.model.event import RunFinished, decode_event
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Iterable
+
+    from asyncstate.fleet.board import Board
+    from asyncstate.fleet.protocol import HostPlan
+    from asyncstate.model.event import AnyEvent
+
+log: logging.Logger = get_logger(__name__)
+
+QUIET: Final = 5.0
+"""Seconds of silence after which the board has no more to say of a run; at first, four times as long."""
+_MOST_EARLY: Final = 1000
+"""How many reports of a host may be kept until those before them arrive."""
+
+
+class HostEnd(msgspec.Struct, frozen=True):
+    """How the part of a host ended. ``why`` says why it failed without a report, "" otherwise."""
+
+    exit_code: int
+    why: str = ""
+
+
+class Observer:
+    """What a program may want to know while a run goes on. All methods do nothing."""
+
+    def planned(self, host: str, plan: HostPlan) -> None:
+        """Note that a host has sent its plan."""
+
+    def begun(self, host: str, attempt: int) -> None:
+        """Note that a host begins to report. What it reported in an earlier attempt is void."""
+
+    def event(self, host: str, event: AnyEvent) -> None:
+        """Take an event of a host."""
+
+    def ended(self, host: str, end: HostEnd) -> None:
+        """Note that the part of a host is over."""
+
+    def lost(self, host: str, seconds: float) -> None:
+        """Note that a host is lost."""
+
+
+class Tale:
+    """The reports of one host in one run, put in order. Each counts once."""
+
+    def __init__(self, host: str, observer: Observer) -> None:
+        self._host = host
+        self._observer = observer
+        self._attempt = -1
+        self._next = 0
+        self._early: dict[int, Report] = {}
+        self._exit_code = 2
+
+    def add(self, report: Report) -> HostEnd | None:
+        """Take a report; return how the part ended, if it did. Raises MessageRefused for what is no event."""
+        if report.attempt < self._attempt:
+            return None
+        if report.attempt > self._attempt:
+            self._attempt, self._next, self._early = report.attempt, 0, {}
+            self._observer.begun(self._host, report.attempt)
+        if report.seq < self._next + _MOST_EARLY:
+            self._early[report.seq] = report
+        while self._next in self._early:
+            current = self._early.pop(self._next)
+            self._next += 1
+            for raw in current.events:
+                self._tell(bytes(raw))
+            if current.ended:
+                return HostEnd(self._exit_code) if current.ended == FINISHED else HostEnd(2, current.ended)
+        return None
+
+    def _tell(self, raw: bytes) -> None:
+        try:
+            event = decode_event(raw)
+        except msgspec.MsgspecError as error:
+            raise MessageRefused(f"this is no event: {error}") from None
+        if isinstance(event, RunFinished):
+            self._exit_code = event.exit_code
+        self._observer.event(self._host, event)
+
+
+async def read_tales(board: Board, run: str, hosts: Iterable[str], observer: Observer) -> dict[str, HostEnd]:
+    """Tell an observer what the board has of the reports of a run; return how the parts of hosts ended that did.
+
+    This listens until all have ended, or nothing more comes. Raises BoardError.
+    """
+    missing, ends, tales = set(hosts), dict[str, HostEnd](), dict[str, Tale]()
+    async with aclosing(board.messages(subjects.reports(run))) as messages:
+        while missing:
+            message = None
+            with anyio.move_on_after(QUIET if tales else 4 * QUIET):
+                message = await anext(messages, None)
+            if message is None:
+                break
+            try:
+                _, host, _ = subjects.parts(message.subject)
+                report = decode(message.data, Report)
+                require_fields(report, run=run, host=host)
+                end = tales.setdefault(host, Tale(host, observer)).add(report) if host in missing else None
+            except (MessageRefused, ValueError) as error:
+                log.warning("A report at %s is refused: %s", message.subject, error)
+                continue
+            if end is not None:
+                ends[host] = end
+                missing.discard(host)
+                observer.ended(host, end)
+    return ends
