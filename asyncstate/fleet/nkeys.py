@@ -12,8 +12,13 @@ import binascii
 import os
 from typing import Final
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from asyncstate.errors import FleetError
+
+try:
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+except ImportError as missing:
+    raise FleetError("runs across hosts need keys and NATS's client: pip install 'asyncstate[fleet]'") from missing
 
 USER: Final = "U"
 OPERATOR: Final = "O"

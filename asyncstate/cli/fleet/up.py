@@ -69,9 +69,9 @@ def command(
         console.lines([_for_a_cluster(place)])
         return 0
     program = find_program()
-    settings = place.prepare(_with_port(listen), names, replicas)
+    settings = place.prepare(_with_port(listen), names, replicas, program.version)
     try:
-        return run_on("asyncio", lambda: _serve(console, place, program, settings))
+        return run_on("asyncio", lambda: _serve(console, place, program.path, settings))
     except Interrupted:
         return 0
 

@@ -53,12 +53,16 @@ class Host(msgspec.Struct, frozen=True):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What ``fleet.json`` has. ``names`` are those that hosts call the server by, beside its address."""
+    """What ``fleet.json`` has. ``names`` are those that hosts call the server by, beside its address.
+
+    ``version`` is that of the program that served last: some settings are known to newer ones only.
+    """
 
     address: str = DEFAULT_ADDRESS
     names: tuple[str, ...] = ()
     replicas: int = 1
     hosts: dict[str, Host] = {}
+    version: tuple[int, int, int] = (0, 0, 0)
 
 
 class Folder:
@@ -84,7 +88,13 @@ class Folder:
                 f"another process has been changing {self.path} for {_LOCK_PATIENCE:.0f} seconds"
             ) from None
 
-    def prepare(self, address: str | None, names: tuple[str, ...], replicas: int | None) -> Settings:
+    def prepare(
+        self,
+        address: str | None,
+        names: tuple[str, ...],
+        replicas: int | None,
+        version: tuple[int, int, int] | None = None,
+    ) -> Settings:
         """Make what is missing in the folder, and write the configuration. None keeps a setting as it is."""
         self._make()
         with self.changing():
@@ -94,6 +104,7 @@ class Folder:
                 address=address or kept.address,
                 names=names or kept.names,
                 replicas=replicas or kept.replicas,
+                version=version or kept.version,
             )
             self._ensure_certificates(settings)
             self._ensure_operator(settings)
@@ -107,6 +118,7 @@ class Folder:
         """
         if not name or name != name.strip() or not name.isprintable():
             raise FleetError(f"{name!r} cannot be the name of a host")
+        self.settings()  # before the lock, which would make the folder
         with self.changing():
             settings, operator = self.settings(), self.operator()
             key, since = nkeys.KeyPair.new(nkeys.USER), time.time()
@@ -123,6 +135,7 @@ class Folder:
 
     def revoke(self, name: str) -> None:
         """Take the key from a host. Raises FleetError for a host that is not enrolled."""
+        self.settings()  # before the lock, which would make the folder
         with self.changing():
             settings = self.settings()
             if name not in settings.hosts:
@@ -247,7 +260,7 @@ class Folder:
             "pid_file": self.within("server.pid"),
             "log_file": self.within("server.log"),
             "logfile_size_limit": _LOG_SIZE,
-            "jetstream": {"store_dir": self.within("jetstream"), "sync_interval": "1s"},
+            "jetstream": {"store_dir": self.within("jetstream"), **_synced(settings.version)},
             "tls": {"cert_file": self.within("server.pem"), "key_file": self.within("server.key"), "timeout": 5},
         }
         lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in parts.items()]
@@ -289,6 +302,11 @@ def split_address(address: str) -> tuple[str, int]:
 def joined_address(host: str, port: int) -> str:
     """Return ``ADDR:PORT``."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _synced(version: tuple[int, int, int]) -> dict[str, str]:
+    """Return how often the server syncs its files: 2.9 does so every two minutes and knows no setting for it."""
+    return {"sync_interval": "1s"} if version >= (2, 10, 0) else {}
 
 
 def _called(settings: Settings) -> list[str]:

