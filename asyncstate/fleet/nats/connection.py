@@ -37,6 +37,7 @@ GIVE_UP: Final = 300.0
 """Seconds without the server after which a party that was connected gives up."""
 _CONNECT: Final = 5
 _CLOSE: Final = 2.0
+_ATTEMPTS: Final = 5
 _ANSWER: Final = 5.0
 _PAUSES: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
 _PING: Final = 10
@@ -66,6 +67,7 @@ class Connection:
         self._credentials = credentials
         self._give_up = give_up
         self._client = _Client(credentials)
+        self._begun = False
         self._up = asyncio.Event()
         self._lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -76,15 +78,25 @@ class Connection:
 
     async def __aenter__(self) -> Self:
         """Connect. Raises BoardError if no server answers, or it does not take the key."""
-        try:
-            await asyncio.wait_for(self._connect(), (_CONNECT + 1) * len(self._urls))
-        except (TimeoutError, OSError, ssl.SSLError, nats_errors.Error) as error:
-            self._last_words = self._last_words or _words(error)
-            await self._closed()
-            raise BoardError(self._why_not_connected()) from error
-        except BaseException:
-            await self._closed()
-            raise
+        for left in reversed(range(_ATTEMPTS)):
+            try:
+                await asyncio.wait_for(self._connect(), (_CONNECT + 1) * len(self._urls))
+                break
+            except (BrokenPipeError, ConnectionResetError) as error:
+                # A server that refuses a key says so and closes at once: what it said can be lost with what we sent.
+                await self._let_go()
+                if not left:
+                    await self._closed()
+                    raise BoardError(self._why_not_connected()) from error
+                self._client = _Client(self._credentials)
+            except (TimeoutError, OSError, ssl.SSLError, nats_errors.Error) as error:
+                self._last_words = self._last_words or _words(error)
+                await self._closed()
+                raise BoardError(self._why_not_connected()) from error
+            except BaseException:
+                await self._closed()
+                raise
+        self._begun = True
         self._up.set()
         return self
 
@@ -116,6 +128,9 @@ class Connection:
         if self._giving_up is not None:
             self._giving_up.cancel()
         self._fail(BoardError("the connection to the server of the fleet is closed"))
+        await self._let_go()
+
+    async def _let_go(self) -> None:
         with suppress(TimeoutError, OSError, nats_errors.Error):
             # Before Python 3.12, a stream whose TLS handshake failed never says that it is closed.
             await asyncio.wait_for(self._client.close(), _CLOSE)
@@ -219,6 +234,8 @@ class Connection:
             self._fail(BoardError(self._why_not_connected()))
 
     async def _on_lost(self) -> None:
+        if not self._begun:
+            return
         self._up.clear()
         if not self._lost.done():
             self._lost.set_result(None)
@@ -235,7 +252,8 @@ class Connection:
             queue.put_nowait(None)
 
     async def _on_closed(self) -> None:
-        self._fail(BoardError(self._why_not_connected()))
+        if self._begun:
+            self._fail(BoardError(self._why_not_connected()))
 
     def _give_it_up(self) -> None:
         self._fail(BoardError(f"no server of the fleet answered for {self._give_up:.0f} seconds. {self._where()}"))
