@@ -1,7 +1,9 @@
 """Memory and time a state: ``asyncstate apply`` of a tree and of one a tenth as large, by shape.
 
-``python benchmarks/memory.py [COUNT]``. Memory is the peak of the whole process above that of a single state, so it
-does not depend on what else the machine does. Time is processor time; 10 in the last column means linear growth.
+``python benchmarks/memory.py [COUNT] [--journal off|on] [--shape NAME]…``. Memory is the peak of the whole process
+above that of a single state, so it does not depend on what else the machine does. The last two columns are how many
+times more processor time and memory the larger tree took than one of a tenth: 10 means linear growth. With ``--journal
+on`` the plan is new in each run, so its record is made and kept, too.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import argparse
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,10 +22,11 @@ SHAPES = ("wide", "chain", "layered", "fan_in", "fan_out", "watch")
 
 
 class Spent(NamedTuple):
-    """What a whole process took: peak memory in KiB, and processor seconds."""
+    """What a whole process took: peak memory in KiB, seconds of processor and of wall time."""
 
     kib: float
     cpu: float
+    wall: float
 
 
 def apply(shape: str, count: int, *options: str) -> Spent:
@@ -33,6 +37,7 @@ def apply(shape: str, count: int, *options: str) -> Spent:
         folders = {"HOME": name, "ASYNCSTATE_CACHEDIR": f"{name}/cache", "ASYNCSTATE_STATE_DIR": f"{name}/state"}
         arguments = ["apply", "bench", "--file-root", str(root), "--out", "json", *options]
         out = os.open(folder / "out", os.O_WRONLY | os.O_CREAT)
+        began = time.perf_counter()
         try:
             pid = os.posix_spawn(
                 sys.executable,
@@ -43,29 +48,35 @@ def apply(shape: str, count: int, *options: str) -> Spent:
             _, status, usage = os.wait4(pid, 0)
         finally:
             os.close(out)
+        wall = time.perf_counter() - began
         if status or (folder / "out").read_bytes().count(b'"result": true') != count:
             raise RuntimeError(f"the tree of {count} states, {shape}, did not apply")
-    return Spent(usage.ru_maxrss, usage.ru_utime + usage.ru_stime)
+    return Spent(usage.ru_maxrss, usage.ru_utime + usage.ru_stime, wall)
 
 
-def above(spent: Spent, start: Spent, count: int) -> Spent:
-    """Return what one state took, in KiB and in seconds."""
-    return Spent((spent.kib - start.kib) / count, (spent.cpu - start.cpu) / count)
+def above(spent: Spent, start: Spent, count: int = 1) -> Spent:
+    """Return what one state took beside what a run of a single state takes."""
+    return Spent(*((much - little) / count for much, little in zip(spent, start, strict=True)))
 
 
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=str(__doc__), formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("count", nargs="?", type=int, default=20000, help="states of the larger tree (20000)")
-    count = parser.parse_args().count
-    start = apply("wide", 1)
-    print(f"start: {start.kib / 1024:.1f} MiB, {start.cpu:.2f} s")
-    print(f"{'shape':<10}{'states':>8}{'MiB':>8}{'KiB a state':>13}{'µs a state':>12}{'ten times':>11}")
-    for shape in SHAPES:
-        small, large = apply(shape, count // 10), apply(shape, count)
-        one = above(large, start, count)
-        growth = (large.cpu - start.cpu) / max(0.001, small.cpu - start.cpu)
-        print(f"{shape:<10}{count:>8}{large.kib / 1024:>8.0f}{one.kib:>13.2f}{one.cpu * 1e6:>12.0f}{growth:>11.1f}")
+    parser.add_argument("--journal", choices=("off", "on"), default="off", help="whether the runs are kept (off)")
+    parser.add_argument("--shape", action="append", choices=SHAPES, help="only this shape")
+    asked = parser.parse_args()
+    count = asked.count
+    journal = ("--journal", asked.journal)
+    start = apply("wide", 1, *journal)
+    print(f"start: {start.kib / 1024:.1f} MiB, {start.cpu:.2f} s; journal {asked.journal}")
+    print(f"{'shape':<8}{'states':>8}{'cpu s':>8}{'wall s':>8}{'MiB':>7}{'KiB a state':>13}{'µs a state':>12}", end="")
+    print(f"{'x cpu':>7}{'x KiB':>7}")
+    for shape in asked.shape or SHAPES:
+        small, large = (above(apply(shape, each, *journal), start) for each in (count // 10, count))
+        print(f"{shape:<8}{count:>8}{large.cpu:>8.2f}{large.wall:>8.2f}{large.kib / 1024:>7.0f}", end="")
+        print(f"{large.kib / count:>13.2f}{large.cpu / count * 1e6:>12.0f}", end="")
+        print(f"{large.cpu / small.cpu:>7.1f}{large.kib / small.kib:>7.1f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 import os
@@ -57,6 +58,19 @@ def test_a_hundred_thousand_states(memory, shape):
     assert grows(memory, shape, 100_000) <= KIB_A_STATE[shape]
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("shape", [*KIB_A_STATE, "watch"])
+def test_ten_times_the_states_take_ten_times_the_memory(memory, shape):
+    start = memory.apply("wide", 1, *UNKEPT)
+    small, large = (memory.above(memory.apply(shape, count, *UNKEPT), start) for count in (2000, 20_000))
+    assert large.kib / small.kib <= 12.5
+
+
+def folders(folder):
+    return {"cachedir": str(folder / "cache"), "state_dir": str(folder / "state")}
+
+
 def commands(tmp_path, count, descriptors):
     root = tmp_path / "srv"
     root.mkdir()
@@ -96,22 +110,34 @@ def test_a_thousand_commands_queue_for_descriptors(tmp_path, descriptors):
     all_ran(commands(tmp_path, 1000, descriptors), 1000)
 
 
-TREE = """
+CHEAP = """
 changes:
   test.succeed_with_changes: []
 watches:
   test.nop:
     - watch:
       - test: changes
+template:
+  test.nop:
+    - name: {{ salt['test.echo']('same') }}
+"""
+
+WORKING = (
+    CHEAP
+    + """
 file:
   file.managed:
     - name: {{ pillar['to'] }}
-    - contents: {{ salt['test.echo']('same') }}
+    - contents: same
 command:
   cmd.run:
     - name: 'true'
     - unless: test -e {{ pillar['to'] }}
 """
+)
+
+TOGETHER = 20
+"""Applies that run at the same time: ten thousand, one after the other, mostly wait for threads to wake up."""
 
 
 @asynccontextmanager
@@ -120,7 +146,7 @@ async def new(settings):
 
     async def apply():
         async with StateRuntime(settings) as runtime:
-            return await runtime.apply(["tree"])
+            return await runtime.apply(["tree"], lock=False)
 
     yield apply
 
@@ -129,7 +155,7 @@ async def new(settings):
 async def reused(settings):
     """Yield a function that applies with one runtime."""
     async with StateRuntime(settings) as runtime:
-        yield lambda: runtime.apply(["tree"])
+        yield lambda: runtime.apply(["tree"], lock=False)
 
 
 def look():
@@ -140,25 +166,29 @@ def look():
     return len(gc.get_objects()), len(os.listdir("/proc/self/fd")), threading.active_count(), kib
 
 
-async def curve(tmp_path, made, points):
+async def curve(tmp_path, made, points, drawn=None, *, tree=CHEAP, journal="on", together=TOGETHER):
     """Return what this process holds after so many applies: objects, descriptors, threads, KiB of memory."""
     (tmp_path / "srv").mkdir()
-    (tmp_path / "srv" / "tree.sls").write_text(TREE)
+    (tmp_path / "srv" / "tree.sls").write_text(tree)
     settings = Settings(
         file_roots={"base": [str(tmp_path / "srv")]},
-        cachedir=str(tmp_path / "cache"),
-        state_dir=str(tmp_path / "state"),
+        **folders(tmp_path),
         pillar={"to": str(tmp_path / "file")},
+        journal=journal,
         journal_keep_runs=10,
     )
     held = []
+    applied = 0
     async with made(settings) as apply:
-        for number in range(1, points[-1] + 1):
-            report = await apply()
-            assert report.ok
-            if number in points:
-                del report
-                held.append(look())
+        for point in points:
+            while applied < point:
+                reports = await asyncio.gather(*(apply() for _ in range(min(together, point - applied))))
+                applied += len(reports)
+                assert all(report.ok for report in reports)
+                del reports
+            held.append(look())
+            if drawn is not None:
+                draw(drawn, points, held)
     return held
 
 
@@ -166,30 +196,34 @@ def draw(path, points, held):
     """Write the curve: a line for each point, and a bar for its memory."""
     most = max(kib for *_, kib in held)
     lines = ["applies  objects  descriptors  threads      KiB"]
-    for number, (objects, descriptors, threads, kib) in zip(points, held, strict=True):
+    for number, (objects, descriptors, threads, kib) in zip(points, held, strict=False):
         bar = "█" * round(50 * kib / most)
         lines.append(f"{number:>7}{objects:>9}{descriptors:>13}{threads:>9}{kib:>9}  {bar}")
     path.parent.mkdir(exist_ok=True)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def stays(held, settled):
+    """Nothing is left behind by the applies after a point of the curve."""
+    objects, descriptors, threads, _ = settled
+    assert all(now <= objects + 100 for now, *_ in held)
+    assert all(now <= descriptors for _, now, *_ in held)
+    assert all(now <= threads + 2 for *_, now, _ in held)
+
+
 @pytest.mark.parametrize("made", [new, reused])
 async def test_a_few_applies_leave_nothing_behind(tmp_path, made):
-    early, late = await curve(tmp_path, made, (15, 30))
-    assert late[0] <= early[0] + 100
-    assert late[1] <= early[1]
-    assert late[2] <= early[2] + 2
+    early, late = await curve(tmp_path, made, (15, 30), tree=WORKING, together=1)
+    stays([late], early)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
-@pytest.mark.parametrize("made", [new, reused])
-async def test_applies_leave_nothing_behind(tmp_path, made, checkout):
-    points = (100, 1000, 2000, *range(3000, 10_001, 1000))
-    held = await curve(tmp_path, made, points)
-    draw(checkout / "build" / f"applies-{made.__name__}.txt", points, held)
-    settled = held[1]
-    assert all(objects <= settled[0] + 100 for objects, *_ in held[2:])
-    assert all(descriptors <= settled[1] for _, descriptors, *_ in held[2:])
-    assert all(threads <= settled[2] + 2 for *_, threads, _ in held[2:])
-    assert held[-1][3] - settled[3] <= 2048  # KiB of 9,000 applies
+@pytest.mark.parametrize("journal", ["on", "off"])
+@pytest.mark.parametrize("made", [reused, new])
+async def test_applies_leave_nothing_behind(tmp_path, made, journal, checkout):
+    points = (200, 1000, 2000, *range(3000, 10_001, 1000))
+    drawn = checkout / "build" / f"applies-{made.__name__}-journal-{journal}.txt"
+    held = await curve(tmp_path, made, points, drawn, journal=journal)
+    stays(held[2:], held[1])
+    assert held[-1][3] - held[1][3] <= 2048  # KiB of 9,000 applies
