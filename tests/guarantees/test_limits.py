@@ -10,7 +10,7 @@ import resource
 import subprocess
 import sys
 import threading
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 
 import pytest
 
@@ -65,6 +65,45 @@ def test_ten_times_the_states_take_ten_times_the_memory(memory, shape):
     start = memory.apply("wide", 1, *UNKEPT)
     small, large = (memory.above(memory.apply(shape, count, *UNKEPT), start) for count in (2000, 20_000))
     assert large.kib / small.kib <= 12.5
+
+
+@pytest.mark.parametrize("shape", [*KIB_A_STATE, "watch"])
+async def test_ten_times_the_states_take_ten_times_the_calls(memory, tmp_path, shape):
+    """What is counted, calls of functions, is the same on a slow machine and on a busy one."""
+    start, small, large = [await calls(memory.trees, tmp_path / str(count), shape, count) for count in (10, 100, 1000)]
+    assert (large - start) / (small - start) <= 11.5
+
+
+async def calls(trees, folder, shape, count):
+    """Return how many functions are called on the way from the text of a tree to its report."""
+    settings = Settings(file_roots={"base": [str(trees.write(shape, count, folder))]}, journal="off", **folders(folder))
+    number = 0
+
+    def counted(_frame, event, _argument):
+        nonlocal number
+        number += event in {"call", "c_call"}
+
+    @contextmanager
+    def counting():
+        before = sys.getprofile()
+        sys.setprofile(counted)
+        try:
+            yield
+        finally:
+            sys.setprofile(before)
+
+    def compiled(runtime):
+        with counting():
+            return runtime.compile_sync(["bench"])
+
+    async with StateRuntime(settings) as runtime:
+        plan = await asyncio.to_thread(compiled, runtime)
+        with counting():
+            async with runtime.run(plan, events=False, lock=False) as run:
+                pass
+    assert len(run.report.rows) == count
+    assert run.report.ok
+    return number
 
 
 def folders(folder):
