@@ -138,7 +138,14 @@ class Session:
         return self._run_alone(make_plan)
 
     def _run_alone(self, planned: Callable[[StateRuntime], Awaitable[Plan]]) -> int:
-        """Run while holding the lock, so that no other run changes this machine meanwhile. Raises LockHeld."""
+        """Run while holding the lock, so that no other run changes this machine meanwhile.
+
+        Raises LockHeld; AsyncStateError if this process may not have enough descriptors.
+        """
+        from asyncstate.process.descriptors import too_few
+
+        if why := too_few():
+            raise AsyncStateError(why)
         if self.settings.test or self.options.get("mock"):
             return run_on(self.settings.event_loop, lambda: self._run(planned))
         from asyncstate.run.lock import RunLock

@@ -29,6 +29,8 @@ TO_START = 8
 """Descriptors that starting a program takes for a moment: both ends of three pipes, and of one for its errors."""
 RESERVE = 12
 """Descriptors kept free for what is opened for a moment: files, imports, sockets, the journal."""
+LEAST = 32
+"""Descriptors that a run of the command line needs, with one state at a time."""
 _AMPLE = 128
 """With so many descriptors beside those of our programs, nobody counts."""
 _REFUSALS = frozenset({errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM})
@@ -58,6 +60,17 @@ def places(wanted: int) -> int:
 def why_few() -> str:
     """Return why there are fewer places than wanted, and what to do."""
     return f"this process may have {limit()} open files (raise it with ulimit -n, or LimitNOFILE of a service)"
+
+
+def too_few() -> str:
+    """Return why this process cannot run a single state, and what to do; empty if it can."""
+    most = limit()
+    if most >= LEAST:
+        return ""
+    return (
+        f"this process may have {most} open files, and a run needs {LEAST} "
+        "(raise it with ulimit -n, or LimitNOFILE of a service)"
+    )
 
 
 def _open(running: int) -> int:

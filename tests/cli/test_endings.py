@@ -6,6 +6,7 @@ import contextlib
 import os
 import pty
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -251,6 +252,14 @@ def test_a_terminal_that_went_away_ends_the_display(many, streams, form):
     assert (process.returncode, touched(many)) == (0, 30)
     assert "stdout" in streams or ("Succeeded: 31" in out if form == "human" else len(out.splitlines()) >= 64)
     assert report.exists()
+
+
+def test_where_too_few_descriptors_are_allowed_nothing_begins(many):
+    few = (20, 20)
+    with many.begin(sls="many", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, few)) as process:
+        _, errors = process.communicate(timeout=60)
+    assert (process.returncode, touched(many)) == (1, 0)
+    assert errors.startswith("asyncstate: this process may have 20 open files, and a run needs 32 (raise it with")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
