@@ -47,6 +47,7 @@ class End(NamedTuple):
     at_once: tuple[str, ...] = ()
     ending: str = "finished"
     told: str = ""
+    grace: str = "0.2"
 
 
 class Session:
@@ -71,11 +72,12 @@ class Session:
             os.close(theirs)
 
     def signals(self, *numbers: int) -> None:
-        """Send signals, each when the last one has been answered."""
+        """Send signals; where Ctrl-C is among them, each when the last one has been answered."""
         for number in numbers:
             self.process.send_signal(number)
-            if number == signal.SIGINT:
-                assert any("SIGINT: " in line for line in iter(self.process.stderr.readline, ""))
+            if signal.SIGINT in numbers:
+                word = f"{signal.Signals(number).name}: "
+                assert any(word in line for line in iter(self.process.stderr.readline, ""))
 
     def third(self) -> None:
         self.signals(signal.SIGINT, signal.SIGINT)
@@ -137,7 +139,7 @@ ENDS = {
     ),
     "SIGTERM": signalled(signal.SIGTERM),
     "two SIGTERM": signalled(signal.SIGTERM, signal.SIGTERM),
-    "SIGTERM, then Ctrl-C": signalled(signal.SIGTERM, signal.SIGINT, code=143),
+    "SIGTERM, then Ctrl-C": signalled(signal.SIGTERM, signal.SIGINT, code=143, grace="600"),
     "SIGTERM, and a call that cannot be stopped": signalled(
         signal.SIGTERM, adds=STUCK, at_once=("stuck",), told="still runs in a thread, which cannot be stopped"
     ),
@@ -161,6 +163,7 @@ ENDS = {
 @table(ENDS, [("two Ctrl-C", 8), ("SIGTERM", 1), ("closed terminal", 1), ("both closed", 8), ("failhard", 8)])
 def test_an_end_of_the_command_line_leaves_nothing(site, name):
     end = ENDS[name]
+    site.environ["ASYNCSTATE_GRACE_SECONDS"] = end.grace
     if end.at_once and site.concurrency == 1:
         site.write(FIRST, end.adds, anew=True)
     else:
