@@ -201,7 +201,7 @@ class Dead(NamedTuple):
 
 @contextmanager
 def dead_run(path: str) -> Iterator[Dead | None]:
-    """Yield the notes at ``path``, or None if their run lives or the file is gone; then remove the file."""
+    """Yield the notes at ``path``, or None if their run lives or the file is gone. Nobody else gets them meanwhile."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -214,10 +214,14 @@ def dead_run(path: str) -> Iterator[Dead | None]:
             yield None
             return
         yield _read(file)
-        with suppress(OSError):
-            os.unlink(path)
     finally:
         os.close(file)
+
+
+def forget(path: str) -> None:
+    """Remove the notes of a dead run, of which nothing is left."""
+    with suppress(OSError):
+        os.unlink(path)
 
 
 def all_notes(directory: str) -> list[str]:

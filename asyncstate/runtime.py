@@ -391,8 +391,10 @@ class StateRuntime:
         not. Leaving it raises JournalError if the journal is required and cannot be kept.
         A plan that is part of a fleet's waits for states of other hosts; ``elsewhere`` tells of those.
 
-        ``resume`` is an earlier run, its ID or the beginning of it, or ``last``: what had ended in it is not run again,
-        but has the row it had. The plan must be the same; with ``force``, rows are carried over of states that are.
+        ``resume`` is an earlier run, its ID or the beginning of it, or ``latest``: what had ended in it is not run
+        again, but has the row it had. The plan must be the same, and nothing that a killed run was doing may go on:
+        entering waits for it, ``wait`` seconds or 30, and raises ResumeRefused if it has not ended by then. With
+        ``force``, rows are carried over of states that are the same, and nothing is waited for.
         Leaving the run raises ResumeRefused if there is nothing to resume, or if it says what differs; JournalError if
         there is no such run. With ``events`` the run can also be iterated over; a program that does not iterate saves
         that work with ``events=False``. Raises ValueError for a concurrency below 1 and a negative timeout.
@@ -417,7 +419,7 @@ class StateRuntime:
         )
         feed = Feed() if events else None
         watching = [*observers, feed.put] if feed is not None else list(observers)
-        run_lock = self._run_lock(lock, wait, test=options.test or mock)
+        run_lock = self._run_lock(lock, wait, test=options.test or mock, outlast=resume is not None and not force)
         dispatch: Dispatch = LocalDispatch(plan, self.host, test=options.test, mock=mock, watch=LoopWatch())
         if trace_effects:
             from asyncstate.run.chunk.learning import Learning  # noqa: PLC0415 - few runs are traced
@@ -508,7 +510,8 @@ class StateRuntime:
         self._affinity.require("StateRuntime.apply or single")
         test = options.get("test")
         looks_only = (self.settings.test if test is None else test) or options.get("mock", False)
-        run_lock = self._run_lock(lock, wait, test=looks_only)
+        outlast = options.get("resume") is not None and not options.get("force")
+        run_lock = self._run_lock(lock, wait, test=looks_only, outlast=outlast)
         async with run_lock as held:
             with attended(self.host.workers, held):
                 try:
@@ -523,11 +526,13 @@ class StateRuntime:
                 pass
         return run.report
 
-    def _run_lock(self, lock: bool | None, wait: float, *, test: bool) -> AbstractAsyncContextManager[RunLock | None]:
+    def _run_lock(
+        self, lock: bool | None, wait: float, *, test: bool, outlast: bool
+    ) -> AbstractAsyncContextManager[RunLock | None]:
         from asyncstate.run.lock import RunLock  # noqa: PLC0415 - programs that only compile never run
 
         wanted = not test if lock is None else lock
-        return RunLock(self.settings.cachedir, wait=wait) if wanted else nullcontext()
+        return RunLock(self.settings.cachedir, wait=wait, outlast=outlast) if wanted else nullcontext()
 
     async def call(self, function: str, *args: Any, **kwargs: Any) -> Any:
         """Call an execution function. Raises FunctionNotFound, or what the function raises."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
 
 import pytest
 from plugin_harness import PluginHarness
 
 from asyncstate import remains
 from asyncstate.dunders.cancel import CancelToken
-from asyncstate.errors import RunCancelled
+from asyncstate.errors import ResumeRefused, RunCancelled
 from asyncstate.filesystem.replacement import Replacement
 from asyncstate.process.child import run_child
 from asyncstate.process.ending import belong, release
@@ -58,7 +61,8 @@ def killed(tmp_path):
     daemon, busy = map(int, done.stdout.split())
     yield cache, tree, daemon, busy
     for pid in (daemon, busy):
-        os.kill(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def test_the_next_run_clears_what_was_left_and_names_who_lives(killed, caplog):
@@ -72,10 +76,33 @@ def test_the_next_run_clears_what_was_left_and_names_who_lives(killed, caplog):
     assert str(daemon) not in caplog.text
     assert look_at(busy) is not None  # it is named, not ended
     assert sorted(path.name for path in cache.iterdir()) == ["remains", "run.lock"]
-    assert list((cache / "remains").iterdir()) == []
+    caplog.clear()
+    with RunLock(str(cache)):  # it lives, and is named again
+        assert f"kill {busy}" in caplog.text
+    os.kill(busy, signal.SIGKILL)
+    while look_at(busy) is not None:
+        time.sleep(0.01)
     caplog.clear()
     with RunLock(str(cache)):
         assert caplog.text == ""
+    assert list((cache / "remains").iterdir()) == []
+
+
+async def test_a_run_that_is_resumed_waits_for_who_lives_or_is_refused(killed):
+    cache, _, _, busy = killed
+    with (
+        pytest.raises(ResumeRefused, match=f"kill {busy}. It must not meet"),
+        RunLock(str(cache), wait=0.1, outlast=True),
+    ):
+        pass
+    with pytest.raises(ResumeRefused):
+        async with RunLock(str(cache), wait=0.1, outlast=True):
+            pass
+    with RunLock(str(cache)):  # it was given back
+        pass
+    asyncio.get_running_loop().call_later(0.3, os.kill, busy, signal.SIGKILL)
+    async with RunLock(str(cache), outlast=True):
+        assert look_at(busy) is None
 
 
 def test_the_notes_of_a_run_that_lives_are_left_alone(tmp_path, caplog):

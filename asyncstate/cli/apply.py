@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     section="Run",
     metavar="[RUN]",
     is_flag=False,
-    flag_value="last",
+    flag_value="latest",
     help="Go on with a run that was killed or cancelled: what had ended in it keeps its row and is not run again. RUN "
     "is its ID or the beginning of it; default: the last run. Without SLS names, those of that run.",
 )
@@ -83,8 +83,8 @@ if TYPE_CHECKING:
     "--force",
     section="Run",
     is_flag=True,
-    help="With --resume: go on although the tree, the pillar or the grains are not the same. Rows are carried over of "
-    "states that are.",
+    help="With --resume: go on although the tree, the pillar or the grains are not the same, or programs of the killed "
+    "run still run. Rows are carried over of states that are the same.",
 )
 @option(
     "--trace-effects",

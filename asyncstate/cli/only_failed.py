@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from asyncstate.cli.past_runs import LATEST, find_run, journal_in, own_selection, plan_of, recorded_report
+from asyncstate.cli.past_runs import journal_in, own_selection, plan_of, recorded_report
 from asyncstate.errors import CompileError, Issue
 
 if TYPE_CHECKING:
@@ -50,14 +50,12 @@ def unfinished(settings: Settings, selection: Selection, run: str, given_pillar:
 
 def _chosen(journal: Journal, run: str) -> RunEntry:
     from asyncstate.errors import JournalError
+    from asyncstate.journal.store import LATEST
 
-    if run == LATEST:
-        real = [entry for entry in journal.runs() if not entry.test]
-        return real[0] if real else find_run(journal, None)
     try:
-        return find_run(journal, run)
+        return journal.find(run, real=True)
     except JournalError as error:
-        if all(letter in "0123456789abcdef" for letter in run):
+        if run == LATEST or all(letter in "0123456789abcdef" for letter in run):
             raise
         raise click.UsageError(f"{error} SLS names stand before --only-failed: it takes a run after it.") from None
 

@@ -246,7 +246,8 @@ wait_option: Callable[[Any], Any] = option(
     metavar="SECONDS",
     type=click.FloatRange(min=0),
     default=0.0,
-    help="Wait this long for another run to end. Only one run at a time may change this machine; dry runs never wait.",
+    help="Wait this long for another run to end, with --resume also for what a killed one left running (default: 30). "
+    "Only one run at a time may change this machine; dry runs never wait.",
 )
 
 mock_option: Callable[[Any], Any] = option(

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from asyncstate.model.result import RunReport
     from asyncstate.report.recorded import RecordedReport
 
-LATEST = "latest"
-
 
 def complete_run(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer the IDs of the runs in the journal, newest first, with when each began."""
@@ -63,11 +61,6 @@ def journal_in(settings: Settings, *, write: bool = False) -> Iterator[Journal]:
         yield journal
     finally:
         journal.close()
-
-
-def find_run(journal: Journal, run: str | None) -> RunEntry:
-    """Return the run that RUN names. Raises JournalError, which names the nearest."""
-    return journal.find(None if run in (None, LATEST) else run)
 
 
 def report_of(journal: Journal, entry: RunEntry) -> RunReport:

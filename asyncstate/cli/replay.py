@@ -8,7 +8,7 @@ import click
 
 from asyncstate.cli.framework import Command
 from asyncstate.cli.options import report_options, settings_from
-from asyncstate.cli.past_runs import find_run, journal_in, past_run_options, plan_of, run_argument
+from asyncstate.cli.past_runs import journal_in, past_run_options, plan_of, run_argument
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -41,7 +41,7 @@ def command(console: Console, /, run: str | None, **options: Any) -> int:
 
     settings = settings_from(console, options)
     with journal_in(settings) as journal:
-        entry = find_run(journal, run)
+        entry = journal.find(run)
         return Session(console, settings, options).replay(
             journal.events(entry.id), plan_of(journal, entry), cut_short=entry.ending
         )

@@ -9,7 +9,7 @@ import click
 
 from asyncstate.cli.framework import Command, Family, option
 from asyncstate.cli.options import data_option, settings_from
-from asyncstate.cli.past_runs import complete_run, find_run, journal_in, past_run_options, report_of, run_argument
+from asyncstate.cli.past_runs import complete_run, journal_in, past_run_options, report_of, run_argument
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -82,7 +82,7 @@ def show(console: Console, /, run: str | None, **options: Any) -> int:
     from asyncstate.report.runs import run_data, run_lines
 
     with journal_in(settings_from(console, options)) as journal:
-        entry = find_run(journal, run)
+        entry = journal.find(run)
         report = report_of(journal, entry)
     if console.out == "human":
         console.lines(run_lines(entry, report, console.palette()))
@@ -111,7 +111,7 @@ def diff(console: Console, /, before: str | None, after: str | None, **options: 
     compared with the one before. A time counts if it is at least half as long again, and differs by 0.1 s.
     """
     with journal_in(settings_from(console, options)) as journal:
-        first, second = _two_runs(console, journal.runs(), find_run(journal, before), find_run(journal, after), before)
+        first, second = _two_runs(console, journal.runs(), journal.find(before), journal.find(after), before)
         reports = [report_of(journal, entry) for entry in (first, second)]
     _show_diff(console, first, second, reports)
     return 0

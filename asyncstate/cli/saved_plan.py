@@ -39,12 +39,12 @@ def read_plan(path: str) -> PlanRecord:
         raise PlanError(f"{path}: {error.strerror}") from None
 
 
-def plan_of_run(settings: Settings, run: str) -> PlanRecord:
+def plan_of_run(settings: Settings, run: str | None) -> PlanRecord:
     """Return the plan of a past run with what was selected. Raises JournalError, PlanError."""
-    from asyncstate.cli.past_runs import find_run, journal_in
+    from asyncstate.cli.past_runs import journal_in
 
     with journal_in(settings) as journal:
-        entry = find_run(journal, run)
+        entry = journal.find(run)
         record = journal.plan(entry.id)
     about = entry.about
     selection = Recorded(

@@ -151,7 +151,8 @@ class Session:
         from asyncstate.run.lock import RunLock
 
         wait = self.options.get("wait") or 0.0
-        lock = RunLock(self.settings.cachedir, wait=wait)
+        outlast = self.options.get("resume") is not None and not self.options.get("force")
+        lock = RunLock(self.settings.cachedir, wait=wait, outlast=outlast)
         holder = lock.holder() if wait else None
         if holder is not None:
             limit = "" if math.isinf(wait) else f" up to {wait:g} s"

@@ -64,10 +64,9 @@ def diff(console: Console, /, first: str, other: tuple[str, ...], **options: Any
 def _saved(console: Console, word: str, options: dict[str, Any]) -> PlanRecord:
     """Return the plan that a word names: of a past run, or in a file."""
     if word.startswith(_RUN):
-        from asyncstate.cli.past_runs import LATEST
         from asyncstate.cli.saved_plan import plan_of_run
 
-        return plan_of_run(settings_from(console, options), word.removeprefix(_RUN) or LATEST)
+        return plan_of_run(settings_from(console, options), word.removeprefix(_RUN) or None)
     from asyncstate.cli.saved_plan import read_plan
 
     return read_plan(word)

@@ -9,7 +9,7 @@ import click
 
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import data_option, in_a_directory, settings_from
-from asyncstate.cli.past_runs import find_run, journal_in, past_run_options, run_argument
+from asyncstate.cli.past_runs import journal_in, past_run_options, run_argument
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -83,7 +83,7 @@ def command(console: Console, /, run: str | None, slots: tuple[int, ...], svg: s
     from asyncstate.analyse.what_if import what_if, what_if_data, what_if_lines
 
     with journal_in(settings_from(console, options)) as journal:
-        entry = find_run(journal, run)
+        entry = journal.find(run)
         record = journal.plan(entry.id)
         plan = record.plan()
         times = recording(plan, journal.events(entry.id), resumed=bool(entry.resumes))

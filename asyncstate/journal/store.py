@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 log: logging.Logger = get_logger(__name__)
 
+LATEST = "latest"
+"""In place of the ID of a run: the last one."""
+_LATEST = (None, LATEST, "last")
+"""All that names it; ``last`` is what it was called in earlier versions."""
 _DAY = 86400.0
 
 
@@ -116,13 +120,19 @@ class Journal:
         self._logs[header.run] = lines
         return entry_of(header, lines, alive=read[1])
 
-    def find(self, run: str | None = None) -> RunEntry:
-        """Return a run by its ID or a unique beginning of it; None: the last one. Raises JournalError."""
+    def find(self, run: str | None = None, *, real: bool = False) -> RunEntry:
+        """Return a run by its ID or a unique beginning of it. Raises JournalError.
+
+        None and `LATEST` are the last one, with ``real`` the last that was no dry run.
+        """
         entries = self.runs()
         if not entries:
             raise JournalError(f"the journal in {self._state_dir} has no runs")
-        if run is None:
-            return entries[0]
+        if run in _LATEST:
+            latest = next((entry for entry in entries if not (real and entry.test)), None)
+            if latest is None:
+                raise JournalError(f"the journal in {self._state_dir} has dry runs only")
+            return latest
         found = [entry for entry in entries if entry.id == run] or [e for e in entries if run and e.id.startswith(run)]
         if len(found) == 1:
             return found[0]

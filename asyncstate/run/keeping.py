@@ -6,7 +6,7 @@ import os
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.errors import JournalError, ResumeRefused
+from asyncstate.errors import ResumeRefused
 from asyncstate.journal.entry import FINISHED, UNDER_WAY, Header
 from asyncstate.journal.keeper import keeper_of
 from asyncstate.journal.store import Journal, knows_plan
@@ -27,15 +27,14 @@ if TYPE_CHECKING:
     from asyncstate.run.options import RunOptions
     from asyncstate.run.resumed import ResumedDispatch
 
-LAST = "last"
-"""In place of the ID of a run to resume: the last one that was no dry run."""
 _MOST_LINES = 20
 
 
 class Keeping:
     """Opens the journal for one run. ``plan_key`` names the plan and its inputs, ``recorder`` makes its record.
 
-    ``resumed`` gets what run ``run`` did, an ID or `LAST`; with ``force`` also if the plan is not the same.
+    ``resumed`` gets what run ``run`` did, an ID or `asyncstate.journal.store.LATEST`; with ``force`` also if the plan
+    is not the same.
     """
 
     def __init__(
@@ -134,12 +133,7 @@ class Keeping:
 
 def resumable(journal: Journal, run: str | None) -> RunEntry:
     """Return the run to resume. Raises JournalError if there is none, ResumeRefused if there is nothing to resume."""
-    if run in {None, LAST}:
-        found = next((entry for entry in journal.runs() if not entry.test), None)
-        if found is None:
-            raise JournalError("the journal has no run to resume")
-    else:
-        found = journal.find(run)
+    found = journal.find(run, real=True)
     if found.test:
         raise ResumeRefused(f"run {found.id} was a dry run: there is nothing to resume")
     if found.ending == FINISHED:

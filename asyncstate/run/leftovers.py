@@ -6,7 +6,7 @@ import os
 import stat
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate import filesystem, remains
 from asyncstate.errors import PathRefused
@@ -16,6 +16,7 @@ from asyncstate.process.lineage import Lineage, Process, living
 
 if TYPE_CHECKING:
     import logging
+    from collections.abc import Iterable
 
     from asyncstate.remains import Dead
 
@@ -25,16 +26,36 @@ _NAMED = 10
 """How many processes are named one by one."""
 
 
-def clear_leftovers(directory: str) -> None:
-    """Remove the temporary files of dead runs, and log which processes of theirs still run.
+class Survivors(NamedTuple):
+    """What still ran of a dead run when it was looked for: its title, and the marks of its programs."""
 
-    The processes are left alone: their work may be half done, and only a person can decide whether it should go on.
-    Only a run that holds the run lock may call this.
+    title: str
+    marks: list[int]
+
+
+def clear_leftovers(directory: str) -> list[Survivors]:
+    """Remove the temporary files of dead runs; log, and return, which processes of theirs still run.
+
+    The processes are left alone: their work may be half done, and only a person can decide whether it should go on. So
+    the notes of their run stay until the last of them has ended. Only a run that holds the run lock may call this.
     """
+    found = []
     for path in remains.all_notes(directory):
         with remains.dead_run(path) as dead:
-            if dead is not None:
-                _clear(dead)
+            if dead is None:
+                continue
+            if _clear(dead):
+                found.append(Survivors(dead.title, dead.marks))
+            else:
+                remains.forget(path)
+    return found
+
+
+def still_running(survivors: Iterable[Survivors]) -> str:
+    """Return which processes of dead runs still run, as words and as the command that ends them; "" if none does."""
+    lineages = [Lineage(mark, 0) for each in survivors for mark in each.marks]
+    alive = living(lineages) if lineages else []
+    return _named(alive) if alive else ""
 
 
 def is_anything_cut_off() -> bool:
@@ -52,21 +73,21 @@ def clear_cut_off() -> None:
         _removed(path)
 
 
-def _clear(dead: Dead) -> None:
+def _clear(dead: Dead) -> bool:
+    """Remove the temporary files of a dead run; return whether processes of it still run, and log which."""
     removed = sum(_removed(path) for path in dead.temporaries)
     if removed:
         log.info("%s was killed; %d temporary files that it left were removed", dead.title, removed)
     alive = living([Lineage(mark, 0) for mark in dead.marks]) if dead.marks else []
     if alive:
-        named = ", ".join(_described(process) for process in alive[:_NAMED])
-        more = f" and {len(alive) - _NAMED} more" if len(alive) > _NAMED else ""
-        log.warning(
-            "%s was killed, and what it was doing goes on: %s%s. Wait for them or end them: kill %s",
-            dead.title,
-            named,
-            more,
-            " ".join(str(process.pid) for process in alive),
-        )
+        log.warning("%s was killed, and what it was doing goes on: %s", dead.title, _named(alive))
+    return bool(alive)
+
+
+def _named(alive: list[Process]) -> str:
+    named = ", ".join(_described(process) for process in alive[:_NAMED])
+    more = f" and {len(alive) - _NAMED} more" if len(alive) > _NAMED else ""
+    return f"{named}{more}. Wait for them or end them: kill {' '.join(str(process.pid) for process in alive)}"
 
 
 def _removed(path: str) -> bool:

@@ -10,14 +10,22 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from asyncstate import filesystem, remains
-from asyncstate.errors import LockHeld, PathRefused
-from asyncstate.run.leftovers import clear_cut_off, clear_leftovers
+from asyncstate.errors import LockHeld, PathRefused, ResumeRefused
+from asyncstate.logs.loggers import get_logger
+from asyncstate.run.leftovers import Survivors, clear_cut_off, clear_leftovers, still_running
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Callable
 
     from filelock import FileLock
 
+log: logging.Logger = get_logger(__name__)
+
+PATIENCE = 30.0
+"""Seconds to wait for what killed runs have left running, unless ``wait`` says otherwise."""
+_LOOK = 0.25
+"""Seconds between two scans for it."""
 _POLL = 0.05
 """Seconds between two attempts to take a held lock. The kernel could wait for it, but that wait cannot be cancelled."""
 _HOLDER_LIMIT = 4096
@@ -37,14 +45,19 @@ class RunLock:
     and begins the notes of this run. ``async with`` does not block the loop.
 
     Entering waits at most ``wait`` seconds. Raises LockHeld, which names the holder; OSError if the lock file cannot be
-    made; PathRefused if another user could change it.
+    made; PathRefused if another user could change it. With ``outlast``, for a run that is resumed, it also waits until
+    the programs of killed runs have ended, for ``wait`` seconds or `PATIENCE`: what they still do must not meet the
+    states that run again. Raises ResumeRefused, which names them.
     """
 
-    def __init__(self, directory: str, *, wait: float = 0.0) -> None:
+    def __init__(self, directory: str, *, wait: float = 0.0, outlast: bool = False) -> None:
         self.path: str = os.path.join(directory, "run.lock")
         self._directory = directory
         self._holder_path = os.path.join(directory, "run.holder")
         self._wait = wait
+        self._outlast = outlast
+        self._survivors: list[Survivors] = []
+        self._refuse_at = 0.0
         self._lock: FileLock | None = None
         self._stack = ExitStack()
 
@@ -62,12 +75,18 @@ class RunLock:
             return None
 
     def __enter__(self) -> Self:
-        """Take the lock and record its holder. Raises LockHeld, OSError, PathRefused."""
+        """Take the lock and record its holder. Raises LockHeld, ResumeRefused, OSError, PathRefused."""
         until = time.monotonic() + self._wait
         while not self._take():
             if time.monotonic() >= until:
                 raise self._held()
             time.sleep(_POLL)
+        try:
+            while not self._is_alone():
+                time.sleep(_LOOK)
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -91,7 +110,7 @@ class RunLock:
         return release
 
     async def __aenter__(self) -> Self:
-        """Take the lock and record its holder. Raises LockHeld, OSError, PathRefused."""
+        """Take the lock and record its holder. Raises LockHeld, ResumeRefused, OSError, PathRefused."""
         import anyio  # noqa: PLC0415 - only needed with an event loop
         from anyio.to_thread import run_sync  # noqa: PLC0415
 
@@ -107,9 +126,16 @@ class RunLock:
                 await self.__aexit__()
                 raise
             if taken:
-                return self
+                break
             if time.monotonic() >= until:
                 raise self._held()
+        try:
+            while not await run_sync(self._is_alone):  # noqa: ASYNC110 - no event tells of the end of others
+                await anyio.sleep(_LOOK)
+        except BaseException:
+            await self.__aexit__()
+            raise
+        return self
 
     async def __aexit__(self, *_error: object) -> None:
         """Give the lock back."""
@@ -119,6 +145,22 @@ class RunLock:
         if self._lock is not None:
             with anyio.CancelScope(shield=True):
                 await run_sync(self.__exit__)
+
+    def _is_alone(self) -> bool:
+        """Whether nothing of killed runs is left that is to be waited for. Raises ResumeRefused after the wait."""
+        left = self._outlast and still_running(self._survivors)
+        if not left:
+            return True
+        now, limit = time.monotonic(), self._wait or PATIENCE
+        if not self._refuse_at:
+            self._refuse_at = now + limit
+            log.warning("The run begins when they have ended; it waits %g s for that", limit)
+        if now < self._refuse_at:
+            return False
+        raise ResumeRefused(
+            f"what a killed run was doing goes on: {left}. It must not meet the states that are run again. "
+            "--wait SECONDS (wait=) waits longer, --force (force=True) goes on beside it."
+        )
 
     def _held(self) -> LockHeld:
         held = self.holder() or Holder(0, "")
@@ -141,7 +183,7 @@ class RunLock:
         except Timeout:
             return False
         try:
-            clear_leftovers(self._directory)
+            self._survivors = clear_leftovers(self._directory)
             since = time.strftime("%Y-%m-%d %H:%M:%S")
             title = f"the run of process {os.getpid()}, begun {since}"
             self._stack.enter_context(remains.Notes(self._directory, title))

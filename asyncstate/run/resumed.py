@@ -12,20 +12,17 @@ import msgspec
 
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
+from asyncstate.run.around import Around
 from asyncstate.run.past import Unknown
 from asyncstate.run.rows import CarriedRow
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable, Mapping, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Sequence
 
-    from asyncstate.errors import Issue
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
-    from asyncstate.model.race import Race
     from asyncstate.model.result import Row
-    from asyncstate.run.dispatch import Dispatch, Fetch, Fetched, ModuleTraits, Supervisor
+    from asyncstate.run.dispatch import Dispatch, Fetch
     from asyncstate.run.machine import Work
     from asyncstate.run.past import Ended, Past
     from asyncstate.run.shared import Shared
@@ -35,13 +32,13 @@ _HARMLESS = frozenset({"test"})
 _FOLLOWING = frozenset({RequisiteKind.WATCH, RequisiteKind.ONCHANGES, RequisiteKind.LISTEN})
 
 
-class ResumedDispatch:
+class ResumedDispatch(Around):
     """Another dispatch, which runs what earlier runs left; a `Dispatch`. ``shown_tag`` gives the tag that is shown."""
 
     def __init__(self, plan: Plan, inner: Dispatch, shown_tag: Callable[[str], str]) -> None:
+        super().__init__(inner)
         self._past: Past | None = None
         self._plan = plan
-        self._inner = inner
         self._shown_tag = shown_tag
         self._transactions = {member for node in plan.nodes if node.transaction for member in node.members}
         self._followed = _followed(plan)
@@ -49,39 +46,26 @@ class ResumedDispatch:
     def go_on_from(self, past: Past) -> None:
         """Take what earlier runs did, before the run begins.
 
-        A call that was cut off may have done the work of the whole group, so all its members are unknown.
+        A call that was cut off may have done the work of its whole group, unless a common call has ended that shared
+        its work out: all of them are unknown then.
         """
         self._past = past
+        told = [shared for tag, shared in past.shared.items() if (tag, False) in past.ended]
+        settled = {tag for shared in told for tag in (*shared.rows, *shared.changes)}
         for node in self._plan.nodes:
             if node.kind is NodeKind.GROUP:
                 tags = [self._shown_tag(self._plan.chunks[member].tag) for member in node.members]
-                cut_off = next((past.unknown[tag, False] for tag in tags if (tag, False) in past.unknown), None)
+                open_ = [(tag, False) for tag in tags if tag not in settled and (tag, False) not in past.ended]
+                cut_off = next((past.unknown[key] for key in open_ if key in past.unknown), None)
                 if cut_off is not None:
-                    open_ = (tag for tag in tags if (tag, False) not in past.ended)
-                    past.unknown.update({(tag, False): Unknown(tag, check=False, since=cut_off.since) for tag in open_})
+                    past.unknown.update({key: Unknown(*key, since=cut_off.since) for key in open_})
 
     def _ended(self, chunk: LowChunk, *, check: bool = False) -> Ended | None:
         return None if self._past is None else self._past.ended.get((self._shown_tag(chunk.tag), check))
 
-    def module_traits(self) -> Mapping[str, ModuleTraits]:
-        """Return what the state modules of the plan declare."""
-        return self._inner.module_traits()
-
     def fetches(self) -> Sequence[Fetch]:
         """Return what can be fetched ahead for states that have not ended."""
         return [fetch for fetch in self._inner.fetches() if self._ended(self._plan.chunks[fetch.chunk]) is None]
-
-    async def fetch(self, fetches: Sequence[Fetch]) -> Fetched:
-        """Fetch something ahead."""
-        return await self._inner.fetch(fetches)
-
-    async def forget_fetched(self) -> None:
-        """Remove what was fetched ahead and not used."""
-        await self._inner.forget_fetched()
-
-    def begin(self, supervisor: Supervisor, rows: Mapping[str, Row]) -> AbstractContextManager[None]:
-        """Return the context in which chunks run."""
-        return self._inner.begin(supervisor, rows)
 
     async def run_chunk(self, work: Work, chunk: LowChunk) -> Row:
         """Return the row of an earlier run if the chunk had ended, with the same verdict; else run it."""
@@ -119,10 +103,6 @@ class ResumedDispatch:
         if work.kind is NodeKind.CHUNK and chunk.index in self._followed and row["result"] and not row["changes"]:
             row["changes"] = {"interrupted": "what it changed before it was cut off is unknown"}
 
-    def recall(self, work: Work, chunk: LowChunk, row: Row, shared: Shared | None) -> None:
-        """Take note of what an earlier run did."""
-        self._inner.recall(work, chunk, row, shared)
-
     async def aggregate(self, members: tuple[int, ...]) -> None:
         """Fold the members of a group into common calls, if none of them has ended.
 
@@ -131,26 +111,6 @@ class ResumedDispatch:
         chunks = [self._plan.chunks[index] for index in members]
         if not self._transactions.isdisjoint(members) or all(self._ended(chunk) is None for chunk in chunks):
             await self._inner.aggregate(members)
-
-    @property
-    def overdue(self) -> Sequence[tuple[LowChunk, asyncio.Future[None]]]:
-        """Calls that were cancelled and still run."""
-        return self._inner.overdue
-
-    @property
-    def notices(self) -> Sequence[str]:
-        """Messages for the report that belong to no row."""
-        return self._inner.notices
-
-    @property
-    def warnings(self) -> Sequence[Issue]:
-        """Problems in the tree or its plugins that the run showed."""
-        return self._inner.warnings
-
-    @property
-    def races(self) -> Sequence[Race]:
-        """The races that a traced run showed."""
-        return self._inner.races
 
 
 def _followed(plan: Plan) -> frozenset[int]:

@@ -1,10 +1,12 @@
 """apply --resume: which run, what it refuses, --force, and what is remembered of the selection."""
 
 import os
+import re
 import signal
 import subprocess
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -20,11 +22,10 @@ other:
 """
 
 
-@pytest.fixture
-def killed(run_cli, program, tmp_path):
-    """Kill a run while one of its states runs, and return a function that runs the command line after that."""
-    (tmp_path / "web.sls").write_text(SLOW.format(tmp_path))
-    command = [str(program), "apply", "web", "--file-root", str(tmp_path), "-j1", "--pillar", '{"long": 30}']
+def kill_while(run_cli, program, tmp_path, text, *words):
+    """Kill a run, and nothing else, once ``began`` is there; return the ID of its session."""
+    (tmp_path / "web.sls").write_text(text.format(tmp_path))
+    command = [str(program), "apply", "web", "--file-root", str(tmp_path), *words]
     child = subprocess.Popen(
         command, env=run_cli.environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
@@ -33,11 +34,26 @@ def killed(run_cli, program, tmp_path):
         time.sleep(0.02)
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
+    return child.pid
+
+
+@pytest.fixture
+def killed(run_cli, program, tmp_path):
+    """Kill a run with its programs while one of its states runs; return what runs the command line after that."""
+    kill_while(run_cli, program, tmp_path, SLOW, "-j1", "--pillar", '{"long": 600}')
+    (pid,) = left_running(tmp_path)
+    os.killpg(pid, signal.SIGKILL)
+    return lambda *words: run_cli("apply", "--file-root", tmp_path, "-j1", *words)
+
+
+def left_running(tmp_path):
+    """Return the leaders of the sessions that run a shell of the tree."""
+    found = set()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with suppress(OSError):
-            if os.getsid(int(pid)) == child.pid:
-                os.kill(int(pid), signal.SIGKILL)
-    return lambda *words: run_cli("apply", "--file-root", tmp_path, "-j1", *words)
+            if str(tmp_path).encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.add(os.getsid(int(pid)))
+    return found - {os.getsid(0)}
 
 
 def test_a_killed_run_is_gone_on_with(killed, tmp_path):
@@ -64,9 +80,79 @@ def test_what_makes_no_sense_is_refused(run_cli, tmp_path):
         assert done.returncode != 0
         return done.stderr
 
-    assert "the journal has no run to resume" in said("--resume")
+    assert "has no runs" in said("--resume")
     assert "--force belongs to --resume" in said("web", "--force")
     assert "needs a real run" in said("--resume", "--test")
     assert run_cli("apply", "web", "--file-root", tmp_path).returncode == 0
     assert "has no run 'ffff'" in said("--resume=ffff")
     assert "came to its end" in said("--resume")
+
+
+GOES_ON = """
+slow:
+  cmd.run:
+    - name: 'test -e {0}/began && echo again >> {0}/order; touch {0}/began; while ! test -e {0}/go; do sleep 0.05; done; echo done >> {0}/order'
+    - shell: /bin/sh
+"""
+
+
+@pytest.fixture
+def going_on(run_cli, program, tmp_path):
+    """Kill a run, but not the program of its state, which ends when the file ``go`` is there; return what resumes it."""
+    kill_while(run_cli, program, tmp_path, GOES_ON)
+    started = []
+
+    def begin(*words):
+        command = [str(program), "apply", "--resume", "--file-root", str(tmp_path), *words]
+        started.append(
+            subprocess.Popen(
+                command, env=run_cli.environ, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, bufsize=1
+            )
+        )
+        return started[-1]
+
+    yield begin
+    (tmp_path / "go").touch()
+    for process in started:
+        process.wait()
+        process.stderr.close()
+
+
+def test_what_the_killed_run_was_doing_does_not_meet_what_is_run_again(going_on, tmp_path):
+    refused = going_on("--wait", "0.1")
+    _, said = refused.communicate()
+    assert refused.returncode == 1
+    assert re.search(r"the run of process \d+, begun [-\d: ]+ was killed, and what it was doing goes on: ", said)
+    assert re.search(r"process \d+ \(sh, since [-\d: ]+\)", said)
+    assert "It must not meet the states that are run again" in said
+    resumed = going_on()
+    while "it waits 30 s for that" not in (line := resumed.stderr.readline()):
+        assert line, "it did not wait"
+    (tmp_path / "go").touch()
+    _, said = resumed.communicate()
+    assert resumed.returncode == 0, said
+    assert (tmp_path / "order").read_text().split() == ["done", "again", "done"]
+
+
+def test_what_goes_on_can_be_ended(going_on, tmp_path):
+    resumed = going_on()
+    while not (found := re.search(r": kill ([\d ]+)", line := resumed.stderr.readline())):
+        assert line, "it named nothing"
+    for pid in found[1].split():
+        with suppress(ProcessLookupError):  # a sleep of the loop
+            os.kill(int(pid), signal.SIGKILL)
+    (tmp_path / "go").touch()
+    _, said = resumed.communicate()
+    assert resumed.returncode == 0, said
+    assert (tmp_path / "order").read_text().split() == ["again", "done"]
+
+
+def test_force_goes_on_beside_it(going_on, tmp_path):
+    forced = going_on("--force")
+    while not (tmp_path / "order").exists():
+        assert forced.poll() is None
+        time.sleep(0.02)
+    (tmp_path / "go").touch()
+    _, said = forced.communicate()
+    assert forced.returncode == 0, said
+    assert "what it was doing goes on" in said

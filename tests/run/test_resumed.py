@@ -75,7 +75,7 @@ def timeless(report):
 async def test_what_ended_keeps_its_row_and_its_times(here):
     alone = await here.run(concurrency=1)
     run = here.keep_only(4)  # a ended, b started
-    again = await here.run(concurrency=1, resume="last")
+    again = await here.run(concurrency=1, resume="latest")
     assert here.calls == ["b", "c"]
     tag = next(iter(alone.rows))
     assert again.rows[tag] == alone.rows[tag]
@@ -88,14 +88,14 @@ async def test_what_ended_keeps_its_row_and_its_times(here):
 async def test_a_resumed_run_that_is_killed_is_resumed_again(here):
     alone = await here.run(concurrency=1)
     here.keep_only(3)
-    await here.run(concurrency=1, resume="last")
+    await here.run(concurrency=1, resume="latest")
     here.keep_only(1)  # it had carried a over, and done nothing more
-    again = await here.run(concurrency=1, resume="last")
+    again = await here.run(concurrency=1, resume="latest")
     assert here.calls == ["b", "c"]
     assert timeless(again) == timeless(alone)
 
 
-@pytest.mark.parametrize("resume", ["last", None])
+@pytest.mark.parametrize("resume", ["latest", None])
 async def test_a_run_that_ended_is_not_resumed(here, resume):
     run = (await here.run()).run_id
     with pytest.raises(ResumeRefused, match="came to its end: there is nothing to resume"):
@@ -111,11 +111,11 @@ async def test_it_names_what_differs_and_force_carries_the_rest_over(here):
     changed = {**CHAIN, "a": {"here.step": [{"size": "a2"}]}}
     here.pillar = {"port": 80}
     with pytest.raises(ResumeRefused) as refused:
-        await here.run(changed, resume="last")
+        await here.run(changed, resume="latest")
     assert "a2" in str(refused.value)
     assert "port" in str(refused.value)
     assert here.calls == []
-    await here.run(changed, concurrency=1, resume="last", force=True)
+    await here.run(changed, concurrency=1, resume="latest", force=True)
     assert here.calls == ["a", "c"]
 
 
@@ -125,7 +125,7 @@ async def test_secrets_are_not_in_the_journal_and_do_not_matter(here):
     data = {"x hunter22": {"here.step": []}, "y": {"here.step": [{"watch": [{"here": "x hunter22"}]}]}}
     alone = await here.run(data, secrets=secrets, concurrency=1)
     here.keep_only(3)
-    again = await here.run(data, secrets=secrets, concurrency=1, resume="last")
+    again = await here.run(data, secrets=secrets, concurrency=1, resume="latest")
     assert here.calls == ["y"]
     assert timeless(again) == timeless(alone)
     journal = Journal.open(here.settings.state_dir, write=False)
@@ -156,7 +156,7 @@ async def test_a_cancelled_state_is_run_again(here):
     report = await cancelled()
     assert "its effect is unknown" in next(iter(report.rows.values()))["comment"]
     waits.append(2)
-    again = await here.run({"a": {"here.step": []}}, resume="last")
+    again = await here.run({"a": {"here.step": []}}, resume="latest")
     (row,) = again.rows.values()
     assert row["result"] is True
     assert "cut off, and was run again" in row["comment"]

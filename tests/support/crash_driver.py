@@ -1,26 +1,40 @@
-"""Runs a tree, kills the run at one of its events, and resumes it. A program of its own, which forks before any thread.
+"""Runs a tree, kills the run at one of its moments, resumes it. A program of its own, which forks without threads.
 
-    python crash_driver.py FOLDER CONCURRENCY POINT…
+    python crash_driver.py FOLDER CONCURRENCY POINTS…
 
-``FOLDER/salt`` is the tree; each point gets ``FOLDER/POINT`` as its machine (``-1`` is a run that is left alone), and
-answers with a line of JSON: the rows, the exit code, and what was called before and after the kill.
+``FOLDER/salt`` is the tree. A point is one kill or several, ``KIND:NUMBER[,KIND:NUMBER…]``: the run is killed at the
+first, resumed and killed at the second, and so on, and then resumed to its end. Kinds of moments:
+
+    after:N   line N of the log of the run has been written, and nothing else has happened
+    torn:N    a state has done its work, and of the line with row N a part is in the log: nothing, half, or all but its
+              end, by turns
+    call:N    the tree's own module is called for the Nth time, and has done nothing yet
+    done:N    that call has done its work, and has not returned
+
+``KIND:*/STEP+FIRST`` stands for every STEPth moment of the run from FIRST on. The first line of the answer is about a
+run that is left alone; then there is one for each point.
 """
 
 import asyncio
 import json
 import os
+import shutil
+import signal
 import sys
+import threading
+from functools import partial
 
 from asyncstate import Settings, StateRuntime
+from asyncstate.journal import log as run_log
 
 
 def settings(folder, machine):
     return Settings(
         id="crash",
         file_roots={"base": [os.path.join(folder, "salt")]},
-        cachedir=os.path.join(folder, "cache"),
+        cachedir=os.path.join(machine, "state", "cache"),
         state_dir=os.path.join(machine, "state"),
-        pillar={"machine": os.path.join(folder, "machine")},
+        pillar={"machine": machine},
         prefetch=False,
         journal=True,
         trust_writable=True,
@@ -28,30 +42,87 @@ def settings(folder, machine):
     )
 
 
+ROW = b'{"event":"chunk_finished"'
+COUNTED = {"after": "line", "torn": "row", "call": "call", "done": "call"}
+
+
+class Moments:
+    """Counts the moments of this process, and kills it at one of them."""
+
+    def __init__(self):
+        self.counts = {"line": 0, "row": 0, "call": 0}
+        self.kind, self.number = "", -1
+        self.write = run_log.RunLog.write
+
+    def install(self):
+        def write(log, data):
+            lines = bytes(data).splitlines(keepends=True)
+            for place, line in enumerate(lines):
+                self.counts["line"] += line.endswith(b"\n")
+                self.counts["row"] += line.startswith(ROW)
+                if line.startswith(ROW) and self.is_at("torn", "row"):
+                    part = line[: (0, len(line) // 2, len(line) - 1)[self.number % 3]]
+                    os.write(log._file, b"".join([*lines[:place], part]))
+                    self.die()
+                if line.endswith(b"\n") and self.is_at("after", "line"):
+                    self.write(log, b"".join(lines[: place + 1]))
+                    self.die()
+            self.write(log, data)
+
+        run_log.RunLog.write = write
+        sys.crash_moment = self.called
+
+    def called(self, kind):
+        """Take note of a call of the tree's own module: it begins ("call"), or has done its work ("done")."""
+        self.counts["call"] += kind == "call"
+        if self.is_at(kind, "call"):
+            self.die()
+
+    def is_at(self, kind, counted):
+        """Whether this is the moment at which to die."""
+        return self.kind == kind and self.counts[counted] - 1 == self.number
+
+    def die(self):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+moments = Moments()
+
+
 async def run(folder, machine, concurrency, **options):
     async with StateRuntime(settings(folder, machine)) as runtime:
         return await runtime.apply(["site"], concurrency=concurrency, **options)
 
 
-def in_child(work):
-    """Do work in a process of its own; return what it wrote to its pipe."""
+def applied(folder, machine, concurrency, **options):
+    report = asyncio.run(run(folder, machine, concurrency, **options))
+    return {"rows": report.rows, "exit": report.exit_code, "notices": report.notices, "counts": moments.counts}
+
+
+def in_child(work, death=None):
+    """Do work in a process of its own; return what it says, "killed" if it died at ``death``."""
     reading, writing = os.pipe()
     pid = os.fork()
     if not pid:
         os.close(reading)
         code = 70
         try:
-            os.write(writing, json.dumps(work()).encode() or b"")
+            if death is not None:
+                moments.kind, moments.number = death
+            with os.fdopen(writing, "w") as pipe:
+                try:
+                    said = work()
+                except Exception as error:  # noqa: BLE001 - the parent tells
+                    said = {"error": f"{type(error).__name__}: {error}"}
+                json.dump(said, pipe)
             code = 0
-        except BaseException as error:  # noqa: BLE001 - the parent tells
-            os.write(writing, json.dumps({"error": f"{type(error).__name__}: {error}"}).encode())
         finally:
             os._exit(code)
     os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
+    with os.fdopen(reading) as pipe:
         said = pipe.read()
-    os.waitpid(pid, 0)
-    return json.loads(said) if said else {}
+    _, status = os.waitpid(pid, 0)
+    return json.loads(said) if said else {"killed": os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL}
 
 
 def story(machine):
@@ -63,17 +134,24 @@ def story(machine):
         return []
 
 
-def die_at(point):
-    def observer(event):
-        if event.seq == point:
-            os._exit(9)
-
-    return observer
-
-
-def applied(folder, machine, concurrency, **options):
-    report = asyncio.run(run(folder, machine, concurrency, **options))
-    return {"rows": report.rows, "exit": report.exit_code, "notices": report.notices}
+def kept(machine):
+    """What the log of the killed run has: whether it began and ended, the rows that ended, the tags that are open."""
+    folder = os.path.join(machine, "state", "journal")
+    logs = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    begun, finished, ended, open_ = False, False, {}, set()
+    for name in logs:
+        with open(os.path.join(folder, name), "rb") as file:
+            lines = file.read().split(b"\n")[:-1] if name.endswith(".log") else []
+        for said in map(json.loads, lines):
+            what = said.get("event")
+            begun = begun or what == "run_started"
+            finished = what == "run_finished"
+            if what == "chunk_started" and not said.get("check"):
+                open_.add(said["tag"])
+            elif what == "chunk_finished" and not said.get("check"):
+                open_.discard(said["tag"])
+                ended[said["tag"]] = said["row"]
+    return {"begun": begun, "finished": finished, "ended": ended, "open": sorted(open_)}
 
 
 def files(machine):
@@ -89,23 +167,54 @@ def files(machine):
     return found
 
 
-def tried(folder, machine, concurrency, point):
-    """Die at a point and resume; return the answer."""
+def tried(folder, machine, concurrency, deaths):
+    """Die at each of some moments, one run after the other, and resume to the end; return the answer."""
+    shutil.rmtree(machine, ignore_errors=True)
     os.makedirs(machine)
-    died = point >= 0 and in_child(lambda: applied(folder, machine, concurrency, observers=[die_at(point)]))
-    before = story(machine)
-    answer = in_child(lambda: applied(folder, machine, concurrency, resume=None if point < 0 else "last"))
-    after = story(machine)[len(before) :]
-    return {**answer, "point": point, "died": died, "before": before, "after": after, "files": files(machine)}
+    deeds, resume = [], None
+    for death in deaths:
+        before = len(story(machine))
+        died = in_child(partial(applied, folder, machine, concurrency, resume=resume), death)
+        deeds.append({**kept(machine), **died, "calls": story(machine)[before:]})
+        resume = "latest" if any(deed["begun"] for deed in deeds) else None
+    before = len(story(machine))
+    answer = in_child(lambda: applied(folder, machine, concurrency, resume=resume))
+    return {**answer, "deaths": deeds, "calls": story(machine)[before:], "files": files(machine)}
+
+
+def expanded(point, counts):
+    """Return the points that a word of the command line stands for, each a list of kinds and numbers."""
+    kind, _, number = point.partition(":")
+    if number.startswith("*"):
+        step, _, first = number[2:].partition("+")
+        among = counts[COUNTED[kind]]
+        return [[(kind, each)] for each in range(int(first or 0), among, int(step or 1))]
+    parts = [each.partition(":") for each in point.split(",")]
+    return [[(kind, int(number)) for kind, _, number in parts]]
 
 
 def main(folder, concurrency, *points):
-    # All points see the same paths, so that their rows are equal.
     machine = os.path.join(folder, "machine")
-    for point in map(int, points):
-        sys.stdout.write(json.dumps(tried(folder, machine, concurrency, point)) + "\n")
+    moments.install()
+    # A first run loads what each of the others needs.
+    os.makedirs(machine)
+    applied(folder, machine, concurrency)
+    for thread in threading.enumerate():
+        if thread is not threading.main_thread():
+            thread.join(30)
+    assert threading.active_count() == 1, threading.enumerate()
+    moments.counts = dict.fromkeys(moments.counts, 0)
+
+    def say(**answer):
+        sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
-        os.rename(machine, os.path.join(folder, f"was{point}"))
+
+    alone = tried(folder, machine, concurrency, [])
+    say(point="alone", **alone)
+    for point in points:
+        for deaths in expanded(point, alone["counts"]):
+            said = ",".join(f"{kind}:{number}" for kind, number in deaths)
+            say(point=said, **tried(folder, machine, concurrency, deaths))
 
 
 if __name__ == "__main__":
