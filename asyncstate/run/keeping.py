@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import ResumeRefused
-from asyncstate.journal.entry import FINISHED, UNDER_WAY, Header
+from asyncstate.journal.entry import FAILHARD, FINISHED, UNDER_WAY, Header
 from asyncstate.journal.keeper import keeper_of
 from asyncstate.journal.store import Journal, knows_plan
 from asyncstate.model.encode import plain
@@ -106,6 +106,8 @@ class Keeping:
         same = {chunk.tag for chunk in now.chunks if old.get(chunk.tag) == chunk.digest}
         known = {chunk.tag for chunk in now.chunks}
         past.keep(lambda tag: tag in same or (tag not in known and not self._force))
+        if entry.ending == FAILHARD:
+            past.forget_failed({chunk.tag for chunk in now.chunks if chunk.failhard})
         return past
 
     def _require_same(self, entry: RunEntry, past: Past, found: Differences) -> None:
@@ -140,6 +142,11 @@ def resumable(journal: Journal, run: str | None) -> RunEntry:
         raise ResumeRefused(f"run {found.id} came to its end: there is nothing to resume")
     if found.ending == UNDER_WAY:
         raise ResumeRefused(f"run {found.id} is still under way")
+    later = next((entry for entry in journal.runs() if entry.resumes == found.id), None)
+    if later is not None:
+        raise ResumeRefused(
+            f"run {found.id} was resumed as run {later.id}: resume that, which knows what both have done"
+        )
     return found
 
 

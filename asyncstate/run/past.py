@@ -12,7 +12,7 @@ from asyncstate.run.rows import was_cut_off
 from asyncstate.run.shared import Shared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
 Key = tuple[str, bool]
 """The tag of a state as it is shown, and whether it is about its check for a ``prereq``."""
@@ -89,6 +89,12 @@ class Past:
         self.ended = {key: each for key, each in self.ended.items() if tag_holds(key[0])}
         self.unknown = {key: each for key, each in self.unknown.items() if tag_holds(key[0])}
         self.shared = {tag: each for tag, each in self.shared.items() if tag_holds(tag)}
+
+    def forget_failed(self, tags: Collection[str]) -> None:
+        """Forget the failures of these states, which have stopped the run: they are to be tried again."""
+        self.ended = {
+            key: each for key, each in self.ended.items() if key[0] not in tags or each.row.get("result") is not False
+        }
 
     def records(self) -> list[Ended | Unknown | Shared]:
         """Return all this as records, with which the log of the run that continues it begins."""

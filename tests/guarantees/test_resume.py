@@ -250,7 +250,6 @@ def unlike(row, undisturbed, tag, *, cut_off):
 
 def check(answer, alone):
     deaths = answer["deaths"]
-    assert all(death["killed"] for death in deaths)
     if "error" in answer and deaths[-1]["finished"]:
         assert "came to its end: there is nothing to resume" in answer["error"]
         assert answer["files"] == alone["files"]
@@ -301,6 +300,8 @@ def tried(crash, count, concurrency, *points):
     found = iter(crash(count, concurrency, *points))
     alone, number = next(found), 0
     for answer in found:
+        if not answer["deaths"]:  # it was not killed: with many states at once the number of calls varies
+            continue
         try:
             check(answer, alone)
         except AssertionError as error:

@@ -26,6 +26,8 @@ from functools import partial
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.journal import log as run_log
+from asyncstate.journal.entry import events_of, read_event, whole_lines
+from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted
 
 
 def settings(folder, machine):
@@ -42,7 +44,6 @@ def settings(folder, machine):
     )
 
 
-ROW = b'{"event":"chunk_finished"'
 COUNTED = {"after": "line", "torn": "row", "call": "call", "done": "call"}
 
 
@@ -58,11 +59,12 @@ class Moments:
         def write(log, data):
             lines = bytes(data).splitlines(keepends=True)
             for place, line in enumerate(lines):
+                is_row = isinstance(read_event(line), ChunkFinished)
                 self.counts["line"] += line.endswith(b"\n")
-                self.counts["row"] += line.startswith(ROW)
-                if line.startswith(ROW) and self.is_at("torn", "row"):
+                self.counts["row"] += is_row
+                if is_row and self.is_at("torn", "row"):
                     part = line[: (0, len(line) // 2, len(line) - 1)[self.number % 3]]
-                    os.write(log._file, b"".join([*lines[:place], part]))
+                    self.write(log, b"".join([*lines[:place], part]))
                     self.die()
                 if line.endswith(b"\n") and self.is_at("after", "line"):
                     self.write(log, b"".join(lines[: place + 1]))
@@ -122,7 +124,8 @@ def in_child(work, death=None):
     with os.fdopen(reading) as pipe:
         said = pipe.read()
     _, status = os.waitpid(pid, 0)
-    return json.loads(said) if said else {"killed": os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL}
+    killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+    return {**(json.loads(said) if said else {}), "killed": killed}
 
 
 def story(machine):
@@ -137,20 +140,18 @@ def story(machine):
 def kept(machine):
     """What the log of the killed run has: whether it began and ended, the rows that ended, the tags that are open."""
     folder = os.path.join(machine, "state", "journal")
-    logs = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    logs = [name for name in os.listdir(folder) if name.endswith(".log")] if os.path.isdir(folder) else []
     begun, finished, ended, open_ = False, False, {}, set()
     for name in logs:
-        with open(os.path.join(folder, name), "rb") as file:
-            lines = file.read().split(b"\n")[:-1] if name.endswith(".log") else []
-        for said in map(json.loads, lines):
-            what = said.get("event")
-            begun = begun or what == "run_started"
-            finished = what == "run_finished"
-            if what == "chunk_started" and not said.get("check"):
-                open_.add(said["tag"])
-            elif what == "chunk_finished" and not said.get("check"):
-                open_.discard(said["tag"])
-                ended[said["tag"]] = said["row"]
+        data, _ = run_log.read_log(os.path.join(folder, name)) or (b"", False)
+        for event in events_of(whole_lines(data)):
+            begun = begun or isinstance(event, RunStarted)
+            finished = isinstance(event, RunFinished)
+            if isinstance(event, ChunkStarted) and not event.check:
+                open_.add(event.tag)
+            elif isinstance(event, ChunkFinished) and not event.check:
+                open_.discard(event.tag)
+                ended[event.tag] = event.row
     return {"begun": begun, "finished": finished, "ended": ended, "open": sorted(open_)}
 
 
@@ -172,14 +173,15 @@ def tried(folder, machine, concurrency, deaths):
     shutil.rmtree(machine, ignore_errors=True)
     os.makedirs(machine)
     deeds, resume = [], None
-    for death in deaths:
+    for death in [*deaths, None]:
         before = len(story(machine))
-        died = in_child(partial(applied, folder, machine, concurrency, resume=resume), death)
-        deeds.append({**kept(machine), **died, "calls": story(machine)[before:]})
+        answer = in_child(partial(applied, folder, machine, concurrency, resume=resume), death)
+        calls = story(machine)[before:]
+        if not answer["killed"]:
+            break
+        deeds.append({**kept(machine), "calls": calls})
         resume = "latest" if any(deed["begun"] for deed in deeds) else None
-    before = len(story(machine))
-    answer = in_child(lambda: applied(folder, machine, concurrency, resume=resume))
-    return {**answer, "deaths": deeds, "calls": story(machine)[before:], "files": files(machine)}
+    return {**answer, "deaths": deeds, "calls": calls, "files": files(machine)}
 
 
 def expanded(point, counts):

@@ -1,0 +1,252 @@
+"""Which run can be resumed, and what is said of one that cannot: each file, key, plugin and option that differs."""
+
+import sqlite3
+from pathlib import Path
+
+import anyio
+import pytest
+
+from asyncstate import Settings, StateRuntime
+from asyncstate.errors import JournalError, PlanError, ResumeRefused
+from asyncstate.journal.folder import DATABASE
+from asyncstate.journal.store import Journal
+
+SLS = """
+{% set unused = salt['test.ping']() %}
+first:
+  own.step: []
+conf:
+  file.managed:
+    - name: {{ pillar['folder'] }}/conf
+    - source: salt://conf
+    - require: [own: first]
+stops:
+  own.fails:
+    - failhard: True
+    - require: [file: conf]
+last:
+  own.step:
+    - require: [own: stops]
+"""
+OWN = """
+def step(name):
+    with open(__pillar__["folder"] + "/calls", "a") as file:
+        file.write(name + " ")
+    return {"name": name, "changes": {name: 1}, "result": True, "comment": "done"}
+
+def fails(name):
+    import os
+    step(name)
+    done = os.path.exists(__pillar__["folder"] + "/repaired")
+    return {"name": name, "changes": {}, "result": done, "comment": "repaired" if done else "broken"}
+"""
+
+
+class Site:
+    """A tree that stops half-way, until somebody repairs what it stumbles over."""
+
+    def __init__(self, tmp_path):
+        self.tree = tmp_path / "salt"
+        (self.tree / "_states").mkdir(parents=True)
+        (self.tree / "site.sls").write_text(SLS)
+        (self.tree / "conf").write_text("port 80\n")
+        (self.tree / "_states" / "own.py").write_text(OWN)
+        self.folder = tmp_path / "machine"
+        self.folder.mkdir()
+        self.state_dir = str(tmp_path / "state")
+        self.pillar = {"folder": str(self.folder), "port": 80}
+        self.grains = {"os": "Debian", "os_family": "Debian", "kernel": "Linux", "role": "web"}
+        self.more = {}
+
+    async def apply(self, **options):
+        (self.folder / "calls").write_text("")
+        settings = Settings(
+            file_roots={"base": [str(self.tree)]},
+            cachedir=str(self.folder.parent / "cache"),
+            state_dir=self.state_dir,
+            pillar=self.pillar,
+            grains_override=self.grains,
+            prefetch=False,
+            journal=True,
+            trust_writable=True,
+            **self.more,
+        )
+        async with StateRuntime(settings) as runtime:
+            return await runtime.apply(["site"], **{"concurrency": 1, **options})
+
+    @property
+    def calls(self):
+        return (self.folder / "calls").read_text().split()
+
+    @property
+    def database(self):
+        return Path(self.state_dir, DATABASE)
+
+    def restore(self, content):
+        """Make the database anew, of these bytes."""
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{self.database}{suffix}").unlink(missing_ok=True)
+        self.database.write_bytes(content)
+
+    def runs(self):
+        journal = Journal.open(self.state_dir, write=False)
+        try:
+            return journal.runs()
+        finally:
+            journal.close()
+
+
+@pytest.fixture
+async def site(tmp_path):
+    """A site on which a run has stopped."""
+    site = Site(tmp_path)
+    report = await site.apply()
+    assert site.calls == ["first", "stops"]
+    assert len(report.rows) == 3
+    return site
+
+
+async def refused(site, **options):
+    with pytest.raises(ResumeRefused) as error:
+        await site.apply(resume="latest", **options)
+    assert site.calls == []
+    return str(error.value)
+
+
+async def test_what_stopped_a_run_is_tried_again(site):
+    (site.folder / "repaired").touch()
+    report = await site.apply(resume="latest", concurrency=8)
+    assert site.calls == ["stops", "last"]
+    assert report.exit_code == 0
+    assert [row["comment"] for row in report.rows.values() if row["name"] != str(site.folder / "conf")] == [
+        "done",
+        "repaired",
+        "done",
+    ]
+
+
+async def test_each_file_that_differs_is_named(site):
+    (site.tree / "conf").write_text("port 81\n")
+    (site.tree / "_states" / "own.py").write_text(OWN + "\n")
+    said = await refused(site)
+    assert "~ file salt://conf changed" in said
+    assert "~ plugin salt://_states/own.py changed" in said
+    assert "site.sls" not in said
+
+
+async def test_a_tree_that_only_says_more_is_another_tree_whose_rows_all_count(site):
+    (site.tree / "site.sls").write_text("# a comment\n" + SLS)
+    said = await refused(site)
+    assert "~ file salt://site.sls changed" in said
+    assert said.count("\n    ") == 1
+    await site.apply(resume="latest", force=True)
+    assert site.calls == ["stops"]
+
+
+async def test_each_key_of_pillar_and_grains_that_differs_is_named(site):
+    site.pillar = {**site.pillar, "port": 81, "more": 1}
+    site.grains = {**site.grains, "role": "db"}
+    said = await refused(site)
+    assert "~ pillar key port changed" in said
+    assert "+ pillar key more added" in said
+    assert "~ grain role changed" in said
+    assert "folder" not in said
+
+
+async def test_each_option_that_differs_is_named(site):
+    site.more = {"state_auto_order": False}
+    assert "~ option state_auto_order changed" in await refused(site)
+
+
+async def test_each_state_that_differs_is_named_and_force_runs_it(site):
+    (site.folder / "repaired").touch()
+    text = SLS.replace("first:\n  own.step: []", "first:\n  own.step: [{name: other}]")
+    (site.tree / "site.sls").write_text(text + "more:\n  own.step: []\n")
+    said = await refused(site)
+    assert "+ own.step: more in site" in said
+    assert "- own.step: first in site" in said or "~ own.step: first" in said
+    await site.apply(resume="latest", force=True)
+    assert set(site.calls) == {"other", "stops", "last", "more"}
+
+
+LINKED = """
+one:
+  file.managed: [name: {{ pillar['folder'] }}/real/x, contents: a, makedirs: True, require: [own: last]]
+two:
+  file.managed: [name: {{ pillar['folder'] }}/link/x, contents: a, makedirs: True, require: [own: last]]
+"""
+
+
+async def test_edges_from_links_on_the_disk_are_no_reason(tmp_path):
+    """The order between states that only a link causes is not part of what must be the same."""
+    site = Site(tmp_path)
+    (site.tree / "site.sls").write_text(SLS + LINKED)
+    await site.apply()
+    before = site.runs()[0].digest
+    (site.folder / "real").mkdir()
+    (site.folder / "link").symlink_to("real")
+    (site.folder / "repaired").touch()
+    report = await site.apply(resume="latest")
+    assert site.calls == ["stops", "last"]
+    assert report.exit_code == 0
+    assert site.runs()[0].digest != before  # the link has made an edge
+
+
+async def test_a_run_that_was_resumed_is_not_resumed_again(site):
+    first = site.runs()[0].id
+    await site.apply(resume="latest")
+    second = site.runs()[0].id
+    with pytest.raises(ResumeRefused, match=f"run {first} was resumed as run {second}: resume that"):
+        await site.apply(resume=first)
+    (site.folder / "repaired").touch()
+    await site.apply(resume=second)
+    assert site.calls == ["stops", "last"]
+
+
+async def test_a_database_that_is_none_is_moved_away(site):
+    site.database.write_bytes(b"rubbish" * 1000)
+    with pytest.raises(JournalError, match="has no runs"):
+        await site.apply(resume="latest")
+    assert list(site.database.parent.glob(f"{DATABASE}.broken-*"))
+
+
+async def test_wherever_the_database_is_damaged_it_is_said_or_the_run_is_resumed(site):
+    (site.folder / "repaired").touch()
+    whole = site.database.read_bytes()
+    for place in range(100, len(whole), 4096 * 3 + 517):
+        site.restore(whole[:place] + b"\xff" * 300 + whole[place + 300 :])
+        try:
+            await site.apply(resume="latest")
+        except (JournalError, ResumeRefused, PlanError):
+            assert site.calls == []
+        else:
+            assert site.calls == ["stops", "last"]
+
+
+async def test_a_database_of_a_later_version_is_said_and_left_alone(site):
+    with sqlite3.connect(site.database) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(JournalError, match="is of a later version of asyncstate"):
+        await site.apply(resume="latest")
+    assert site.calls == []
+    assert not list(site.database.parent.glob(f"{DATABASE}.broken-*"))
+
+
+async def test_only_one_of_two_resumes_at_once_goes_on(site):
+    (site.folder / "repaired").touch()
+    first = site.runs()[0].id
+    said = []
+
+    async def resume():
+        try:
+            report = await site.apply(resume=first, wait=60)
+            said.append(report.exit_code)
+        except ResumeRefused as error:
+            said.append("was resumed as run" in str(error))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(resume)
+        group.start_soon(resume)
+    assert sorted(said) == [0, True]
+    assert site.calls == ["stops", "last"]
