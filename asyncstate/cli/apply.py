@@ -160,11 +160,14 @@ def _of_resumed(settings: Settings, selection: Selection, options: dict[str, Any
 
     Raises JournalError, ResumeRefused.
     """
-    from asyncstate.cli.past_runs import journal_in, own_selection
-    from asyncstate.run.keeping import resumable
+    from asyncstate.cli.past_runs import own_selection
+    from asyncstate.run.keeping import journal_to_resume, resumable
 
-    with journal_in(settings, write=True) as journal:
+    journal = journal_to_resume(settings)
+    try:
         entry = resumable(journal, options["resume"])
+    finally:
+        journal.close()
     options["resume"] = entry.id
     if options["file"] or selection.sls or selection.ids or selection.exclude:
         return selection

@@ -65,7 +65,7 @@ class Database:
             raise JournalError(f"{self._path}: it is not a regular file")
         found = self._connected("rw" if write else "ro")
         try:
-            self._require_known(found)
+            self._require_known(found, write=write)
             if write:
                 found.executescript(_TABLES)
                 found.execute("PRAGMA synchronous = FULL")
@@ -87,8 +87,10 @@ class Database:
                 return sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
         return found
 
-    def _require_known(self, found: sqlite3.Connection) -> None:
+    def _require_known(self, found: sqlite3.Connection, *, write: bool) -> None:
         (version,) = found.execute("PRAGMA user_version").fetchone()
+        if not version and not write:  # it was begun on a full disk, and has no tables
+            raise FileNotFoundError(self._path)
         if version > _VERSION:
             raise JournalError(f"{self._path} is of a later version of asyncstate. Use that, or move the file away.")
 

@@ -6,7 +6,7 @@ import os
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.errors import ResumeRefused
+from asyncstate.errors import JournalError, ResumeRefused
 from asyncstate.journal.entry import FAILHARD, FINISHED, UNDER_WAY, Header
 from asyncstate.journal.keeper import keeper_of
 from asyncstate.journal.store import Journal, knows_plan
@@ -91,7 +91,7 @@ class Keeping:
 
     def _past(self, shown: ShownPlan) -> Past:
         """Return what the run to resume did. Raises JournalError, ResumeRefused."""
-        journal = Journal.open(self._settings.state_dir, write=True)
+        journal = journal_to_resume(self._settings)
         try:
             entry = resumable(journal, self._run)
             past = Past.of(entry.id, journal.lines(entry.id))
@@ -131,6 +131,20 @@ class Keeping:
                 ]
             )
         )
+
+
+def journal_to_resume(settings: Settings) -> Journal:
+    """Open the journal, also if it cannot be written, unless it must be.
+
+    Then the run that is resumed can be read, and the one that resumes it is not kept. Raises JournalError, PathRefused,
+    OSError.
+    """
+    try:
+        return Journal.open(settings.state_dir, write=True)
+    except (OSError, JournalError):
+        if settings.journaled == "required":
+            raise
+        return Journal.open(settings.state_dir, write=False)
 
 
 def resumable(journal: Journal, run: str | None) -> RunEntry:
