@@ -120,6 +120,10 @@ class Journal:
         self._logs[header.run] = lines
         return entry_of(header, lines, alive=read[1])
 
+    def look_again(self) -> None:
+        """Forget which runs were under way."""
+        self._listed = None
+
     def find(self, run: str | None = None, *, real: bool = False) -> RunEntry:
         """Return a run by its ID or a unique beginning of it. Raises JournalError.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from asyncstate.run.resumed import ResumedDispatch
 
 _MOST_LINES = 20
+_DYING = 3.0
+"""Seconds in which a killed run lets go of its log: a program that it was just starting has it a moment longer."""
+_LOOK = 0.05
 
 
 class Keeping:
@@ -149,7 +153,10 @@ def journal_to_resume(settings: Settings) -> Journal:
 
 def resumable(journal: Journal, run: str | None) -> RunEntry:
     """Return the run to resume. Raises JournalError if there is none, ResumeRefused if there is nothing to resume."""
-    found = journal.find(run, real=True)
+    until = time.monotonic() + _DYING
+    while (found := journal.find(run, real=True)).ending == UNDER_WAY and time.monotonic() < until:
+        time.sleep(_LOOK)
+        journal.look_again()
     if found.test:
         raise ResumeRefused(f"run {found.id} was a dry run: there is nothing to resume")
     if found.ending == FINISHED:
