@@ -8,7 +8,7 @@ import threading
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.data import paths
+from asyncstate.data import formats, paths
 from asyncstate.dunders import __opts__
 from asyncstate.errors import CommandExecutionError
 
@@ -21,7 +21,7 @@ def load() -> dict[str, Any]:
     """Return everything that is stored."""
     try:
         with filesystem.open_text(_path()) as file:
-            stored = json.load(file)
+            stored = formats.json_data(file.read())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
@@ -33,7 +33,7 @@ def dump(new_data: Any) -> bool:
     """Replace everything by a dict, or by that of a JSON text; return False for any other value."""
     if isinstance(new_data, str):
         try:
-            new_data = json.loads(new_data)
+            new_data = formats.json_data(new_data)
         except ValueError:
             return False
     if not isinstance(new_data, dict):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import copy
-import json
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.data import merging, paths
+from asyncstate.data import formats, merging, paths
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -65,9 +64,7 @@ def _load(formula: str) -> Any:
 
 
 def _parse(text: str, suffix: str, path: str) -> Any:
-    import yaml  # noqa: PLC0415 - needed only for a defaults file
-
     try:
-        return json.loads(text) if suffix == "json" else yaml.safe_load(text)
-    except (ValueError, yaml.YAMLError) as error:
+        return formats.json_data(text) if suffix == "json" else formats.yaml_data(text)
+    except ValueError as error:
         raise CommandExecutionError(f"{path} cannot be read: {error}") from error

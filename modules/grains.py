@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.data import merging, paths
+from asyncstate.data import formats, merging, paths
 from asyncstate.dunders import __grains__, __opts__, editing
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -212,14 +212,12 @@ def _grains_file() -> str:
 
 
 def _read(path: str) -> dict[str, Any]:
-    import yaml  # noqa: PLC0415 - needed only to write grains
-
     try:
         with filesystem.open_read(path) as file:
-            stored = yaml.safe_load(file)
+            stored = formats.yaml_data(file.read())
     except FileNotFoundError:
         return {}
-    except (OSError, yaml.YAMLError) as error:
+    except (OSError, ValueError) as error:
         raise CommandExecutionError(f"Unable to read existing grains file: {error}") from error
     return stored if isinstance(stored, dict) else {}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import threading
 import time
 import urllib.error
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from asyncstate import dunders, filesystem
+from asyncstate.data import formats
 from asyncstate.errors import CommandExecutionError
 
 from . import _downloads
@@ -173,14 +173,9 @@ def _decoded(body: str, decode_type: str, content_type: str) -> Any:
     kind = decode_type if decode_type != "auto" else content_type.rpartition("/")[2]
     try:
         if kind.endswith("json"):
-            return json.loads(body)
+            return formats.json_data(body)
         if kind.endswith("yaml"):
-            import yaml  # noqa: PLC0415 - few servers answer in YAML
-
-            try:
-                return yaml.safe_load(body)
-            except yaml.YAMLError as error:
-                raise ValueError(str(error)) from error
-    except (ValueError, RecursionError) as error:
+            return formats.yaml_data(body)
+    except ValueError as error:
         raise CommandExecutionError(f"The answer is no valid {kind}: {error}") from error
     raise CommandExecutionError(f"There is no decoder for {kind!r}; decode_type is json or yaml")

@@ -8,6 +8,7 @@ import shutil
 from typing import Any
 
 from asyncstate import filesystem
+from asyncstate.data import formats
 from asyncstate.dunders import __context__, __grains__, __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -301,17 +302,15 @@ def _cache_path() -> str:
 
 
 def _cache() -> dict[str, Any]:
-    import yaml  # noqa: PLC0415 - needed only for the mount cache
-
     try:
-        known = yaml.safe_load(_text(_cache_path()))
-    except (CommandExecutionError, yaml.YAMLError):
+        known = formats.yaml_data(_text(_cache_path()))
+    except (CommandExecutionError, ValueError):
         return {}
     return dict((known.get("mounts") if isinstance(known, dict) else None) or {})
 
 
 def _write_cache(mounts: dict[str, Any]) -> bool:
-    import yaml  # noqa: PLC0415 - as above
+    import yaml  # noqa: PLC0415 - needed only for the mount cache
 
     try:
         os.makedirs(str(__opts__["cachedir"]), exist_ok=True)

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from asyncstate.data import formats
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -147,11 +148,9 @@ def version_clean(verstr: Any) -> Any:
 def _from_text(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    import yaml  # noqa: PLC0415 - lists written as text are rare
-
     try:
-        return yaml.safe_load(value)
-    except yaml.YAMLError:
+        return formats.yaml_data(value)
+    except ValueError:
         log.exception("%r is not YAML", value)
         return {}
 

@@ -6,12 +6,11 @@ A profile is an option of that name with a ``driver``. Bundled are ``env`` (envi
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.data import paths
+from asyncstate.data import formats, paths
 from asyncstate.dunders import __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -80,10 +79,9 @@ def _content(profile: dict[str, Any], driver: str) -> Any:
     path = str(profile.get("path") or next(iter(profile.get("files") or [""])))
     if not path:
         raise CommandExecutionError("An sdb profile of this driver needs the path of a file")
-    import yaml  # noqa: PLC0415 - needed only for such a profile
-
     try:
         with filesystem.open_text(os.path.expanduser(path)) as file:
-            return json.load(file) if driver == "json" else yaml.safe_load(file)
-    except (OSError, ValueError, yaml.YAMLError) as error:
+            text = file.read()
+        return formats.json_data(text) if driver == "json" else formats.yaml_data(text)
+    except (OSError, ValueError) as error:
         raise CommandExecutionError(f"Cannot read the sdb file {path}: {error}") from error

@@ -23,7 +23,10 @@ def yaml_text(data: Any, **options: Any) -> str:
 
 
 def yaml_data(text: str | bytes) -> Any:
-    """Return the data of a YAML text, its dates as dates: this is standard YAML, not Salt's dialect."""
+    """Return the data of a YAML text, its dates as dates: this is standard YAML, not Salt's dialect.
+
+    Text that is too deep, or too large once its aliases are followed, cannot be read either.
+    """
     import yaml  # noqa: PLC0415
 
     from asyncstate.data.yaml.standard import load_standard_yaml  # noqa: PLC0415
@@ -45,7 +48,10 @@ def json_data(text: str | bytes, **options: Any) -> Any:
     """Return the data of a JSON text; ``options`` are those of ``json.loads``."""
     import json  # noqa: PLC0415
 
-    return json.loads(text, **options)
+    try:
+        return json.loads(text, **options)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def ini_text(data: Any, **options: Any) -> str:

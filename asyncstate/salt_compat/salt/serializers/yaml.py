@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from asyncstate.data.yaml.standard import load_standard_yaml
 from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.serializers import DeserializationError, SerializationError
 from asyncstate.salt_compat.salt.utils.yaml import SafeOrderedDumper
@@ -17,9 +18,12 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 def deserialize(stream_or_string: Any, **options: Any) -> Any:
     """Read text, bytes or an open file. Raises DeserializationError."""
-    options.setdefault("Loader", _Loader)
     try:
-        return yaml.load(stream_or_string, **options)  # noqa: S506 - a safe loader, unless the caller passes another
+        if options:
+            options.setdefault("Loader", _Loader)
+            return yaml.load(stream_or_string, **options)  # noqa: S506 - a safe loader, unless the caller passes another
+        reads = getattr(stream_or_string, "read", None)
+        return load_standard_yaml(stream_or_string if reads is None else reads())
     except Exception as error:
         raise DeserializationError(error) from error
 
