@@ -100,6 +100,7 @@ def test_state_aggregate_has_three_forms(tmp_path, value):
         ("implicit_order: maybe", "implicit_order: expected none, footprint, learned or strict, got 'maybe'"),
         ("lanes: {downloads: 0}", "lanes: expected a whole number >= 1"),
         ("env_order: {a: b}", "env_order: expected a list, got a mapping"),
+        ("extension_modules: 1", "extension_modules: expected text, got a whole number"),
     ],
 )
 def test_wrong_types_name_file_and_option(tmp_path, text, message):
