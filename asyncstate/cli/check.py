@@ -42,8 +42,11 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     mistakes, 1: mistakes.
     """
     settings, selection = select(console, sls, options)
+    from msgspec import structs
+
     from asyncstate.compile.findings import mistakes
     from asyncstate.errors import CompileError
+    from asyncstate.redact.shown import ShownPlan
     from asyncstate.report.issues import warning_lines
     from asyncstate.runtime import StateRuntime
 
@@ -51,6 +54,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
         plan = runtime.compile_sync(
             selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
         )
+        plan = structs.replace(plan, digest=ShownPlan(plan, runtime.secrets).digest)
     found = mistakes(plan.warnings)
     if found:
         if console.out == "human":

@@ -81,7 +81,7 @@ def _seconds(journal: Journal, entry: RunEntry, own: RunEntry, record: PlanRecor
     """Return how long the states took in a past run, by the tag that each has in this one."""
     from asyncstate.analyse.recording import recording
 
-    before = record if entry.digest == own.digest else journal.plan(entry.id)
+    before = record if entry.plan == own.plan else journal.plan(entry.id)
     times = recording(before.plan(), journal.events(entry.id), resumed=bool(entry.resumes))
     unknown = set(times.unknown)
     took = {chunk.digest: times.length(index) for index, chunk in enumerate(before.chunks) if index not in unknown}

@@ -15,7 +15,7 @@ from asyncstate.model.encode import plain
 from asyncstate.model.requisite import RemoteRequisite, Requisite, RequisiteKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 
 class NodeKind(IntEnum):
@@ -86,7 +86,8 @@ class Plan(msgspec.Struct, frozen=True):
     why a chunk that could be aggregated is in no group. ``remote`` are requisites on states of other hosts, which the
     hosts resolve together; ``elsewhere`` has the state that each REMOTE node stands for, a chunk without index and
     arguments. ``files`` are the files of the tree that the compiler read or found, with the sha256 of
-    what it read ("" if it only found it). ``digest`` is the same in every process and for every hash seed.
+    what it read ("" if it only found it). ``digest`` is the same in every process and for every hash seed; secrets
+    count, so what is shown of it is `ShownPlan.digest`.
     """
 
     chunks: tuple[LowChunk, ...]
@@ -161,20 +162,33 @@ def plan_digest(
 
     File and line of a declaration are left out: moving a state within its file changes only its order.
     """
-    body = [
-        [chunk.index, chunk.state, chunk.fun, chunk.id, chunk.name, chunk.sls, chunk.env, chunk.order, chunk.args]
-        for chunk in chunks
-    ]
+    body = list(map(_deciding, chunks))
     graph = [(node.kind, node.chunk, node.members) for node in nodes[len(chunks) :]]
-    try:
-        encoded = msgspec.json.encode((body, graph), order="deterministic", enc_hook=repr)
-    except BaseException:  # noqa: BLE001 - a Python renderer may put any object into a tree; its repr can raise anything
-        encoded = msgspec.json.encode((_plain(body), graph), order="deterministic")
-    digest = hashlib.sha256(encoded)
+    digest = hashlib.sha256(_encoded(body, graph))
     digest.update(msgspec.json.encode(list(dag.packed())))
     if contingent:
         digest.update(msgspec.json.encode([(edge.before, edge.after, edge.proof) for edge in contingent]))
     return digest.hexdigest()
+
+
+def _encoded(body: list[Any], *more: Any) -> bytes:
+    try:
+        return msgspec.json.encode((body, *more), order="deterministic", enc_hook=repr)
+    except BaseException:  # noqa: BLE001 - a Python renderer may put any object into a tree; its repr can raise anything
+        return msgspec.json.encode((_plain(body), *more), order="deterministic")
+
+
+def _deciding(chunk: LowChunk) -> list[Any]:
+    return [chunk.index, chunk.state, chunk.fun, chunk.id, chunk.name, chunk.sls, chunk.env, chunk.order, chunk.args]
+
+
+def chunk_texts(chunks: Sequence[LowChunk]) -> Iterator[str]:
+    """Yield what `plan_digest` reads of the chunks, as texts of several chunks each."""
+    for first in range(0, len(chunks), _TOGETHER):
+        yield _encoded(list(map(_deciding, chunks[first : first + _TOGETHER]))).decode()
+
+
+_TOGETHER = 1000
 
 
 def _plain(value: Any) -> Any:

@@ -26,7 +26,7 @@ from asyncstate.model.event import (
     RunStarted,
     StateEvent,
 )
-from asyncstate.model.plan import NodeKind
+from asyncstate.model.plan import NodeKind, chunk_texts, plan_digest
 from asyncstate.model.race import Race
 from asyncstate.model.tag import parse_tag, state_tag
 from asyncstate.redact.no_log import hush_arguments, hush_references, hush_row
@@ -73,6 +73,23 @@ class ShownPlan:
         listeners = (plan.chunks[node.chunk].as_listener() for node in plan.listeners)
         self._called: dict[str, LowChunk] = {chunk.tag: chunk for chunk in (*plan.chunks, *listeners)}
         self._hushed = {tag: chunk.id for tag, chunk in self._called.items() if chunk.args.get("no_log")}
+
+    def prepare(self) -> None:
+        """Do now what else the first use does: it takes a while for a large plan."""
+        self._snapshot()
+        _ = self.digest
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of the plan as it is shown, which is that of the plan if nothing in it is hidden.
+
+        That of the plan itself would let whoever reads it try all likely passwords.
+        """
+        plan = self._plan
+        redactor = self._snapshot()
+        if not self._hushed and all(map(redactor.harmless, chunk_texts(plan.chunks))):
+            return plan.digest
+        return plan_digest(self._shown_chunks(), plan.nodes, plan.dag, plan.contingent)
 
     def _snapshot(self) -> Redactor:
         """Return the redactor for the secrets known now."""
@@ -218,7 +235,7 @@ class ShownPlan:
             case StateEvent():
                 return {"name": redactor.text(event.name), "row": redactor.row(event.row)}
             case RunStarted():
-                return {"warnings": tuple(map(redactor.text, event.warnings))}
+                return {"digest": self.digest, "warnings": tuple(map(redactor.text, event.warnings))}
             case RunFinished():
                 return {
                     "not_started": tuple(map(self.tag, event.not_started)),
@@ -261,6 +278,7 @@ class ShownPlan:
             notices=tuple(map(redactor.text, report.notices)),
             races=tuple(map(self.race, report.races)),
             cancelled=redactor.text(report.cancelled),
+            digest=self.digest,
         )
 
     def race(self, race: Race) -> Race:
@@ -278,17 +296,13 @@ class ShownPlan:
         """The plan as it is shown: the same graph between states whose names and arguments show no secret."""
         redactor = self._snapshot()
         plan = self._plan
-        chunks = tuple(
-            msgspec.structs.replace(self.chunk(chunk, chunk.tag), args=self.arguments(chunk, chunk.tag))
-            for chunk in plan.chunks
-        )
         broken = tuple(
             msgspec.structs.replace(one, tag=self.tag(one.tag), row=redactor.row(one.row))
             for one in plan.broken_listeners
         )
         return msgspec.structs.replace(
             plan,
-            chunks=chunks,
+            chunks=self._shown_chunks(),
             nodes=tuple(map(self.node, plan.nodes)),
             dag=plan.dag.renamed(self.resources),
             contingent=tuple(
@@ -301,6 +315,13 @@ class ShownPlan:
             not_aggregated={chunk: redactor.text(why) for chunk, why in plan.not_aggregated.items()},
             rows={self.tag(tag): self.row(tag, row) for tag, row in plan.rows.items()},
             warnings=tuple(map(redactor.issue, plan.warnings)),
+            digest=self.digest,
+        )
+
+    def _shown_chunks(self) -> tuple[LowChunk, ...]:
+        return tuple(
+            msgspec.structs.replace(self.chunk(chunk, chunk.tag), args=self.arguments(chunk, chunk.tag))
+            for chunk in self._plan.chunks
         )
 
     def resources(self, before: int, after: int, resources: tuple[str, ...]) -> tuple[str, ...]:
