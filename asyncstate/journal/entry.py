@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
+from asyncstate.errors import JournalError
 from asyncstate.journal.lines import SHORT, read_line
-from asyncstate.model.event import AnyEvent, ChunkFinished, ChunkStarted, RunFinished, RunStarted, decode_event
+from asyncstate.model.event import (
+    AnyEvent,
+    ChunkFinished,
+    ChunkStarted,
+    RunFinished,
+    RunStarted,
+    StateEvent,
+    decode_event,
+)
+from asyncstate.model.result import changes_something, wrong_in_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from mmap import mmap
+
+    from asyncstate.model.result import Row
 
 FINISHED = "finished"
 FAILHARD = "failhard"
@@ -58,9 +70,9 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One run. ``begun`` and ``ended`` are in seconds since the epoch; of a killed run, that of its last event.
 
     ``ending`` is ``finished``, ``failhard``, ``cancelled: REASON``, ``killed`` or ``under way``; ``exit_code`` is None
-    for the last two. ``counts`` are numbers of states: ``chunks`` of the plan, ``started``, ``succeeded``, ``changed``,
-    ``failed``, ``not_started``. ``digest`` is that of the plan, ``plan`` the key of its record, ``resumes`` the run
-    that this one continues, ``about`` what the program that ran it said of it.
+    for the last two. ``counts`` are numbers of states: ``chunks`` of the plan, ``started``, ``succeeded``, ``changed``
+    (of a dry run, those that would be), ``failed``, ``not_started``. ``digest`` is that of the plan, ``plan`` the key
+    of its record, ``resumes`` the run that this one continues, ``about`` what the program that ran it said of it.
     """
 
     id: str
@@ -117,21 +129,49 @@ _BEGUN, _ENDED = b'{"event":"run_started"', b'{"event":"run_finished"'
 
 
 def read_event(line: bytes) -> AnyEvent | None:
-    """Return the event of a line; None if it has none that this version knows."""
+    """Return the event of a line; None if it is damaged, or none that this version knows."""
     try:
-        return read_line(line) if line.startswith(SHORT) else decode_event(line)
-    except (msgspec.MsgspecError, UnicodeError):
-        return _mended(line)
-
-
-def _mended(line: bytes) -> AnyEvent | None:
-    """Read an event with a name that is no text, as ``names`` may list."""
-    try:
-        said = msgspec.json.decode(line)
-        texts = {key: str(said[key]) for key in ("id", "name", "sls") if key in said}
-        mended: AnyEvent = msgspec.convert({**said, **texts}, AnyEvent)
-    except (msgspec.MsgspecError, UnicodeError, TypeError):
+        return event_of(line)
+    except JournalError:
         return None
+
+
+def event_of(line: bytes) -> AnyEvent | None:
+    """Return the event of a line; None if it has none that this version knows.
+
+    Raises JournalError, which says what is wrong with the line, if it is damaged. Every row of the event has what a
+    report needs.
+    """
+    if line.startswith(_RECORDS):
+        return None
+    event: AnyEvent | None
+    try:
+        event = read_line(line) if line.startswith(SHORT) else decode_event(line)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        event = _mended(line, error)
+    if event is not None and (wrong := _wrong_row(event)):
+        raise JournalError(wrong)
+    return event
+
+
+_RECORDS = (b'{"journal":', b'{"record":')
+_KNOWN = frozenset(str(each.__struct_config__.tag) for each in get_args(AnyEvent))
+
+
+def _mended(line: bytes, wrong: Exception) -> AnyEvent | None:
+    """Read an event with a name that is no text, as ``names`` may list; None for one that this version does not know.
+
+    Raises JournalError.
+    """
+    try:
+        said: dict[str, Any] = msgspec.json.decode(line, type=dict[str, Any])
+        kind = said.get("event")
+        if isinstance(kind, str) and kind not in _KNOWN:
+            return None
+        said.update({key: str(said[key]) for key in ("id", "name", "sls") if key in said})
+        mended: AnyEvent = msgspec.convert(said, AnyEvent)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        raise JournalError("it is nested too deeply" if isinstance(wrong, RecursionError) else str(wrong)) from None
     return mended
 
 
@@ -140,8 +180,24 @@ def is_event(line: bytes) -> bool:
     return line.startswith(_EVENT)
 
 
+def _wrong_row(event: AnyEvent) -> str:
+    """Return what is wrong with the rows of an event, "" if nothing is."""
+    rows: dict[str, Row] = {}
+    if isinstance(event, ChunkFinished):
+        rows = dict(event.sub_rows)
+        rows[event.tag] = event.row
+    elif isinstance(event, RunFinished):
+        rows = event.rows
+    elif isinstance(event, StateEvent):
+        rows = {event.name: event.row}
+    for tag, row in rows.items():
+        if wrong := wrong_in_row(row):
+            return f"the row of {tag}: {wrong}"
+    return ""
+
+
 def events_of(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
-    """Yield the events among lines."""
+    """Yield the events among lines; those that are damaged are left out."""
     for line in lines:
         if is_event(line) and (event := read_event(line)) is not None:
             yield event
@@ -177,9 +233,8 @@ def _cut_off(entry: RunEntry, lines: Sequence[bytes]) -> RunEntry:
         if isinstance(event, ChunkStarted) and not event.check:
             counts["started"] += 1
         elif isinstance(event, ChunkFinished) and not event.check:
-            result = event.row.get("result")
-            counts["failed" if result is False else "succeeded"] += 1
-            counts["changed"] += bool(event.row.get("changes"))
+            counts["failed" if event.row["result"] is False else "succeeded"] += 1
+            counts["changed"] += changes_something(event.row, test=entry.test)
     return msgspec.structs.replace(entry, counts={**entry.counts, **counts})
 
 

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from asyncstate.errors import JournalError
-from asyncstate.journal.entry import entry_of, events_of, plan_within, read_header, telling_lines, whole, whole_lines
+from asyncstate.journal.entry import entry_of, event_of, plan_within, read_header, telling_lines, whole, whole_lines
 from asyncstate.journal.folder import DATABASE, logs_in, require_own
 from asyncstate.journal.log import dead_log, read_log
 from asyncstate.journal.mapped import end_of_line
@@ -153,9 +153,18 @@ class Journal:
             yield from self._database.lines(run_id)
 
     def events(self, run_id: str) -> Iterator[AnyEvent]:
-        """Yield the events of a run in order, also of one under way."""
+        """Yield the events of a run in order, also of one under way.
+
+        Raises JournalError, which names the run and the line, where one is damaged.
+        """
         self.runs()
-        return events_of(self.lines(run_id))
+        for number, line in enumerate(self.lines(run_id), 1):
+            try:
+                event = event_of(line)
+            except JournalError as error:
+                raise JournalError(f"the journal of run {run_id} is damaged, line {number}: {error}") from None
+            if event is not None:
+                yield event
 
     def plan(self, run_id: str) -> PlanRecord:
         """Return the record of the plan of a run. Raises JournalError if it was not kept, PlanError if it is broken."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from functools import lru_cache
+from types import NoneType
 from typing import Any, Final
 
 import msgspec
@@ -22,6 +23,28 @@ RUN_NUM: Final = "__run_num__"
 """Key of a row: its place in the serial order, from 0."""
 
 REQUIRED_KEYS = ("name", "changes", "result", "comment")
+
+_TYPES: Final = (
+    ("result", (bool, NoneType), "true, false or null"),
+    ("changes", (dict,), "an object"),
+    ("start_time", (str,), "a text"),
+    ("duration", (int, float), "a number"),
+    ("warnings", (list,), "a list"),
+)
+
+
+def wrong_in_row(row: Row) -> str:
+    """Return what is wrong with a row that was read, "" if nothing is: reports rely on these keys and their types."""
+    missing = next((key for key in REQUIRED_KEYS if key not in row), "")
+    if missing:
+        return f"it has no `{missing}`"
+    odd = ((key, expected) for key, types, expected in _TYPES if key in row and not isinstance(row[key], types))
+    return next((f"its `{key}` is not {expected}" for key, expected in odd), "")
+
+
+def changes_something(row: Row, *, test: bool) -> bool:
+    """Whether a state changed something; in a dry run (``test``) whether it would."""
+    return row["result"] is None if test else bool(row["changes"])
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):
@@ -74,6 +97,11 @@ class RunReport(msgspec.Struct, frozen=True):
     def failed(self) -> list[str]:
         """The tags of the states that failed, without those that a handler made good."""
         return [tag for tag, row in self.rows.items() if row["result"] is False and tag not in self.handled]
+
+    @property
+    def changed(self) -> int:
+        """The number of states that changed something; of a dry run, of those that would."""
+        return sum(changes_something(row, test=self.test) for row in self.rows.values())
 
     @property
     def ok(self) -> bool:

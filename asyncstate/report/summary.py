@@ -25,7 +25,6 @@ def summary_lines(
     results = [row["result"] for row in report.rows.values()]
     failed, differs = results.count(False), results.count(None)
     succeeded = len(results) - failed
-    changed = sum(bool(row["changes"]) for row in report.rows.values())
     warnings = sum(bool(row.get("warnings")) for row in report.rows.values())
     warnings += len(report.warnings) + len(report.notices)
     width = _LABEL_WIDTH + max(len(str(number)) for number in (succeeded, failed, warnings))
@@ -35,9 +34,9 @@ def summary_lines(
     yield rule
     yield palette.paint(palette.green, _counted("Succeeded", succeeded, width)) + _share(
         palette,
-        (("would change", differs, palette.yellow),)
+        (("would change", report.changed, palette.yellow),)
         if report.test
-        else (("unchanged", differs, palette.yellow), ("changed", changed, palette.green)),
+        else (("unchanged", differs, palette.yellow), ("changed", report.changed, palette.green)),
     )
     yield palette.paint(palette.red if report.failed else palette.cyan, _counted("Failed", failed, width)) + _share(
         palette, (("handled", len(report.handled), palette.yellow),)
@@ -51,7 +50,7 @@ def summary_lines(
     yield palette.paint(palette.cyan, f"Total states run: {len(results):>{width - 7}}")
     if timings:
         yield from (palette.paint(palette.cyan, line) for line in _times(report, width))
-    yield from _beyond(report, palette, differs)
+    yield from _beyond(report, palette)
 
 
 def _counted(label: str, number: float, width: int) -> str:
@@ -74,9 +73,11 @@ def _times(report: RunReport, width: int) -> Iterator[str]:
     yield f"Wall time:      {number.rjust(width - 5)} {unit}{faster}"
 
 
-def _beyond(report: RunReport, palette: Palette, differs: int) -> Iterator[str]:
+def _beyond(report: RunReport, palette: Palette) -> Iterator[str]:
     if report.test:
-        yield palette.paint(palette.yellow, f"Dry run: {count(differs, 'state')} would change; nothing was changed.")
+        yield palette.paint(
+            palette.yellow, f"Dry run: {count(report.changed, 'state')} would change; nothing was changed."
+        )
     if report.shuffle is not None:
         yield f"Order shuffled with seed {report.shuffle}: --shuffle {report.shuffle} repeats it."
     if report.cancelled:

@@ -195,7 +195,7 @@ class Engine:
     def _introduce(self) -> ShownPlan:
         """Open the journal, and prepare how everything in the plan is shown, without secrets."""
         shown = ShownPlan(self.plan, self._secrets)
-        shown.text("")
+        shown.prepare()
         if self._open_journal is not None:
             self._journal, self._notices = self._open_journal(shown)
         return shown
@@ -283,7 +283,7 @@ class Engine:
                 RunFinished,
                 exit_code=report.exit_code,
                 succeeded=sum(row["result"] is not False for row in rows),
-                changed=sum(bool(row["changes"]) for row in rows),
+                changed=report.changed,
                 failed=len(report.failed),
                 not_started=report.not_started,
                 cancelled=report.cancelled,

@@ -8,6 +8,7 @@ import msgspec
 
 from asyncstate.journal.entry import is_event, read_event
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunStarted
+from asyncstate.model.result import wrong_in_row
 from asyncstate.run.rows import was_cut_off
 from asyncstate.run.shared import Shared
 
@@ -72,7 +73,8 @@ class Past:
         if isinstance(record, Shared):
             self.shared[record.tag] = record
         elif isinstance(record, Ended):
-            self.ended[record.tag, record.check] = record
+            if not any(map(wrong_in_row, (record.row, *record.sub_rows.values()))):
+                self.ended[record.tag, record.check] = record
         else:
             self.unknown[record.tag, record.check] = record
 

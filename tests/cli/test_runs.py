@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 
 import pytest
 
@@ -74,7 +75,7 @@ def test_the_list_has_the_newest_run_first_and_how_each_ended(machine):
 
 def test_an_empty_journal_says_so_and_is_no_mistake(machine):
     assert machine.call("runs", "list", "--out", "json") == "[]\n"
-    assert "no runs yet: the journal in" in machine.said.err
+    assert "no runs yet: the journal in" in machine.said.err + machine.said.out
     machine.call("runs", "show", code=1)
     assert "has no runs" in machine.said.err
 
@@ -157,3 +158,37 @@ def test_runs_are_completed_newest_first(machine, monkeypatch):
     for words in (["runs", "show"], ["replay"], ["what-if"], ["runs", "diff"], ["runs", "diff", runs[0]]):
         assert [item.value for item in complete.get_completions(words, "")] == runs[::-1], words
     assert [item.value for item in complete.get_completions(["replay"], runs[0][:8])] == runs[:1]
+
+
+@pytest.mark.parametrize("words", [(), ("--test",)], ids=["run", "dry run"])
+def test_the_list_counts_what_the_report_counts(machine, words):
+    tree = "a: {cmd.run: [{name: 'true'}]}\nb: {test.succeed_with_changes: []}\nc: {test.nop: []}\n"
+    machine.apply(*words, text=tree, code=0)
+    said = machine.call("replay")
+    (entry,) = json.loads(machine.call("runs", "list", "--out", "json"))
+    found = re.search(r"(?:would change|[( ]changed)=(\d+)", said)
+    assert entry["counts"]["changed"] == int(found[1]) == 2
+    assert re.search(rf" {found[1]} ", machine.call("runs", "list").splitlines()[1])
+
+
+def _spoil(machine, old, new):
+    """Change the events of the one run in the database."""
+    with sqlite3.connect(machine.path / "state" / "journal.db") as database:
+        ((lines, rowid),) = database.execute("SELECT lines, rowid FROM events").fetchall()
+        assert old in lines
+        database.execute("UPDATE events SET lines = ? WHERE rowid = ?", (lines.replace(old, new, 1), rowid))
+    database.close()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("replay",), ("replay", "--out", "json"), ("runs", "show"), ("what-if",), ("apply", "--only-failed")],
+    ids=" ".join,
+)
+def test_a_row_that_is_damaged_is_an_error_that_names_run_and_line(machine, words):
+    run = machine.apply()
+    _spoil(machine, b'"result":false,', b"")
+    machine.call(*words, code=1)
+    wrong = rf"the journal of run {run} is damaged, line \d+: the row of test_\|-\S+: it has no `result`"
+    assert re.search(wrong, machine.said.err + machine.said.out)
+    assert machine.call("runs", "list").count("\n") >= 2

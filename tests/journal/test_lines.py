@@ -35,7 +35,8 @@ def test_the_line_of_a_start(id_, name, seconds, check):
 
 
 @given(st.dictionaries(TEXTS, VALUES), TEXTS, st.booleans())
-def test_the_line_of_an_end(row, why, check):
+def test_the_line_of_an_end(more, why, check):
+    row = {**more, "name": "n", "changes": {}, "result": True, "comment": ""}
     read = read_event(finished_line("r", 7, 0.5, "tag", row, why=why, check=check))
     assert read == ChunkFinished(run_id="r", seq=7, time=0.5, tag="tag", row=row, why=why, check=check)
 

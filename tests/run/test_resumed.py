@@ -163,7 +163,7 @@ async def test_a_cancelled_state_is_run_again(here):
 
 
 def test_the_past_of_a_chain():
-    row = {"result": True, "changes": {}, "comment": ""}
+    row = {"name": "n", "result": True, "changes": {}, "comment": ""}
     started = {"function": "f", "id": "i", "name": "n", "sls": "s"}
     past = Past.of(
         "r",
