@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
     from asyncstate.analyse.recording import Recording
     from asyncstate.model.plan import Plan
 
-_RESOURCES = 12
-"""How many resources are left out in turn: those on the longest path, and those whose states take longest."""
+_LEFT_OUT = 12
+"""How many lanes, transactions and resources are left out in turn: those whose states take longest, at most."""
+_NODES = 2_000_000
+"""Nodes that all simulations together work off, about; each takes ten microseconds, twice: for slots, and for costs."""
+_FEWEST_POINTS, _FEWEST_LEFT_OUT = 8, 2
 _NOTABLE = 0.001
 """Seconds from which on a cost is worth a line."""
 _LISTED = 10
@@ -60,7 +64,8 @@ class WhatIf(msgspec.Struct, frozen=True):
     """The answer. ``wall`` are the seconds that the run took, ``simulated`` those of its simulation with its ``slots``.
 
     ``costs`` are those with the slots of the run, and with the most slots asked for. ``unknown`` is the number of
-    states that never ended in the run and are taken as no time.
+    states that never ended in the run and are taken as no time. ``skipped`` is how many of the numbers of slots that
+    were asked for have no point, for the run is so large.
     """
 
     states: int
@@ -73,6 +78,7 @@ class WhatIf(msgspec.Struct, frozen=True):
     links: tuple[Link, ...]
     points: tuple[Point, ...]
     costs: tuple[Cost, ...]
+    skipped: int = 0
 
     @property
     def enough(self) -> Point:
@@ -82,13 +88,18 @@ class WhatIf(msgspec.Struct, frozen=True):
 
 
 def what_if(plan: Plan, recording: Recording, slots: Iterable[int], rules: Rules) -> WhatIf:
-    """Simulate a recorded run with each number of ``slots``, and without each restriction that may cost much."""
+    """Simulate a recorded run with each number of ``slots``, and without each restriction that may cost much.
+
+    Of a run of more than 30,000 states, with fewer: evenly spread, the powers of two and that of the run among them.
+    """
     path, nodes = longest_path(plan, recording)
     work = recording.work
     alone = simulate(plan, recording, 1, rules).seconds
     points: list[Point] = []
     settled = -1.0
-    for number in sorted(set(slots)):
+    asked = sorted(set(slots))
+    chosen = spread(asked, max(_FEWEST_POINTS, _NODES // max(len(plan.nodes), 1)), recording.concurrency)
+    for number in chosen:
         if settled < 0:
             run = simulate(plan, recording, number, rules)
             settled = run.seconds if run.peak < number else settled
@@ -107,7 +118,24 @@ def what_if(plan: Plan, recording: Recording, slots: Iterable[int], rules: Rules
         links=tuple(Link(_label(plan, node), recording.length(node)) for node in nodes if recording.spans[node]),
         points=tuple(points),
         costs=tuple(_costs(plan, recording, rules, most, nodes)),
+        skipped=len(asked) - len(chosen),
     )
+
+
+def spread(numbers: Sequence[int], most: int, own: int) -> list[int]:
+    """Return ``numbers``, which are sorted; of more than ``most`` some, as far from each other on a logarithmic scale.
+
+    The first, the last, ``own`` and the powers of two are among them in any case.
+    """
+    if len(numbers) <= most:
+        return list(numbers)
+    first, last = numbers[0], numbers[-1]
+    chosen = {first, last, *(number for number in numbers if number == own or number & (number - 1) == 0)}
+    for step in range(most):
+        wanted = first * (last / first) ** (step / (most - 1))
+        if len(chosen) < most:
+            chosen.add(numbers[min(bisect_left(numbers, wanted), len(numbers) - 1)])
+    return sorted(chosen)
 
 
 def _label(plan: Plan, node: int) -> str:
@@ -143,12 +171,17 @@ def _variants(
 ) -> Iterator[tuple[str, str, Plan, Rules]]:
     """Yield the plan, or the rules, without each restriction in turn."""
     replace = msgspec.structs.replace
-    for lane in sorted({lane for lanes in rules.lanes.values() for lane in lanes}):
+    most = min(_LEFT_OUT, max(_FEWEST_LEFT_OUT, _NODES // max(len(plan.nodes), 1) // 6))
+    work: dict[str, float] = {}
+    for chunk, named in rules.lanes.items():
+        for lane in named:
+            work[lane] = work.get(lane, 0.0) + recording.length(chunk)
+    for lane in sorted(work, key=lambda lane: (-work[lane], lane))[:most]:
         lanes = {chunk: [other for other in named if other != lane] for chunk, named in rules.lanes.items()}
         yield "lane", lane, plan, replace(rules, lanes={chunk: named for chunk, named in lanes.items() if named})
     if rules.exclusive:
         yield "exclusive", count(len(rules.exclusive), "state"), plan, replace(rules, exclusive=frozenset())
-    for members in plan.turns:
+    for members in sorted(plan.turns, key=lambda members: -sum(map(recording.length, members)))[:most]:
         apart = tuple(
             replace(node, transaction=False) if node.transaction and node.members == members else node
             for node in plan.nodes
@@ -157,7 +190,7 @@ def _variants(
         yield "transaction", f"{count(len(members), 'state')}, {first} …", replace(plan, nodes=apart), rules
     if any(_STAGE in sources for _, sources in plan.dag.packed()):
         yield "order", "explicit order", _without(plan, lambda _, source: source == _STAGE), rules
-    for resource in _resources(plan, recording, path):
+    for resource in _resources(plan, recording, path)[:most]:
         yield "footprint", resource, _without(plan, _only(resource)), rules
 
 
@@ -188,7 +221,7 @@ def _resources(plan: Plan, recording: Recording, path: Sequence[int]) -> list[st
     on_path = [name for one, two in pairwise(path) for name in plan.dag.resources(one, two)]
     by_load = sorted(load, key=lambda name: (-load[name], name))
     ranked = sorted(dict.fromkeys(on_path), key=lambda name: (-load[name], name))
-    return list(dict.fromkeys((*ranked[:_RESOURCES], *by_load)))[:_RESOURCES]
+    return list(dict.fromkeys((*ranked[:_LEFT_OUT], *by_load)))[:_LEFT_OUT]
 
 
 # for people and programs
@@ -220,6 +253,8 @@ def what_if_lines(found: WhatIf, palette: Palette = PLAIN) -> Iterator[str]:
             f"{point.slots:>5}  {short_time(point.seconds):>8}  {point.speedup:>5.1f}x  "
             f"{short_time(point.bound):>8}{mark}"
         )
+    if found.skipped:
+        yield f"The run is large: {count(found.skipped, 'more number')} of slots were not simulated."
     yield ""
     yield f"More than {count(found.enough.slots, 'slot')} would gain less than 5 %."
     yield ""

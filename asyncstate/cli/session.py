@@ -72,14 +72,13 @@ class Session:
             return None
         from asyncstate.report.progress import LiveProgress, PlainProgress
 
-        if wanted != "live":
-            return PlainProgress(sys.stderr)
+        kind = LiveProgress if wanted == "live" else PlainProgress
         if self.settings.journaled == "off":
-            return LiveProgress(sys.stderr)
+            return kind(sys.stderr)
         from asyncstate.cli.remaining_time import RemainingTime
 
         self._remaining = RemainingTime(self.settings)
-        return LiveProgress(sys.stderr, self._remaining.text)
+        return kind(sys.stderr, self._remaining.text)
 
     def _make_lines(self) -> JsonLines | None:
         if self.console.out != "jsonl":

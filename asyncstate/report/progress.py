@@ -30,15 +30,25 @@ _SHOWN = 8
 """How many running states get a line of their own."""
 _LONG = 10.0
 """Seconds after which a running state is highlighted."""
+_AGAIN = 30.0
+"""Seconds from one line about the remaining time to the next."""
 _QUIET = 0.3
 """Seconds before the display appears: quick runs do not pay its start-up time."""
 
 
 class PlainProgress:
-    """One line for each state that ended, and for each that keeps running, on ``stream``."""
+    """One line for each state that ended, and for each that keeps running, on ``stream``.
 
-    def __init__(self, stream: TextIO) -> None:
+    ``left`` says how long the run still takes, "" if that is not known: a line now and then, from `tick`.
+    """
+
+    def __init__(
+        self, stream: TextIO, left: Callable[[], str] = str, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._stream = stream
+        self._left = left
+        self._clock = clock
+        self._said = float("-inf")
         self._total = 0
         self._done = 0
 
@@ -63,7 +73,10 @@ class PlainProgress:
         print(f"[{self._done:>{width}}/{self._total}] {text}", file=self._stream, flush=True)
 
     def tick(self) -> None:
-        """Do nothing: there is nothing to redraw between two events."""
+        """Say how long the run still takes: as soon as that is known, and every `_AGAIN` seconds."""
+        if self._clock() - self._said >= _AGAIN and self._done < self._total and (left := self._left()):
+            self._said = self._clock()
+            self._say(f"time     {left}")
 
     def close(self) -> None:
         """Do nothing: the stream stays open."""

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import PlanBuilder
 
+from asyncstate.analyse import what_if as module
 from asyncstate.analyse.curve import curve_svg
 from asyncstate.analyse.recording import Recording
 from asyncstate.analyse.simulate import Rules
-from asyncstate.analyse.what_if import what_if, what_if_data, what_if_lines
+from asyncstate.analyse.what_if import spread, what_if, what_if_data, what_if_lines
 from asyncstate.model.plan import ContingentEdge
 from asyncstate.model.result import Outcome
 from tests.run.test_machine import plans
@@ -138,3 +139,40 @@ def test_a_title_cannot_leave_its_element():
     svg = curve_svg(what_if(plan, known(plan), [1, 2, 4], Rules()), "a</text><script>")
     assert "<script" not in svg
     assert "a&lt;/text&gt;" in svg
+
+
+@given(
+    numbers=st.lists(st.integers(1, 1024), min_size=1, max_size=200, unique=True).map(sorted),
+    most=st.integers(8, 40),
+    own=st.integers(1, 1024),
+)
+def test_of_many_numbers_of_slots_some_are_simulated_that_say_most(numbers, most, own):
+    chosen = spread(numbers, most, own)
+    assert set(chosen) <= set(numbers)
+    assert chosen == sorted(set(chosen))
+    assert {numbers[0], numbers[-1]} <= set(chosen)
+    assert all(number in chosen for number in numbers if number == own or number & (number - 1) == 0)
+    assert len(chosen) <= most + 14
+    if len(numbers) <= most:
+        assert chosen == numbers
+
+
+def test_a_large_run_takes_no_more_simulations_than_it_can_afford(monkeypatch):
+    monkeypatch.setattr(module, "_NODES", 100)
+    counted = []
+    real = module.simulate
+
+    def simulate(*given):
+        counted.append(given)
+        return real(*given)
+
+    monkeypatch.setattr(module, "simulate", simulate)
+    plan = states(40).build()
+    for each in range(1, 40):
+        plan.dag.add(each - 1, each, "footprint", (f"path:/{each}",))
+    lanes = {chunk: (f"l{chunk}",) for chunk in range(40)}
+    found = what_if(plan, known(plan), range(1, 65), Rules(lanes=lanes))
+    assert found.skipped == 64 - len(found.points) > 50
+    assert f"{found.skipped} more numbers of slots were not simulated" in "\n".join(what_if_lines(found))
+    assert len(counted) < 30
+    assert json.loads(json.dumps(what_if_data(found)))["skipped"] == found.skipped

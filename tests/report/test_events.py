@@ -109,6 +109,22 @@ def test_plain_progress_is_a_line_for_each_state_that_ends():
     ]
 
 
+def test_plain_progress_says_now_and_then_how_long_the_run_still_takes():
+    stream, left, now = io.StringIO(), [""], [0.0]
+    plain = PlainProgress(stream, lambda: left[0], lambda: now[0])
+    Script(chunks=2).start("a", 0.1).play(plain)
+    for text, seconds in (("", 1), ("about 9 s left", 2), ("about 8 s left", 3), ("about 5 s left", 40)):
+        left[0], now[0] = text, float(seconds)
+        plain.tick()
+    Script(chunks=2).finish("a", 0.2).finish("b", 0.3).play(plain)
+    now[0] = 99.0
+    plain.tick()
+    assert [line for line in stream.getvalue().splitlines() if "time" in line] == [
+        "[0/2] time     about 9 s left",
+        "[0/2] time     about 5 s left",
+    ]
+
+
 def test_live_progress_draws_nothing_for_a_quick_run():
     stream = io.StringIO()
     live = LiveProgress(stream)
