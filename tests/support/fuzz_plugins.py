@@ -218,3 +218,38 @@ def plugin_files(draw):
         files["salt/other.sls"] = "#!odd\nx\n"
         files["salt/top.sls"] = "base: {'*': [main, other]}\n"
     return files
+
+
+_CALLED = """
+def here(name, **kwargs):
+    return row(name, changes={"is": "new"})
+"""
+_HOOK_TREE = """
+{% for n in range(4) %}
+a{{ n }}: {odd.here: [{aggregate: true}, {x: {{ n }}}]}
+{% endfor %}
+b0: {odd.here: [{watch: [{odd: a0}]}, {prereq: [{odd: a3}]}]}
+b1: {odd.here: [{listen: [{odd: a1}]}, {onchanges: [{odd: a2}]}]}
+"""
+_SOUND = {
+    "mod_init": "return True",
+    "mod_watch": "return row(name, changes={'watched': True})",
+    "mod_aggregate": "return low",
+    "mod_aggregate_split": "return {}",
+    "mod_footprint": "return {'reads': [], 'writes': ['path:/nowhere']}",
+    "mod_prefetch": "return []",
+    "mod_prerequisite": "return None",
+}
+
+
+@st.composite
+def hook_files(draw):
+    """A state module with hooks, one of which does anything, and a tree that has each of them called."""
+    odd_one = draw(st.sampled_from(sorted(_HOOKS)))
+    text = _HEAD + _CALLED
+    for hook in dict.fromkeys((odd_one, *draw(st.lists(st.sampled_from(sorted(_HOOKS)), max_size=3)))):
+        if hook == odd_one:
+            text += draw(_function(hook, _HOOKS[hook], row=hook == "mod_watch"))
+        else:
+            text += f"def {hook}({_HOOKS[hook]}):\n    {_SOUND[hook]}\n"
+    return {"salt/_states/odd.py": text, "salt/main.sls": _HOOK_TREE}

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 SECONDS = 20
 """The longest that a case may calculate."""
-LONGEST_WAIT = 60
+LONGEST_WAIT = 120
 """The longest that a case may last: it may have to wait for its turn on a busy machine."""
 MEMORY = 1 << 30
 """The most memory that a case may add to that of the program."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import zlib
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -24,9 +26,33 @@ ROOTS = ("--file-root", "salt", "--pillar-root", "pillar")
 STATE = "../home/state"
 
 
+_FOOTPRINTS = json.dumps(
+    {
+        "version": 1,
+        "records": {
+            key: {
+                "function": "cmd.run",
+                "key": key,
+                "sls": "main",
+                "id": "a",
+                "text": "make x",
+                "effects": {"reads": ["/etc/x"], "writes": ["/srv/x/**"], "makes": ["/srv"]},
+                "inputs": {"/usr/bin/make": "0" * 64},
+                "programs": ["/usr/bin/make"],
+                "whole": True,
+                "seen": 1.7e9,
+                "runs": 2,
+            }
+            for key in ("0" * 64, "1" * 64)
+        },
+    }
+).encode()
+"""What ``--trace-effects`` keeps of two states."""
+
+
 @cache
 def records():
-    """Return what a run of the tree leaves, by name: ``plan``, ``key``, ``database``, ``log``."""
+    """Return what a run of the tree leaves, by name: ``plan``, ``key``, ``database``, ``log``, ``footprints``."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "root"
         for name, text in TREE.items():
@@ -51,6 +77,7 @@ def records():
             "log": (root / "log").read_bytes(),
             "key": (state / "plan.key").read_bytes(),
             "database": (state / "journal.db").read_bytes(),
+            "footprints": _FOOTPRINTS,
         }
 
 
@@ -175,3 +202,103 @@ def plans(draw):
         ("show", "diff", "p", "q", "--out", "mermaid"),
     )
     return {"files": files, "words": list(draw(st.sampled_from(readers)))}
+
+
+@st.composite
+def footprints(draw):
+    """A spoiled table of what states were seen to touch."""
+    kept = records()["footprints"]
+    files = {**TREE, f"{STATE}/footprints.json": as_file(draw(changed(kept) | changed(kept) | torn(kept)))}
+    readers = (
+        ("footprints", "show"),
+        ("footprints", "show", "make", "--out", "json"),
+        ("footprints", "export"),
+        ("footprints", "export", "--out", "json"),
+        ("apply", "main", *ROOTS),
+        ("apply", "main", "--test", *ROOTS),
+        ("check", "main", *ROOTS),
+        ("show", "graph", "main", *ROOTS),
+        ("lint", "main", *ROOTS),
+    )
+    return {"files": files, "words": list(draw(st.sampled_from(readers)))}
+
+
+_CELLS = (None, 0, -1, 1.5, 2**62, "", "x", b"", b"\xff", b"{}", b"null", b"[]\n", b'{"event":"x"}\n')
+_DEEDS = (
+    "DROP TABLE events",
+    "DROP TABLE plans",
+    "DROP TABLE runs",
+    "DELETE FROM events",
+    "DELETE FROM plans",
+    "UPDATE events SET first = -first",
+    "INSERT INTO events SELECT run, first + 100000, lines FROM events",
+    "ALTER TABLE runs RENAME COLUMN begun TO began",
+    "CREATE VIEW more AS SELECT * FROM runs",
+    "PRAGMA user_version = 2",
+    "PRAGMA user_version = -1",
+    "PRAGMA journal_mode = DELETE",
+)
+
+
+@st.composite
+def journal_parts(draw):
+    """A sound database of runs with spoiled parts: values of its tables, fields of its lines, rows that are gone."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "journal.db")
+        path.write_bytes(records()["database"])
+        database = sqlite3.connect(path)
+        for _ in range(draw(st.integers(1, 3))):
+            with suppress(sqlite3.Error), database:
+                _spoil(draw, database)
+        with suppress(sqlite3.Error):
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        database.close()
+        files = {**TREE, f"{STATE}/journal.db": as_file(path.read_bytes())}
+    words = [*draw(st.sampled_from(_READERS))]
+    if "apply" in words and draw(st.booleans()):
+        files[f"{STATE}/plan.key"] = as_file(records()["key"])
+    return {"files": files, "words": words}
+
+
+@st.composite
+def _changed_if_json(draw, text):
+    try:
+        json.loads(text)
+    except ValueError:
+        return draw(torn(text))
+    return draw(changed(text))
+
+
+def _spoil(draw, database):
+    kind = draw(st.integers(0, 5))
+    if kind == 0:
+        database.execute(draw(st.sampled_from(_DEEDS)))
+        return
+    table, column = draw(
+        st.sampled_from((("runs", "entry"), ("plans", "plan"), ("events", "lines"), ("events", "lines")))
+    )
+    cells = database.execute(
+        f"SELECT rowid, {column} FROM {table}" if table != "runs" else "SELECT id, entry FROM runs"
+    )
+    cells = cells.fetchall()
+    if not cells:
+        return
+    row, data = draw(st.sampled_from(cells))
+    if not isinstance(data, bytes):  # it has been spoiled already
+        return
+    key = "id" if table == "runs" else "rowid"
+    if kind == 1:
+        column = draw(
+            st.sampled_from(
+                {"runs": ("begun", "plan", "bytes", "entry"), "plans": ("plan",)}.get(table, ("first", "lines"))
+            )
+        )
+        data = draw(st.sampled_from(_CELLS))
+    elif table == "events":
+        lines = data.split(b"\n")
+        at = draw(st.integers(0, max(0, len(lines) - 2)))
+        lines[at] = draw(_changed_if_json(lines[at]))
+        data = b"\n".join(lines)
+    else:
+        data = draw(_changed_if_json(data))
+    database.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (data, row))

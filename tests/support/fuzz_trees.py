@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fuzz_plugins import plugin_files
-from fuzz_records import journals, plans
+from fuzz_plugins import hook_files, plugin_files
+from fuzz_records import footprints, journal_parts, journals, plans
 from fuzz_sls import IDS, ODD, SLS, expressions, odd_scalars, sls_files, spoiled, values
 from hypothesis import strategies as st
 
@@ -606,6 +606,38 @@ def observers(draw):
     return case(dict(_PLAIN_TREE), [draw(st.sampled_from(("1", "4"))), *deeds], call="observe")
 
 
+@st.composite
+def consumers(draw):
+    """A program that does odd things with the events of a run."""
+    from fuzz_calls import USES
+
+    uses = draw(st.lists(st.sampled_from(sorted(USES)), min_size=1, max_size=4))
+    return case(dict(_PLAIN_TREE), [draw(st.sampled_from(("1", "4"))), *uses], call="consume")
+
+
+@st.composite
+def hooks(draw):
+    """State modules one of whose hooks returns or raises anything, in a tree that calls every hook."""
+    files = {**_PLAIN_TREE, **draw(hook_files())}
+    words = draw(
+        st.sampled_from(
+            (
+                ("apply", "-j", "1"),
+                ("apply", "-j", "8", "--out", "json"),
+                ("apply", "--test"),
+                ("apply", "--profile", "--explain", "--report", "r.html"),
+                ("check",),
+                ("show", "graph"),
+                ("show", "aggregate"),
+                ("show", "impact"),
+                ("lint",),
+                ("explain", "b0"),
+            )
+        )
+    )
+    return case(files, [*words, *ROOTS, *(["main"] if words[0] == "explain" else [])])
+
+
 FAMILIES = {
     "trees": trees,
     "tops": tops,
@@ -614,9 +646,13 @@ FAMILIES = {
     "special_files": special_files,
     "command_lines": command_lines,
     "plugins": plugins,
+    "hooks": hooks,
     "observers": observers,
+    "consumers": consumers,
     "journals": journals,
+    "journal_parts": journal_parts,
     "plans": plans,
+    "footprints": footprints,
 }
 """Strategies for cases, by the name of what they are about."""
 ALL_ODD = ODD
