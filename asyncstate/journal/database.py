@@ -27,7 +27,7 @@ _VERSION = 1
 _PATIENCE = 10.0
 """Seconds to wait for another process that writes."""
 MOST_BYTES = 1 << 30
-"""Bytes of events that are kept; of the last run, all."""
+"""Bytes of events and plans that are kept; of the last run, all."""
 _TABLES = """
 PRAGMA auto_vacuum = INCREMENTAL;
 PRAGMA journal_mode = WAL;
@@ -39,6 +39,12 @@ CREATE TABLE IF NOT EXISTS events (run TEXT NOT NULL, first INTEGER NOT NULL, li
     PRIMARY KEY (run, first));
 PRAGMA user_version = 1;
 COMMIT;
+"""
+
+
+_SIZES = """
+SELECT id, begun, bytes, runs.plan, coalesce(length(plans.plan), 0)
+FROM runs LEFT JOIN plans ON plans.key = runs.plan ORDER BY begun DESC
 """
 
 
@@ -166,10 +172,13 @@ class Database:
 
     def prune(self, keep_runs: int, oldest: float) -> int:
         """Remove runs that are not among the last ``keep_runs``, or begun before ``oldest``; return how many."""
-        rows = self._rows("SELECT id, begun, bytes FROM runs ORDER BY begun DESC", str, float, int)
-        gone, size = [], 0
-        for place, (run, begun, own) in enumerate(rows):
-            size += own
+        rows = self._rows(_SIZES, str, float, int, str, int)
+        gone: list[str] = []
+        plans: set[str] = set()
+        size = 0
+        for place, (run, begun, own, plan, of_plan) in enumerate(rows):
+            size += own if plan in plans else own + of_plan
+            plans.add(plan)
             if place and (place >= keep_runs or begun < oldest or size > MOST_BYTES):
                 gone.append(run)
         if gone:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
 from asyncstate.errors import JournalError
@@ -211,17 +212,39 @@ def _own_plan(lines: list[bytes]) -> bytes | None:
 
 
 def archive(state_dir: str, log_: bytes | mmap, *, keep_runs: int, keep_days: float) -> None:
-    """Add a run to the database, and logs of dead runs; forget old runs. Raises JournalError, OSError."""
+    """Add a run to the database, and logs of dead runs; forget old runs.
+
+    Raises JournalError or OSError if the database cannot be written. Then old logs of dead runs are forgotten.
+    """
     from asyncstate.journal.database import writable  # noqa: PLC0415 - sqlite3, imported off the loop
 
-    journal = Journal(state_dir, writable(os.path.join(state_dir, DATABASE)))
+    journal = None
     try:
+        journal = Journal(state_dir, writable(os.path.join(state_dir, DATABASE)))
         journal.add(log_)
         if len(logs_in(state_dir)) > 1:
             journal.take_over()
         journal.prune(keep_runs, keep_days)
+    except (OSError, JournalError):
+        _forget_logs(state_dir, keep_runs, time.time() - keep_days * _DAY)
+        raise
     finally:
-        journal.close()
+        if journal is not None:
+            journal.close()
+
+
+def _forget_logs(state_dir: str, keep_runs: int, oldest: float) -> None:
+    """Remove the logs of dead runs that are not among the last ``keep_runs``, or were not written since ``oldest``."""
+    written: list[tuple[float, str]] = []
+    for path in logs_in(state_dir):
+        with suppress(OSError):
+            written.append((os.stat(path, follow_symlinks=False).st_mtime, path))
+    for place, (when, path) in enumerate(sorted(written, reverse=True)):
+        if place and (place >= keep_runs or when < oldest):
+            with dead_log(path) as data:
+                if data is not None:
+                    with suppress(OSError):
+                        os.unlink(path)
 
 
 def knows_plan(state_dir: str, key: str) -> bool:
