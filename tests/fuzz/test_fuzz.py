@@ -28,10 +28,9 @@ def test_what_is_wrong_is_seen(kind, run_case):
     assert run_case(case(files, ["check", "a", *ROOTS, "--log-level", "quiet"])).kind == kind
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_odd_input_ends_well(family, run_case):
+def _try(family, run_case, cases):
     @settings(
-        max_examples=3 if family == "observers" else 6,  # a program of its own gathers all grains
+        max_examples=cases,
         deadline=None,
         database=None,
         derandomize=True,
@@ -44,3 +43,14 @@ def test_odd_input_ends_well(family, run_case):
         assert run_case(drawn) is None
 
     one()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_odd_input_ends_well(family, run_case):
+    _try(family, run_case, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+def test_much_odd_input_ends_well(family, run_case):
+    _try(family, run_case, 40)

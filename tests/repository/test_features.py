@@ -67,6 +67,7 @@ def test_the_scoreboard_is_complete(generator, data):
         (170, 179),
         (190, 197),
         (211, 216),
+        (221, 229),
     ]
     expected = {f"F{number:03}" for first, last in given for number in range(first, last + 1)}
     assert generator.rows_of(data).keys() == expected

@@ -1,12 +1,18 @@
-"""The page of guarantees: every promise names tests, and every test it names is there."""
+"""The page of guarantees: every promise names tests that are there, and every figure is that of the tests."""
 
 import ast
+import importlib
+import json
+import math
 import re
 
 import pytest
 
 ROW = r"^\|(?! promise| ---)(?P<promise>[^|]+)\|(?P<condition>[^|]*)\|(?P<tests>[^|]+)\|$"
 PROMISE = re.compile(ROW, re.MULTILINE)
+FIGURE = re.compile(
+    r"^\|(?P<tried>[^|]+)\|(?P<usual>[ \d,]+)\|(?P<thorough>[ \d,]+)\|(?P<tests>[^|]+)\|$", re.MULTILINE
+)
 TEST = re.compile(r"`([\w/]+\.py)(?:::(\w+))?`")
 
 
@@ -24,7 +30,8 @@ def functions(path):
 def test_every_row_of_the_page_is_a_promise(checkout, promises):
     text = (checkout / "docs" / "guarantees.md").read_text()
     rows = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith(("| promise", "| ---"))]
-    assert len(promises) == len(rows) >= 20
+    figures = [line for line in rows if FIGURE.match(line) or line.startswith("| tried")]
+    assert len(promises) == len(rows) - len(figures) >= 20
 
 
 def test_every_promise_names_tests_that_are_there(checkout, promises):
@@ -38,3 +45,71 @@ def test_every_promise_names_tests_that_are_there(checkout, promises):
             if not path.is_file() or (function and function not in functions(path)):
                 missing.append(f"{file}::{function}")
     assert missing == []
+
+
+class Counted:
+    """How many cases a test tries: in every run of the tests, and in one with the slow ones, too.
+
+    That is one for each parameter, times what Hypothesis draws, or what `_TRIES` says.
+    """
+
+    def __init__(self, checkout, file, name):
+        path = checkout / "tests" / file
+        self._tree = ast.parse(path.read_text())
+        found = [node for node in ast.walk(self._tree) if getattr(node, "name", "") == name]
+        assert found, f"a figure names {file}::{name}, which is not there"
+        self._node = found[0]
+        module = importlib.import_module(f"tests.{file.removesuffix('.py').replace('/', '.')}")
+        marks = [
+            mark for mark in getattr(getattr(module, name), "pytestmark", []) if mark.name in {"parametrize", "slow"}
+        ]
+        tables = [list(mark.args[1]) for mark in marks if mark.name == "parametrize"]
+        each = self._each()
+        self.thorough = each * math.prod(map(len, tables))
+        quick = [[one for one in table if not _is_slow(one)] for table in tables]
+        self.usual = 0 if any(mark.name == "slow" for mark in marks) else each * math.prod(map(len, quick))
+
+    def _each(self):
+        for call in (node for node in ast.walk(self._node) if isinstance(node, ast.Call)):
+            name = ast.unparse(call.func)
+            if name in _TRIES:
+                return _TRIES[name](eval(ast.unparse(call.args[2])))
+        drawn = [
+            word.value.value
+            for each in self._node.decorator_list
+            for word in getattr(each, "keywords", ())
+            if word.arg == "max_examples"
+        ]
+        given = any(ast.unparse(each).startswith("given(") for each in self._node.decorator_list)
+        return drawn[0] if drawn else _DRAWN if given else 1
+
+
+_TRIES = {"crash": lambda points: len(points) - 1, "_try": int}  # the first is a run that is not killed
+"""Functions of tests that try several cases: what the third argument says of their number."""
+_DRAWN = 60
+"""What Hypothesis draws where a test says nothing else."""
+
+
+def _is_slow(parameter):
+    return any(mark.name == "slow" for mark in getattr(parameter, "marks", ()))
+
+
+def test_hypothesis_draws_what_the_figures_take_for_granted(checkout):
+    assert f"max_examples={_DRAWN}" in (checkout / "tests" / "conftest.py").read_text()
+
+
+def test_the_figures_are_those_of_the_tests(checkout):
+    text = (checkout / "docs" / "guarantees.md").read_text()
+    wrong, searched = [], 0
+    for row in FIGURE.finditer(text):
+        said = [int(row[name].replace(",", "") or 0) for name in ("usual", "thorough")]
+        if "`fuzz/tried.json`" in row["tests"]:
+            searched = said[1]
+            continue
+        counted = [Counted(checkout, file, name) for file, name in TEST.findall(row["tests"])]
+        found = [sum(one.usual for one in counted), sum(one.thorough for one in counted)]
+        if not counted or not all(least <= number <= 2 * least for least, number in zip(said, found, strict=True)):
+            wrong.append(f"{row['tried'].strip()}: {found[0]:,} and {found[1]:,}")
+    assert wrong == []
+    tried = sum(json.loads((checkout / "tests" / "fuzz" / "tried.json").read_text()).values())
+    assert 0 < searched <= tried < 2 * searched, f"{tried:,} cases were searched"

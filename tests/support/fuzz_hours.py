@@ -1,8 +1,8 @@
 """Searches for input that the program does not take: ``nox -s fuzz -- MINUTES [FAMILY …]``.
 
 Until the time is over each family of cases is drawn anew, with other random numbers. What is found is made as small as
-it goes and kept in ``tests/fuzz/cases``, where every run of the tests replays it. The exit code is 1 if something was
-found.
+it goes and kept in ``tests/fuzz/cases``, where every run of the tests replays it. ``tests/fuzz/tried.json`` counts the
+cases that were drawn. The exit code is 1 if something was found.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis.errors import Flaky
 
 CASES = Path(__file__).parents[1] / "fuzz" / "cases"
+TRIED = CASES.with_name("tried.json")
 _ROUND = 200
 _SMALLER = 5
 """How often a case that hangs is made smaller: each attempt takes as long as the hang."""
@@ -94,6 +95,12 @@ def keep(case, finding):
     return path
 
 
+def count(tried):
+    """Add the cases of a search, by family, to those of the searches before."""
+    before = Counter(json.loads(TRIED.read_text())) if TRIED.exists() else Counter()
+    TRIED.write_text(json.dumps(before + tried, indent=1, sort_keys=True) + "\n")
+
+
 def say(text):
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
@@ -105,12 +112,15 @@ def main(minutes="60", *families):
         search = Search(run, time.monotonic() + float(minutes) * 60)
         for path, finding in search.replay():
             say(f"still {finding.kind}: {finding.place}\n    {path}")
-        while not search.is_over():
-            for family in families or FAMILIES:
-                found = search.round(family)
-                if found is not None:
-                    case, finding = found
-                    say(f"{finding.kind}: {finding.place}\n    {keep(case, finding)}")
+        try:
+            while not search.is_over():
+                for family in families or FAMILIES:
+                    found = search.round(family)
+                    if found is not None:
+                        case, finding = found
+                        say(f"{finding.kind}: {finding.place}\n    {keep(case, finding)}")
+        finally:
+            count(search.tried)
     say(f"{search.tried.total():,} cases: " + ", ".join(f"{name} {number:,}" for name, number in search.tried.items()))
     return 1 if search.known else 0
 
