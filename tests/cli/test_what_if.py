@@ -16,12 +16,11 @@ one:
 two:
   cmd.run: [{name: sleep 0.2}, {lane: slow}]
 three:
-  cmd.run:
-    - name: sleep 0.1
+  test.nop:
     - require: [{cmd: one}]
 four:
   test.nop:
-    - require: [{cmd: three}]
+    - require: [{test: three}]
 """
 
 
