@@ -33,6 +33,10 @@ class Found(AssertionError):
     """A case has a finding."""
 
 
+class Over(BaseException):
+    """The time is over. No Exception: Hypothesis does not look for a smaller case of it."""
+
+
 class Search:
     """One search: what it has tried, by family, and the places of what it has found."""
 
@@ -69,7 +73,9 @@ class Search:
         )
         @given(FAMILIES[family]())
         def one(case):
-            if (self.is_over() and not found) or (len(found) > _SMALLER and found[-1][1].kind == "hang"):
+            if self.is_over() and not found:
+                raise Over
+            if len(found) > _SMALLER and found[-1][1].kind == "hang":
                 return
             self.tried[family] += 1
             finding = self._run(case)
@@ -78,7 +84,7 @@ class Search:
             found.append((case, finding))
             raise Found(finding)
 
-        with suppress(Found, Flaky, BaseExceptionGroup):
+        with suppress(Found, Flaky, BaseExceptionGroup, Over):
             one()
         if not found:
             return None
@@ -115,7 +121,7 @@ def main(minutes="60", *families):
         try:
             while not search.is_over():
                 for family in families or FAMILIES:
-                    found = search.round(family)
+                    found = None if search.is_over() else search.round(family)
                     if found is not None:
                         case, finding = found
                         say(f"{finding.kind}: {finding.place}\n    {keep(case, finding)}")
