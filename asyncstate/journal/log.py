@@ -62,6 +62,8 @@ class RunLog:
         fcntl.flock(self._file, fcntl.LOCK_EX)
         os.rename(f"{path}.new", path)
         self._maps = not sync and _reserves(self._file)
+        if sync:
+            self._sync_name()
 
     def write(self, data: bytes | memoryview) -> None:
         """Append lines. Never raises: see ``error``."""
@@ -138,12 +140,24 @@ class RunLog:
         self._written.set()
 
     def _keep_synced(self) -> None:
+        self._sync_name()
         while not self._over.is_set():
             self._written.wait()
             self._over.wait(_INTERVAL / 2)
             self._written.clear()
             self._unsynced = False
             self._fdatasync()
+
+    def _sync_name(self) -> None:
+        """Sync the folder: without that, a power cut may take the new file's name."""
+        try:
+            folder = os.open(os.path.dirname(self.path) or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        except OSError as error:
+            self.error = self.error or error
 
     def _fdatasync(self) -> None:
         try:

@@ -19,9 +19,6 @@ from asyncstate import Settings, StateRuntime
 KIB_A_STATE = {"wide": 3.0, "chain": 5.0, "layered": 5.0, "fan_in": 5.0, "fan_out": 5.0}
 """The bounds that docs/guarantees.md promises, and those of shapes between the two."""
 
-UNKEPT = ("--journal", "off")
-"""The bounds are those of a run that is not kept: the record of its plan takes more, once, for each new plan."""
-
 
 @pytest.fixture
 def memory(checkout, monkeypatch):
@@ -36,7 +33,7 @@ def memory(checkout, monkeypatch):
 
 
 def grows(memory, shape, count):
-    return memory.above(memory.apply(shape, count, *UNKEPT), memory.apply("wide", 1, *UNKEPT), count).kib
+    return memory.above(memory.apply(shape, count), memory.apply("wide", 1), count).kib
 
 
 @pytest.mark.timeout(600)
@@ -62,8 +59,8 @@ def test_a_hundred_thousand_states(memory, shape):
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("shape", [*KIB_A_STATE, "watch"])
 def test_ten_times_the_states_take_ten_times_the_memory(memory, shape):
-    start = memory.apply("wide", 1, *UNKEPT)
-    small, large = (memory.above(memory.apply(shape, count, *UNKEPT), start) for count in (2000, 20_000))
+    start = memory.apply("wide", 1)
+    small, large = (memory.above(memory.apply(shape, count), start) for count in (2000, 20_000))
     assert large.kib / small.kib <= 12.5
 
 

@@ -107,3 +107,15 @@ def test_each_write_is_synced_on_request(path, monkeypatch):
         log.write(b"{}\n")
     assert len(synced) == 3
     log.close()
+
+
+@pytest.mark.parametrize("sync", [True, False])
+def test_the_name_of_a_log_is_synced_too(path, monkeypatch, sync):
+    synced = []
+    real = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda file: (synced.append(os.readlink(f"/proc/self/fd/{file}")), real(file)))
+    log = RunLog(path, unexpected, sync=sync)
+    log.write(b"{}\n")
+    assert log.finish()
+    log.close()
+    assert synced == [os.path.dirname(path)]
