@@ -73,7 +73,7 @@ def test_the_journal_has_every_run_and_what_its_report_said(site):
 
 @pytest.mark.feature("F222")
 def test_a_run_that_was_killed_goes_on_where_it_was(site):
-    site.write(TREE.replace("test -e {mark}", "'test -e {mark} || (touch {mark}; kill -9 $PPID; sleep 60)'"))
+    site.write(TREE.replace("test -e {mark}", "'test -e {mark} || (touch {mark}; kill -9 $PPID; sleep 1)'"))
     site.call("apply", "web", "-j", "1", code=137)
     assert "first" in site.done()
     done = site.call("apply", "--resume", "--out", "json")

@@ -50,7 +50,7 @@ def test_every_promise_names_tests_that_are_there(checkout, promises):
 class Counted:
     """How many cases a test tries: in every run of the tests, and in one with the slow ones, too.
 
-    That is one for each parameter, times what Hypothesis draws, or what `_TRIES` says.
+    That is one for each parameter, or the parameter ``least``, times what Hypothesis draws.
     """
 
     def __init__(self, checkout, file, name):
@@ -63,17 +63,16 @@ class Counted:
         marks = [
             mark for mark in getattr(getattr(module, name), "pytestmark", []) if mark.name in {"parametrize", "slow"}
         ]
-        tables = [list(mark.args[1]) for mark in marks if mark.name == "parametrize"]
+        tables = [(mark.args[0], list(mark.args[1])) for mark in marks if mark.name == "parametrize"]
         each = self._each()
-        self.thorough = each * math.prod(map(len, tables))
-        quick = [[one for one in table if not _is_slow(one)] for table in tables]
-        self.usual = 0 if any(mark.name == "slow" for mark in marks) else each * math.prod(map(len, quick))
+        self.thorough = each * math.prod(_weight(names, table) for names, table in tables)
+        quick = [_weight(names, [one for one in table if not _is_slow(one)]) for names, table in tables]
+        self.usual = 0 if any(mark.name == "slow" for mark in marks) else each * math.prod(quick)
 
     def _each(self):
         for call in (node for node in ast.walk(self._node) if isinstance(node, ast.Call)):
-            name = ast.unparse(call.func)
-            if name in _TRIES:
-                return _TRIES[name](eval(ast.unparse(call.args[2])))
+            if ast.unparse(call.func) == "_try":  # of the fuzz tests: its third argument is a number of cases
+                return ast.literal_eval(call.args[2])
         drawn = [
             word.value.value
             for each in self._node.decorator_list
@@ -84,10 +83,15 @@ class Counted:
         return drawn[0] if drawn else _DRAWN if given else 1
 
 
-_TRIES = {"crash": lambda points: len(points) - 1, "_try": int}  # the first is a run that is not killed
-"""Functions of tests that try several cases: what the third argument says of their number."""
 _DRAWN = 60
 """What Hypothesis draws where a test says nothing else."""
+
+
+def _weight(names, table):
+    """How many cases a table of parameters stands for: at least what it says itself, or one a line."""
+    if "least" not in names:
+        return len(table)
+    return sum(line[names.index("least")] for line in table)
 
 
 def _is_slow(parameter):
