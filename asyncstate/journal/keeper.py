@@ -40,18 +40,22 @@ class Keeper:
         self._settings = settings
         self._told = ""
         make_folder(settings.state_dir)
-        self._log: RunLog | None = RunLog(
-            log_path(settings.state_dir, header.run), self._tell, sync=settings.journal_sync == "full"
-        )
+        self._is_closed = False
+        self._log = RunLog(log_path(settings.state_dir, header.run), self._tell, sync=settings.journal_sync == "full")
         self.write: Callable[[bytes | memoryview], None] = self._log.write
         """Write whole lines. Once this returns, they are safe against the death of this process."""
+        try:
+            self._begin(header, plan)
+        except BaseException:
+            self._log.close(remove=True)
+            raise
+
+    def _begin(self, header: Header, plan: tuple[str, Iterable[bytes]] | None) -> None:
         self.write(_encoder.encode(header) + b"\n")
         if plan is not None:
             self._write_plan(*plan)
-        if self._log.error is not None:
-            error = self._log.error
-            self._log.close(remove=True)
-            raise error
+        if self._told:  # the disk is full, or has less room than the plan needs
+            raise self._log.error or OSError(self._told)
 
     def _write_plan(self, key: str, pieces: Iterable[bytes]) -> None:
         before, after = around_plan(key)
@@ -83,22 +87,23 @@ class Keeper:
         """What the report says of the journal: that it could not be written, if so."""
         if not self._told:
             return []
-        now = (
-            "is written again, and nothing is missing" if self._log is None or self._log.error is None else "has a gap"
-        )
+        has_gap = self._log.has_gap or self._log.error is not None
+        now = "has a gap" if has_gap else "is written again, and nothing is missing"
         return [f"The journal in {self._settings.state_dir} could not be written ({self._told}): it {now}"]
 
     def close(self) -> None:
         """Put the run into the database, and remove its log. Blocks; if that fails, a later run does it."""
-        if self._log is None:
+        if self._is_closed:
             return
-        log_, self._log = self._log, None
-        moved = False
+        self._is_closed = True
+        log_, moved = self._log, False
         try:
             if log_.finish():
                 with open(log_.path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as whole:
                     self._archive(whole)
                 moved = True
+            elif not self._told:
+                log.warning("the journal keeps this run as %s: %s", log_.path, log_.error)
         except (OSError, AsyncStateError) as error:
             log.warning("the journal keeps this run as %s: %s", log_.path, error)
         finally:

@@ -26,6 +26,7 @@ _RESERVING = frozenset({"ext2", "ext3", "ext4", "xfs", "tmpfs"})
 """File systems on which a reserved block can be written even if the disk is full by then.
 
 On others (btrfs, ZFS, NFS) the kernel would end the process with SIGBUS, so their logs are written with system calls.
+It does so on these, too, if the disk itself fails; with ``sync`` there is no map.
 """
 _MOST_HELD = 1 << 26
 """Bytes that are held back while the disk is full, at most."""
@@ -45,50 +46,57 @@ class RunLog:
         self.path: str = path
         self.error: OSError | None = None
         """Why the file cannot be written now; None if it can."""
+        self.has_gap: bool = False
+        """Whether lines are missing: more than can be held back."""
         self._trouble = trouble
         self._sync = sync
         self._end = 0
         self._map: mmap | None = None
         self._mapped = (0, 0)
         """Where in the file the map begins and ends."""
-        self._held = b""
+        self._held = bytearray()
         self._again = 0.0
         self._unsynced = False
         self._written = Event()
         self._over = Event()
         self._syncing: Thread | None = None
-        self._file = os.open(f"{path}.new", _FLAGS, 0o600)
-        # Others look at the final name only, and the file is locked before it gets that name.
-        fcntl.flock(self._file, fcntl.LOCK_EX)
-        os.rename(f"{path}.new", path)
+        self._file = _created(path)
         self._maps = not sync and _reserves(self._file)
         if sync:
             self._sync_name()
 
     def write(self, data: bytes | memoryview) -> None:
-        """Append lines. Never raises: see ``error``."""
+        """Append lines. Never raises: see ``error``. Once the log is finished, it does nothing."""
         first, last = self._mapped
         end = self._end + len(data)
-        if end > last or self._map is None:
+        space = self._map
+        if end > last or space is None:
             self._write_file(data)
             return
-        self._map[self._end - first : end - first] = data
+        try:
+            space[self._end - first : end - first] = data
+        except ValueError:  # finished meanwhile, by another thread
+            return
         self._end = end
         if not self._unsynced:
             self._wake()
 
     def _write_file(self, data: bytes | memoryview) -> None:
         """Append lines with system calls, and map the space for the next ones."""
+        if self._over.is_set():
+            return
         if self.error is not None:
+            self._trouble(self.error)
             self._hold(data)
             if time.monotonic() < self._again:
                 return
-            data, self._held = self._held, b""
+            data, self._held = bytes(self._held), bytearray()
         self._append(data)
         if self.error is None and self._maps:
             self._map_space()
 
     def _append(self, data: bytes | memoryview) -> None:
+        """Write to the file. What cannot be written is held back, and all that follows comes after it."""
         rest = memoryview(data)
         try:
             while rest:
@@ -99,6 +107,7 @@ class RunLog:
             if self._sync:
                 os.fdatasync(self._file)
         except OSError as error:
+            self._unmap()
             self.error = error
             self._again = time.monotonic() + _PATIENCE
             self._hold(rest)
@@ -119,13 +128,16 @@ class RunLog:
             self._maps = False
 
     def _unmap(self) -> None:
+        self._mapped = (0, 0)
         if self._map is not None:
             self._map.close()
             self._map = None
 
     def _hold(self, data: bytes | memoryview) -> None:
         if len(self._held) + len(data) <= _MOST_HELD:
-            self._held += bytes(data)
+            self._held += data
+        else:
+            self.has_gap = True
 
     def _wake(self) -> None:
         """Have what is written synced within a second."""
@@ -134,8 +146,10 @@ class RunLog:
             self._syncing = Thread(target=self._keep_synced, name="journal", daemon=True)
             try:
                 self._syncing.start()
-            except RuntimeError:  # no thread can start: each write is synced
-                self._sync = True
+            except RuntimeError:  # no thread can start: each write is a system call, and synced
+                self._unmap()
+                self._sync, self._maps = True, False
+                self._fdatasync()
                 return
         self._written.set()
 
@@ -163,29 +177,54 @@ class RunLog:
         try:
             os.fdatasync(self._file)
         except OSError as error:
+            # The next line finds no map, so that it is written with a system call, and the error is told.
+            self._maps, self._mapped = False, (0, 0)
             self.error = self.error or error
 
-    def finish(self) -> bool:
-        """Write what is held back, sync the file, and keep it open and locked; return whether all is on the disk."""
+    def _end_syncing(self) -> None:
         self._over.set()
         self._written.set()
         if self._syncing is not None and self._syncing.ident is not None:
             self._syncing.join()
+
+    def finish(self) -> bool:
+        """Write what is held back, sync the file, and keep it open and locked; return whether all is on the disk."""
+        self._end_syncing()
         self._unmap()
         if self._held:
-            held, self._held = self._held, b""
+            held, self._held = bytes(self._held), bytearray()
             self._append(held)
-        if self.error is None:
+        try:
             os.ftruncate(self._file, self._end)
+        except OSError as error:
+            self.error = self.error or error
+        if self.error is None:
             self._fdatasync()
         return self.error is None
 
     def close(self, *, remove: bool = False) -> None:
         """Close the file, and remove it first if ``remove``."""
+        self._end_syncing()
         self._unmap()
         if remove:
             os.unlink(self.path)
-        os.close(self._file)
+        file, self._file = self._file, -1
+        os.close(file)
+
+
+def _created(path: str) -> int:
+    """Return a new, locked file at ``path``. Raises OSError."""
+    new = f"{path}.new"
+    file = os.open(new, _FLAGS, 0o600)
+    try:
+        # Others look at the final name only, and the file is locked before it gets that name.
+        fcntl.flock(file, fcntl.LOCK_EX)
+        os.rename(new, path)
+    except OSError:
+        os.close(file)
+        os.unlink(new)
+        raise
+    return file
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """The log of a run has every line that was written, whatever way they got into the file and whatever became of the disk."""
 
+import errno
 import os
 import resource
 import signal
@@ -119,3 +120,90 @@ def test_the_name_of_a_log_is_synced_too(path, monkeypatch, sync):
     assert log.finish()
     log.close()
     assert synced == [os.path.dirname(path)]
+
+
+def failing(monkeypatch, name, error, *, after=0):
+    """Let a system call fail after so many calls, as long as the list that is returned is not empty."""
+    left, fails = [after], [True]
+    real = getattr(os, name)
+
+    def call(*given):
+        left[0] -= 1
+        if fails and left[0] < 0:
+            raise OSError(error, os.strerror(error))
+        return real(*given)
+
+    monkeypatch.setattr(os, name, call)
+    return fails
+
+
+def test_no_line_overtakes_one_that_could_not_be_written(path, file_system, monkeypatch):
+    monkeypatch.setattr(module, "_SPACE", 4096)
+    monkeypatch.setattr(module, "_PATIENCE", 0.0)
+    errors = []
+    log = RunLog(path, errors.append)
+    log.write(b"a" * 99 + b"\n")
+    fails = failing(monkeypatch, "pwrite", errno.EIO)
+    log.write(b"b" * 4999 + b"\n")
+    log.write(b"c\n")
+    assert errors
+    fails.clear()
+    log.write(b"d\n")
+    assert log.finish()
+    log.close()
+    assert read_log(path)[0] == b"a" * 99 + b"\n" + b"b" * 4999 + b"\nc\nd\n"
+
+
+def test_an_error_of_syncing_is_told_with_the_next_line(path, file_system, monkeypatch):
+    errors = []
+    log = RunLog(path, errors.append)
+    log.write(b"a\n")
+    log.write(b"b\n")
+    failing(monkeypatch, "fdatasync", errno.EIO)
+    log._fdatasync()
+    log.write(b"c\n")
+    assert [error.errno for error in errors] == [errno.EIO]
+    assert read_log(path)[0] == b"a\nb\nc\n"
+    log.close()
+
+
+def test_what_cannot_be_held_back_leaves_a_gap(path, monkeypatch):
+    monkeypatch.setattr(module, "_MOST_HELD", 8)
+    failing(monkeypatch, "pwrite", errno.ENOSPC)
+    log = RunLog(path, lambda _: None)
+    log.write(b"aaaa\n")
+    assert not log.has_gap
+    log.write(b"bbbb\n")
+    assert log.has_gap
+    log.close()
+
+
+def test_a_line_after_the_end_goes_nowhere(path, file_system):
+    log = RunLog(path, unexpected)
+    log.write(b"a\n")
+    assert log.finish()
+    log.write(b"b\n")
+    log.close()
+    with open(f"{path}.other", "w+b") as other:
+        log.write(b"c" * 5000 + b"\n")
+        assert other.read() == b""
+    assert read_log(path)[0] == b"a\n"
+
+
+def test_without_threads_each_line_is_synced(path, monkeypatch):
+    synced = []
+    real = os.fdatasync
+    monkeypatch.setattr(os, "fdatasync", lambda file: (synced.append(file), real(file)))
+    monkeypatch.setattr(module.Thread, "start", lambda _: (_ for _ in ()).throw(RuntimeError))
+    log = RunLog(path, unexpected)
+    for count in range(1, 4):
+        log.write(b"a\n")
+        assert len(synced) >= count
+    log.close()
+
+
+def test_a_file_that_cannot_be_locked_is_not_left(path, monkeypatch):
+    monkeypatch.setattr(module.fcntl, "flock", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOLCK, "no locks")))
+    with pytest.raises(OSError, match="no locks"):
+        RunLog(path, unexpected)
+    assert os.listdir(os.path.dirname(path)) == []
