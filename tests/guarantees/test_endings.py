@@ -199,9 +199,10 @@ def test_a_kill_in_the_grace_period_is_told_and_the_next_run_clears(site):
     assert site.is_free()  # to take the lock clears
     processes = [one for one in site.left() if one.startswith("process ")]
     assert len(processes) >= site.concurrency  # what it was doing goes on
-    # The log is the journal of this run until another one is kept.
-    logs = [str(path) for path in site.base.glob("state/journal/*.log")]
-    assert [one for one in site.left() if one not in processes] == logs
+    # The notes name these processes until they have ended; the log is the journal of this run until another one is kept.
+    kept = [str(path) for place in ("cache/remains/*.notes", "state/journal/*.log") for path in site.base.glob(place)]
+    assert [one for one in site.left() if one not in processes] == kept
+    assert len(kept) == 2
 
 
 @pytest.mark.parametrize("concurrency", [1])

@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -250,8 +251,14 @@ def leave_run(loop):
 
 def leave_loop():
     """End the program while the loop runs in another thread."""
-    threading.Thread(target=asyncio.run, args=(main(),), daemon=True).start()
+    threading.Thread(target=run_until_cut_off, daemon=True).start()
     wait()
+
+
+def run_until_cut_off():
+    """Run; what was cut off may tell its caller so while the interpreter still lives, and Python would print that."""
+    with suppress(Exception):
+        asyncio.run(main())
 
 
 def descriptors():
