@@ -236,7 +236,7 @@ class _LastingStream:
                 self._delivery.write(text.encode(encoding, errors))
 
     def settle(self) -> None:
-        """Let everything get to the reader; one who does not read is not waited for."""
+        """Let everything get to the reader; one who does not read is waited for once."""
         self.flush()
         if self._delivery is not None:
             self._delivery.settle(_PATIENCE)

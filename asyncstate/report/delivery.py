@@ -6,6 +6,7 @@ at the moment, `deliver` waits until it does; a `Delivery` lets a thread wait, s
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import select
@@ -19,8 +20,8 @@ _LINGER = 1.0
 """Seconds for which the thread of a delivery waits for more."""
 
 
-def deliver(stream: BinaryIO, data: bytes) -> None:
-    """Write all of ``data``, and wait where that takes time. Raises OSError."""
+def deliver(stream: BinaryIO, data: bytes | memoryview) -> None:
+    """Write all of ``data``, and wait where that takes time. Raises OSError; ValueError if the stream is closed."""
     try:
         descriptor = stream.fileno()
     except io.UnsupportedOperation:  # a stream in memory
@@ -56,6 +57,7 @@ class Delivery:
         self._news = threading.Condition(threading.RLock())
         self._waiting: deque[bytes] = deque()
         self._size = self._taken = 0
+        self._in_vain = -1
         self._is_writing = False
         self._is_attended = False
         self._process = os.getpid()
@@ -74,14 +76,25 @@ class Delivery:
             else:
                 self._deliver(data)
 
-    def settle(self, seconds: float | None = None) -> None:
-        """Wait until all is delivered or cannot be, or until nothing was taken for ``seconds``."""
+    def settle(self, seconds: float | None = None) -> bool:
+        """Wait until all is delivered or cannot be, or until nothing was taken for ``seconds``: then return False.
+
+        A reader for whom this has waited in vain is not waited for again before he takes something.
+        """
+        if self._process != os.getpid():  # as in `write`; nothing of what a fork writes waits
+            return True
         with self._news:
-            while (self._waiting or self._is_writing) and self._process == os.getpid():
+            while self._is_busy():
                 before = self._taken
-                self._news.wait(seconds)
-                if self._taken == before and seconds is not None:
-                    return
+                if seconds is not None and before == self._in_vain:
+                    return False
+                if not self._news.wait_for(lambda: self._taken != before or not self._is_busy(), seconds):  # noqa: B023
+                    self._in_vain = before
+                    return False
+            return True
+
+    def _is_busy(self) -> bool:
+        return bool(self._waiting) or self._is_writing
 
     def _may_wait(self, size: int) -> bool:
         """Whether writing so much now could take long."""
@@ -106,30 +119,50 @@ class Delivery:
         return True
 
     def _work(self) -> None:
-        while True:
+        """Deliver what waits, until nothing more comes."""
+        try:
+            while (data := self._next()) is not None:
+                self._deliver(data)
+        except MemoryError as error:
+            self._fail(error)
             with self._news:
-                if not self._waiting and not self._news.wait_for(lambda: self._waiting, _LINGER):
-                    self._is_attended = False
-                    return
-                data = b"".join(self._waiting)
-                self._waiting.clear()
-                self._size = 0
-                self._is_writing = True
-            self._deliver(data)
-            with self._news:
-                if self.error is not None:
-                    self._waiting.clear()
-                self._is_writing = False
-                self._taken += 1
+                self._is_writing = self._is_attended = False
                 self._news.notify_all()
 
+    def _next(self) -> bytes | None:
+        """Return what is to be delivered next; None, which ends the thread, if there is nothing for a while."""
+        with self._news:
+            self._is_writing = False
+            self._news.notify_all()
+            if not self._waiting and not self._news.wait_for(lambda: self._waiting, _LINGER):
+                self._is_attended = False
+                return None
+            data = self._waiting.popleft()
+            self._size -= len(data)
+            self._is_writing = True
+            return data
+
     def _deliver(self, data: bytes) -> None:
+        rest = memoryview(data)
         try:
-            for start in range(0, len(data), _PIECE):
-                deliver(self._stream, data[start : start + _PIECE])
+            while rest:
+                deliver(self._stream, rest[:_PIECE])
+                rest = rest[_PIECE:]
                 self._taken += 1
-        except OSError as error:
-            self.error = error
+        except (OSError, ValueError, MemoryError) as error:
+            self._fail(error)
+
+    def _fail(self, error: OSError | ValueError | MemoryError) -> None:
+        """Deliver nothing any more: what waits is dropped, so that nobody waits for it."""
+        if isinstance(error, MemoryError):
+            error = OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+        elif isinstance(error, ValueError):
+            error = OSError(errno.EBADF, "it is closed")
+        self.error = error
+        if self._process == os.getpid():
+            with self._news:
+                self._waiting.clear()
+                self._size = 0
 
 
 def _at_once(stream: BinaryIO) -> tuple[int, int]:

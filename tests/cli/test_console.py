@@ -6,12 +6,13 @@ import logging
 import os
 import subprocess
 import sys
+import threading
 
 import click
 import pytest
 
 from asyncstate.cli import main
-from asyncstate.cli.console import Console
+from asyncstate.cli.console import Console, drop_output, lasting_stderr
 from asyncstate.cli.logs import LogStream, start_logging
 from asyncstate.cli.root import dispatch, root
 from asyncstate.errors import AsyncStateError, CompileError, ConfigError, Issue, LockHeld, PillarError, RenderError
@@ -297,3 +298,22 @@ def test_a_program_that_calls_the_command_line_keeps_its_streams(tmp_path, capfd
     assert sys.stdout is before
     sys.stdout.write("after")
     assert capfd.readouterr().out.split() == ['"there"', "after"]
+
+
+def test_who_reads_the_answer_first_delays_it_once(tmp_path, monkeypatch):
+    """His pipe for standard error is full, and he reads from it when he has the whole answer."""
+    reading, writing = os.pipe()
+    with os.fdopen(reading), os.fdopen(writing, "w") as errors, (tmp_path / "answer").open("w") as answer:
+        monkeypatch.setattr(sys, "stderr", errors)
+        monkeypatch.setattr(sys, "stdout", answer)
+        monkeypatch.setattr("asyncstate.cli.console._PATIENCE", 0.01)
+        console = Console()
+        with lasting_stderr():
+            console.say("x" * 1_000_000)
+            console.write("first\n")
+            monkeypatch.setattr("asyncstate.cli.console._PATIENCE", threading.TIMEOUT_MAX)
+            console.write("second\n")
+        assert (tmp_path / "answer").read_text() == "first\nsecond\n"
+        drop_output(errors.fileno())
+        while os.read(reading, 1 << 16):
+            pass

@@ -122,3 +122,102 @@ def test_without_a_thread_it_waits(pipe, monkeypatch):
         delivery.write(line)
     thread.join()
     assert found == [b"".join(LINES)]
+
+
+def test_a_reader_who_was_waited_for_in_vain_is_not_waited_for_again_before_he_reads(pipe):
+    source, target = pipe
+    delivery = Delivery(target)
+    for line in LINES:
+        delivery.write(line)
+    assert not delivery.settle(0.01)
+    assert not delivery.settle(threading.TIMEOUT_MAX)
+    thread, found = read_in_thread(source, len(b"".join(LINES)))
+    assert delivery.settle()
+    thread.join()
+    assert found == [b"".join(LINES)]
+    assert delivery.settle(threading.TIMEOUT_MAX)
+
+
+def test_more_that_is_written_meanwhile_does_not_end_the_wait(pipe):
+    source, target = pipe
+    delivery = Delivery(target)
+    for line in LINES:
+        delivery.write(line)
+    settled = []
+    waiting = threading.Thread(target=lambda: settled.append(delivery.settle(threading.TIMEOUT_MAX)))
+    waiting.start()
+    for line in LINES:
+        delivery.write(line)
+    thread, found = read_in_thread(source, 2 * len(b"".join(LINES)))
+    waiting.join()
+    thread.join()
+    assert settled == [True]
+    assert found == [b"".join(LINES) * 2]
+
+
+class Refusing(io.RawIOBase):
+    """A pipe that takes ``several`` pieces, and then ``error`` is raised."""
+
+    def __init__(self, descriptor, error, several):
+        self.descriptor = descriptor
+        self.error = error
+        self.several = several
+
+    def fileno(self):
+        return self.descriptor
+
+    def flush(self):
+        self.several -= 1
+        if self.several < 0:
+            raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ValueError("I/O operation on closed file"), "it is closed"),
+        (MemoryError(), "Cannot allocate memory"),
+        (OSError(5, "Input/output error"), "Input/output error"),
+    ],
+)
+@pytest.mark.parametrize("several", [0, 1, 2])
+def test_whatever_ends_it_nobody_waits_for_what_is_left(pipe, error, said, several):
+    source, target = pipe
+    delivery = Delivery(Refusing(target.fileno(), error, several))
+    for line in LINES:
+        delivery.write(line)
+    thread, _ = read_in_thread(source, 4096)
+    assert delivery.settle()
+    assert delivery.error.strerror == said
+    delivery.write(b"more")
+    assert delivery.settle()
+    target.close()
+    thread.join()
+
+
+def test_a_fork_has_nothing_to_wait_for(pipe):
+    """Not even for the lock, which a thread that the fork does not have may have held."""
+    source, target = pipe
+    delivery = Delivery(target)
+    for line in LINES:
+        delivery.write(line)
+    held, done = threading.Event(), threading.Event()
+
+    def hold():
+        with delivery._news:
+            held.set()
+            done.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait()
+    delivery._process += 1  # as a fork sees it
+    try:
+        assert delivery.settle()
+    finally:
+        delivery._process = os.getpid()
+        done.set()
+        holder.join()
+    thread, _ = read_in_thread(source, len(b"".join(LINES)))
+    assert delivery.settle()
+    thread.join()
