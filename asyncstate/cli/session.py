@@ -164,6 +164,21 @@ class Session:
         planned: Callable[[StateRuntime], Awaitable[Plan]],
         hand_over: Callable[[], Callable[[], None]] | None = None,
     ) -> int:
+        try:
+            return await self._run_and_show(planned, hand_over)
+        except Exception:
+            if self._lines is not None:
+                if hand_over is not None:
+                    hand_over()()  # as below
+                with delivered_to(_interrupt):
+                    self._lines.close()
+            raise
+
+    async def _run_and_show(
+        self,
+        planned: Callable[[StateRuntime], Awaitable[Plan]],
+        hand_over: Callable[[], Callable[[], None]] | None,
+    ) -> int:
         from asyncstate.report.summary import applied_lines
         from asyncstate.runtime import StateRuntime
 

@@ -115,3 +115,31 @@ def test_a_report_for_which_the_disk_has_no_room_is_said_and_leaves_nothing(site
         assert f"{reports / name} could not be written: File too large" in errors
     assert {path.name for path in reports.iterdir()} <= {"log"}
     assert site.left() == []
+
+
+BREAKS = """
+from asyncstate.run.machine import Machine
+
+def machine(name):
+    def done(*_):
+        raise KeyError(name)
+    Machine.done = done
+    return {"name": name, "result": True, "changes": {}, "comment": ""}
+"""
+
+
+def test_the_events_of_a_run_that_a_fault_ended_reach_a_slow_reader(site, pipes):
+    site.write(FIRST, MANY, "fault:\n  breaks.machine:\n    - order: last\n", anew=True)
+    (Path(site.salt) / "_states").mkdir(exist_ok=True)
+    (Path(site.salt) / "_states" / "breaks.py").write_text(BREAKS)
+    out, theirs = pipes(blocks=True)
+    process = site.start([PROGRAM, "apply", "all", "--file-root", site.salt, "--out", "jsonl"], stdout=theirs)
+    os.close(theirs)
+    site.hear(process, "first")
+    site.until(site.is_free)
+    lines = everything(out).splitlines()
+    errors = process.communicate(timeout=60)[1]
+    assert process.returncode == 70, errors
+    assert "internal error: KeyError: 'fault'" in errors
+    assert '"run_finished"' in lines[-1]
+    assert [json.loads(line)["seq"] for line in lines] == list(range(len(lines)))
