@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import stat
 import time
@@ -154,7 +155,8 @@ class RunLock:
         now, limit = time.monotonic(), self._wait or PATIENCE
         if not self._refuse_at:
             self._refuse_at = now + limit
-            log.warning("The run begins when they have ended; it waits %g s for that", limit)
+            how_long = "for that, however long it takes" if math.isinf(limit) else f"{limit:g} s for that"
+            log.warning("The run begins when they have ended; it waits %s", how_long)
         if now < self._refuse_at:
             return False
         raise ResumeRefused(

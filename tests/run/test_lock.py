@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import json
+import math
 import os
 import threading
 
@@ -225,3 +226,16 @@ def test_a_lock_that_cannot_have_notes_leaves_nothing(tmp_path, monkeypatch):
     assert os.listdir(tmp_path / "remains") == []
     with RunLock(str(tmp_path)):
         pass
+
+
+@pytest.mark.parametrize(
+    ("wait", "words"),
+    [(0.0, "30 s for that"), (1.5, "1.5 s for that"), (math.inf, "for that, however long it takes")],
+)
+def test_how_long_a_resumed_run_waits_for_what_a_killed_one_left_is_said(tmp_path, monkeypatch, caplog, wait, words):
+    left = ["sleep (process 5)", ""]
+    monkeypatch.setattr("asyncstate.run.lock.still_running", lambda _survivors: left.pop(0))
+    monkeypatch.setattr("asyncstate.run.lock._LOOK", 0)
+    with RunLock(str(tmp_path), wait=wait, outlast=True):
+        assert left == []
+    assert caplog.messages == [f"The run begins when they have ended; it waits {words}"]
