@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from asyncstate.run.leftovers import clear_cut_off
-from asyncstate.run.loop_end import LOOP_CLOSED, PROGRAM_ENDED, LoopEnd
+from asyncstate.run.loop_end import LOOP_CLOSED, PROGRAM_ENDED, LoopEnd, in_background
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ def attended(workers: WorkerThreads, held: RunLock | None = None) -> Iterator[No
     def closed() -> None:
         release = held.hand_over() if held is not None else None
         workers.cut_off(LOOP_CLOSED)
-        threading.Thread(target=_clear, args=(release,), name="asyncstate-clean-up").start()
+        in_background(partial(_clear, release))
 
     end = LoopEnd(closed, lambda: workers.cut_off(PROGRAM_ENDED))
     end.start()

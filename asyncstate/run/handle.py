@@ -6,8 +6,8 @@ It uses asyncio where anyio has no such thing: a run whose loop was closed is cl
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 import anyio
@@ -16,7 +16,7 @@ from asyncstate.model.result import GAVE_UP
 from asyncstate.run.durability import sync_written
 from asyncstate.run.leftovers import clear_cut_off, is_anything_cut_off
 from asyncstate.run.lock import RunLock
-from asyncstate.run.loop_end import LOOP_CLOSED, PROGRAM_ENDED, LoopEnd
+from asyncstate.run.loop_end import LOOP_CLOSED, PROGRAM_ENDED, LoopEnd, in_background
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -182,7 +182,7 @@ class Run:
         release = self._lock.hand_over() if isinstance(self._lock, RunLock) else None
         self._engine.abandon(LOOP_CLOSED)
         self._report = self._engine.report
-        threading.Thread(target=self._clean_up, args=(release,), name="asyncstate-clean-up").start()
+        in_background(partial(self._clean_up, release))
 
     def _clean_up(self, release: Callable[[], None] | None) -> None:
         try:

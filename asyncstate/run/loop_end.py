@@ -95,6 +95,14 @@ def _program_ends() -> None:
         end.program_ends()
 
 
+def in_background(clean_up: Callable[[], None]) -> None:
+    """Call ``clean_up`` in a thread of its own; here, if none can start, so that what it gives back is not kept."""
+    try:
+        threading.Thread(target=clean_up, name="asyncstate-clean-up").start()
+    except (RuntimeError, MemoryError):
+        clean_up()
+
+
 def unwind(task: asyncio.Task[Any], reason: str) -> None:
     """Cancel a task of a loop that is closed: what it does in ``except`` and ``finally`` is done, up to an ``await``.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import threading
 from importlib.util import find_spec
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from asyncstate import Settings, StateRuntime
 from asyncstate.model.event import ChunkFinished, RunFinished
 from asyncstate.process.ending import reaper
+from asyncstate.run.attended import attended
 from asyncstate.run.lock import RunLock
 from asyncstate.run.loop_end import LOOP_CLOSED, LoopEnd
 
@@ -53,6 +55,22 @@ def test_what_is_stopped_says_nothing(loop):
     assert said == []
 
 
+@pytest.fixture
+def threads(few, monkeypatch):
+    """Where there are ``few``, none can start any more that cleans up."""
+    start = threading.Thread.start
+
+    def refuse(thread):
+        if thread.name == "asyncstate-clean-up":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    if few:
+        monkeypatch.setattr(threading.Thread, "start", refuse)
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("few", [False, True])
 @pytest.mark.parametrize("kind", LOOPS)
 def test_a_run_whose_loop_is_closed_has_its_rows_its_last_event_and_its_report(loop, tmp_path):
     (tmp_path / "all.sls").write_text(
@@ -82,6 +100,34 @@ def test_a_run_whose_loop_is_closed_has_its_rows_its_last_event_and_its_report(l
     reaper.wait()
     with RunLock(cache, wait=60):
         pass
+
+
+class Workers:
+    reason = ""
+
+    def cut_off(self, reason):
+        self.reason = reason
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("few", [False, True])
+@pytest.mark.parametrize("kind", LOOPS)
+def test_work_whose_loop_is_closed_is_cut_off_and_gives_back_its_lock(loop, tmp_path):
+    workers = Workers()
+    lock = RunLock(str(tmp_path))
+
+    async def begin():
+        block = attended(workers, lock)
+        block.__enter__()
+        return block
+
+    with lock:
+        block = loop.run_until_complete(begin())
+        loop.close()
+        assert workers.reason == LOOP_CLOSED
+        with RunLock(str(tmp_path), wait=60):
+            pass
+        block.__exit__(None, None, None)
 
 
 def test_a_program_that_ends_waits_for_a_loop_in_a_daemon_thread():
