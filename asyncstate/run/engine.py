@@ -9,6 +9,7 @@ raises.
 
 from __future__ import annotations
 
+import threading
 import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -89,6 +90,8 @@ class Engine:
         self._parts: tuple[Machine, WorkerPool, Recorder, Announcer] | None = None
         self._cancelled = ""
         self._is_abandoned = False
+        self._is_over = False
+        self._closing = threading.Lock()
         self.report: RunReport | None = None
         """The report of the run, also of a cancelled one. None before its end, or if cancelled before it began."""
 
@@ -127,10 +130,12 @@ class Engine:
 
     async def clean_up(self) -> None:
         """Remove what was fetched ahead for an abandoned run, and close its journal. To be called on any loop."""
-        if self._parts is not None:
-            await self._dispatch.forget_fetched()
-        if self._journal is not None:
-            self._journal.close()
+        self._is_over = True
+        try:
+            if self._parts is not None:
+                await self._dispatch.forget_fetched()
+        finally:
+            self._close_journal()
 
     async def run(self) -> RunReport:
         """Run the plan to its end. Never raises for what a state does.
@@ -141,9 +146,10 @@ class Engine:
         try:
             return await self._run()
         finally:
+            self._is_over = True
             if self._journal is not None and not self._is_abandoned:
                 with anyio.CancelScope(shield=True):
-                    await self._off_loop(self._journal.close)
+                    await self._off_loop(self._close_journal)
 
     async def _run(self) -> RunReport:
         began = self._clock()
@@ -198,7 +204,14 @@ class Engine:
         shown.prepare()
         if self._open_journal is not None:
             self._journal, self._notices = self._open_journal(shown)
+            if self._is_over:  # cancelled meanwhile, so nobody waits for this thread
+                self._close_journal()
         return shown
+
+    def _close_journal(self) -> None:
+        with self._closing:  # the thread that opens it may close it at the same time
+            if self._journal is not None:
+                self._journal.close()
 
     def _announce_start(self, announcer: Announcer) -> None:
         if announcer.heard:

@@ -1,6 +1,7 @@
 """Runs of a plan, whatever runs its chunks: order, width, failhard, listeners, how a run ends, its report and events."""
 
 import asyncio
+import threading
 
 import msgspec
 import pytest
@@ -264,3 +265,49 @@ def test_a_fault_of_the_scheduler_ends_the_run_with_its_rows_and_its_last_event(
         asyncio.run(engine.run())
     assert (engine.report.cancelled, engine.report.exit_code, len(engine.report.rows)) == (reason, 70, 3)
     assert (type(events[-1]), events[-1].cancelled) == (RunFinished, reason)
+
+
+class Journal:
+    """A keeper that takes a while to open, in a thread."""
+
+    def __init__(self):
+        self.asked, self.may_open = threading.Event(), threading.Event()
+        self.closed = 0
+
+    def open(self, _shown):
+        self.asked.set()
+        self.may_open.wait()
+        return self, []
+
+    def close(self):
+        self.closed += 1
+
+
+@pytest.mark.parametrize("abandoned", [False, True])
+def test_a_journal_that_opens_after_the_end_of_its_run_is_closed(host, abandoned):
+    journal, threads = Journal(), []
+
+    async def in_thread(work, *args):
+        """As the threads of a host: who is cancelled does not wait for them."""
+        threads.append(threading.Thread(target=work, args=args))
+        threads[-1].start()
+        await asyncio.Event().wait()
+
+    async def begin(engine):
+        task = asyncio.create_task(engine.run())
+        while not journal.asked.is_set():  # noqa: ASYNC110 - a thread sets it
+            await asyncio.sleep(0.001)
+        if abandoned:
+            engine.abandon("its loop was closed")
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    plan = PlanBuilder().chunk("a").build()
+    engine = Engine(plan, host, RunOptions(run_id="r"), in_thread=in_thread, journal=journal.open)
+    asyncio.run(begin(engine))
+    if abandoned:
+        asyncio.run(engine.clean_up())
+    assert journal.closed == 0
+    journal.may_open.set()
+    threads[0].join()
+    assert journal.closed == 1
