@@ -87,10 +87,14 @@ class Keeping:
 
         keeper, notices = keeper_of(self._settings, made)
         if keeper is not None:
-            if past is not None:
-                keeper.record(*past.records())
             if self._settings.journaled == "required":
                 keeper.trouble = lambda why: stop(f"the journal cannot be written: {why}")
+            if past is not None:
+                try:
+                    keeper.record(*past.records())
+                except BaseException:  # nobody else has the keeper yet
+                    keeper.close()
+                    raise
         return keeper, notices
 
     def _past(self, shown: ShownPlan) -> Past:

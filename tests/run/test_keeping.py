@@ -1,5 +1,6 @@
 """Which run can be resumed, and what is said of one that cannot: each file, key, plugin and option that differs."""
 
+import fcntl
 import sqlite3
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from asyncstate import Settings, StateRuntime
 from asyncstate.errors import JournalError, PlanError, ResumeRefused
 from asyncstate.journal.folder import DATABASE
 from asyncstate.journal.store import Journal
+from asyncstate.run.keeping import Keeping
+from asyncstate.run.options import RunOptions
 
 SLS = """
 {% set unused = salt['test.ping']() %}
@@ -250,3 +253,51 @@ async def test_only_one_of_two_resumes_at_once_goes_on(site):
         group.start_soon(resume)
     assert sorted(said) == [0, True]
     assert site.calls == ["stops", "last"]
+
+
+class Carrying(Keeping):
+    """Resumes a run whose ``records`` are given."""
+
+    def __init__(self, state_dir, records):
+        settings = Settings(state_dir=state_dir, journal="required")
+        super().__init__(settings, lambda: "key", lambda _shown: self, resumed=self)
+        self.records = records
+        self.run = "before"
+        self.stopped = []
+
+    def encoded(self):
+        return [b"{}\n"]
+
+    def go_on_from(self, past):
+        assert past is self
+
+    def _past(self, _shown):
+        return self
+
+    def started(self):
+        return self.begin(RunOptions(run_id="r" * 8), {}, None, self.stopped.append)
+
+
+def test_a_journal_that_cannot_take_what_is_carried_over_is_let_go(tmp_path):
+    carrying = Carrying(str(tmp_path), lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        carrying.started()
+    for log in (tmp_path / "journal").iterdir():  # if its run is not in the database yet
+        with log.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class FullDisk:
+    """A keeper that can write nothing after its first line."""
+
+    trouble = None
+
+    def record(self, *_lines):
+        self.trouble("No space left on device")
+
+
+def test_a_required_journal_that_cannot_take_what_is_carried_over_stops_the_run(tmp_path, monkeypatch):
+    monkeypatch.setattr("asyncstate.run.keeping.keeper_of", lambda _settings, _made: (FullDisk(), []))
+    carrying = Carrying(str(tmp_path), list)
+    carrying.started()
+    assert carrying.stopped == ["the journal cannot be written: No space left on device"]
