@@ -15,7 +15,7 @@ import anyio
 import msgspec
 
 from asyncstate._version import __version__
-from asyncstate.errors import AsyncStateError, BoardError, CompileError, Issue, MessageRefused
+from asyncstate.errors import AsyncStateError, BoardError, CompileError, FleetError, Issue, MessageRefused
 from asyncstate.fleet import subjects
 from asyncstate.fleet.board import first_error
 from asyncstate.fleet.others import Others
@@ -110,8 +110,7 @@ class Agent:
                     group.start_soon(self.unless_running, self._renew_lease)
                     for kept in list(self._kept.values()):
                         if kept.go and not kept.ended:
-                            self._begun.add(kept.offer.run)
-                            group.start_soon(Member(self, kept.offer).take_part)
+                            self._take_part(group, kept.offer)
                     self._ready()
                     await self.unless_running(lambda: self._take_offers(group))
             except* BoardError as errors:
@@ -121,17 +120,20 @@ class Agent:
         async for entry in self.board.watch(subjects.offer(self.host)):
             offer = self._read_offer(entry.key, entry.value)
             if offer is not None:
-                self._begun.add(offer.run)
-                group.start_soon(Member(self, offer).take_part)
+                self._take_part(group, offer)
+
+    def _take_part(self, group: TaskGroup, offer: Offer) -> None:
+        self._begun.add(offer.run)
+        group.start_soon(self.unless_running, Member(self, offer).take_part)
 
     async def unless_running(self, task: Callable[[], Awaitable[None]]) -> None:
         """Do a task. If the board is given up, what runs comes to its end before BoardError is raised."""
         try:
             await task()
-        except BoardError:
+        except* BoardError as errors:
             while self.running:
                 await self._idle.wait()
-            raise
+            raise first_error(errors) from None
 
     def has_run(self) -> None:
         """Note that nothing runs any more."""
@@ -183,6 +185,13 @@ class Agent:
         return kept
 
 
+def _words(error: BaseException) -> list[str]:
+    """Return what the errors of a group say, each once."""
+    if isinstance(error, BaseExceptionGroup):
+        return list(dict.fromkeys(words for each in error.exceptions for words in _words(each)))
+    return [str(error)]
+
+
 class _Over(Exception):
     """The part of this host is over before it ran; the text says why."""
 
@@ -201,7 +210,34 @@ class Member:
         self._readers: dict[str, tuple[str, ...]] = {}
 
     async def take_part(self) -> None:
-        """Take part, to the last report. Raises BoardError."""
+        """Take part, to the last report; a part that fails has its words there. Raises BoardError."""
+        failed: list[BaseExceptionGroup[AsyncStateError | OSError]] = []
+        try:
+            await self._take_part()
+        except* BoardError as errors:
+            raise first_error(errors) from None
+        except* (AsyncStateError, OSError) as errors:
+            failed.append(errors)
+        for each in failed:
+            await self._fail("; ".join(_words(each)))
+
+    async def _fail(self, why: str) -> None:
+        """Tell that the part failed, as far as the board and the disk of this host take it."""
+        log.error("The part of this host in run %s failed: %s", self._offer.run, why)
+        kept = self._agent.kept(self._offer) or Kept(offer=self._offer)
+        if kept.ended:
+            return
+        try:
+            if kept.nonce:
+                await self._end(kept, why)
+            else:
+                await self._refuse(kept, [Issue(why)])
+        except BoardError:
+            raise
+        except FleetError as error:
+            log.error("That run %s is over cannot be kept: %s", self._offer.run, error)  # noqa: TRY400 - it is no fault
+
+    async def _take_part(self) -> None:
         kept = self._agent.kept(self._offer)
         if kept is None:
             try:
@@ -224,15 +260,20 @@ class Member:
 
     async def _watch_stop(self) -> None:
         async for entry in self._board.watch(subjects.stop(self._host, self._offer.run)):
-            try:
-                stop = decode(self._agent.verifier.open(entry.value, entry.key), Stop)
-                require_fields(stop, run=self._offer.run, host=self._host)
-            except MessageRefused as error:
-                log.warning("A message at %s is refused: %s", entry.key, error)
-                continue
-            self._stop = stop
-            self._stopped.set()
-            self._obey()
+            stop = self._read_stop(entry.key, entry.value)
+            if stop is not None:
+                self._stop = stop
+                self._stopped.set()
+                self._obey()
+
+    def _read_stop(self, key: str, value: bytes) -> Stop | None:
+        try:
+            stop = decode(self._agent.verifier.open(value, key), Stop)
+            require_fields(stop, run=self._offer.run, host=self._host)
+        except MessageRefused as error:
+            log.warning("A message at %s is refused: %s", key, error)
+            return None
+        return stop
 
     def _obey(self) -> None:
         if self._stop is not None and self._running is not None:
@@ -273,7 +314,8 @@ class Member:
 
     async def _end(self, kept: Kept, why: str) -> None:
         """End the part before it ran, or could be told to have run, and tell those who would wait."""
-        for node, readers in self._readers.items():
+        # Of an earlier attempt there may be true rows: then the controller tells those who wait for the others.
+        for node, readers in self._readers.items() if not kept.attempt else ():
             words = f"{self._host} did not run it: {why}."
             result = NodeResult(run=self._offer.run, host=self._host, node=node, result=False, ran=False, why=words)
             for reader in readers:
@@ -285,7 +327,10 @@ class Member:
     async def _agree(self, kept: Kept, prepared: Prepared) -> Kept:
         """Publish the plan, and wait for the go. One that came before the agent was killed still counts."""
         plan = prepared.plan
-        if not kept.go:
+        if kept.go:
+            if await prepared.past_events() is None:
+                await self._require_wanted()
+        else:
             if kept.digest != plan.digest or not kept.nonce:
                 kept = msgspec.structs.replace(kept, nonce=self._agent.draw(), digest=plan.digest)
                 kept = await self._agent.keep(kept)
@@ -297,6 +342,16 @@ class Member:
             raise _Over(f"the host takes part in run {self._agent.running} now")
         self._agent.running = self._offer.run
         return await self._agent.keep(kept)
+
+    async def _require_wanted(self) -> None:
+        """Raise _Over for a run that was stopped, or is forgotten, while this host was away."""
+        key = subjects.stop(self._host, self._offer.run)
+        sealed = await self._board.get(key)
+        stop = self._read_stop(key, sealed) if sealed is not None else None
+        if stop is not None:
+            raise _Over(stop.reason)
+        if await self._board.get(subjects.offer(self._host, self._offer.run)) is None:
+            raise _Over("the run is not wanted any more: its offer is gone")
 
     async def _wait_for_go(self, kept: Kept) -> bytes:
         key = subjects.go(self._host, self._offer.run)

@@ -296,6 +296,7 @@ class Controller:
             group.start_soon(self._read_leases, watch)
             told: tuple[bool, bool] = (False, False)
             told_lost: set[str] = set()
+            told_over: set[str] = set()
             while self._open():
                 await self._wait(watch.next_check(self._open()))
                 if self._cancelled and told != (True, self._now):
@@ -304,6 +305,7 @@ class Controller:
                 for host, seconds in watch.newly_lost(self._open()):
                     log.warning("Host %s is lost: there was no sign of it for %.0f s", host, seconds)
                     self._observer.lost(host, seconds)
+                await self._tell_over(told_over)
                 await self._give_up(watch, told_lost)
             group.cancel_scope.cancel()
         gone = [host for host in self._goes if host in watch.lost and self._ends[host].why]
@@ -334,10 +336,17 @@ class Controller:
             for host in open_:
                 self._end(host, HostEnd(2, f"lost: there was no sign of it for {watch.silence(host):.0f} s"))
 
-    async def _tell_lost(self, host: str, seconds: float) -> None:
+    async def _tell_over(self, told: set[str]) -> None:
+        """Tell those who wait for a host whose part ended without a run to report: it sends them nothing more."""
+        for host, end in list(self._ends.items()):
+            if end.why and host in self._goes and host not in told:
+                told.add(host)
+                await self._tell_lost(host, 0.0, end.why)
+
+    async def _tell_lost(self, host: str, seconds: float, why: str = "") -> None:
         readers = {reader for named in self._goes[host].readers.values() for reader in named}
         for reader in sorted(readers):
-            notice = Lost(run=self._run, host=reader, lost=host, seconds=seconds)
+            notice = Lost(run=self._run, host=reader, lost=host, seconds=seconds, why=why)
             await self._tell(subjects.lost(reader, self._run, host), notice)
 
     def _end(self, host: str, end: HostEnd) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import logging
     from collections.abc import AsyncGenerator, Callable, Iterable
 
-    from asyncstate.fleet.board import Board
+    from asyncstate.fleet.board import Board, Entry
     from asyncstate.fleet.part import Part
     from asyncstate.fleet.protocol import Offer, Verifier
 
@@ -112,23 +112,26 @@ class Others:
         """Take the rows that other hosts write for this one. Does not end."""
         pattern = subjects.rows(self._offer.host, self._offer.run)
         async for entry in self._board.watch(pattern):
-            try:
-                _, _, writer, _, node = subjects.parts(entry.key)
-                result = decode(entry.value, NodeResult)
-                require_fields(result, run=self._offer.run, host=writer)
-            except (MessageRefused, ValueError) as error:
-                log.warning("A row at %s is refused: %s", entry.key, error)
-                continue
-            number = self._part.remote.get((writer, node))
-            if number is not None and result.node == node:
-                outcome = Outcome(
-                    result=result.result,
-                    changed=result.changed,
-                    ran=result.ran,
-                    skip_req=result.skip_req,
-                    unforeseen=result.unforeseen,
-                )
-                self._arrive(number, outcome, result.why)
+            self._take_row(entry)
+
+    def _take_row(self, entry: Entry) -> None:
+        try:
+            _, _, writer, _, node = subjects.parts(entry.key)
+            result = decode(entry.value, NodeResult)
+            require_fields(result, run=self._offer.run, host=writer)
+        except (MessageRefused, ValueError) as error:
+            log.warning("A row at %s is refused: %s", entry.key, error)
+            return
+        number = self._part.remote.get((writer, node))
+        if number is not None and result.node == node:
+            outcome = Outcome(
+                result=result.result,
+                changed=result.changed,
+                ran=result.ran,
+                skip_req=result.skip_req,
+                unforeseen=result.unforeseen,
+            )
+            self._arrive(number, outcome, result.why)
 
     async def receive_losses(self) -> None:
         """Take the operator's word on hosts that are lost. Does not end."""
@@ -140,6 +143,11 @@ class Others:
                 log.warning("A notice at %s is refused: %s", entry.key, error)
                 continue
             why = f"Host {notice.lost} is lost: there was no sign of it for {notice.seconds:.0f} s."
+            if notice.why:
+                why = f"Host {notice.lost} ended without it: {notice.why}."
+            # A row that was written before the notice may come after it: they are different keys.
+            for row in await self._board.entries(subjects.rows(self._offer.host, self._offer.run)):
+                self._take_row(row)
             self.give_up(why, host=notice.lost)
 
     def give_up(self, why: str, host: str | None = None) -> None:

@@ -3,7 +3,8 @@
     offer ─▶ host plan ─▶ go ─▶ node results, reports ─▶ the last report
 
 Every message names its run and its host. Offers, goes, stops and notices of loss come from an operator, who signs them;
-a server lets a host write under its own name only. Arguments of states, pillar and secrets are in none of them.
+a server lets a host write under its own name only. Arguments of states, and the pillar and secrets of hosts, are in
+none of them. What the operator gives as pillar is part of the offers: the server and the hosts keep it with them.
 
 No clock is compared with that of another host: patience is counted by whoever waits, and a go is fresh because it
 repeats the ``nonce`` of the plan that it answers.
@@ -201,10 +202,14 @@ FINISHED: Final = "finished"
 
 
 class Lost(_Message, frozen=True, kw_only=True, omit_defaults=True):
-    """The host ``lost`` is lost, as far as the run goes: it did not renew its lease for ``seconds``."""
+    """The host ``lost`` is lost, as far as the run goes: it did not renew its lease for ``seconds``.
+
+    With ``why`` it is there, but its part ended for that reason: what has no row will have none.
+    """
 
     lost: str
     seconds: float = 0.0
+    why: str = ""
 
 
 class Stop(_Message, frozen=True, kw_only=True, omit_defaults=True):

@@ -10,11 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_board import MemoryServer, Seal
 
-from asyncstate.errors import BoardError, FleetError, Issue, MessageRefused
+from asyncstate.errors import (
+    BoardError,
+    FleetError,
+    Issue,
+    JournalError,
+    LockHeld,
+    MessageRefused,
+    ResumeRefused,
+)
 from asyncstate.fleet import subjects
 from asyncstate.fleet.controller import Controller, Request
-from asyncstate.fleet.protocol import Options, RunRecord, decode
-from asyncstate.fleet.records import find_record, signs_of_life
+from asyncstate.fleet.protocol import NodeResult, Offer, Options, RunRecord, decode, encode
+from asyncstate.fleet.records import find_record, signs_of_life, stop_hosts
 from asyncstate.fleet.tale import HostEnd, Observer, read_tales
 from asyncstate.model.result import Outcome
 from asyncstate.report.recorded import RecordedReport
@@ -439,6 +447,137 @@ def test_a_board_that_is_given_up_does_not_cut_off_what_runs():
     assert ran == [("r1", "a")]
     assert world.ran().count(("r1", "a")) == 1
     assert len(world.gathered.rows()["db1"]) == 1
+
+
+def test_a_board_that_is_given_up_by_another_run_does_not_cut_off_what_runs():
+    async def scenario():
+        world = World(Fleet(CHAIN))
+        world.hosts["db1"].seconds = 30.0
+        world.start()
+        running = asyncio.create_task(world.drive(options=Options(on_lost="wait")))
+        await asyncio.sleep(10)
+        key = subjects.offer("db1", "r2")  # its part waits for a go
+        await world.server.board().put(key, world.seal.seal(encode(Offer(run="r2", host="db1")), key))
+        await asyncio.sleep(5)
+        world.server.give_up("db1")
+        world.server.put(subjects.go("db1", "r2"), b"its reader has no connection")
+        with pytest.raises(BoardError):
+            await world.agents["db1"]
+        running.cancel()
+        await world.close()
+        return world
+
+    assert play(scenario()).hosts["db1"].ran == [("r1", "a")]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        LockHeld("/run/lock", 7, "today"),
+        ResumeRefused("it cannot go on"),
+        JournalError("no journal"),
+        OSError(28, "disk is full"),
+        FleetError("no folder"),
+    ],
+)
+def test_a_part_that_fails_ends_with_words_and_its_agent_goes_on(fault):
+    async def scenario():
+        world = World(Fleet(CHAIN))
+        world.hosts["db1"].fault = fault
+        world.start()
+        first = await world.drive()
+        said = comments(world)["web1"]["b"]
+        world.hosts["db1"].fault = None
+        second = await world.controller("r2").drive()
+        await world.close()
+        return first, said, second
+
+    first, said, second = play(scenario())
+    assert str(fault) in first.hosts["db1"].why
+    assert said.startswith("One or more requisite failed: s.a. Host db1 ended without it: ")
+    assert str(fault) in said
+    assert (first.exit_code, second.exit_code) == (2, 0)
+
+
+def test_a_part_that_cannot_be_kept_fails_with_words_and_its_agent_goes_on():
+    async def scenario():
+        world = World(Fleet([("a", "db1", []), ("b", "web1", [])]))
+        world.hosts["db1"].memory.fault = FleetError("the disk is full")
+        world.start()
+        first = await world.drive()
+        world.hosts["db1"].memory.fault = None
+        second = await world.controller("r2").drive()
+        await world.close()
+        return first, second
+
+    first, second = play(scenario())
+    assert first.hosts["db1"].why == "the disk is full"
+    assert first.hosts["web1"].exit_code == second.exit_code == 0
+
+
+async def restarted_with(plan):
+    """A run whose first host is away while its second state runs, and comes back with another plan."""
+    requires = {"a2": "a", "b": "a", "c": "a2"}
+    fleet = Fleet(
+        [("a", "db1", [])]
+        + [(id_, "db1" if id_ == "a2" else "web1", [("require", before, False)]) for id_, before in requires.items()]
+    )
+    world = World(fleet)
+    world.hosts["db1"].seconds = 20.0
+    world.start()
+    running = asyncio.create_task(world.drive())
+    while not world.hosts["db1"].ran:  # noqa: ASYNC110 - the clock is virtual
+        await asyncio.sleep(1)
+    await asyncio.sleep(2)
+    await world.hosts["db1"].kill()
+    world.hosts["db1"].plan = plan
+    world.start("db1")
+    end = await running
+    await world.close()
+    return world, end
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        ([Issue("no such function", "db.sls", 3)], "no such function"),
+        (Fleet([("a", "db1", []), ("z", "db1", [])]).plan("db1"), "for another plan"),
+    ],
+)
+def test_a_host_that_comes_back_with_another_tree_lets_nobody_wait_and_leaves_true_rows(plan, words):
+    world, end = play(restarted_with(plan))
+    assert words in end.hosts["db1"].why
+    assert end.exit_code == 2
+    row = world.server.values("row.web1.db1.r1.0")[0]
+    assert decode(row.value, NodeResult).result is True
+    assert world.hosts["web1"].ran == [("r1", "b")]
+    assert "Host db1 ended without it: " in comments(world)["web1"]["c"]
+    assert words in comments(world)["web1"]["c"]
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_run_that_is_not_wanted_any_more_does_not_go_on(stopped):
+    async def scenario():
+        world = World(Fleet([("a", "db1", [])]))
+        world.hosts["db1"].seconds = 50.0
+        world.start()
+        running = asyncio.create_task(world.drive())
+        await asyncio.sleep(10)
+        await world.hosts["db1"].kill()
+        running.cancel()
+        if stopped:
+            await stop_hosts(world.server.board(), world.seal, "r1", ["db1"], "enough", now=False)
+        else:
+            world.server.forget(subjects.offer("db1", "r1"))
+        world.start("db1")
+        await asyncio.sleep(200)
+        await world.close()
+        return world
+
+    world = play(scenario())
+    assert world.ran() == []
+    words = "enough" if stopped else "the run is not wanted any more: its offer is gone"
+    assert world.hosts["db1"].memory.kept["r1"].ended == words
 
 
 @pytest.mark.parametrize(

@@ -21,11 +21,14 @@ from asyncstate.run.rows import not_run_row
 class DictMemory:
     def __init__(self):
         self.kept = {}
+        self.fault = None
 
     async def load(self):
         return dict(self.kept)
 
     async def save(self, kept):
+        if self.fault is not None:
+            raise self.fault
         self.kept[kept.offer.run] = kept
 
 
@@ -33,6 +36,7 @@ class FakeHostOfFleet:
     """A host: its part of the tree, its disk (what its journal and memory keep), and what its states did.
 
     ``plan`` is a plan, or the issues of a tree that does not compile. ``ran`` lists what ended, by run and ID.
+    ``fault`` is what keeps a run from starting.
     """
 
     def __init__(self, name, plan, outcome_of, seconds=1.0):
@@ -43,6 +47,7 @@ class FakeHostOfFleet:
         self.memory = DictMemory()
         self.journal = {}
         self.ran = []
+        self.fault = None
         self.task = None
         self.station = None
 
@@ -92,6 +97,8 @@ class FakePrepared:
         return self.lines if ends else None
 
     async def start(self, part, others, observe, *, again):
+        if self.station.host.fault is not None:
+            raise self.station.host.fault
         ended = {(event.tag, event.check): event for event in self.lines if isinstance(event, ChunkFinished)}
         self.lines.clear()
         journal = []

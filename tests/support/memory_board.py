@@ -45,6 +45,9 @@ class MemoryServer:
             self._last[key] = Entry(key, value, self._revision)
         self.ring()
 
+    def forget(self, key):
+        del self._last[key]
+
     def publish(self, subject, data, id):
         if (subject, id) in self._ids and self.random.random() >= self.again:
             return
