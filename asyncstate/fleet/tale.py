@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import msgspec
 
-from asyncstate.errors import MessageRefused
+from asyncstate.errors import JournalError, MessageRefused
 from asyncstate.fleet import subjects
 from asyncstate.fleet.protocol import FINISHED, Report, decode, require_fields
+from asyncstate.journal.entry import event_of
 from asyncstate.logs.loggers import get_logger
-from asyncstate.model.event import RunFinished, decode_event
+from asyncstate.model.event import RunFinished
 
 if TYPE_CHECKING:
     import logging
@@ -69,6 +70,8 @@ class Tale:
 
     def add(self, report: Report) -> HostEnd | None:
         """Take a report; return how the part ended, if it did. Raises MessageRefused for what is no event."""
+        if report.attempt < 0 or report.seq < 0:
+            raise MessageRefused(f"no report has the numbers {report.attempt}, {report.seq}")
         if report.attempt < self._attempt:
             return None
         if report.attempt > self._attempt:
@@ -87,9 +90,11 @@ class Tale:
 
     def _tell(self, raw: bytes) -> None:
         try:
-            event = decode_event(raw)
-        except msgspec.MsgspecError as error:
+            event = event_of(raw)
+        except JournalError as error:
             raise MessageRefused(f"this is no event: {error}") from None
+        if event is None:
+            raise MessageRefused("this is no event that this version knows")
         if isinstance(event, RunFinished):
             self._exit_code = event.exit_code
         self._observer.event(self._host, event)

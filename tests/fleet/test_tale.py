@@ -1,0 +1,46 @@
+"""What a hostile host reports is refused, and nothing of it reaches an observer."""
+
+import msgspec
+import pytest
+
+from asyncstate.errors import MessageRefused
+from asyncstate.fleet.protocol import Report
+from asyncstate.fleet.tale import Observer, Tale
+
+
+class Heard(Observer):
+    def __init__(self):
+        self.events = []
+
+    def event(self, host, event):
+        self.events.append(event)
+
+
+def report(attempt=1, seq=0, events=()):
+    raw = tuple(msgspec.Raw(each) for each in events)
+    return Report(run="r", host="h", attempt=attempt, seq=seq, events=raw)
+
+
+FINISHED = b'{"event":"chunk_finished","index":0,"tag":"t","name":"n","function":"a.b","row":%s}'
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        report(attempt=-1),
+        report(attempt=-2, seq=3),
+        report(seq=-1),
+        report(events=[b"null"]),
+        report(events=[b"{}"]),
+        report(events=[b"[" * 5000]),
+        report(events=[b'{"event":"of_tomorrow"}']),
+        report(events=[b'{"journal":1}']),
+        report(events=[FINISHED % b"{}"]),
+        report(events=[FINISHED % b'{"result":"yes","changes":[],"comment":1}']),
+    ],
+)
+def test_odd_reports_are_refused(odd):
+    heard = Heard()
+    with pytest.raises(MessageRefused):
+        Tale("h", heard).add(odd)
+    assert heard.events == []
