@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
@@ -23,7 +23,7 @@ from asyncstate.runtime import StateRuntime
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
     from asyncstate.config import Settings
     from asyncstate.fleet.others import Others
@@ -130,7 +130,9 @@ class LocalPart:
         journal = Journal.open(self._runtime.settings.state_dir, write=True)
         try:
             found = self._entry(journal)
-            return None if found is None or found.ending in {FINISHED, UNDER_WAY} else found.id
+            if found is not None and found.ending == UNDER_WAY:
+                raise FleetError(f"run {found.id} of this host, its part in this run, is still under way elsewhere")
+            return None if found is None or found.ending == FINISHED else found.id
         finally:
             journal.close()
 
@@ -140,6 +142,25 @@ class RunFiles:
 
     def __init__(self, state_dir: str, host: str) -> None:
         self._folder = os.path.join(state_dir, "fleet", token(host))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let no other agent serve this host meanwhile. Raises FleetError if one does."""
+        from filelock import FileLock, Timeout  # noqa: PLC0415 - the agent alone needs it
+
+        path = os.path.join(self._folder, "agent.lock")
+        try:
+            filesystem.makedirs(self._folder, 0o700)
+            lock = FileLock(path, timeout=0, mode=0o600)
+            lock.acquire()
+        except Timeout:
+            raise FleetError(f"another agent serves this host already: it holds {path}") from None
+        except OSError as error:
+            raise self._trouble(error) from error
+        try:
+            yield
+        finally:
+            lock.release()
 
     async def load(self) -> dict[str, Kept]:
         """Return all runs that are kept. Raises FleetError."""
@@ -228,10 +249,12 @@ class Gate:
         self._files.keep_taken(self._taken)
         return "; ".join(policy.refusals_of_offer(self._policy, sls=offer.sls, test=offer.options.test))
 
-    def allow(self, _offer: Offer, plan: Plan) -> list[str]:
-        """Return why a plan may not run."""
-        return policy.refusals_of_plan(
+    def allow(self, offer: Offer, plan: Plan) -> list[str]:
+        """Return why a plan may not run: the policy may be stricter than when its offer was taken."""
+        refused = policy.refusals_of_offer(self._policy, sls=offer.sls, test=offer.options.test)
+        refused += policy.refusals_of_plan(
             self._policy,
             sls=[chunk.sls for chunk in plan.chunks],
             functions=[chunk.function for chunk in plan.chunks],
         )
+        return list(dict.fromkeys(refused))

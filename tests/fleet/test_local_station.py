@@ -11,13 +11,15 @@ from asyncstate.errors import FleetError, MessageRefused
 from asyncstate.fleet import replay
 from asyncstate.fleet.agent import Agent
 from asyncstate.fleet.controller import Controller, Request
-from asyncstate.fleet.local_station import Gate, LocalStation, RunFiles
+from asyncstate.fleet.local_station import Gate, LocalPart, LocalStation, RunFiles
 from asyncstate.fleet.policy import Policy
 from asyncstate.fleet.protocol import Offer, Options
 from asyncstate.fleet.station import Kept
 from asyncstate.fleet.tale import Observer
+from asyncstate.journal.entry import UNDER_WAY, RunEntry
 from asyncstate.journal.store import Journal
 from asyncstate.report.recorded import RecordedReport
+from asyncstate.runtime import StateRuntime
 
 DB = """
 database:
@@ -225,3 +227,34 @@ def test_an_offer_is_taken_once_even_by_an_agent_that_was_started_again(tmp_path
     with pytest.raises(FleetError, match="damaged"):
         gate()
     assert replay.Taken().runs == {}
+
+
+def test_two_agents_do_not_serve_one_host(tmp_path):
+    files = RunFiles(str(tmp_path), "a")
+    with files.held(), pytest.raises(FleetError, match="another agent serves this host already"), files.held():
+        pass
+    with files.held():
+        pass
+
+
+async def test_a_run_that_is_under_way_does_not_begin_anew(settings):
+    class UnderWay(LocalPart):
+        def _entry(self, journal):
+            return RunEntry(id="j1", begun=0.0, ending=UNDER_WAY)
+
+    async with StateRuntime(settings["db1"]) as runtime:
+        plan = await runtime.compile(["app"], remote=True)
+        part = UnderWay(runtime, Offer(run="r", host="db1"), plan)
+        with pytest.raises(FleetError, match=r"j1 .* still under way"):
+            await part.start(None, None, lambda _: None, again=True)
+
+
+async def test_a_stricter_policy_holds_for_a_run_that_was_taken_before(tmp_path, settings):
+    strict = Policy(deny_test_false=True, allow_sls=("web",))
+    gate = Gate(RunFiles(str(tmp_path), "a"), strict, enrolled=0.0, wall=time.time)
+    async with StateRuntime(settings["db1"]) as runtime:
+        plan = await runtime.compile(["app"], remote=True)
+    refused = gate.allow(Offer(run="r", host="a", sls=("app",)), plan)
+    assert len(refused) == len(set(refused)) == 2
+    assert "dry runs only" in refused[0]
+    assert "does not allow the SLS app" in refused[1]

@@ -83,16 +83,17 @@ async def _serve(console: Console, settings: Settings, own: Credentials, options
         deny_test_false=options["deny_test_false"],
     )
     files = RunFiles(settings.state_dir, own.name)
-    gate = Gate(files, policy, enrolled=own.since, wall=time.time)
-    agent = Agent(
-        NatsBoard(options["nats"], own),
-        own.name,
-        LocalStation(settings),
-        files,
-        OperatorVerifier(own.operators),
-        accept=gate.accept,
-        allow=gate.allow,
-        ready=lambda: console.lines([f"ready {own.name}"]),
-    )
-    await agent.serve()
+    with files.held():
+        gate = Gate(files, policy, enrolled=own.since, wall=time.time)
+        agent = Agent(
+            NatsBoard(options["nats"], own),
+            own.name,
+            LocalStation(settings),
+            files,
+            OperatorVerifier(own.operators),
+            accept=gate.accept,
+            allow=gate.allow,
+            ready=lambda: console.lines([f"ready {own.name}"]),
+        )
+        await agent.serve()
     return 0
