@@ -206,7 +206,14 @@ class Folder:
             raise FleetError(f"{path} is damaged: {error}") from error
 
     def _ensure_certificates(self, settings: Settings) -> None:
-        authority = self._pair("authority") or self._keep("authority", certificates.new_authority())
+        authority = self._pair("authority")
+        if authority is None:
+            if os.path.lexists(self.within("authority.pem")):
+                raise FleetError(
+                    f"{self.within('authority.key')} is missing: all hosts trust its certificate, authority.pem beside "
+                    "it. Put the key back, or begin with a new folder and enrol all hosts there"
+                )
+            authority = self._keep("authority", certificates.new_authority())
         server, names = self._pair("server"), _called(settings)
         if server is None or not certificates.still_good(server.certificate, names, datetime.now(UTC)):
             self._keep("server", certificates.new_server(authority, names))

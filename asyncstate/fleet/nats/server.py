@@ -124,12 +124,18 @@ class Server:
 
 
 def running(folder: Folder) -> int | None:
-    """Return the pid of the server of this folder, None if none runs on this machine."""
+    """Return the pid of the server of this folder, None if none runs on this machine.
+
+    Raises FleetError if one is starting, and cannot be told anything yet.
+    """
     with open(folder.within("server.lock"), "ab") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
-            return _pid(folder)
+            pid = _pid(folder)
+            if pid is None:
+                raise FleetError(f"the server of {folder.path} is starting, or just ending: try again") from None
+            return pid
     return None
 
 

@@ -1,0 +1,34 @@
+"""The folder of a server: what is missing in it, and whether its server runs."""
+
+import fcntl
+
+import pytest
+
+from asyncstate.errors import FleetError
+from asyncstate.fleet.nats import server
+from asyncstate.fleet.nats.folder import Folder
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = Folder(str(tmp_path / "D"))
+    made.prepare("127.0.0.1:4222", (), None)
+    return made
+
+
+def test_a_lost_key_of_the_authority_is_an_error_and_no_new_authority(folder, tmp_path):
+    certificate = (tmp_path / "D" / "authority.pem").read_bytes()
+    (tmp_path / "D" / "authority.key").unlink()
+    with pytest.raises(FleetError, match=r"authority\.key is missing"):
+        folder.prepare(None, (), None)
+    assert (tmp_path / "D" / "authority.pem").read_bytes() == certificate
+    assert not (tmp_path / "D" / "authority.key").exists()
+
+
+def test_a_server_that_is_starting_is_not_one_that_is_stopped(folder, monkeypatch):
+    monkeypatch.setattr(server, "_TICK", 0.001)
+    with open(folder.within("server.lock"), "ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(FleetError, match="is starting, or just ending: try again"):
+            server.running(folder)
+    assert server.running(folder) is None
