@@ -18,7 +18,7 @@ _PARTS = ("apply", "status", "runs", "show", "attach", "cancel", "agent", "up", 
 @click.group(
     "fleet",
     cls=Family,
-    parts=("apply", "status", "runs", "show", "attach", "cancel", "agent", "up", "enroll", "revoke"),
+    parts=_PARTS,
 )
 @click.pass_obj
 def command(console: Console, /) -> None:

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     section="Tree",
     metavar="JSON|YAML",
     type=MappingType(),
-    help="Pillar data, merged over that of each host.",
+    help="Pillar data, merged over that of each host. No secrets: the server and the hosts keep it with the offer.",
 )
 @option("--test/--no-test", section="Run", default=False, help="Dry run: show what would change and change nothing.")
 @option(

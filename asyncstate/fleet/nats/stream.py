@@ -90,6 +90,6 @@ async def _first_after(connection: Connection, moment: datetime, pattern: str) -
 
 
 async def _call(connection: Connection, name: str, request: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Ask the server something about the stream. Raises StreamRefused, BoardError."""
+    """Ask the server something about the stream. Raises Refused, BoardError."""
     payload = b"" if request is None else json.dumps(request).encode()
     return answer_of(await connection.request(f"stream.{name}", payload))
