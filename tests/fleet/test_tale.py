@@ -21,7 +21,14 @@ def report(attempt=1, seq=0, events=()):
     return Report(run="r", host="h", attempt=attempt, seq=seq, events=raw)
 
 
-FINISHED = b'{"event":"chunk_finished","index":0,"tag":"t","name":"n","function":"a.b","row":%s}'
+FINISHED = b'{"event":"chunk_finished","run_id":"r","seq":0,"time":0,"tag":"t","why":"run","row":%s}'
+
+
+def test_a_whole_row_is_heard():
+    heard = Heard()
+    row = b'{"name":"n","result":true,"changes":{},"comment":"","__run_num__":0}'
+    assert Tale("h", heard).add(report(events=[FINISHED % row])) is None
+    assert [event.tag for event in heard.events] == ["t"]
 
 
 @pytest.mark.parametrize(
