@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import errno
 import logging
 import re
 import ssl
@@ -42,6 +43,7 @@ _ANSWER: Final = 5.0
 _PAUSES: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
 _PING: Final = 10
 _VIOLATION: Final = re.compile(r'permissions violation for (?:publish|subscription) to \\?"([^"\\]+)', re.IGNORECASE)
+_CUT_OFF: Final = re.compile(rf"\[Errno ({errno.EPIPE}|{errno.ECONNRESET})\]")
 _REFUSED_KEY: Final = re.compile(r"authorization violation|authentication revoked|user authentication", re.IGNORECASE)
 
 
@@ -82,23 +84,25 @@ class Connection:
             try:
                 await asyncio.wait_for(self._connect(), (_CONNECT + 1) * len(self._urls))
                 break
-            except (BrokenPipeError, ConnectionResetError) as error:
-                # A server that refuses a key says so and closes at once: what it said can be lost with what we sent.
-                await self._let_go()
-                if not left:
-                    await self._closed()
-                    raise BoardError(self._why_not_connected()) from error
-                self._client = _Client(self._credentials)
             except (TimeoutError, OSError, ssl.SSLError, nats_errors.Error) as error:
                 self._last_words = self._last_words or _words(error)
-                await self._closed()
-                raise BoardError(self._why_not_connected()) from error
+                if not left or not self._may_be_refused(error):
+                    await self._closed()
+                    raise BoardError(self._why_not_connected()) from error
+                await self._let_go()
+                self._client, self._last_words = _Client(self._credentials), ""
+                await asyncio.sleep(_PAUSES[0])
             except BaseException:
                 await self._closed()
                 raise
         self._begun = True
         self._up.set()
         return self
+
+    def _may_be_refused(self, error: Exception) -> bool:
+        """Whether the server has closed at once, as it does when it refuses a key: its reason can be lost with that."""
+        cut_off = isinstance(error, (BrokenPipeError, ConnectionResetError)) or _CUT_OFF.search(self._last_words)
+        return bool(cut_off) and not _REFUSED_KEY.search(self._last_words)
 
     async def _connect(self) -> None:
         await self._client.connect(
@@ -263,6 +267,12 @@ class Connection:
 
     def _why_not_connected(self) -> str:
         where = ", ".join(self._urls)
+        if _CUT_OFF.search(self._last_words):
+            return (
+                f"the server of the fleet ({where}) closed the connection ({self._last_words}). Most likely it "
+                f"does not know the key of {self._credentials.name}, which was revoked, or replaced by a newer one: "
+                "`asyncstate fleet enroll` makes new credentials. Or the server is about to stop."
+            )
         if _REFUSED_KEY.search(self._last_words):
             return (
                 f"the server of the fleet ({where}) does not know the key of {self._credentials.name}: it was revoked, "
