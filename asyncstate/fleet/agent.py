@@ -97,7 +97,7 @@ class Agent:
         self._kept: dict[str, Kept] = {}
         self._begun: set[str] = set()
         self._idle = anyio.Event()
-        self.running = ""
+        self.running: str = ""
         """The run whose states run now. A host takes part in one at a time."""
 
     async def serve(self) -> None:

@@ -17,8 +17,8 @@ from asyncstate.errors import FleetError
 try:
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-except ImportError as missing:
-    raise FleetError("runs across hosts need keys and NATS's client: pip install 'asyncstate[fleet]'") from missing
+except ImportError as _missing:
+    raise FleetError("runs across hosts need keys and NATS's client: pip install 'asyncstate[fleet]'") from _missing
 
 USER: Final = "U"
 OPERATOR: Final = "O"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.model.requisite import RequisiteKind
@@ -46,13 +47,12 @@ def summarise(
 
 def untold(plan: Plan, recorder: Recorder, report: RunReport) -> tuple[dict[str, Row], tuple[int, ...]]:
     """Return the rows of a report that the events of its states do not give, and `RunFinished.order`."""
-    tags = [tag for parent in recorder.rows for tag in (parent, *recorder.subs.get(parent, ()))]
-    if not plan.rows and tags == list(report.rows):
-        return {}, ()
-    told = Counter(tags)
-    others = {tag: row for tag, row in report.rows.items() if told[tag] != 1 or tag in plan.rows}
-    place = {tag: number for number, tag in enumerate(dict.fromkeys((*tags, *others)))}
-    order = tuple(place[tag] for tag in report.rows)
+    rows, subs = recorder.rows, recorder.subs
+    tags = [tag for parent in rows for tag in (parent, *subs.get(parent, ()))] if subs else list(rows)
+    once = {tag for tag, times in Counter(tags).items() if times == 1} if subs else rows.keys()
+    others = {tag: row for tag, row in report.rows.items() if tag not in once or tag in plan.rows}
+    place = dict(zip(dict.fromkeys((*tags, *others)), count(), strict=False))
+    order = tuple(map(place.__getitem__, report.rows))
     return others, () if order == tuple(range(len(order))) else order
 
 

@@ -24,8 +24,8 @@ from asyncstate.errors import BoardError
 try:
     from nats import errors as nats_errors
     from nats.aio.client import Client
-except ImportError as missing:
-    raise BoardError("runs across hosts need NATS's client: pip install 'asyncstate[fleet]'") from missing
+except ImportError as _missing:
+    raise BoardError("runs across hosts need NATS's client: pip install 'asyncstate[fleet]'") from _missing
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -69,7 +69,7 @@ class Folder:
     """The folder at ``path``. Changes to it take turns."""
 
     def __init__(self, path: str) -> None:
-        self.path = os.path.abspath(path)
+        self.path: str = os.path.abspath(path)
 
     def within(self, name: str) -> str:
         """Return the path of something in the folder."""
