@@ -91,7 +91,7 @@ def test_what_makes_no_sense_is_refused(run_cli, tmp_path):
 GOES_ON = """
 slow:
   cmd.run:
-    - name: 'test -e {0}/began && echo again >> {0}/order; touch {0}/began; while ! test -e {0}/go; do sleep 0.05; done; echo done >> {0}/order'
+    - name: 'test -e {0}/began && echo again >> {0}/order; touch {0}/began; while test -d {0} && ! test -e {0}/go; do sleep 0.05; done; echo done >> {0}/order'
     - shell: /bin/sh
 """
 

@@ -21,7 +21,7 @@ restart:
 late:
   file.managed: [name: {0}/late, contents: x, require: [pkg: alpha, pkg: beta]]
 """
-WAITS = "echo configured >> {0}/calls; touch {0}/began; while ! test -e {0}/go; do sleep 0.05; done"
+WAITS = "echo configured >> {0}/calls; touch {0}/began; while test -d {0} && ! test -e {0}/go; do sleep 0.05; done"
 
 
 class Site:
