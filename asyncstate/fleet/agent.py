@@ -103,6 +103,7 @@ class Agent:
     async def serve(self) -> None:
         """Take part in runs until cancelled. Raises BoardError once the board has been given up."""
         self._kept = await self._memory.load()
+        lost: list[BoardError] = []
         async with self.board:
             try:
                 async with anyio.create_task_group() as group:
@@ -114,7 +115,9 @@ class Agent:
                     self._ready()
                     await self.unless_running(lambda: self._take_offers(group))
             except* BoardError as errors:
-                raise first_error(errors) from None
+                lost.append(first_error(errors))
+        if lost:
+            raise lost[0]
 
     async def _take_offers(self, group: TaskGroup) -> None:
         async for entry in self.board.watch(subjects.offer(self.host)):
@@ -128,12 +131,15 @@ class Agent:
 
     async def unless_running(self, task: Callable[[], Awaitable[None]]) -> None:
         """Do a task. If the board is given up, what runs comes to its end before BoardError is raised."""
+        lost: list[BoardError] = []
         try:
             await task()
         except* BoardError as errors:
+            lost.append(first_error(errors))
+        if lost:
             while self.running:
                 await self._idle.wait()
-            raise first_error(errors) from None
+            raise lost[0]
 
     def has_run(self) -> None:
         """Note that nothing runs any more."""
@@ -211,13 +217,16 @@ class Member:
 
     async def take_part(self) -> None:
         """Take part, to the last report; a part that fails has its words there. Raises BoardError."""
+        lost: list[BoardError] = []
         failed: list[BaseExceptionGroup[AsyncStateError | OSError]] = []
         try:
             await self._take_part()
         except* BoardError as errors:
-            raise first_error(errors) from None
+            lost.append(first_error(errors))
         except* (AsyncStateError, OSError) as errors:
             failed.append(errors)
+        if lost:
+            raise lost[0]
         for each in failed:
             await self._fail("; ".join(_words(each)))
 

@@ -35,7 +35,10 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 
 
 def first_error(errors: BaseExceptionGroup[BoardError]) -> BoardError:
-    """Return one of the errors that the tasks of a group have raised."""
+    """Return one of the errors that the tasks of a group have raised.
+
+    Raise it after the ``except*``: what is raised within becomes part of a new group (Python 3.11.2).
+    """
     error: BaseException = errors
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -135,10 +135,15 @@ class Controller:
         return await self._unwrapped(self._take_up(record))
 
     async def _unwrapped(self, driving: Awaitable[FleetEnd]) -> FleetEnd:
+        lost: list[BoardError] = []
+        end: list[FleetEnd] = []
         try:
-            return await driving
+            end.append(await driving)
         except* BoardError as errors:
-            raise first_error(errors) from None
+            lost.append(first_error(errors))
+        if lost:
+            raise lost[0]
+        return end[0]
 
     async def _drive(self) -> FleetEnd:
         self._grains = {host: info.grains for host, info in (await host_infos(self._board)).items()}
