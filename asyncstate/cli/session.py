@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from asyncstate.report.jsonl import JsonLines
     from asyncstate.report.profile import Profile
     from asyncstate.report.progress import LiveProgress, PlainProgress
-    from asyncstate.run.handle import Run
     from asyncstate.runtime import StateRuntime
 
 _TICK = 0.125
@@ -202,7 +201,7 @@ class Session:
             )
             self.console.answered = self._lines is not None
             try:
-                with self._display(), self._signals(run):
+                with self._display(), ended_by_signals(run, self.console.say, self.settings.grace_seconds):
                     async with run:
                         pass  # leaving the block waits for the end of the run
             except asyncio.CancelledError:  # signals do not cancel this task, so a plugin did
@@ -258,21 +257,6 @@ class Session:
                 yield
         finally:
             progress.close()
-
-    @contextmanager
-    def _signals(self, run: Run) -> Iterator[None]:
-        """Let signals stop and cancel the run, by the rules of `Ending`."""
-        loop = asyncio.get_running_loop()
-        ending = Ending(run, self.console.say, self.settings.grace_seconds)
-
-        def receive(number: int) -> None:
-            loop.call_soon_threadsafe(ending.signalled, signal.Signals(number).name)
-
-        with delivered_to(receive):
-            try:
-                yield
-            finally:
-                ending.over()
 
     def show(self, report: RunReport, plan: Plan | None = None) -> None:
         """Write the report in the requested format, the explanation, the profile, and the report files."""
@@ -427,3 +411,19 @@ class Ending:
             self._cancelled = True
             self._say(text)
             self._run.cancel(name)
+
+
+@contextmanager
+def ended_by_signals(run: Stoppable, say: Callable[[str], None], grace: float) -> Iterator[None]:
+    """Let signals stop and cancel a run on this loop while the block lasts, by the rules of `Ending`."""
+    loop = asyncio.get_running_loop()
+    ending = Ending(run, say, grace)
+
+    def receive(number: int) -> None:
+        loop.call_soon_threadsafe(ending.signalled, signal.Signals(number).name)
+
+    with delivered_to(receive):
+        try:
+            yield
+        finally:
+            ending.over()

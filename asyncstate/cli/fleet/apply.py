@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
-import signal
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +15,7 @@ from asyncstate.fleet.tale import Observer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
@@ -125,12 +124,9 @@ async def _apply(console: Console, settings: Settings, sls: tuple[str, ...], opt
     return end.exit_code
 
 
-def signals_of(console: Console, settings: Settings, controller: Controller) -> Any:
+def signals_of(console: Console, settings: Settings, controller: Controller) -> AbstractContextManager[None]:
     """Let signals stop and cancel the run, by the rules of a local one."""
-    from contextlib import contextmanager
-
-    from asyncstate.cli.interrupts import delivered_to
-    from asyncstate.cli.session import Ending
+    from asyncstate.cli.session import ended_by_signals
 
     class Ended:
         def stop(self, reason: str) -> None:
@@ -139,21 +135,7 @@ def signals_of(console: Console, settings: Settings, controller: Controller) -> 
         def cancel(self, reason: str) -> None:
             controller.cancel(reason, now=True)
 
-    @contextmanager
-    def delivered() -> Iterator[None]:
-        loop = asyncio.get_running_loop()
-        ending = Ending(Ended(), console.say, settings.grace_seconds)
-
-        def receive(number: int) -> None:
-            loop.call_soon_threadsafe(ending.signalled, signal.Signals(number).name)
-
-        with delivered_to(receive):
-            try:
-                yield
-            finally:
-                ending.over()
-
-    return delivered()
+    return ended_by_signals(Ended(), console.say, settings.grace_seconds)
 
 
 class Shown(Observer):
