@@ -32,7 +32,7 @@ from asyncstate.fleet.nats import access, certificates
 from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from asyncstate.fleet.credentials import Credentials
 
@@ -116,22 +116,30 @@ class Folder:
 
         The server has to read its configuration again for it.
         """
-        if not name or name != name.strip() or not name.isprintable():
-            raise FleetError(f"{name!r} cannot be the name of a host")
+        return self.enrol_all([name])[0]
+
+    def enrol_all(self, names: Sequence[str]) -> list[Credentials]:
+        """Give several hosts new keys, in one change of the folder. Returns their credentials."""
+        for name in names:
+            if not name or name != name.strip() or not name.isprintable():
+                raise FleetError(f"{name!r} cannot be the name of a host")
         self.settings()  # before the lock, which would make the folder
         with self.changing():
-            settings, operator = self.settings(), self.operator()
-            key, since = nkeys.KeyPair.new(nkeys.USER), time.time()
-            hosts = {**settings.hosts, name: Host(key.public, since)}
+            settings, operator, since = self.settings(), self.operator(), time.time()
+            keys = {name: nkeys.KeyPair.new(nkeys.USER) for name in names}
+            hosts = {**settings.hosts, **{name: Host(key.public, since) for name, key in keys.items()}}
             self._write_all(msgspec.structs.replace(settings, hosts=hosts))
-        return credentials.Credentials(
-            name=name,
-            role=credentials.HOST,
-            seed=key.seed,
-            authority=operator.authority,
-            operators=operator.operators,
-            since=since,
-        )
+        return [
+            credentials.Credentials(
+                name=name,
+                role=credentials.HOST,
+                seed=key.seed,
+                authority=operator.authority,
+                operators=operator.operators,
+                since=since,
+            )
+            for name, key in keys.items()
+        ]
 
     def revoke(self, name: str) -> None:
         """Take the key from a host. Raises FleetError for a host that is not enrolled."""

@@ -20,6 +20,9 @@ KEPT: Final = timedelta(days=7)
 LARGEST: Final = 4 << 30
 """Bytes that the stream has at most. When it is full, writing fails with words; nothing is dropped unseen."""
 
+MOST_READERS: Final = 1_000_000
+"""Readers that the stream may have at once. Without a number of its own, a server from 2.15 on allows 1,000."""
+
 _NOT_FOUND: Final = 10059
 _OF_RUNS: Final = ("offer.>", "plan.>", "go.>", "row.>", "report.>", "lost.>", "stop.>", "pulse.*", "run.*", "lease.*")
 
@@ -38,6 +41,7 @@ def configuration(replicas: int) -> dict[str, Any]:
         "num_replicas": replicas,
         "max_msgs_per_subject": 1,
         "max_bytes": LARGEST,
+        "max_consumers": MOST_READERS,
         "discard": "new",
         "allow_direct": True,
         "allow_rollup_hdrs": False,
@@ -56,6 +60,7 @@ async def ensure(connection: Connection, replicas: int) -> None:
         await _call(connection, "create", wanted)
         return
     now = {name: found["config"].get(name, False) for name in wanted}
+    wanted["max_consumers"] = now["max_consumers"]  # a server takes it at the beginning only
     if now != wanted:
         await _call(connection, "update", wanted)
 

@@ -7,6 +7,9 @@ import pytest
 
 from asyncstate.errors import BoardError
 from asyncstate.fleet import subjects
+from asyncstate.fleet.nats import stream
+from asyncstate.fleet.nats.answers import answer_of
+from asyncstate.fleet.nats.connection import Connection
 
 
 @pytest.fixture
@@ -72,3 +75,9 @@ async def test_the_values_that_keys_have_now(fleet, hosts, run):
             (subjects.plan(b, run), b"second"),
             (subjects.plan(a, run), b"third"),
         ]
+
+
+async def test_the_stream_takes_the_readers_of_a_large_fleet(fleet):
+    async with fleet.board(), Connection(fleet.url, fleet.folder.operator()) as connection:
+        said = answer_of(await connection.request("stream.info", b""))
+    assert said["config"]["max_consumers"] == stream.MOST_READERS

@@ -32,3 +32,13 @@ def test_a_server_that_is_starting_is_not_one_that_is_stopped(folder, monkeypatc
         with pytest.raises(FleetError, match="is starting, or just ending: try again"):
             server.running(folder)
     assert server.running(folder) is None
+
+
+def test_several_hosts_are_enrolled_at_once_or_none(folder):
+    made = folder.enrol_all(["a", "b"])
+    assert [(each.name, each.key.public) for each in made] == [
+        (name, host.key) for name, host in folder.settings().hosts.items()
+    ]
+    with pytest.raises(FleetError, match="cannot be the name of a host"):
+        folder.enrol_all(["c", " "])
+    assert list(folder.settings().hosts) == ["a", "b"]
