@@ -242,6 +242,7 @@ class Controller:
             try:
                 goes = join(sound, lambda expression: [host for host in sound if self._fits(expression, host)])
                 self._goes = goes.goes
+                self._observer.joined(sound, self._goes)
             except CompileError as error:
                 issues = list(error.issues)
             except MessageRefused as error:

@@ -17,10 +17,10 @@ from asyncstate.model.event import RunFinished
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from asyncstate.fleet.board import Board
-    from asyncstate.fleet.protocol import HostPlan
+    from asyncstate.fleet.protocol import Go, HostPlan
     from asyncstate.model.event import AnyEvent
 
 log: logging.Logger = get_logger(__name__)
@@ -43,6 +43,9 @@ class Observer:
 
     def planned(self, host: str, plan: HostPlan) -> None:
         """Note that a host has sent its plan."""
+
+    def joined(self, plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> None:
+        """Note that the plans of these hosts fit together, and what each of them waits for."""
 
     def begun(self, host: str, attempt: int) -> None:
         """Note that a host begins to report. What it reported in an earlier attempt is void."""

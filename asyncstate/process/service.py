@@ -15,19 +15,28 @@ import anyio
 from anyio.to_thread import run_sync
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 class Service:
     """A running program, with its standard streams on ``/dev/null``. Raises OSError if it cannot be started.
 
-    ``held`` are descriptors that stay open in it, for example of a file that it locks by being there.
+    ``held`` are descriptors that stay open in it, for example of a file that it locks by being there. ``environ`` is
+    its environment; None: that of this process.
     """
 
-    def __init__(self, argv: Sequence[str], *, held: Sequence[int] = ()) -> None:
+    def __init__(
+        self, argv: Sequence[str], *, held: Sequence[int] = (), environ: Mapping[str, str] | None = None
+    ) -> None:
         nowhere = subprocess.DEVNULL
         self._process = subprocess.Popen(
-            argv, stdin=nowhere, stdout=nowhere, stderr=nowhere, pass_fds=tuple(held), start_new_session=True
+            argv,
+            stdin=nowhere,
+            stdout=nowhere,
+            stderr=nowhere,
+            pass_fds=tuple(held),
+            env=environ,
+            start_new_session=True,
         )
 
     @property

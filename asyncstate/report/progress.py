@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, TextIO
 
 from asyncstate.model.event import (
@@ -87,21 +88,58 @@ def _took(event: ChunkFinished) -> str:
     return f" ({short_time(duration / 1000)})" if isinstance(duration, (int, float)) else ""
 
 
-class LiveProgress:
-    """A progress bar and the running states with their times, redrawn in place and removed at the end of the run.
+class LiveDisplay(ABC):
+    """A picture that is redrawn in place while something goes on, and removed at its end.
 
-    rich is imported only when a run has lasted `_QUIET` seconds, so quick runs never pay for it. Call `tick` a few
-    times a second, from the thread that calls `on_event`. ``left`` says how long the run still takes, "" if that
-    is not known.
+    rich is imported only when it has lasted `_QUIET` seconds, so what is quick never pays for it. Call `tick` a few
+    times a second, from the thread that changes what is shown.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._began = time.monotonic()
+        self._live: Live | None = None
+
+    def tick(self) -> None:
+        """Draw the picture if this has lasted `_QUIET` seconds."""
+        if self._live is None:
+            if time.monotonic() - self._began < _QUIET:
+                return
+            self._live = self._open()
+        self._live.update(self._picture(), refresh=True)
+
+    def close(self) -> None:
+        """Remove the picture."""
+        if self._live is not None:
+            self._live.update("", refresh=False)
+            self._live.stop()
+            self._live = None
+
+    def _open(self) -> Live:
+        from rich.console import Console  # noqa: PLC0415 - 40 ms that a quick run does not need
+        from rich.live import Live  # noqa: PLC0415
+
+        console: Console = Console(file=self._stream, highlight=False, markup=False)
+        live = Live(console=console, transient=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=True)
+        live.start()
+        return live
+
+    @abstractmethod
+    def _picture(self) -> Group:
+        """Return what is shown now."""
+
+
+class LiveProgress(LiveDisplay):
+    """A progress bar and the running states of a run with their times.
+
+    ``left`` says how long the run still takes, "" if that is not known.
     """
 
     def __init__(self, stream: TextIO, left: Callable[[], str] = str) -> None:
-        self._stream = stream
+        super().__init__(stream)
         self._left = left
         self._total = self._done = self._failed = self._fetching = 0
-        self._began = time.monotonic()
         self._running: dict[str, tuple[str, float]] = {}
-        self._live: Live | None = None
 
     def on_event(self, event: Event) -> None:
         """Note which states run now."""
@@ -118,30 +156,6 @@ class LiveProgress:
                 self._running.pop(event.tag, None)
                 self._done += not event.check
                 self._failed += event.row.get("result") is False and not event.check
-
-    def tick(self) -> None:
-        """Draw the display if the run has lasted `_QUIET` seconds."""
-        if self._live is None:
-            if time.monotonic() - self._began < _QUIET:
-                return
-            self._live = self._open()
-        self._live.update(self._picture(), refresh=True)
-
-    def close(self) -> None:
-        """Remove the display."""
-        if self._live is not None:
-            self._live.update("", refresh=False)
-            self._live.stop()
-            self._live = None
-
-    def _open(self) -> Live:
-        from rich.console import Console  # noqa: PLC0415 - 40 ms that a quick run does not need
-        from rich.live import Live  # noqa: PLC0415
-
-        console: Console = Console(file=self._stream, highlight=False, markup=False)
-        live = Live(console=console, transient=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=True)
-        live.start()
-        return live
 
     def _picture(self) -> Group:
         from rich.console import Group  # noqa: PLC0415 - as above

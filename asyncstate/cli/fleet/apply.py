@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.fleet.connection import connection_options, operator_of
+from asyncstate.cli.fleet.connection import operator_of
+from asyncstate.cli.fleet.options import progress_option, run_options
 from asyncstate.cli.framework import Command, option
-from asyncstate.cli.options import config_file_options, data_option, settings_from
+from asyncstate.cli.options import settings_from
 from asyncstate.cli.salt import MappingType
-from asyncstate.fleet.tale import Observer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
-
     from asyncstate.cli.console import Console
+    from asyncstate.cli.fleet.shown import Shown
     from asyncstate.config import Settings
-    from asyncstate.fleet.controller import Controller, FleetEnd
-    from asyncstate.fleet.tale import HostEnd
-    from asyncstate.model.event import AnyEvent
-    from asyncstate.report.recorded import RecordedReport
+    from asyncstate.fleet.controller import Request
+    from asyncstate.fleet.nats.board import NatsBoard
+    from asyncstate.fleet.signing import OperatorSigner
 
 
 @click.command(
@@ -41,7 +37,6 @@ if TYPE_CHECKING:
     metavar="EXPR",
     help="Which hosts, as Salt's compound targets: '*', web1, 'web*', L@a,b, 'G@role:db and not E@old.*', N@group.",
 )
-@connection_options
 @option("--exclude", section="Selection", multiple=True, metavar="NAME", help="Leave out an SLS or an ID; repeatable.")
 @option("--saltenv", section="Tree", metavar="ENV", help="Environment of the SLS files.")
 @option(
@@ -79,8 +74,8 @@ if TYPE_CHECKING:
     default="fail",
     help="What becomes of states that wait for a host that is lost: they fail (default), or wait for it.",
 )
-@config_file_options
-@data_option("human", "json", "jsonl")
+@progress_option
+@run_options
 @click.pass_obj
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Bring many hosts into the state that their trees describe, as one run.
@@ -95,9 +90,8 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 
 
 async def _apply(console: Console, settings: Settings, sls: tuple[str, ...], options: dict[str, Any]) -> int:
-    import os
-
-    from asyncstate.fleet.controller import Controller, Request
+    from asyncstate.cli.fleet.shown import Shown
+    from asyncstate.fleet.controller import Request
     from asyncstate.fleet.protocol import Options
 
     board, signer = operator_of(options)
@@ -115,82 +109,21 @@ async def _apply(console: Console, settings: Settings, sls: tuple[str, ...], opt
         deadline=options["deadline"],
         patience=options["patience"],
     )
-    shown = Shown(console)
+    shown = Shown(console, settings, progress=options["progress"])
+    return await run_across_hosts(settings, board, signer, request, shown)
+
+
+async def run_across_hosts(
+    settings: Settings, board: NatsBoard, signer: OperatorSigner, request: Request, shown: Shown
+) -> int:
+    """Do what is asked for and show it; return the exit code. Raises BoardError, FleetError."""
+    import os
+
+    from asyncstate.fleet.controller import Controller
+
     async with board:
         controller = Controller(board, signer, os.urandom(8).hex(), request, shown, nodegroups=settings.nodegroups)
-        with signals_of(console, settings, controller):
+        with shown.following(controller):
             end = await controller.drive()
-    shown.end(end, settings)
+    shown.end(end)
     return end.exit_code
-
-
-def signals_of(console: Console, settings: Settings, controller: Controller) -> AbstractContextManager[None]:
-    """Let signals stop and cancel the run, by the rules of a local one."""
-    from asyncstate.cli.session import ended_by_signals
-
-    class Ended:
-        def stop(self, reason: str) -> None:
-            controller.cancel(reason)
-
-        def cancel(self, reason: str) -> None:
-            controller.cancel(reason, now=True)
-
-    return ended_by_signals(Ended(), console.say, settings.grace_seconds)
-
-
-class Shown(Observer):
-    """Shows a run: its events as lines of JSON while it goes on, else its reports at the end."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._reports: dict[str, RecordedReport] = {}
-
-    def begun(self, host: str, attempt: int) -> None:  # noqa: ARG002 - the observer's interface
-        """Begin the report of a host anew."""
-        from asyncstate.report.recorded import RecordedReport
-
-        self._reports[host] = RecordedReport()
-
-    def event(self, host: str, event: AnyEvent) -> None:
-        """Take an event of a host."""
-        self._reports[host].on_event(event)
-        if self._console.out == "jsonl":
-            import msgspec
-
-            from asyncstate.model.event import encode_event
-
-            fields = msgspec.json.decode(encode_event(event))
-            self._console.write(msgspec.json.encode({"host": host, **fields}) + b"\n", redacted=True)
-
-    def lost(self, host: str, seconds: float) -> None:
-        """Say that a host is lost."""
-        self._console.say(f"{host} is lost: there was no sign of it for {seconds:.0f} s")
-
-    def ended(self, host: str, end: HostEnd) -> None:
-        """Say why the part of a host has no report."""
-        if end.why:
-            self._console.say(f"{host}: {end.why}")
-
-    def end(self, end: FleetEnd, settings: Settings) -> None:
-        """Show the whole run."""
-        if end.issues:
-            from asyncstate.report.issues import issue_lines
-
-            self._console.say(*issue_lines(end.issues, self._console.palette()))
-        if self._console.out == "json":
-            rows = {host: recorded.report().rows for host, recorded in sorted(self._reports.items())}
-            self._console.data({**{host: {} for host in end.hosts}, **rows}, redacted=True)
-        elif self._console.out == "human":
-            self._console.lines(self._human(end, settings), redacted=True)
-
-    def _human(self, end: FleetEnd, settings: Settings) -> Iterator[str]:
-        from asyncstate.report.human import report_lines, style_from_options
-
-        width = shutil.get_terminal_size().columns
-        style = style_from_options(settings.opts(), self._console.palette(), width=width, places={})
-        for host, recorded in sorted(self._reports.items()):
-            yield from report_lines(recorded.report("lost"), style, host)
-            yield ""
-        failed = [host for host, each in end.hosts.items() if each.exit_code]
-        said = f": {', '.join(failed)}" if failed else ""
-        yield f"Run {end.run}: {len(end.hosts)} hosts, {len(failed)} failed{said}"

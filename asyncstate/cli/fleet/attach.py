@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.fleet.connection import connection_options, operator_of
+from asyncstate.cli.fleet.connection import operator_of
+from asyncstate.cli.fleet.options import progress_option, run_options
 from asyncstate.cli.framework import Command
-from asyncstate.cli.options import config_file_options, data_option, settings_from
+from asyncstate.cli.options import settings_from
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -21,9 +22,8 @@ if TYPE_CHECKING:
     examples=(("asyncstate fleet attach 4be1", "Go on with the run whose ID begins so, and show its report."),),
 )
 @click.argument("run")
-@connection_options
-@config_file_options
-@data_option("human", "json", "jsonl")
+@progress_option
+@run_options
 @click.pass_obj
 def command(console: Console, /, run: str, **options: Any) -> int:
     """Take up RUN, whose `fleet apply` was killed or lost its connection, and show its report as that would have.
@@ -38,13 +38,13 @@ def command(console: Console, /, run: str, **options: Any) -> int:
 
 
 async def _attach(console: Console, settings: Settings, run: str, options: dict[str, Any]) -> int:
-    from asyncstate.cli.fleet.apply import Shown, signals_of
+    from asyncstate.cli.fleet.shown import Shown
     from asyncstate.errors import FleetError
     from asyncstate.fleet.controller import Controller, Request
     from asyncstate.fleet.records import find_record
 
     board, signer = operator_of(options)
-    shown = Shown(console)
+    shown = Shown(console, settings, progress=options["progress"])
     async with board:
         record = await find_record(board, run)
         if record.ended is not None:
@@ -53,7 +53,7 @@ async def _attach(console: Console, settings: Settings, run: str, options: dict[
             target=record.target, sls=record.sls, options=record.options, patience=record.patience, deadline=10.0
         )
         controller = Controller(board, signer, record.run, request, shown, nodegroups=settings.nodegroups)
-        with signals_of(console, settings, controller):
+        with shown.following(controller):
             end = await controller.take_up(record)
-    shown.end(end, settings)
+    shown.end(end)
     return end.exit_code

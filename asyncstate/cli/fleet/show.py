@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.fleet.connection import connection_options, operator_of
+from asyncstate.cli.fleet.connection import operator_of
+from asyncstate.cli.fleet.options import run_options
 from asyncstate.cli.framework import Command
-from asyncstate.cli.options import config_file_options, data_option, settings_from
+from asyncstate.cli.options import settings_from
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
     examples=(("asyncstate fleet show 4be1", "The run whose ID begins so, host by host."),),
 )
 @click.argument("run")
-@connection_options
-@config_file_options
-@data_option("human", "json", "jsonl")
+@run_options
 @click.pass_obj
 def command(console: Console, /, run: str, **options: Any) -> int:
     """Show what the hosts of RUN have reported so far. RUN is an ID, or a unique beginning of one.
@@ -37,18 +36,18 @@ def command(console: Console, /, run: str, **options: Any) -> int:
 
 
 async def _show(console: Console, settings: Settings, run: str, options: dict[str, Any]) -> int:
-    from asyncstate.cli.fleet.apply import Shown
+    from asyncstate.cli.fleet.shown import Shown
     from asyncstate.fleet.controller import FleetEnd
     from asyncstate.fleet.records import find_record
     from asyncstate.fleet.tale import HostEnd, read_tales
 
     board, _ = operator_of(options)
-    shown = Shown(console)
+    shown = Shown(console, settings)
     async with board:
         record = await find_record(board, run)
         ends = await read_tales(board, record.run, record.joined or record.hosts, shown)
     missing = {host: HostEnd(2, "has not reported its end") for host in record.hosts if host not in ends}
     for host, end in missing.items():
         shown.ended(host, end)
-    shown.end(FleetEnd(record.run, dict(sorted({**ends, **missing}.items()))), settings)
+    shown.end(FleetEnd(record.run, dict(sorted({**ends, **missing}.items()))))
     return 0

@@ -1,0 +1,140 @@
+"""How the commands of a fleet show a run: its progress, its events, its report."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from asyncstate.fleet.tale import Observer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from asyncstate.cli.console import Console
+    from asyncstate.config import Settings
+    from asyncstate.fleet.controller import Controller, FleetEnd
+    from asyncstate.fleet.protocol import Go, HostPlan
+    from asyncstate.fleet.tale import HostEnd
+    from asyncstate.model.event import AnyEvent
+    from asyncstate.report.fleet_progress import LiveFleetProgress, PlainFleetProgress
+    from asyncstate.report.recorded import RecordedReport
+
+_TICK = 0.125
+
+
+class Shown(Observer):
+    """Shows a run: its events as lines of JSON while it goes on, else its progress, and its reports at the end.
+
+    ``progress`` is that of the option.
+    """
+
+    def __init__(self, console: Console, settings: Settings, *, progress: str = "none") -> None:
+        self._console = console
+        self._settings = settings
+        self._reports: dict[str, RecordedReport] = {}
+        self._progress = self._make_progress(progress)
+        self._parts: list[Observer] = [each for each in (self._progress,) if each is not None]
+
+    def _make_progress(self, wanted: str) -> LiveFleetProgress | PlainFleetProgress | None:
+        if wanted == "auto":
+            plain = "plain" if self._console.out == "human" else "none"
+            wanted = "live" if sys.stderr.isatty() else plain
+        if wanted == "none":
+            return None
+        from asyncstate.report.fleet_progress import LiveFleetProgress, PlainFleetProgress
+
+        return LiveFleetProgress(sys.stderr) if wanted == "live" else PlainFleetProgress(sys.stderr)
+
+    @contextmanager
+    def following(self, controller: Controller) -> Iterator[None]:
+        """Show progress while the run goes on, and let signals stop and cancel it by the rules of a local one."""
+        from asyncstate.cli.session import ended_by_signals
+        from asyncstate.run.timer import Timer
+
+        class Ended:
+            def stop(self, reason: str) -> None:
+                controller.cancel(reason)
+
+            def cancel(self, reason: str) -> None:
+                controller.cancel(reason, now=True)
+
+        progress = self._progress
+        with ended_by_signals(Ended(), self._console.say, self._settings.grace_seconds):
+            if progress is None:
+                yield
+                return
+            try:
+                with Timer(_TICK, progress.tick, repeat=True):
+                    yield
+            finally:
+                progress.close()
+
+    def planned(self, host: str, plan: HostPlan) -> None:
+        """Note that a host has sent its plan."""
+        for part in self._parts:
+            part.planned(host, plan)
+
+    def joined(self, plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> None:
+        """Note that the plans fit together."""
+        for part in self._parts:
+            part.joined(plans, goes)
+
+    def begun(self, host: str, attempt: int) -> None:
+        """Begin the report of a host anew."""
+        from asyncstate.report.recorded import RecordedReport
+
+        self._reports[host] = RecordedReport()
+        for part in self._parts:
+            part.begun(host, attempt)
+
+    def event(self, host: str, event: AnyEvent) -> None:
+        """Take an event of a host."""
+        self._reports[host].on_event(event)
+        for part in self._parts:
+            part.event(host, event)
+        if self._console.out == "jsonl":
+            import msgspec
+
+            from asyncstate.model.event import encode_event
+
+            fields = msgspec.json.decode(encode_event(event))
+            self._console.write(msgspec.json.encode({"host": host, **fields}) + b"\n", redacted=True)
+
+    def lost(self, host: str, seconds: float) -> None:
+        """Say that a host is lost."""
+        for part in self._parts:
+            part.lost(host, seconds)
+        self._console.say(f"{host} is lost: there was no sign of it for {seconds:.0f} s")
+
+    def ended(self, host: str, end: HostEnd) -> None:
+        """Say why the part of a host has no report."""
+        for part in self._parts:
+            part.ended(host, end)
+        if end.why:
+            self._console.say(f"{host}: {end.why}")
+
+    def end(self, end: FleetEnd) -> None:
+        """Show the whole run."""
+        if end.issues:
+            from asyncstate.report.issues import issue_lines
+
+            self._console.say(*issue_lines(end.issues, self._console.palette()))
+        if self._console.out == "json":
+            rows = {host: recorded.report().rows for host, recorded in sorted(self._reports.items())}
+            self._console.data({**{host: {} for host in end.hosts}, **rows}, redacted=True)
+        elif self._console.out == "human":
+            self._console.lines(self._human(end), redacted=True)
+
+    def _human(self, end: FleetEnd) -> Iterator[str]:
+        from asyncstate.report.human import report_lines, style_from_options
+
+        width = shutil.get_terminal_size().columns
+        style = style_from_options(self._settings.opts(), self._console.palette(), width=width, places={})
+        for host, recorded in sorted(self._reports.items()):
+            yield from report_lines(recorded.report("lost"), style, host)
+            yield ""
+        failed = [host for host, each in end.hosts.items() if each.exit_code]
+        said = f": {', '.join(failed)}" if failed else ""
+        yield f"Run {end.run}: {len(end.hosts)} hosts, {len(failed)} failed{said}"
