@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, TextIO
 
 from asyncstate.fleet.tale import Observer
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunStarted
-from asyncstate.model.tag import state_tag
+from asyncstate.model.tag import parse_tag, state_tag
 from asyncstate.report.progress import LiveDisplay
 from asyncstate.report.summary import describe_tag
-from asyncstate.report.terminal import count, short_time
+from asyncstate.report.terminal import count, one_line, short_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -110,7 +110,10 @@ class Tally(Observer):
         return tally
 
     def waits_for(self, host: str) -> tuple[str, str] | None:
-        """Return the host and the label of a state that this one waits for; None if it is over, or has work to do."""
+        """Return the host and the label of a state that this one waits for; None if it is over, or has work to do.
+
+        The label is as in a requisite: ``service: postgresql``.
+        """
         tally = self.hosts[host]
         if tally.end is not None or tally.running or not tally.begun:
             return None
@@ -118,7 +121,8 @@ class Tally(Observer):
         while waits:
             own, other = waits[0]
             if own not in self._ended.get(host, ()) and other not in self._ended.get(other[0], ()):
-                return other[0], f"{'check ' if other[2] else ''}{describe_tag(other[1])}"
+                parts = parse_tag(other[1])
+                return other[0], f"{'check ' if other[2] else ''}{parts.state}: {one_line(parts.id)}"
             waits.popleft()  # what has ended stays ended
         return None
 

@@ -73,12 +73,12 @@ def test_a_host_waits_for_the_first_state_of_others_that_has_not_ended():
     tally = Tally()
     begin(tally)
     tally.event("db1", started("data"))
-    assert tally.waits_for("web1") == ("db1", "test.nop: data")
+    assert tally.waits_for("web1") == ("db1", "test: data")
     assert tally.waits_for("db1") is None
     tally.event("db1", finished("data", check=True))
-    assert tally.waits_for("web1") == ("db1", "test.nop: data")
+    assert tally.waits_for("web1") == ("db1", "test: data")
     tally.event("db1", finished("data"))
-    assert tally.waits_for("web1") == ("db1", "test.nop: more")
+    assert tally.waits_for("web1") == ("db1", "test: more")
     tally.event("db1", finished("more"))
     assert tally.waits_for("web1") is None
     assert tally.words() == "0/3 hosts done; 2/4 states"
@@ -121,7 +121,7 @@ def test_plain_lines_say_who_waits_once_who_failed_and_who_is_done():
     progress.close()
     assert stream.getvalue().splitlines() == [
         "[0/3] 4 states on 3 hosts",
-        "[0/3] web1, web2 wait for db1: test.nop: data",
+        "[0/3] web1, web2 wait for db1: test: data",
         "[0/3] db1: failed test.nop: data",
         "[1/3] db1: failed (1 state, 1 changed, 1 failed)",
         "[2/3] web1: done (1 state, 1 changed)",
@@ -142,7 +142,7 @@ def test_the_live_display_shows_hosts_at_work_and_those_that_wait(lost):
     text = console.file.getvalue()
     assert "db1 [0/2] test.nop: data" in text
     assert ("web1 is lost" in text) == lost
-    assert ("web2 waits for db1: test.nop: data" if lost else "web1, web2 wait for db1: test.nop: data") in text
+    assert ("web2 waits for db1: test: data" if lost else "web1, web2 wait for db1: test: data") in text
 
 
 def test_the_display_is_removed_at_the_end(monkeypatch):

@@ -60,7 +60,7 @@ def command(
     """
     from asyncstate.cli.event_loop import run_on
     from asyncstate.cli.interrupts import Interrupted
-    from asyncstate.fleet.nats.folder import Folder
+    from asyncstate.fleet.nats.folder import Folder, with_free_port
     from asyncstate.fleet.nats.server import find_program
 
     place = Folder(folder)
@@ -69,7 +69,7 @@ def command(
         console.lines([_for_a_cluster(place)])
         return 0
     program = find_program()
-    settings = place.prepare(_with_port(listen), names, replicas, program.version)
+    settings = place.prepare(listen and with_free_port(listen), names, replicas, program.version)
     try:
         return run_on("asyncio", lambda: _serve(console, place, program.path, settings))
     except Interrupted:
@@ -108,21 +108,6 @@ async def _clean(folder: Folder) -> None:
                 pass
         except BoardError as error:
             get_logger(__name__).warning("Old runs could not be removed: %s", error)
-
-
-def _with_port(listen: str | None) -> str | None:
-    """Return the address with a free port in place of 0."""
-    from asyncstate.fleet.nats.folder import joined_address, split_address
-
-    if listen is None:
-        return None
-    host, port = split_address(listen)
-    if port == 0:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        with socket.socket(family, socket.SOCK_STREAM) as trial:
-            trial.bind((host, 0))
-            port = trial.getsockname()[1]
-    return joined_address(host, port)
 
 
 def _url(settings: Settings) -> str:

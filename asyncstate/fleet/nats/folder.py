@@ -319,6 +319,17 @@ def joined_address(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+def with_free_port(address: str) -> str:
+    """Return the address with a free port in place of 0. Raises FleetError, OSError."""
+    host, port = split_address(address)
+    if port == 0:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        with socket.socket(family, socket.SOCK_STREAM) as trial:
+            trial.bind((host, 0))
+            port = trial.getsockname()[1]
+    return joined_address(host, port)
+
+
 def _synced(version: tuple[int, int, int]) -> dict[str, str]:
     """Return how often the server syncs its files: 2.9 does so every two minutes and knows no setting for it."""
     return {"sync_interval": "1s"} if version >= (2, 10, 0) else {}
