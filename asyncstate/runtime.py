@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from asyncstate.compile.high.highstate import HighData
+    from asyncstate.dunders import Orchestra
     from asyncstate.journal.keeper import Keeper
     from asyncstate.load.host import PluginHost
     from asyncstate.model.event import AnyEvent
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from asyncstate.run.handle import Run
     from asyncstate.run.lock import RunLock
     from asyncstate.run.resumed import ResumedDispatch
+    from asyncstate.services import Events
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.pillar_watch import WatchedPillar
 
@@ -74,7 +76,8 @@ class StateRuntime:
     """Settings, plugins, grains and pillar of one host, ready to compile and run trees.
 
     Several runtimes may share one process and one event loop: they do not affect each other. ``states`` are functions
-    of the program that its trees may call, by ``module.function``, as with `register_state`.
+    of the program that its trees may call, by ``module.function``, as with `register_state`. ``events`` takes what
+    ``event.send`` fires, ``orchestra`` has the hosts that the states ``salt.…`` reach; both are those of a fleet.
 
     A runtime belongs to the asyncio event loop on which it was entered; its async methods raise EventLoopError on any
     other. Methods that end in ``_sync`` block: call them in a thread without a running loop, else they raise
@@ -87,6 +90,8 @@ class StateRuntime:
         *,
         states: Mapping[str, Callable[..., Any]] | None = None,
         secrets: Secrets | None = None,
+        events: Events | None = None,
+        orchestra: Orchestra | None = None,
     ) -> None:
         self.secrets: Secrets = Secrets() if secrets is None else secrets
         """Values that a decrypting renderer produced; every output of a run hides them."""
@@ -94,7 +99,9 @@ class StateRuntime:
         self._affinity = LoopAffinity()
         self.settings: Settings = settings or Settings()
         self.settings.validate()
-        self._services = RuntimeServices(self.settings, states=states, secrets=self.secrets)
+        self._services = RuntimeServices(
+            self.settings, states=states, secrets=self.secrets, events=events, orchestra=orchestra
+        )
         self._planner = Planner(self.settings, self._services, self.secrets)
         self.host: PluginHost = self._services.host
         self.file_client: FileClient = self._services.file_client

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from asyncstate.dunders import PluginKind, Services
-from asyncstate.errors import LoaderError
+from asyncstate.dunders import Orchestra, PluginKind, Services
+from asyncstate.errors import CommandExecutionError, LoaderError
 from asyncstate.load.host import PluginHost
 from asyncstate.render.pipe import RenderContext, render_sls, render_text
 from asyncstate.sources import grains as grains_source
@@ -26,16 +26,38 @@ if TYPE_CHECKING:
     from asyncstate.sources.fileclient import FileClient
 
 
+_NO_FLEET: Final = (
+    "this reaches the hosts of a fleet, and is here without one: run it with `asyncstate fleet orchestrate SLS --creds "
+    "operator.creds --nats URL`"
+)
+
+
+class Events(Protocol):
+    """What fires events of this host (`asyncstate.fleet.events.HostEvents`)."""
+
+    async def fire(self, tag: str, data: Mapping[str, Any]) -> None:
+        """Fire an event. Returns once it is kept. Raises BoardError."""
+
+
 class RuntimeServices(Services):
     """The services of one runtime, and the plugin host whose plugins they are for.
 
-    ``states`` are state functions of the host application by ``module.function``; ``secrets`` are the values to hide.
+    ``states`` are state functions of the host application by ``module.function``; ``secrets`` are the values to hide;
+    ``events`` fires those of this host, if it is in a fleet; ``orchestra`` has the hosts that an operator orchestrates.
     """
 
     def __init__(
-        self, settings: Settings, *, states: Mapping[str, Callable[..., Any]] | None = None, secrets: Secrets
+        self,
+        settings: Settings,
+        *,
+        states: Mapping[str, Callable[..., Any]] | None = None,
+        secrets: Secrets,
+        events: Events | None = None,
+        orchestra: Orchestra | None = None,
     ) -> None:
         opts = settings.opts()
+        self._events = events
+        self._orchestra = orchestra
         self.file_client: FileClient = LocalFileClient.from_opts(opts)
         self._pillar_client: FileClient = LocalFileClient.from_opts(opts, "pillar_roots")
         self._settings = settings
@@ -92,6 +114,21 @@ class RuntimeServices(Services):
                     self._settings.pillar,
                 )
             )
+
+    def fire(self, tag: str, data: Mapping[str, Any]) -> bool:
+        """Fire an event in the name of this host; False if it is in no fleet."""
+        if self._events is None:
+            return False
+        self.host.bridged(self._events.fire, "event.fire")(
+            self._secrets.redactor.text(tag), self._secrets.redactor.value(dict(data))
+        )
+        return True
+
+    def orchestra(self) -> Orchestra:
+        """Return the hosts of the fleet. Raises CommandExecutionError if there are none."""
+        if self._orchestra is None:
+            raise CommandExecutionError(_NO_FLEET)
+        return self._orchestra
 
     def plugins(self, kind: PluginKind) -> LazyLoader:
         """Return the loader."""

@@ -1,4 +1,7 @@
-"""The ``event`` execution module. Events go to the log of this run, as there is no event bus to another machine."""
+"""The ``event`` execution module. Events go to the log of this run, and to the operators of the fleet that runs it.
+
+``asyncstate fleet orchestrate`` waits for them (``salt.wait_for_event``). Without a fleet nobody else hears of them.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from asyncstate.dunders import __grains__, __opts__, __pillar__
+from asyncstate.dunders import __grains__, __opts__, __pillar__, runtime_services
 
 from ._environ_overlay import effective_environ as _effective_environ
 
@@ -23,7 +26,7 @@ def send(
     with_env_opts: bool = False,
     **kwargs: Any,
 ) -> bool:
-    """Log an event. The ``with_…`` add environment variables, grains or pillar (or some of them) to its data."""
+    """Fire an event. The ``with_…`` add environment variables, grains or pillar (or some of them) to its data."""
     payload: dict[str, Any] = {}
     for name, wanted, source in (
         ("environ", with_env, _effective_environ),
@@ -39,7 +42,7 @@ def send(
     payload.update({key: value for key, value in kwargs.items() if not key.startswith("__")})
     if isinstance(data, Mapping):
         payload.update(data)
-    return fire(payload, tag)
+    return fire_master(payload, tag, preload)
 
 
 def fire(data: Any, tag: str, timeout: float | None = None) -> bool:
@@ -49,5 +52,11 @@ def fire(data: Any, tag: str, timeout: float | None = None) -> bool:
 
 
 def fire_master(data: Any, tag: str, preload: Any = None) -> bool:
-    """Log an event."""
-    return fire(data, tag)
+    """Fire an event: log it, and send it to the operators of the fleet. Returns once it is kept there.
+
+    What ``preload`` has is part of the data. A name that ``data`` has, too, is that of ``data``.
+    """
+    fire(data, tag)
+    payload = data if isinstance(data, Mapping) else {"data": data}
+    runtime_services().fire(tag, {**(preload if isinstance(preload, Mapping) else {}), **payload})
+    return True

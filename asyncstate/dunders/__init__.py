@@ -42,6 +42,7 @@ from asyncstate.dunders.proxies import (
 from asyncstate.dunders.rows import Row, changed, failed, make_row, unchanged, would_change
 from asyncstate.dunders.services import (
     FileRoots,
+    Orchestra,
     PluginFunction,
     PluginKind,
     PluginModule,
@@ -53,6 +54,7 @@ from asyncstate.dunders.services import (
 __all__ = [
     "Editing",
     "FileRoots",
+    "Orchestra",
     "PluginFunction",
     "PluginKind",
     "PluginModule",

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
 PluginKind = Literal["states", "modules", "grains", "utils", "renderers"]
@@ -98,6 +99,46 @@ class Services(Protocol):
 
         It blocks if it is called in a thread, and returns an awaitable if it is called on the event loop.
         """
+
+    def fire(self, tag: str, data: Mapping[str, Any]) -> bool:
+        """Send an event to the operators of the fleet; False if this run is no part of one. For threads only.
+
+        Secrets in it are hidden. Returns once the event is kept. Raises BoardError.
+        """
+
+    def orchestra(self) -> Orchestra:
+        """Return what reaches the hosts of a fleet. Raises CommandExecutionError but in `fleet orchestrate`."""
+
+
+class Orchestra(Protocol):
+    """The hosts of a fleet, for the states of an orchestration. Call its functions on the event loop."""
+
+    async def command(
+        self,
+        target: object,
+        function: str,
+        arg: Sequence[Any] = (),
+        kwarg: Mapping[str, Any] | None = None,
+        *,
+        kind: str = "glob",
+        expect_minions: bool = False,
+        deadline: float | None = None,
+        batch: str | None = None,
+        subset: int | None = None,
+        failhard: bool = False,
+    ) -> dict[str, dict[str, Any]]:
+        """Call a function on the hosts that fit; return what each answers, in the shape of Salt's local client.
+
+        ``state.apply``, ``state.sls``, ``state.highstate`` and ``state.top`` are one run across these hosts. ``kind``
+        is Salt's name of a kind of target, ``deadline`` the seconds that a host has to answer. Hosts that do not are
+        left out unless ``expect_minions``. Raises CommandExecutionError for what cannot be asked for, BoardError.
+        """
+
+    async def runner(self, function: str, arg: Sequence[Any] = (), kwarg: Mapping[str, Any] | None = None) -> Any:
+        """Call a runner; return what it returns. Raises CommandExecutionError for one that is not there."""
+
+    def events(self) -> AbstractAsyncContextManager[AsyncIterator[Mapping[str, Any]]]:
+        """Return the events that hosts fire from now on, in the shape of Salt's events: ``tag`` and ``data``."""
 
 
 class Plugins(Protocol):

@@ -18,6 +18,7 @@ from asyncstate._version import __version__
 from asyncstate.errors import AsyncStateError, BoardError, CompileError, FleetError, Issue, MessageRefused
 from asyncstate.fleet import subjects
 from asyncstate.fleet.board import first_error
+from asyncstate.fleet.events import HostEvents
 from asyncstate.fleet.others import Others
 from asyncstate.fleet.part import host_plan, part_of
 from asyncstate.fleet.protocol import (
@@ -99,6 +100,8 @@ class Agent:
         self._idle = anyio.Event()
         self.running: str = ""
         """The run whose states run now. A host takes part in one at a time."""
+        self.called: set[str] = set()
+        """The runs whose functions are called now: beside each other, and beside the run of states."""
 
     async def serve(self) -> None:
         """Take part in runs until cancelled. Raises BoardError once the board has been given up."""
@@ -112,6 +115,7 @@ class Agent:
                     for kept in list(self._kept.values()):
                         if kept.go and not kept.ended:
                             self._take_part(group, kept.offer)
+                    await HostEvents(self.board, self.host).fire(f"salt/minion/{self.host}/start", {})
                     self._ready()
                     await self.unless_running(lambda: self._take_offers(group))
             except* BoardError as errors:
@@ -137,13 +141,15 @@ class Agent:
         except* BoardError as errors:
             lost.append(first_error(errors))
         if lost:
-            while self.running:
+            while self.running or self.called:
                 await self._idle.wait()
             raise lost[0]
 
-    def has_run(self) -> None:
-        """Note that nothing runs any more."""
-        self.running = ""
+    def has_run(self, run: str) -> None:
+        """Note that nothing of this run goes on here any more."""
+        self.called.discard(run)
+        if self.running == run:
+            self.running = ""
         self._idle.set()
         self._idle = anyio.Event()
 
@@ -263,8 +269,7 @@ class Member:
             try:
                 await self._prepare(kept)
             finally:
-                if self._agent.running == self._offer.run:
-                    self._agent.has_run()
+                self._agent.has_run(self._offer.run)
             group.cancel_scope.cancel()
 
     async def _watch_stop(self) -> None:
@@ -347,9 +352,12 @@ class Member:
             await self._board.put(subjects.plan(self._host, self._offer.run), encode(sent))
         kept = msgspec.structs.replace(kept, go=kept.go or await self._wait_for_go(kept), attempt=kept.attempt + 1)
         self._readers = self._checked_go(kept).readers
-        if self._agent.running:
+        if self._offer.call is not None:
+            self._agent.called.add(self._offer.run)
+        elif self._agent.running:
             raise _Over(f"the host takes part in run {self._agent.running} now")
-        self._agent.running = self._offer.run
+        else:
+            self._agent.running = self._offer.run
         return await self._agent.keep(kept)
 
     async def _require_wanted(self) -> None:

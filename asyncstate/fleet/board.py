@@ -88,3 +88,9 @@ class Board(Protocol):
 
         Each comes once unless its ``id`` was sent again much later: readers number what must count once.
         """
+
+    async def position(self) -> int:
+        """Return the sequence of the last message so far: `messages` since then are those that come from now on.
+
+        An operator's only.
+        """

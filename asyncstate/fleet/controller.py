@@ -21,6 +21,7 @@ from asyncstate.fleet import subjects
 from asyncstate.fleet.board import first_error
 from asyncstate.fleet.join import join
 from asyncstate.fleet.protocol import (
+    Call,
     Go,
     HostPlan,
     Lease,
@@ -56,7 +57,7 @@ _NAMES: Final = re.compile(r"(?:L@)?[^\s@*?\[\]()]+")
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What an operator asks for.
+    """What an operator asks for: SLS (none: the highstate), or the ``call`` of a function.
 
     Hosts have ``deadline`` seconds for their plans. ``patience`` is that of the offers: how long a host waits for its
     go, or goes on waiting for others without a sign of the controller; and how long the run waits for a lost host if
@@ -65,6 +66,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     target: str
     sls: tuple[str, ...] = ()
+    call: Call | None = None
     options: Options = Options()
     deadline: float = 60.0
     patience: float = 600.0
@@ -194,6 +196,7 @@ class Controller:
             run=self._run,
             target=request.target,
             sls=request.sls,
+            function=request.call.function if request.call is not None else "",
             options=msgspec.structs.replace(request.options, pillar={}),
             hosts=tuple(hosts),
             begun=self._wall(),
@@ -206,6 +209,7 @@ class Controller:
                 run=self._run,
                 host=host,
                 sls=request.sls,
+                call=request.call,
                 options=request.options,
                 issued=issued,
                 patience=request.patience,

@@ -11,7 +11,7 @@ import msgspec
 
 from asyncstate import filesystem
 from asyncstate.errors import FleetError
-from asyncstate.fleet import policy, replay
+from asyncstate.fleet import call, policy, replay
 from asyncstate.fleet.station import Kept
 from asyncstate.fleet.subjects import token
 from asyncstate.journal.entry import FINISHED, UNDER_WAY
@@ -19,6 +19,7 @@ from asyncstate.journal.store import Journal
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.hooks import MOD_WATCH
 from asyncstate.redact.shown import ShownPlan
+from asyncstate.run.past import Past
 from asyncstate.runtime import StateRuntime
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.run.handle import Run
+    from asyncstate.services import Events
 
 log: logging.Logger = get_logger(__name__)
 
@@ -44,10 +46,14 @@ _MOST_KEPT: Final = 200
 
 
 class LocalStation:
-    """This host. ``settings`` are those of every run; an offer may replace some of them."""
+    """This host. ``settings`` are those of every run; an offer may replace some of them.
 
-    def __init__(self, settings: Settings) -> None:
+    ``events`` takes what its states and functions fire.
+    """
+
+    def __init__(self, settings: Settings, events: Events | None = None) -> None:
         self._settings = settings
+        self._events = events
 
     async def grains(self) -> Mapping[str, Any]:
         """Return the grains of this host."""
@@ -57,18 +63,29 @@ class LocalStation:
     @asynccontextmanager
     async def prepare(self, offer: Offer) -> AsyncIterator[LocalPart]:
         """Compile what is offered."""
-        async with StateRuntime(self._settings_for(offer)) as runtime:
-            options = offer.options
-            plan = await runtime.compile(
-                list(offer.sls) or None, saltenv=options.saltenv, exclude=options.exclude, remote=True
-            )
+        asked, options = offer.call, offer.options
+        states = {} if asked is None else {call.FUNCTION: call.call}
+        async with StateRuntime(self._settings_for(offer), states=states, events=self._events) as runtime:
+            if asked is None:
+                plan = await runtime.compile(
+                    list(offer.sls) or None, saltenv=options.saltenv, exclude=options.exclude, remote=True
+                )
+            else:
+                arguments = {"name": asked.function, "arg": list(asked.arg), "kwarg": asked.kwarg}
+                plan = await runtime.host.workers.run(runtime.single_plan, call.FUNCTION, arguments)
             yield LocalPart(runtime, offer, plan)
 
     def _settings_for(self, offer: Offer) -> Settings:
         settings, options = self._settings, offer.options
         changed: dict[str, Any] = {"test": options.test}
-        if settings.journaled == "off":
+        if offer.call is not None:
+            changed["journal"] = "required"  # what is not known to have been called would be called again
+        elif settings.journaled == "off":
             changed["journal"] = "on"  # an agent that is killed goes on from it
+        if options.pillarenv is not None:
+            changed["pillarenv"] = options.pillarenv
+        if options.top:
+            changed["state_top"] = options.top
         if options.concurrency is not None:
             changed["concurrency"] = options.concurrency
         if options.pillar:
@@ -119,12 +136,18 @@ class LocalPart:
         return self._runtime.run(
             part.plan,
             observers=[observe],
-            about={"command": "fleet apply", "sls": list(self._offer.sls), _RUN: self._offer.run},
+            about=self._about(),
             resume=resume,
             events=False,
+            lock=None if self._offer.call is None else False,
             wait=self._offer.patience,
             elsewhere=others,
         )
+
+    def _about(self) -> dict[str, Any]:
+        if self._offer.call is not None:
+            return {"command": "fleet call", "function": self._offer.call.function, _RUN: self._offer.run}
+        return {"command": "fleet apply", "sls": list(self._offer.sls), _RUN: self._offer.run}
 
     def _cut_off(self) -> str | None:
         journal = Journal.open(self._runtime.settings.state_dir, write=True)
@@ -132,7 +155,14 @@ class LocalPart:
             found = self._entry(journal)
             if found is not None and found.ending == UNDER_WAY:
                 raise FleetError(f"run {found.id} of this host, its part in this run, is still under way elsewhere")
-            return None if found is None or found.ending == FINISHED else found.id
+            if found is None or found.ending == FINISHED:
+                return None
+            if self._offer.call is not None and Past.of(found.id, journal.lines(found.id)).unknown:
+                raise FleetError(
+                    f"the agent ended while {self._offer.call.function} was called: whether the function came to its "
+                    "end is not known, and it is not called again"
+                )
+            return found.id
         finally:
             journal.close()
 
@@ -247,14 +277,21 @@ class Gate:
         """Return why an offer is not taken, "" if it is. Raises MessageRefused for one that was taken before."""
         self._taken = replay.take(self._taken, offer.run, offer.issued, self._wall())
         self._files.keep_taken(self._taken)
-        return "; ".join(policy.refusals_of_offer(self._policy, sls=offer.sls, test=offer.options.test))
+        return "; ".join(self._refusals(offer))
+
+    def _refusals(self, offer: Offer) -> list[str]:
+        refused = policy.refusals_of_offer(self._policy, sls=offer.sls, test=offer.options.test)
+        if offer.call is not None:
+            refused += policy.refusals_of_call(self._policy, offer.call.function)
+        return refused
 
     def allow(self, offer: Offer, plan: Plan) -> list[str]:
         """Return why a plan may not run: the policy may be stricter than when its offer was taken."""
-        refused = policy.refusals_of_offer(self._policy, sls=offer.sls, test=offer.options.test)
-        refused += policy.refusals_of_plan(
-            self._policy,
-            sls=[chunk.sls for chunk in plan.chunks],
-            functions=[chunk.function for chunk in plan.chunks],
-        )
+        refused = self._refusals(offer)
+        if offer.call is None:
+            refused += policy.refusals_of_plan(
+                self._policy,
+                sls=[chunk.sls for chunk in plan.chunks],
+                functions=[chunk.function for chunk in plan.chunks],
+            )
         return list(dict.fromkeys(refused))

@@ -39,6 +39,15 @@ def refusals_of_plan(policy: Policy, *, sls: Iterable[str], functions: Iterable[
     ]
 
 
+def refusals_of_call(policy: Policy, function: str) -> list[str]:
+    """Return why a host does not call an execution function for an operator; nothing if it does."""
+    if policy.allow_functions is None and policy.allow_sls is not None:
+        return [
+            f"this host does not allow the function {function}: it has allow_sls, so allow_functions must name it, too"
+        ]
+    return _outside("function", [function], policy.allow_functions, "allow_functions")
+
+
 def _outside(what: str, names: Iterable[str], allowed: tuple[str, ...] | None, setting: str) -> list[str]:
     if allowed is None:
         return []

@@ -55,7 +55,8 @@ class _Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Options(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a host runs its part, as the options of ``apply``.
 
-    ``on_lost`` says what becomes of states that wait for a lost host: fail, wait.
+    ``on_lost`` says what becomes of states that wait for a lost host: fail, wait. ``top`` is the top file of a
+    highstate, "" for that of the host's configuration.
     """
 
     test: bool = False
@@ -64,10 +65,20 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     saltenv: str | None = None
     pillar: dict[str, Any] = {}
     on_lost: str = "fail"
+    pillarenv: str | None = None
+    top: str = ""
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An execution function, such as ``test.ping``, and the arguments that it is called with."""
+
+    function: str
+    arg: tuple[Any, ...] = ()
+    kwarg: dict[str, Any] = {}
 
 
 class Offer(_Message, frozen=True, kw_only=True, omit_defaults=True):
-    """An operator asks a host to take part in a run of these SLS (none: the highstate).
+    """An operator asks a host to take part in a run of these SLS (none: the highstate), or to ``call`` a function.
 
     ``issued`` is the time of day by the operator's clock; a host compares it with those of earlier offers only. The
     host waits ``patience`` seconds for the go, and as long for a sign of the controller while it waits for other hosts.
@@ -77,6 +88,7 @@ class Offer(_Message, frozen=True, kw_only=True, omit_defaults=True):
     options: Options = Options()
     issued: float = 0.0
     patience: float = 600.0
+    call: Call | None = None
 
 
 class State(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -233,6 +245,13 @@ class Lease(_Message, frozen=True, kw_only=True, omit_defaults=True):
     interval: float
 
 
+class HostEvent(_Message, frozen=True, kw_only=True, omit_defaults=True):
+    """A state or a function of ``host`` fired an event. ``data`` are what it says; who fired it, ``host`` says."""
+
+    tag: str
+    data: dict[str, Any] = {}
+
+
 class HostInfo(_Message, frozen=True, kw_only=True, omit_defaults=True):
     """What a host says of itself, for targets."""
 
@@ -243,10 +262,12 @@ class HostInfo(_Message, frozen=True, kw_only=True, omit_defaults=True):
 class RunRecord(_Message, frozen=True, kw_only=True, omit_defaults=True):
     """What operators keep of a run: who was asked to do what, and how it ended. Times are by the operator's clock.
 
-    ``joined`` are the hosts whose plans were joined, once that is so; the others have no part in the run.
+    ``joined`` are the hosts whose plans were joined, once that is so; the others have no part in the run. ``function``
+    is the one that they were asked to call, "" if they ran states.
     """
 
     target: str
+    function: str = ""
     sls: tuple[str, ...] = ()
     options: Options = Options()
     hosts: tuple[str, ...] = ()

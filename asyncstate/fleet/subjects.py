@@ -9,6 +9,7 @@ whatever runs there are, and no message has to be looked into:
     go.<reader>.<run>                       operator → host       which states wait for which: start
     row.<reader>.<writer>.<run>.<node>      host → host           a state ended that the reader waits for
     report.<writer>.<run>                   host → operator       a stream: the events of its run
+    event.<writer>                          host → operator       a stream: what its states and functions fire
     lost.<reader>.<run>.<host>              operator → host       a host that the reader waits for is lost
     stop.<reader>.<run>                     operator → host       cancel, or do not begin
     pulse.<run>                             operator → all hosts  the controller of a run is there; says nothing else
@@ -109,6 +110,11 @@ def reports(run: str) -> str:
     return f"report.*.{token(run)}"
 
 
+def event(writer: str = "") -> str:
+    """Return the subject of the events that a host fires; without a host, the pattern of all."""
+    return _key("event", writer)
+
+
 def lease(writer: str = "") -> str:
     """Return the key of a host's lease; without a host, the pattern of all."""
     return _key("lease", writer)
@@ -131,12 +137,27 @@ def read_by(host: str) -> tuple[str, ...]:
 
 
 def written_by(host: str) -> tuple[str, ...]:
-    """Return the patterns of all that a host may write. Those of ``report`` are subjects, all others keys."""
+    """Return the patterns of all that a host may write. Those of `STREAMS` are subjects, all others keys."""
     own = token(host)
-    return (f"plan.{own}.*", f"row.*.{own}.>", f"report.{own}.*", f"lease.{own}", f"host.{own}")
+    return (f"plan.{own}.*", f"row.*.{own}.>", f"report.{own}.*", f"event.{own}", f"lease.{own}", f"host.{own}")
 
 
-READ_BY_OPERATOR: Final = ("plan.>", "report.>", "lease.*", "host.*", "run.*", "offer.>", "go.>", "lost.>", "stop.>")
+STREAMS: Final = ("report", "event")
+"""The kinds that are streams of messages; of all others, a key has one value."""
+
+
+READ_BY_OPERATOR: Final = (
+    "plan.>",
+    "report.>",
+    "event.>",
+    "lease.*",
+    "host.*",
+    "run.*",
+    "offer.>",
+    "go.>",
+    "lost.>",
+    "stop.>",
+)
 """The patterns of all that an operator may read: what hosts tell it, and what operators wrote themselves."""
 
 WRITTEN_BY_OPERATOR: Final = ("offer.>", "go.>", "lost.>", "stop.>", "pulse.*", "run.*")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.fleet.policy import Policy, refusals_of_offer, refusals_of_plan
+from asyncstate.fleet.policy import Policy, refusals_of_call, refusals_of_offer, refusals_of_plan
 
 NAMES = st.lists(st.text("abc.", min_size=1, max_size=4), max_size=4)
 
@@ -46,3 +46,17 @@ def test_an_empty_list_allows_nothing():
 def test_a_slip_in_the_name_of_a_setting_is_not_taken_for_permission():
     with pytest.raises(msgspec.ValidationError, match="allow_function"):
         msgspec.convert({"allow_function": ["file.*"]}, Policy)
+
+
+def test_a_function_is_called_if_the_policy_names_it():
+    assert refusals_of_call(Policy(), "cmd.run") == []
+    assert refusals_of_call(Policy(allow_functions=("test.*",)), "test.ping") == []
+    assert refusals_of_call(Policy(allow_functions=("test.*",)), "cmd.run") == [
+        "this host does not allow the function cmd.run (allow_functions: test.*)"
+    ]
+
+
+def test_a_policy_for_sls_alone_allows_no_calls():
+    [words] = refusals_of_call(Policy(allow_sls=("web",)), "cmd.run")
+    assert "allow_functions must name it" in words
+    assert refusals_of_call(Policy(allow_sls=("web",), allow_functions=("cmd.*",)), "cmd.run") == []

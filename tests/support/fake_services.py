@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from asyncstate.dunders import PluginKind, PluginModule, Services
+from asyncstate.dunders import Orchestra, PluginKind, PluginModule, Services
 from asyncstate.dunders.context import current
-from asyncstate.errors import FunctionNotFound, RenderError
+from asyncstate.errors import CommandExecutionError, FunctionNotFound, RenderError
 from asyncstate.sources.matchers import Matcher
 
 if TYPE_CHECKING:
@@ -45,12 +45,13 @@ class FakePlugins:
 
 
 class FakeServices(Services):
-    """``renderers`` are tried before Jinja; ``data`` is what `render_data` returns. Calls are kept in ``calls``."""
+    """``renderers`` are tried before Jinja; ``data`` is what `render_data` returns, ``hosts`` are those of a fleet. Calls are kept in ``calls``."""
 
     def __init__(self) -> None:
         self.renderers: dict[str, Callable[[str, Mapping[str, Any]], str]] = {}
         self.data: Any = {"rendered": True}
         self.calls: list[tuple[Any, ...]] = []
+        self.hosts: Orchestra | None = None
         self.of_kind: dict[PluginKind, FakePlugins] = {"modules": FakePlugins(), "states": FakePlugins()}
 
     def render_template(self, source: str | Path, renderer: str, context: Mapping[str, Any], saltenv: str) -> str:
@@ -92,6 +93,15 @@ class FakeServices(Services):
 
     def refresh(self, *, grains: bool, pillar: bool) -> None:
         self.calls.append(("refresh", {"grains": grains, "pillar": pillar}))
+
+    def fire(self, tag: str, data: Mapping[str, Any]) -> bool:
+        self.calls.append(("fire", tag, dict(data)))
+        return True
+
+    def orchestra(self) -> Orchestra:
+        if self.hosts is None:
+            raise CommandExecutionError("there is no fleet")
+        return self.hosts
 
     def plugins(self, kind: PluginKind) -> FakePlugins:
         return self.of_kind[kind]

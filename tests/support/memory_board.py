@@ -137,6 +137,12 @@ class MemoryBoard:
         self._server.publish(subject, data, id)
         await self._server.way(self._party)
 
+    async def position(self):
+        if self._party is not None:
+            raise BoardError(f"{self._party} may not ask for the position")
+        await self._server.way(self._party)
+        return len(self._server.stream)
+
     async def messages(self, subject, *, since=0):
         self._require(self._reads, subject)
         while True:

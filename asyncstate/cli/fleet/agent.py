@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     section="Run",
     multiple=True,
     metavar="GLOB",
-    help="Run plans only whose functions all fit, file.* for example; repeatable. Default: all.",
+    help="Run plans only whose functions all fit, file.* for example, and call only functions that do; repeatable. "
+    "Default: all.",
 )
 @option("--deny-test-false", section="Run", is_flag=True, help="Take part in dry runs only.")
 @config_options
@@ -72,6 +73,7 @@ def command(console: Console, /, id_: str | None, **options: Any) -> int:
 
 async def _serve(console: Console, settings: Settings, own: Credentials, options: dict[str, Any]) -> int:
     from asyncstate.fleet.agent import Agent
+    from asyncstate.fleet.events import HostEvents
     from asyncstate.fleet.local_station import Gate, LocalStation, RunFiles
     from asyncstate.fleet.nats.board import NatsBoard
     from asyncstate.fleet.policy import Policy
@@ -85,10 +87,11 @@ async def _serve(console: Console, settings: Settings, own: Credentials, options
     files = RunFiles(settings.state_dir, own.name)
     with files.held():
         gate = Gate(files, policy, enrolled=own.since, wall=time.time)
+        board = NatsBoard(options["nats"], own)
         agent = Agent(
-            NatsBoard(options["nats"], own),
+            board,
             own.name,
-            LocalStation(settings),
+            LocalStation(settings, HostEvents(board, own.name)),
             files,
             OperatorVerifier(own.operators),
             accept=gate.accept,

@@ -48,9 +48,9 @@ def accounts(operator: str, control: str, hosts: dict[str, str]) -> dict[str, An
 
 
 def stored(pattern: str) -> str:
-    """Return the pattern of a party's keys as the stream has it: each message of a report is a key of its own."""
+    """Return the pattern of a party's keys as the stream has it: each message of a stream is a key of its own."""
     kind, _, rest = pattern.partition(".")
-    return pattern if kind != "report" or rest.endswith(">") else f"{pattern}.*"
+    return pattern if kind not in subjects.STREAMS or rest.endswith(">") else f"{pattern}.*"
 
 
 def _exports() -> list[dict[str, str]]:
@@ -69,7 +69,7 @@ def _of_host(name: str) -> dict[str, str]:
 
 def _own_keys(name: str) -> list[str]:
     """Return what a host wrote itself: it may read that, too."""
-    return [pattern for pattern in subjects.written_by(name) if not pattern.startswith("report.")]
+    return [pattern for pattern in subjects.written_by(name) if pattern.partition(".")[0] not in subjects.STREAMS]
 
 
 def _of_operator() -> dict[str, str]:

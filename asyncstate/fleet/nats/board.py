@@ -107,6 +107,10 @@ class NatsBoard:
             async for entry in entries:
                 yield Message(entry.key.rpartition(".")[0], entry.value, entry.sequence)
 
+    async def position(self) -> int:
+        """Return the sequence of the last message so far. An operator's only."""
+        return await stream.last_sequence(self._connection)
+
     async def forget(self, *patterns: str) -> None:
         """Remove all keys that fit. An operator's only."""
         await stream.forget(self._connection, *patterns)

@@ -24,7 +24,19 @@ MOST_READERS: Final = 1_000_000
 """Readers that the stream may have at once. Without a number of its own, a server from 2.15 on allows 1,000."""
 
 _NOT_FOUND: Final = 10059
-_OF_RUNS: Final = ("offer.>", "plan.>", "go.>", "row.>", "report.>", "lost.>", "stop.>", "pulse.*", "run.*", "lease.*")
+_OF_RUNS: Final = (
+    "offer.>",
+    "plan.>",
+    "go.>",
+    "row.>",
+    "report.>",
+    "event.>",
+    "lost.>",
+    "stop.>",
+    "pulse.*",
+    "run.*",
+    "lease.*",
+)
 
 
 def configuration(replicas: int) -> dict[str, Any]:
@@ -63,6 +75,11 @@ async def ensure(connection: Connection, replicas: int) -> None:
     wanted["max_consumers"] = now["max_consumers"]  # a server takes it at the beginning only
     if now != wanted:
         await _call(connection, "update", wanted)
+
+
+async def last_sequence(connection: Connection) -> int:
+    """Return the sequence of the last entry so far. Raises BoardError."""
+    return int((await _call(connection, "info"))["state"]["last_seq"])
 
 
 async def forget_before(connection: Connection, moment: datetime) -> None:

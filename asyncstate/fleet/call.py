@@ -1,0 +1,46 @@
+"""One call of an execution function, as a state: so it is run, kept, masked and reported as states are.
+
+Its row has what Salt's minion answers: ``ret`` is what the function returns, ``retcode`` is 0 if it succeeded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from asyncstate.dunders import Row, __context__, __salt__, make_row
+from asyncstate.errors import CommandExecutionError, InvocationError, RunCancelled
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FUNCTION: Final = "fleet.call"
+"""The state's name. It is there in the runtime of a call only."""
+_NOT_THERE: Final = 254
+
+
+async def call(name: str, arg: list[Any], kwarg: Mapping[str, Any]) -> Row:
+    """Call the execution function ``name``. The row has failed if its exit status, or its answer, says so."""
+    if name not in __salt__:
+        return _answered(name, f"'{name}' is not available.", _NOT_THERE)
+    __context__["retcode"] = 0
+    try:
+        value = await __salt__[name](*arg, **kwarg)
+    except RunCancelled:
+        raise
+    except CommandExecutionError as error:
+        return _answered(name, f"ERROR: {error}", 1)
+    except InvocationError as error:
+        return _answered(name, f"ERROR executing '{name}': {error}", 1)
+    except TypeError as error:
+        return _answered(name, f"Passed invalid arguments to {name}: {error}", 1)
+    except Exception as error:  # noqa: BLE001 - whatever the function raises is its answer
+        return _answered(name, f"The minion function caused an exception: {type(error).__name__}: {error}", 1)
+    return _answered(name, value, int(__context__["retcode"] or 0) or int(_says_failed(value)))
+
+
+def _says_failed(value: Any) -> bool:
+    return isinstance(value, dict) and not all(value.get(key, True) for key in ("result", "success"))
+
+
+def _answered(name: str, value: Any, status: int) -> Row:
+    return make_row(name, f"{name} was called", {"ret": value, "retcode": status}, result=not status)
