@@ -139,6 +139,7 @@ class Times(Observer):
 
     def __init__(self) -> None:
         self.plans = self.begun_at = self.states = self.events = 0
+        self.whys: dict[str, str] = {}
         self.memory: dict[str, float] = {}
         self.at: dict[str, float] = {}
 
@@ -162,7 +163,7 @@ class Times(Observer):
     def ended(self, host: str, end: HostEnd) -> None:
         """Say what failed."""
         if end.why:
-            print(f"{host}: {end.why}", file=sys.stderr)
+            self.whys.setdefault(end.why, host)
 
     def _note(self, what: str) -> None:
         self.at[what] = time.monotonic()
@@ -186,6 +187,7 @@ async def control(folder: str, url: str, *, traced: bool) -> None:
         "exit_code": end.exit_code,
         "hosts": len(end.hosts),
         "states": times.states,
+        "why": [f"{host}: {why}" for why, host in times.whys.items()][:3],
         "events": times.events,
         "wall": ended - began,
         "cpu": time.process_time() - cpu,
@@ -219,6 +221,7 @@ class Probe:
                     written = asyncio.ensure_future(writer.put(key, b"%d" % number))
                     await anext(watch)
                     self.seconds.append(time.monotonic() - began)
+                    if self.seconds[-1] > 1: print(time.strftime("%X"), self.seconds[-1], file=sys.stderr)
                     await written
                     number += 1
                     await asyncio.sleep(_BETWEEN_PROBES)
@@ -315,6 +318,7 @@ async def measure(shape: Shape, processes: int, *, traced: bool) -> dict[str, An
         "load": os.getloadavg()[0],
         "message": statistics.mean(probe.seconds),
         "message_median": statistics.median(probe.seconds),
+        "message_longest": max(probe.seconds),
         "server_start": server_start,
         "agents_start": agents_start,
         "agents_start_cpu": start_cpu,
@@ -339,7 +343,8 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
     yield f"{shape.kind}: {shape.hosts} hosts x {shape.states} states of {shape.seconds} s; load {found['load']:.1f}"
     yield (
         f"  wall {found['wall']:.1f} s; critical path {path:.1f} s, {hops + _OWN_HOPS} messages of "
-        f"{found['message'] * 1000:.1f} ms (median {found['message_median'] * 1000:.1f}): "
+        f"{found['message'] * 1000:.1f} ms (median {found['message_median'] * 1000:.1f}, "
+        f"longest {found['message_longest'] * 1000:.0f}): "
         f"{message:.1f} s; ratio {found['wall'] / (path + message):.2f}"
     )
     yield "  after " + ", ".join(f"{at:.1f} s {what}" for what, at in found["phases"].items())
@@ -395,7 +400,7 @@ def main() -> None:
             found = asyncio.run(measure(shape, asked.processes, traced=asked.traced))
             print(*lines(found), sep="\n", flush=True)
             if found["exit_code"] or found["states"] != hosts * asked.states:
-                raise SystemExit(f"exit code {found['exit_code']}, {found['states']} rows")
+                raise SystemExit(f"exit code {found['exit_code']}, {found['states']} rows; {'; '.join(found['why'])}")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from asyncstate.errors import AsyncStateError, BoardError, CompileError, FleetEr
 from asyncstate.fleet import subjects
 from asyncstate.fleet.board import first_error
 from asyncstate.fleet.events import HostEvents
+from asyncstate.fleet.mailbox import Mailbox
 from asyncstate.fleet.others import Others
 from asyncstate.fleet.part import host_plan, part_of
 from asyncstate.fleet.protocol import (
@@ -216,6 +217,7 @@ class Member:
         self._board = agent.board
         self._offer = offer
         self._host = agent.host
+        self._mail = Mailbox(agent.board, agent.host, offer.run)
         self._stop: Stop | None = None
         self._stopped = anyio.Event()
         self._running: Running | None = None
@@ -265,6 +267,7 @@ class Member:
                 await self._refuse(kept, [Issue(refused)])
                 return
         async with anyio.create_task_group() as group:
+            group.start_soon(self._mail.receive)
             group.start_soon(self._agent.unless_running, self._watch_stop)
             try:
                 await self._prepare(kept)
@@ -273,7 +276,7 @@ class Member:
             group.cancel_scope.cancel()
 
     async def _watch_stop(self) -> None:
-        async for entry in self._board.watch(subjects.stop(self._host, self._offer.run)):
+        async for entry in self._mail.entries("stop"):
             stop = self._read_stop(entry.key, entry.value)
             if stop is not None:
                 self._stop = stop
@@ -375,7 +378,7 @@ class Member:
         found: list[bytes] = []
 
         async def look() -> None:
-            async for entry in self._board.watch(key):
+            async for entry in self._mail.entries("go"):
                 try:
                     self._checked_go(msgspec.structs.replace(kept, go=entry.value))
                 except MessageRefused as error:
@@ -409,7 +412,7 @@ class Member:
     async def _run(self, kept: Kept, prepared: Prepared, part: Part) -> None:
         """Run the part, and tell those who wait of what ends."""
         reporter = Reporter(self._board, self._offer.run, self._host, kept.attempt)
-        others = Others(self._board, self._offer, part, self._agent.verifier)
+        others = Others(self._board, self._mail, self._offer, part, self._agent.verifier)
         again = kept.attempt > 1
         past = await prepared.past_events() if again else None
         if past is not None:
@@ -437,7 +440,7 @@ class Member:
                 others.give_up(f"The server of the fleet is out of reach: {lost[-1]}")
 
         async with anyio.create_task_group() as group:
-            for task in (others.send, others.receive, others.receive_losses, others.watch_controller, reporter.send):
+            for task in (others.send, others.receive, others.watch_controller, reporter.send):
                 group.start_soon(goes_on, task)
             self._running = await prepared.start(part, others, reporter.on_event, again=again)
             self._obey()

@@ -6,13 +6,13 @@ nodes that end ──▶ outbox ──▶ rows for the hosts that wait for them
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from asyncstate.errors import MessageRefused
 from asyncstate.fleet import subjects
-from asyncstate.fleet.protocol import Lost, NodeResult, Pulse, decode, encode, require_fields
+from asyncstate.fleet.protocol import Lost, NodeResult, decode, encode, require_fields
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.result import Outcome
 
@@ -21,11 +21,16 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable
 
     from asyncstate.fleet.board import Board, Entry
+    from asyncstate.fleet.mailbox import Mailbox
     from asyncstate.fleet.part import Part
     from asyncstate.fleet.protocol import Offer, Verifier
 
 log: logging.Logger = get_logger(__name__)
 
+_LOOK: Final = 60.0
+"""Seconds after which the sign of the controller is looked for again, at most: a reader of it would cost more."""
+_AT_ONCE: Final = 64
+"""How many rows are on their way to the board at once."""
 FAILED = Outcome(result=False, changed=False, ran=False)
 """What a state counts as of which nothing can be known."""
 
@@ -39,12 +44,15 @@ class Others:
     def __init__(
         self,
         board: Board,
+        mail: Mailbox,
         offer: Offer,
         part: Part,
         verifier: Verifier,
+        *,
         clock: Callable[[], float] = anyio.current_time,
     ) -> None:
         self._board = board
+        self._inbox = mail
         self._offer = offer
         self._part = part
         self._verifier = verifier
@@ -109,10 +117,16 @@ class Others:
     # what comes and goes
 
     async def receive(self) -> None:
-        """Take the rows that other hosts write for this one. Does not end."""
-        pattern = subjects.rows(self._offer.host, self._offer.run)
-        async for entry in self._board.watch(pattern):
-            self._take_row(entry)
+        """Take the rows that other hosts write for this one, and the operator's word on hosts that are lost.
+
+        In the order in which they were written: a notice that a host is lost does not overtake its rows. Does not end.
+        """
+        async for entry in self._inbox.entries("row", "lost"):
+            kind, *_ = subjects.parts(entry.key)
+            if kind == "row":
+                self._take_row(entry)
+            else:
+                self._take_loss(entry)
 
     def _take_row(self, entry: Entry) -> None:
         try:
@@ -133,22 +147,17 @@ class Others:
             )
             self._arrive(number, outcome, result.why)
 
-    async def receive_losses(self) -> None:
-        """Take the operator's word on hosts that are lost. Does not end."""
-        async for entry in self._board.watch(subjects.lost(self._offer.host, self._offer.run)):
-            try:
-                notice = decode(self._verifier.open(entry.value, entry.key), Lost)
-                require_fields(notice, run=self._offer.run, host=self._offer.host)
-            except MessageRefused as error:
-                log.warning("A notice at %s is refused: %s", entry.key, error)
-                continue
-            why = f"Host {notice.lost} is lost: there was no sign of it for {notice.seconds:.0f} s."
-            if notice.why:
-                why = f"Host {notice.lost} ended without it: {notice.why}."
-            # A row that was written before the notice may come after it: they are different keys.
-            for row in await self._board.entries(subjects.rows(self._offer.host, self._offer.run)):
-                self._take_row(row)
-            self.give_up(why, host=notice.lost)
+    def _take_loss(self, entry: Entry) -> None:
+        try:
+            notice = decode(self._verifier.open(entry.value, entry.key), Lost)
+            require_fields(notice, run=self._offer.run, host=self._offer.host)
+        except MessageRefused as error:
+            log.warning("A notice at %s is refused: %s", entry.key, error)
+            return
+        why = f"Host {notice.lost} is lost: there was no sign of it for {notice.seconds:.0f} s."
+        if notice.why:
+            why = f"Host {notice.lost} ended without it: {notice.why}."
+        self.give_up(why, host=notice.lost)
 
     def give_up(self, why: str, host: str | None = None) -> None:
         """Let the states of a host, or of all, count as failed that have not ended."""
@@ -167,18 +176,18 @@ class Others:
 
     async def watch_controller(self) -> None:
         """Give up what is awaited once there is no sign of the run's controller for the patience of the offer."""
-
-        async def notice_pulse() -> None:
-            async for entry in self._board.watch(subjects.pulse(self._offer.run)):
-                try:
-                    decode(entry.value, Pulse)
-                except MessageRefused:
-                    continue
-                self._seen_controller = self._clock()
-
         patience = self._offer.patience
+
+        async def look_for_pulse() -> None:
+            last = None
+            while True:
+                pulse = await self._board.get(subjects.pulse(self._offer.run))
+                if pulse not in {None, last}:
+                    last, self._seen_controller = pulse, self._clock()
+                await anyio.sleep(min(patience / 4, _LOOK))
+
         async with anyio.create_task_group() as group:
-            group.start_soon(notice_pulse)
+            group.start_soon(look_for_pulse)
             while True:
                 left = self._seen_controller + patience - self._clock()
                 if left <= 0:
@@ -199,10 +208,19 @@ class Others:
         """Write what is in the outbox now."""
         readers = dict(self._part.read.values())
         while self._outbox:
-            result = self._outbox[0]
-            for reader in readers[result.node]:
-                await self._board.put(
-                    subjects.row(reader, self._offer.host, self._offer.run, result.node), encode(result)
-                )
-            if self._outbox and self._outbox[0] is result:
-                self._outbox.pop(0)
+            results = list(self._outbox)
+            await self._write([(reader, result) for result in results for reader in readers[result.node]])
+            del self._outbox[: len(results)]
+
+    async def _write(self, rows: list[tuple[str, NodeResult]]) -> None:
+        """Write rows, several at once: each is for another reader or of another state, so their order is nobody's."""
+        left = iter(rows)
+
+        async def write() -> None:
+            for reader, result in left:
+                key = subjects.row(reader, self._offer.host, self._offer.run, result.node)
+                await self._board.put(key, encode(result))
+
+        async with anyio.create_task_group() as group:
+            for _ in range(min(_AT_ONCE, len(rows))):
+                group.start_soon(write)

@@ -1,23 +1,24 @@
 """The names of everything on the board, so that a server can say by patterns alone who may read and write what.
 
-The first token is the kind. What a host may read has that host as its second token; what a host writes has it as its
-second token if the operator reads it, as its third if another host does. So a few patterns a host hold for ever,
+What is for one host begins with ``to`` and that host; everything else with its kind. What a host writes has it as its
+second token if the operator reads it, as its fifth if another host does. So a few patterns a host hold for ever,
 whatever runs there are, and no message has to be looked into:
 
-    offer.<reader>.<run>                    operator → host       take part in a run
+    to.<reader>.<run>.offer                 operator → host       take part in a run
+    to.<reader>.<run>.go                    operator → host       which states wait for which: start
+    to.<reader>.<run>.row.<writer>.<node>   host → host           a state ended that the reader waits for
+    to.<reader>.<run>.lost.<host>           operator → host       a host that the reader waits for is lost
+    to.<reader>.<run>.stop                  operator → host       cancel, or do not begin
     plan.<writer>.<run>                     host → operator       what it would run there, and what that requires
-    go.<reader>.<run>                       operator → host       which states wait for which: start
-    row.<reader>.<writer>.<run>.<node>      host → host           a state ended that the reader waits for
     report.<writer>.<run>                   host → operator       a stream: the events of its run
     event.<writer>                          host → operator       a stream: what its states and functions fire
-    lost.<reader>.<run>.<host>              operator → host       a host that the reader waits for is lost
-    stop.<reader>.<run>                     operator → host       cancel, or do not begin
     pulse.<run>                             operator → all hosts  the controller of a run is there; says nothing else
     lease.<writer>                          host → operator       the host is there
     host.<writer>                           host → operator       its grains, for targets
     run.<run>                               operator only         the record of a run
 
 A row goes to each reader under a key of its own: a host reads the states that it requires and nothing else of others.
+All that is for a host in a run fits one pattern, so one reader on the server is enough for it, and it comes in order.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ from typing import Final
 _UNSAFE: Final = re.compile(rb"[^A-Za-z0-9_-]")
 _ESCAPE: Final = re.compile(rb"=([0-9A-F]{2})")
 _EMPTY: Final = "="
+_TO: Final = "to"
+_ROW: Final = "row"
+ALL_ROWS: Final = f"{_TO}.*.*.{_ROW}.>"
+"""The pattern of all rows of all runs."""
 
 
 def token(text: str) -> str:
@@ -50,39 +55,53 @@ def text_of(encoded: str) -> str:
 
 
 def parts(key: str) -> tuple[str, ...]:
-    """Return the kind of a key and the texts of its other tokens. Raises ValueError if one is no token."""
+    """Return the kind of a key and the texts of its other tokens, in the order of the function of that name.
+
+    Raises ValueError if one is no token.
+    """
     kind, *rest = key.split(".")
-    return (kind, *map(text_of, rest))
+    if kind != _TO:
+        return (kind, *map(text_of, rest))
+    if len(rest) < 3:
+        raise ValueError(f"not a key: {key!r}")
+    reader, run, kind, *more = rest
+    named = (reader, *more[:1], run, *more[1:]) if kind == _ROW else (reader, run, *more)
+    return (kind, *map(text_of, named))
+
+
+def mail(reader: str, run: str) -> str:
+    """Return the pattern of all that is for ``reader`` in a run."""
+    return f"{_TO}.{token(reader)}.{token(run)}.>"
 
 
 def offer(reader: str, run: str = "") -> str:
     """Return the key of an offer; without a run, the pattern of all."""
-    return _key("offer", reader, run)
+    return _to(reader, run, "offer")
 
 
 def go(reader: str, run: str) -> str:
     """Return the key of a go."""
-    return _key("go", reader, run)
+    return _to(reader, run, "go")
 
 
 def row(reader: str, writer: str, run: str, node: str) -> str:
     """Return the key of what a state of ``writer`` ended with, for ``reader``."""
-    return _key("row", reader, writer, run, node)
+    return _to(reader, run, _ROW, writer, node)
 
 
 def rows(reader: str, run: str) -> str:
     """Return the pattern of all rows of a run that are for ``reader``."""
-    return f"row.{token(reader)}.*.{token(run)}.*"
+    return f"{_to(reader, run, _ROW)}.*.*"
 
 
 def lost(reader: str, run: str, host: str = "") -> str:
     """Return the key that tells ``reader`` of a lost host; without a host, the pattern of all."""
-    return _key("lost", reader, run, host)
+    return f"{_to(reader, run, 'lost')}.{token(host) if host else '*'}"
 
 
 def stop(reader: str, run: str) -> str:
     """Return the key that stops the part of ``reader``."""
-    return _key("stop", reader, run)
+    return _to(reader, run, "stop")
 
 
 def pulse(run: str) -> str:
@@ -133,35 +152,33 @@ def run(run: str = "") -> str:
 def read_by(host: str) -> tuple[str, ...]:
     """Return the patterns of all that a host may read."""
     own = token(host)
-    return (*(f"{kind}.{own}.>" for kind in ("offer", "go", "row", "lost", "stop")), "pulse.*")
+    return (f"{_TO}.{own}.>", "pulse.*")
 
 
 def written_by(host: str) -> tuple[str, ...]:
     """Return the patterns of all that a host may write. Those of `STREAMS` are subjects, all others keys."""
     own = token(host)
-    return (f"plan.{own}.*", f"row.*.{own}.>", f"report.{own}.*", f"event.{own}", f"lease.{own}", f"host.{own}")
+    return (
+        *(f"plan.{own}.*", f"{_TO}.*.*.{_ROW}.{own}.*", f"report.{own}.*"),
+        *(f"event.{own}", f"lease.{own}", f"host.{own}"),
+    )
 
 
 STREAMS: Final = ("report", "event")
 """The kinds that are streams of messages; of all others, a key has one value."""
 
+_BY_OPERATOR: Final = (f"{_TO}.*.*.offer", f"{_TO}.*.*.go", f"{_TO}.*.*.stop", f"{_TO}.*.*.lost.*")
 
-READ_BY_OPERATOR: Final = (
-    "plan.>",
-    "report.>",
-    "event.>",
-    "lease.*",
-    "host.*",
-    "run.*",
-    "offer.>",
-    "go.>",
-    "lost.>",
-    "stop.>",
-)
+READ_BY_OPERATOR: Final = ("plan.>", "report.>", "event.>", "lease.*", "host.*", "run.*", *_BY_OPERATOR)
 """The patterns of all that an operator may read: what hosts tell it, and what operators wrote themselves."""
 
-WRITTEN_BY_OPERATOR: Final = ("offer.>", "go.>", "lost.>", "stop.>", "pulse.*", "run.*")
+WRITTEN_BY_OPERATOR: Final = (*_BY_OPERATOR, "pulse.*", "run.*")
 """The patterns of all that an operator may write: nothing in a host's name."""
+
+
+def _to(reader: str, run: str, kind: str, *names: str) -> str:
+    """Return the key of something for a host; an empty run stands for any."""
+    return ".".join([_TO, token(reader), token(run) if run else "*", kind, *map(token, names)])
 
 
 def _key(kind: str, *names: str) -> str:

@@ -7,6 +7,7 @@ from fleets import Fleet
 from memory_board import MemoryServer, Seal
 
 from asyncstate.fleet import subjects
+from asyncstate.fleet.mailbox import Mailbox
 from asyncstate.fleet.others import Others
 from asyncstate.fleet.protocol import Lost, NodeResult, Offer, encode
 from asyncstate.model.result import Outcome
@@ -18,15 +19,18 @@ NODE = PART.remote["db1", "0"]
 def first_arrival(*, row, notice):
     async def scenario():
         server, seal = MemoryServer(), Seal()
-        others = Others(server.board("web1"), Offer(run="r", host="web1"), PART, seal)
+        board = server.board("web1")
+        mail = Mailbox(board, "web1", "r")
+        others = Others(board, mail, Offer(run="r", host="web1"), PART, seal)
         if row is not None:
             await server.board("db1").put(subjects.row("web1", "db1", "r", "0"), encode(row))
         key = subjects.lost("web1", "r", "db1")
         await server.board().put(key, seal.seal(encode(notice), key))
-        task = asyncio.create_task(others.receive_losses())
+        tasks = [asyncio.create_task(each) for each in (mail.receive(), others.receive())]
         async with asyncio.timeout(100):
             arrived = await anext(others.outcomes())
-        task.cancel()
+        for task in tasks:
+            task.cancel()
         return arrived, others.words([NODE])
 
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:

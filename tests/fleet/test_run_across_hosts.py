@@ -316,7 +316,7 @@ def test_hosts_go_on_without_a_controller_as_long_as_they_need_nothing():
         world.start()
         running = asyncio.create_task(world.drive())
         async with asyncio.timeout(100):
-            async for _ in world.server.board().watch("go.web1.>"):  # the last
+            async for _ in world.server.board().watch("to.web1.*.go"):  # the last
                 break
         await asyncio.sleep(0.2)
         running.cancel()
@@ -548,7 +548,7 @@ def test_a_host_that_comes_back_with_another_tree_lets_nobody_wait_and_leaves_tr
     world, end = play(restarted_with(plan))
     assert words in end.hosts["db1"].why
     assert end.exit_code == 2
-    row = world.server.values("row.web1.db1.r1.0")[0]
+    row = world.server.values(subjects.row("web1", "db1", "r1", "0"))[0]
     assert decode(row.value, NodeResult).result is True
     assert world.hosts["web1"].ran == [("r1", "b")]
     assert "Host db1 ended without it: " in comments(world)["web1"]["c"]

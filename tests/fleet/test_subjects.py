@@ -36,10 +36,21 @@ def test_a_text_that_is_no_token_is_refused(text):
 
 def test_an_ordinary_name_can_be_read():
     assert subjects.token("web-1_a") == "web-1_a"
-    assert subjects.offer("web1.example.com", "r1") == "offer.web1=2Eexample=2Ecom.r1"
-    assert subjects.parts("row.a.b=2Ec.r1.c3") == ("row", "a", "b.c", "r1", "c3")
+    assert subjects.offer("web1.example.com", "r1") == "to.web1=2Eexample=2Ecom.r1.offer"
+    assert subjects.parts("to.a.r1.row.b=2Ec.c3") == ("row", "a", "b.c", "r1", "c3")
     with pytest.raises(ValueError, match="not a token"):
-        subjects.parts("row.a..b")
+        subjects.parts("plan.a..b")
+    with pytest.raises(ValueError, match="not a key"):
+        subjects.parts("to.a.r1")
+
+
+@given(TEXTS, TEXTS, TEXTS, TEXTS)
+def test_a_key_gives_back_what_it_was_made_of(reader, writer, run, node):
+    named = {"offer": (reader, run), "go": (reader, run), "stop": (reader, run), "lost": (reader, run, writer)}
+    named |= {"row": (reader, writer, run, node), "plan": (writer, run), "report": (writer, run)}
+    for kind, names in named.items():
+        if all(names):
+            assert subjects.parts(getattr(subjects, kind)(*names)) == (kind, *names)
 
 
 def written_to(reader, writer, run, node):
@@ -83,6 +94,8 @@ def test_patterns_of_many_fit_their_keys(reader, writer, run, node):
     assert fits(subjects.rows(reader, run), subjects.row(reader, writer, run, node))
     assert fits(subjects.offer(reader), subjects.offer(reader, run))
     assert fits(subjects.lost(reader, run), subjects.lost(reader, run, writer))
+    for key in (subjects.offer(reader, run), subjects.row(reader, writer, run, node), subjects.stop(reader, run)):
+        assert fits(subjects.mail(reader, run), key)
     assert fits(subjects.plans(run), subjects.plan(writer, run))
     assert fits(subjects.reports(run), subjects.report(writer, run))
     assert fits(subjects.lease(), subjects.lease(writer))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from asyncstate.fleet.nats.access import ROOT, STREAM
 from asyncstate.fleet.nats.answers import Refused, answer_of
 from asyncstate.fleet.nats.follower import reader_configuration
-from asyncstate.fleet.subjects import READ_BY_OPERATOR
+from asyncstate.fleet.subjects import ALL_ROWS, READ_BY_OPERATOR
 
 if TYPE_CHECKING:
     from asyncstate.fleet.nats.connection import Connection
@@ -24,19 +24,7 @@ MOST_READERS: Final = 1_000_000
 """Readers that the stream may have at once. Without a number of its own, a server from 2.15 on allows 1,000."""
 
 _NOT_FOUND: Final = 10059
-_OF_RUNS: Final = (
-    "offer.>",
-    "plan.>",
-    "go.>",
-    "row.>",
-    "report.>",
-    "event.>",
-    "lost.>",
-    "stop.>",
-    "pulse.*",
-    "run.*",
-    "lease.*",
-)
+_OF_RUNS: Final = (ALL_ROWS, *(each for each in READ_BY_OPERATOR if each != "host.*"), "pulse.*")
 
 
 def configuration(replicas: int) -> dict[str, Any]:

@@ -149,12 +149,12 @@ async def test_it_cannot_read_what_is_for_another_host(mallory, board, hosts, ru
     [
         {"filter_subject": f"{ROOT}>"},
         {"filter_subjects": [f"{ROOT}>"]},
-        {"filter_subject": "", "filter_subjects": [f"{ROOT}offer.>", f"{ROOT}row.>"]},
+        {"filter_subject": "", "filter_subjects": [f"{ROOT}to.*.*.offer", f"{ROOT}to.>"]},
         {},
     ],
 )
 async def test_it_cannot_ask_for_a_reader_of_more_than_its_subject_says(mallory, board, hosts, config):
-    own = f"go.{subjects.token(hosts[0].name)}.*"
+    own = f"to.{subjects.token(hosts[0].name)}.*.go"
     request = {"stream_name": STREAM, "config": {"name": "m1", "ack_policy": "none", **config}}
     answer = json.loads((await mallory.ask(f"watch.m1.{own}", request)).data)
     assert "error" in answer, answer
@@ -164,10 +164,10 @@ async def test_it_cannot_change_the_reader_of_another_host(mallory, board, hosts
     """A name cannot be guessed; even with the name, a reader cannot be turned to other keys."""
     victim = subjects.token(hosts[1].name)
     async with asyncio.timeout(60):
-        request = {"stream_name": STREAM, "config": {"name": "known", "filter_subject": f"{ROOT}go.{victim}.*"}}
+        request = {"stream_name": STREAM, "config": {"name": "known", "filter_subject": f"{ROOT}to.{victim}.*.go"}}
         request["config"] |= {"ack_policy": "none", "inactive_threshold": 60_000_000_000}
-        await board._connection.request(f"watch.known.go.{victim}.*", json.dumps(request).encode())
-    own = f"go.{subjects.token(hosts[0].name)}.*"
+        await board._connection.request(f"watch.known.to.{victim}.*.go", json.dumps(request).encode())
+    own = f"to.{subjects.token(hosts[0].name)}.*.go"
     for subject in ("$JS.API.CONSUMER.DELETE", "$JS.API.CONSUMER.INFO", "$JS.API.CONSUMER.PAUSE"):
         answer = await mallory.ask(f"{subject}.{STREAM}.known", b"{}")
         assert answer is None
@@ -198,7 +198,7 @@ async def test_it_cannot_have_the_server_answer_to_the_key_of_another(mallory, b
 
 async def test_it_cannot_have_its_reader_deliver_to_the_key_of_another(mallory, board, hosts, run):
     own = hosts[0].name
-    pattern = f"row.{subjects.token(own)}.*.*.*"
+    pattern = f"to.{subjects.token(own)}.*.row.*.*"
     await mallory.ask(f"put.{subjects.row(own, own, run, '1')}", b"forged")
     before = await content(board)
     targets = [f"{ROOT}{key}" for key in stolen(hosts[1].name, run)]
@@ -273,7 +273,7 @@ async def test_it_hears_nothing_of_others(mallory, board, hosts, run, fleet):
     await mallory.client.flush()
     victim = hosts[1].name
     async with fleet.board(hosts[1]) as other:
-        watch = other.watch(f"go.{subjects.token(victim)}.*")
+        watch = other.watch(f"to.{subjects.token(victim)}.*.go")
         assert (await anext(watch)).value == b"go"
         await other.put(subjects.lease(victim), b"again")
         await board.put(subjects.stop(victim, run), b"stop")

@@ -27,7 +27,7 @@ async def test_what_a_party_may_not_write_or_read_is_an_error_at_once(fleet, hos
             host.put(subjects.plan(b, run), b"x"),
             host.get(subjects.go(b, run)),
             host.publish(subjects.report(b, run), b"x", id="1"),
-            anext(host.watch(f"row.{subjects.token(b)}.>")),
+            anext(host.watch(f"to.{subjects.token(b)}.>")),
             anext(host.messages(subjects.reports(run))),
         ):
             with pytest.raises(BoardError, match=f"does not allow {a}"):

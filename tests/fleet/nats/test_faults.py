@@ -157,7 +157,7 @@ async def test_a_network_that_drops_everything_for_a_while(fleet, hosts, line, r
 async def test_a_server_that_never_comes_back_is_given_up(own_fleet, run):
     a = await own_fleet.enrol("a")
     async with own_fleet.board(a, give_up=2) as host:
-        waiting = asyncio.ensure_future(anext(host.watch("go.a.*")))
+        waiting = asyncio.ensure_future(anext(host.watch("to.a.*.go")))
         await host.put(subjects.lease("a"), b"x")
         await asyncio.to_thread(own_fleet.stop)
         for lost in (waiting, host.put(subjects.lease("a"), b"y"), host.get(subjects.lease("a"))):
@@ -170,7 +170,7 @@ async def test_a_server_that_never_comes_back_is_given_up(own_fleet, run):
 
 async def test_a_revoked_host_is_told_so_while_it_is_connected(fleet, hosts, run):
     async with fleet.board(await fleet.enrol("short")) as host:
-        watch = host.watch("go.short.*")
+        watch = host.watch("to.short.*.go")
         waiting = asyncio.ensure_future(anext(watch))
         await host.put(subjects.lease("short"), b"x")
         await fleet.revoke("short")
@@ -236,7 +236,7 @@ async def test_old_runs_are_removed_and_what_hosts_say_of_themselves_stays(own_f
         await host.put(subjects.plan("a", "new"), b"plan")
         await stream.forget_before(operator._connection, moment)
         left = (await stream._call(operator._connection, "info", {"subjects_filter": ">"}))["state"]["subjects"]
-        assert {key.removeprefix("$KV.asyncstate.") for key in left} == {"host.a", "offer.a.new", "plan.a.new"}
+        assert {key.removeprefix("$KV.asyncstate.") for key in left} == {"host.a", "to.a.new.offer", "plan.a.new"}
         await stream.forget_before(operator._connection, datetime.now(UTC) + timedelta(days=1))
         assert await host.get(subjects.plan("a", "new")) is None
         assert await operator.get(subjects.host("a")) == b"grains"
