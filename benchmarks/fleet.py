@@ -221,7 +221,8 @@ class Probe:
                     written = asyncio.ensure_future(writer.put(key, b"%d" % number))
                     await anext(watch)
                     self.seconds.append(time.monotonic() - began)
-                    if self.seconds[-1] > 1: print(time.strftime("%X"), self.seconds[-1], file=sys.stderr)
+                    if self.seconds[-1] > 1:
+                        print(time.strftime("%X"), self.seconds[-1], file=sys.stderr)
                     await written
                     number += 1
                     await asyncio.sleep(_BETWEEN_PROBES)
