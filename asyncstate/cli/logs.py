@@ -14,7 +14,7 @@ import os
 import re
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO
 
 from asyncstate.errors import ConfigError
 from asyncstate.logs.fields import FIELDS
@@ -50,10 +50,23 @@ _TRACES: Final = ("exception", "stack")
 _FIRST: Final = ("timestamp", "level", "event", "logger", *FIELDS)
 
 
+class LineStream(Protocol):
+    """What a log is written to."""
+
+    def write(self, text: str, /) -> object:
+        """Take a line."""
+
+    def flush(self) -> object:
+        """Pass on what was taken."""
+
+    def close(self) -> object:
+        """Take nothing more."""
+
+
 class LogStream(logging.Handler):
     """Writes records to ``stream`` (the current standard error if None) in structlog's text or JSON format."""
 
-    def __init__(self, stream: TextIO | None, *, as_json: bool, colours: bool, level: int = logging.NOTSET) -> None:
+    def __init__(self, stream: LineStream | None, *, as_json: bool, colours: bool, level: int = logging.NOTSET) -> None:
         super().__init__(level)
         self.addFilter(RimFilter())
         self._stream = stream
@@ -224,6 +237,19 @@ def start_logging(console: Console, configured: str = "", granular: Mapping[str,
     logging.captureWarnings(capture=True)
     threading.excepthook = _log_end_of_thread
     sys.unraisablehook = _log_unraisable
+
+
+def also_log_to(stream: LineStream, level: int) -> None:
+    """Send the log to a further stream, as one JSON object a line, of at least this level. The others stay as they are.
+
+    Call it after `start_logging`.
+    """
+    root = logging.getLogger()
+    for handler in root.handlers:
+        if isinstance(handler, LogStream):
+            handler.setLevel(max(handler.level, root.level))
+    root.addHandler(LogStream(stream, as_json=True, colours=False, level=level))
+    root.setLevel(min(root.level, level))
 
 
 def _log_end_of_thread(failure: threading.ExceptHookArgs) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import msgspec
@@ -45,7 +45,7 @@ from asyncstate.model.result import Outcome
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
     from anyio.abc import TaskGroup
 
@@ -69,7 +69,7 @@ class Agent:
 
     ``accept(offer)`` returns why an offer is not taken, "" if it is; it raises MessageRefused for one that is to be
     passed over in silence, such as an old one. ``allow(offer, plan)`` returns why a plan may not run. ``ready`` is
-    called once the host takes offers.
+    called once the host takes offers. ``beside`` are tasks that go on meanwhile with the board; they raise nothing.
     """
 
     def __init__(
@@ -85,6 +85,7 @@ class Agent:
         lease: float = LEASE,
         draw: Callable[[], str] = lambda: os.urandom(16).hex(),
         ready: Callable[[], None] = lambda: None,
+        beside: Sequence[Callable[[Board], Coroutine[Any, Any, None]]] = (),
     ) -> None:
         self.board = board
         self.host = host
@@ -94,6 +95,7 @@ class Agent:
         self.allow = allow
         self._memory = memory
         self._ready = ready
+        self._beside = beside
         self._accept = accept
         self._lease = lease
         self._kept: dict[str, Kept] = {}
@@ -113,6 +115,8 @@ class Agent:
                 async with anyio.create_task_group() as group:
                     await self._introduce()
                     group.start_soon(self.unless_running, self._renew_lease)
+                    for task in self._beside:
+                        group.start_soon(task, self.board)
                     for kept in list(self._kept.values()):
                         if kept.go and not kept.ended:
                             self._take_part(group, kept.offer)
@@ -263,6 +267,7 @@ class Member:
                 log.warning("The offer of run %s is refused: %s", self._offer.run, error)
                 return
             kept = await self._agent.keep(Kept(offer=self._offer))
+            log.info("Run %s is offered: %s", self._offer.run, ", ".join(self._offer.sls) or "the highstate")
             if refused:
                 await self._refuse(kept, [Issue(refused)])
                 return
@@ -338,6 +343,7 @@ class Member:
             for reader in readers:
                 await self._board.put(subjects.row(reader, self._host, self._offer.run, node), encode(result))
         attempt = kept.attempt + 1
+        log.info("The part of this host in run %s is over: %s", self._offer.run, why)
         await Reporter(self._board, self._offer.run, self._host, attempt).end(why)
         await self._agent.keep(msgspec.structs.replace(kept, attempt=attempt, ended=why))
 
@@ -424,6 +430,7 @@ class Member:
         others.close(self._stop.reason if self._stop is not None else "its run ended before")
         await others.flush()
         await reporter.end(FINISHED)
+        log.info("The part of this host in run %s came to its end", self._offer.run)
         await self._agent.keep(msgspec.structs.replace(kept, ended=FINISHED))
 
     async def _run_now(

@@ -259,6 +259,18 @@ class HostInfo(_Message, frozen=True, kw_only=True, omit_defaults=True):
     version: str = ""
 
 
+class LogPage(_Message, frozen=True, kw_only=True, omit_defaults=True):
+    """Lines of the log of a host's agent, each a JSON object without secrets.
+
+    ``boot`` is new for each process, ``number`` rises from page to page. A page is written again with more lines until
+    it is full.
+    """
+
+    boot: str
+    number: int
+    lines: tuple[str, ...] = ()
+
+
 class RunRecord(_Message, frozen=True, kw_only=True, omit_defaults=True):
     """What operators keep of a run: who was asked to do what, and how it ended. Times are by the operator's clock.
 

@@ -15,6 +15,7 @@ whatever runs there are, and no message has to be looked into:
     pulse.<run>                             operator → all hosts  the controller of a run is there; says nothing else
     lease.<writer>                          host → operator       the host is there
     host.<writer>                           host → operator       its grains, for targets
+    log.<writer>.<page>                     host → operator       lines of its agent's log; old pages are overwritten
     run.<run>                               operator only         the record of a run
 
 A row goes to each reader under a key of its own: a host reads the states that it requires and nothing else of others.
@@ -144,6 +145,11 @@ def host(writer: str = "") -> str:
     return _key("host", writer)
 
 
+def log(writer: str, page: str = "") -> str:
+    """Return the key of a page of a host's log; without a page, the pattern of all."""
+    return _key("log", writer, page)
+
+
 def run(run: str = "") -> str:
     """Return the key of the record of a run; without a run, the pattern of all."""
     return _key("run", run)
@@ -160,7 +166,7 @@ def written_by(host: str) -> tuple[str, ...]:
     own = token(host)
     return (
         *(f"plan.{own}.*", f"{_TO}.*.*.{_ROW}.{own}.*", f"report.{own}.*"),
-        *(f"event.{own}", f"lease.{own}", f"host.{own}"),
+        *(f"event.{own}", f"lease.{own}", f"host.{own}", f"log.{own}.*"),
     )
 
 
@@ -169,7 +175,7 @@ STREAMS: Final = ("report", "event")
 
 _BY_OPERATOR: Final = (f"{_TO}.*.*.offer", f"{_TO}.*.*.go", f"{_TO}.*.*.stop", f"{_TO}.*.*.lost.*")
 
-READ_BY_OPERATOR: Final = ("plan.>", "report.>", "event.>", "lease.*", "host.*", "run.*", *_BY_OPERATOR)
+READ_BY_OPERATOR: Final = ("plan.>", "report.>", "event.>", "lease.*", "host.*", "log.>", "run.*", *_BY_OPERATOR)
 """The patterns of all that an operator may read: what hosts tell it, and what operators wrote themselves."""
 
 WRITTEN_BY_OPERATOR: Final = (*_BY_OPERATOR, "pulse.*", "run.*")

@@ -66,6 +66,7 @@ def written_to(reader, writer, run, node):
         (subjects.event(writer), writer, None),
         (subjects.lease(writer), writer, None),
         (subjects.host(writer), writer, None),
+        (subjects.log(writer, node), writer, None),
         (subjects.run(run), None, None),
     ]
 
@@ -100,4 +101,5 @@ def test_patterns_of_many_fit_their_keys(reader, writer, run, node):
     assert fits(subjects.reports(run), subjects.report(writer, run))
     assert fits(subjects.lease(), subjects.lease(writer))
     assert fits(subjects.host(), subjects.host(writer))
+    assert fits(subjects.log(writer), subjects.log(writer, node))
     assert fits(subjects.run(), subjects.run(run))

@@ -90,7 +90,8 @@ class MemoryBoard:
     def __init__(self, server, party):
         self._server = server
         self._party = party
-        self._reads = subjects.READ_BY_OPERATOR if party is None else subjects.read_by(party)
+        own = [] if party is None else [each for each in subjects.written_by(party) if not each.startswith("report.")]
+        self._reads = subjects.READ_BY_OPERATOR if party is None else (*subjects.read_by(party), *own)
         self._writes = subjects.WRITTEN_BY_OPERATOR if party is None else subjects.written_by(party)
 
     async def __aenter__(self):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from asyncstate.cli.console import Console
 
 
-_PARTS = ("demo", "apply", "status", "runs", "show", "attach", "cancel", "agent", "up", "enroll", "revoke")
+_PARTS = ("demo", "apply", "status", "runs", "show", "attach", "cancel", "logs", "agent", "up", "enroll", "revoke")
 
 
 @click.group(

@@ -8,13 +8,27 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.fleet.connection import connection_options
-from asyncstate.cli.framework import Command, option
+from asyncstate.cli.framework import Command, console_of, option
 from asyncstate.cli.options import config_options, settings_from
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
     from asyncstate.fleet.credentials import Credentials
+
+
+def _print_unit(ctx: click.Context, _param: click.Parameter, wanted: Any) -> None:
+    if not wanted:
+        return
+    import os
+    import sys
+    from importlib.resources import files
+
+    beside = os.path.join(os.path.dirname(sys.executable), "asyncstate")
+    program = beside if os.access(beside, os.X_OK) else f"{sys.executable} -P -m asyncstate"
+    unit = (files("asyncstate.fleet") / "asyncstate-agent.service").read_text()
+    console_of(ctx).write(unit.replace("/usr/bin/asyncstate", program))
+    ctx.exit()
 
 
 @click.command(
@@ -24,6 +38,10 @@ if TYPE_CHECKING:
         (
             "asyncstate fleet agent --id db1 --creds db1.creds --nats tls://fleet.example.com:4222",
             "Take part in the runs that operators offer to db1.",
+        ),
+        (
+            "asyncstate fleet agent --print-unit > /etc/systemd/system/asyncstate-agent.service",
+            "Let systemd run it: credentials in /etc/asyncstate/agent.creds, the address in agent.env beside it.",
         ),
     ),
 )
@@ -44,6 +62,24 @@ if TYPE_CHECKING:
     metavar="GLOB",
     help="Run plans only whose functions all fit, file.* for example, and call only functions that do; repeatable. "
     "Default: all.",
+)
+@option(
+    "--fleet-log",
+    section="Run",
+    type=click.Choice(["debug", "info", "warning", "error", "quiet"]),
+    default="info",
+    metavar="LEVEL",
+    help="Send log messages of at least this level to the server, for `asyncstate fleet logs`: debug, info (default), "
+    "warning, error; quiet: none.",
+)
+@option(
+    "--print-unit",
+    section="Output",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_unit,
+    help="Print a unit for systemd that runs the agent, and start none.",
 )
 @option("--deny-test-false", section="Run", is_flag=True, help="Take part in dry runs only.")
 @config_options
@@ -72,18 +108,31 @@ def command(console: Console, /, id_: str | None, **options: Any) -> int:
 
 
 async def _serve(console: Console, settings: Settings, own: Credentials, options: dict[str, Any]) -> int:
+    import os
+
+    from asyncstate.cli.logs import LEVELS, also_log_to
     from asyncstate.fleet.agent import Agent
     from asyncstate.fleet.events import HostEvents
     from asyncstate.fleet.local_station import Gate, LocalStation, RunFiles
+    from asyncstate.fleet.logbook import Logbook
     from asyncstate.fleet.nats.board import NatsBoard
     from asyncstate.fleet.policy import Policy
     from asyncstate.fleet.signing import OperatorVerifier
+    from asyncstate.process.readiness import tell_ready
 
     policy = Policy(
         allow_sls=options["allow_sls"] or None,
         allow_functions=options["allow_functions"] or None,
         deny_test_false=options["deny_test_false"],
     )
+    logbook = Logbook(own.name, os.urandom(8).hex())
+
+    def ready() -> None:
+        console.lines([f"ready {own.name}"])
+        tell_ready()
+
+    if options["fleet_log"] != "quiet":
+        also_log_to(logbook, LEVELS[options["fleet_log"]])
     files = RunFiles(settings.state_dir, own.name)
     with files.held():
         gate = Gate(files, policy, enrolled=own.since, wall=time.time)
@@ -96,7 +145,8 @@ async def _serve(console: Console, settings: Settings, own: Credentials, options
             OperatorVerifier(own.operators),
             accept=gate.accept,
             allow=gate.allow,
-            ready=lambda: console.lines([f"ready {own.name}"]),
+            ready=ready,
+            beside=[logbook.send],
         )
         await agent.serve()
     return 0

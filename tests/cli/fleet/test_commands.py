@@ -215,3 +215,32 @@ def test_mistakes_of_use_say_what_to_do(fleet):
     done = fleet.operator("agent")
     assert done.returncode == 1
     assert "is an operator's. `asyncstate fleet enroll` makes those of a host." in done.stderr
+
+
+def test_the_log_of_an_agent_without_secrets(fleet):
+    (fleet.home / "db1" / "secret.sls").write_text(
+        "leak:\n  cmd.run:\n    - name: 'echo {{ pillar[\"password\"] }}; false'\n    - no_log: true\n"
+    )
+    done = fleet.operator("apply", "secret", "--target", "db1", "--pillar", "{password: hunter2hunter2}")
+    assert done.returncode == 2
+    until_logged(fleet, "came to its end")
+    logged = fleet.operator("logs", "db1")
+    assert "Run " in logged.stdout
+    assert "is offered: secret" in logged.stdout
+    assert "hunter2hunter2" not in logged.stdout
+    last = fleet.operator("logs", "db1", "--lines", "1", "--out", "jsonl")
+    (fields,) = map(json.loads, last.stdout.splitlines())
+    assert {"timestamp", "level", "event", "logger"} <= fields.keys()
+    unknown = fleet.operator("logs", "db2")
+    assert (unknown.returncode, "did you mean 'db1'?" in unknown.stderr) == (1, True)
+
+
+def until_logged(fleet, text):
+    follower = fleet.start_operator("logs", "db1", "--follow")
+    alarm = threading.Timer(PATIENCE, follower.kill)
+    alarm.start()
+    found = any(text in line for line in follower.stdout)
+    alarm.cancel()
+    follower.send_signal(signal.SIGINT)
+    follower.communicate(timeout=PATIENCE)
+    assert (found, follower.returncode) == (True, 0)

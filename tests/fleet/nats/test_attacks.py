@@ -104,6 +104,7 @@ def stolen(victim, run):
         f"{subjects.report(victim, run)}.x",
         subjects.lease(victim),
         subjects.host(victim),
+        subjects.log(victim, "0"),
         subjects.offer(victim, run),
         subjects.offer("third", "new"),
         subjects.go(victim, run),
@@ -123,6 +124,7 @@ def unread(victim, run):
         subjects.row(victim, victim, run, "1"),
         f"{subjects.report(victim, run)}.*",
         subjects.lease(victim),
+        subjects.log(victim, "0"),
         subjects.run(run),
     ]
 
