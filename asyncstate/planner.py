@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from asyncstate.compile.compiler import Compiler
-from asyncstate.errors import CompileError, FunctionNotFound, Issue
+from asyncstate.errors import CompileError, FunctionNotFound, Issue, RenderError
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
@@ -25,7 +25,7 @@ from asyncstate.sources.reads import noted_reads
 from asyncstate.sources.real_paths import RealPaths
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from asyncstate.compile.effects.seen import Learned
@@ -56,15 +56,18 @@ class Planner:
         ids: Sequence[str],
         texts: Mapping[str, str] | None,
         remote: bool = False,
+        refusal: Callable[[str], str] | None = None,
     ) -> Plan:
         """Compile SLS files (None: the highstate of top.sls); ``texts`` replace files, by path.
 
-        ``remote``: requisites may name states of other hosts.
+        ``remote``: requisites may name states of other hosts. ``refusal`` returns why an SLS is not to be rendered.
         """
         self._require_tree()
         client = OtherTexts(self._services.file_client, texts) if texts else None
         with self._secrets.kept_out_of_errors(), self._host.enter(), noted_reads() as files:
-            plan = self._compiler(client, remote=remote).plan(sls, saltenv=saltenv, exclude=exclude, only_ids=ids)
+            plan = self._compiler(client, remote=remote, refusal=refusal).plan(
+                sls, saltenv=saltenv, exclude=exclude, only_ids=ids
+            )
         return structs.replace(plan, files=files)
 
     def data(
@@ -126,6 +129,7 @@ class Planner:
         given: Mapping[SlsFile, Any] | None = None,
         *,
         remote: bool = False,
+        refusal: Callable[[str], str] | None = None,
     ) -> Compiler:
         """Return a compiler for this host. ``given`` is the rendered data of some files: they are not rendered."""
         services, host = self._services, self._host
@@ -136,6 +140,8 @@ class Planner:
         def render(file: SlsFile, extra: Mapping[str, Any]) -> Rendered:
             if given and file in given:
                 return Rendered(given[file])
+            if file.sls and refusal is not None and (why := refusal(file.sls)):  # the top file has no name
+                raise RenderError(why)
             return services.render_sls(file, extra, files, rendered, templates_pillar)
 
         return Compiler(

@@ -183,15 +183,17 @@ class StateRuntime:
         exclude: Sequence[str] = (),
         ids: Sequence[str] = (),
         remote: bool = False,
+        refusal: Callable[[str], str] | None = None,
     ) -> Plan:
         """Compile SLS files (None: the highstate of top.sls) to a plan. Raises CompileError, which lists all mistakes.
 
         ``exclude`` leaves SLS files or states out, ``ids`` keeps only these IDs and their dependencies. With ``remote``
-        requisites may name states of other hosts; ``plan.remote`` has them, for a fleet to resolve.
+        requisites may name states of other hosts; ``plan.remote`` has them, for a fleet to resolve. ``refusal`` is
+        asked before an SLS is rendered, also one that others include: it returns why that may not be, "" if it may.
         """
         self._affinity.require("StateRuntime.compile")
         return await self._off_loop(
-            lambda: self.compile_sync(sls, saltenv=saltenv, exclude=exclude, ids=ids, remote=remote),
+            lambda: self.compile_sync(sls, saltenv=saltenv, exclude=exclude, ids=ids, remote=remote, refusal=refusal),
         )
 
     async def compile_data(
@@ -235,10 +237,13 @@ class StateRuntime:
         ids: Sequence[str] = (),
         texts: Mapping[str, str] | None = None,
         remote: bool = False,
+        refusal: Callable[[str], str] | None = None,
     ) -> Plan:
         """Do what `compile` does, in the calling thread; ``texts`` replace files, by path."""
         self._affinity.refuse("StateRuntime.compile_sync", "await runtime.compile(…)")
-        return self._planner.tree(sls, saltenv=saltenv, exclude=exclude, ids=ids, texts=texts, remote=remote)
+        return self._planner.tree(
+            sls, saltenv=saltenv, exclude=exclude, ids=ids, texts=texts, remote=remote, refusal=refusal
+        )
 
     def compile_data_sync(
         self,

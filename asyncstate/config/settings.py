@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from asyncstate.config.files import SYSTEM_CONFIG
+from asyncstate.config.fleet_policy import policy_of
 from asyncstate.config.roots import ROOT_OPTIONS, Roots, check_roots, normalise_roots
 from asyncstate.config.values import base_directory, convert, copied, origin_file, prefix_of
 from asyncstate.errors import ConfigError
@@ -118,6 +119,8 @@ class Settings(msgspec.Struct, kw_only=True):
     journal_keep_runs: Annotated[int, msgspec.Meta(ge=1)] = 100
     journal_keep_days: Annotated[float, msgspec.Meta(ge=0)] = 90.0
 
+    fleet_policy: dict[str, Any] = {}
+
     state_output: str = "full"
     state_output_diff: bool = False
     state_verbose: bool = True
@@ -173,6 +176,7 @@ class Settings(msgspec.Struct, kw_only=True):
                 hint = f"Did you mean {near!r}?" if near else f"There are: {', '.join(RULES)}."
                 place = prefix_of(self.origins.get("ignore_rules", ""))
                 raise ConfigError(f"{place}ignore_rules: there is no rule {rule!r}. {hint}")
+        policy_of(self.fleet_policy, self.origins.get("fleet_policy", ""))
         for option in ROOT_OPTIONS:
             origin = self.origins.get(option, "")
             if option == "pillar_roots" and origin_file(origin):

@@ -43,7 +43,7 @@ from asyncstate.sources.matchers import Matcher
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from asyncstate.fleet.board import Board
     from asyncstate.fleet.protocol import Signer
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 _PULSE: Final = 5.0
+"""Seconds between two signs of the controller, at most: hosts with little patience hear of it more often."""
 _MISSED: Final = 3.0
 """A host is lost that let this many intervals of its lease pass."""
 _NAMES: Final = re.compile(r"(?:L@)?[^\s@*?\[\]()]+")
@@ -121,6 +122,7 @@ class Controller:
         self._cancelled = ""
         self._now = False
         self._record = RunRecord(run=run, target=request.target)
+        self._leases = _Leases()
 
     def cancel(self, reason: str, *, now: bool = False) -> None:
         """Let all hosts start nothing more; with ``now``, end what runs, too."""
@@ -220,11 +222,13 @@ class Controller:
         await self._board.put(key, self._signer.seal(encode(message), key))
 
     async def _beat(self) -> None:
-        beat = 0
+        beat, interval = 0, min(_PULSE, self._request.patience / _MISSED)
         while True:
             await self._board.put(subjects.pulse(self._run), encode(Pulse(run=self._run, beat=beat)))
+            self._leases.attend(interval)
+            self._news.set()
             beat += 1
-            await anyio.sleep(_PULSE)
+            await anyio.sleep(interval)
 
     async def _agree(self, hosts: list[str]) -> list[Issue]:
         """Gather the plans and join them; return what is wrong. Hosts without a plan have failed.
@@ -300,7 +304,8 @@ class Controller:
 
     async def _gather(self) -> None:
         """Take reports until every host has ended or is lost for good."""
-        watch = _Leases(set(self._goes))
+        watch = self._leases
+        watch.expect(self._goes)
         async with anyio.create_task_group() as group:
             group.start_soon(self._read_reports, watch)
             group.start_soon(self._read_leases, watch)
@@ -308,7 +313,7 @@ class Controller:
             told_lost: set[str] = set()
             told_over: set[str] = set()
             while self._open():
-                await self._wait(watch.next_check(self._open()))
+                await self._wait(math.inf)
                 if self._cancelled and told != (True, self._now):
                     told = (True, self._now)
                     await self._stop(self._open(), self._cancelled, now=self._now)
@@ -398,33 +403,46 @@ class Controller:
 
 
 class _Leases:
-    """When there was a sign of each host, by the clock of this process."""
+    """When there was a sign of each host, by the clock of this process.
 
-    def __init__(self, hosts: set[str]) -> None:
-        now = anyio.current_time()
-        self._signs = dict.fromkeys(hosts, now)
-        self._intervals = dict.fromkeys(hosts, 10.0)
+    The silence of hosts counts only while this process hears: not while it is stopped, or the board is out of reach.
+    """
+
+    def __init__(self) -> None:
+        self._signs: dict[str, float] = {}
+        self._intervals: dict[str, float] = {}
+        self._heard = 0.0
         self.lost: set[str] = set()
 
+    def expect(self, hosts: Iterable[str]) -> None:
+        """Begin to wait for signs of these hosts."""
+        self._heard = now = anyio.current_time()
+        self._signs = dict.fromkeys(hosts, now)
+        self._intervals = dict.fromkeys(self._signs, 10.0)
+
+    def attend(self, interval: float) -> None:
+        """Note that the board answers now, as it should do after each ``interval``."""
+        now = anyio.current_time()
+        if now - self._heard > max(2 * interval, _PULSE):
+            self._signs = {host: sign if host in self.lost else now for host, sign in self._signs.items()}
+        self._heard = now
+
     def renewed(self, host: str, interval: float) -> None:
+        """Note a sign of a host; the next comes within ``interval`` seconds."""
         self._intervals[host] = min(max(interval, 0.01), 3600.0)
         self.seen(host)
 
     def seen(self, host: str) -> None:
+        """Note a sign of a host."""
         self._signs[host] = anyio.current_time()
         self.lost.discard(host)
 
     def silence(self, host: str) -> float:
-        """Return the seconds since the last sign of a host."""
-        return anyio.current_time() - self._signs[host]
+        """Return the seconds since the last sign of a host, up to the last time that the board answered."""
+        return max(self._heard - self._signs[host], 0.0)
 
     def _limit(self, host: str) -> float:
         return _MISSED * self._intervals[host]
-
-    def next_check(self, open_: list[str]) -> float:
-        """Return the seconds after which one of these hosts may be lost that is not yet."""
-        left = [self._limit(host) - self.silence(host) for host in open_ if host not in self.lost]
-        return max(min(left, default=1.0), 0.05)
 
     def newly_lost(self, open_: list[str]) -> list[tuple[str, float]]:
         """Return the hosts among these that have just been lost, with the seconds of their silence."""

@@ -10,6 +10,7 @@ import anyio.to_thread
 import msgspec
 
 from asyncstate import filesystem
+from asyncstate.config.fleet_policy import Policy
 from asyncstate.errors import FleetError
 from asyncstate.fleet import call, policy, replay
 from asyncstate.fleet.station import Kept
@@ -48,12 +49,13 @@ _MOST_KEPT: Final = 200
 class LocalStation:
     """This host. ``settings`` are those of every run; an offer may replace some of them.
 
-    ``events`` takes what its states and functions fire.
+    ``events`` takes what its states and functions fire. ``allowed`` says which SLS may be rendered.
     """
 
-    def __init__(self, settings: Settings, events: Events | None = None) -> None:
+    def __init__(self, settings: Settings, events: Events | None = None, allowed: Policy | None = None) -> None:
         self._settings = settings
         self._events = events
+        self._allowed = allowed or Policy()
 
     async def grains(self) -> Mapping[str, Any]:
         """Return the grains of this host."""
@@ -68,7 +70,11 @@ class LocalStation:
         async with StateRuntime(self._settings_for(offer), states=states, events=self._events) as runtime:
             if asked is None:
                 plan = await runtime.compile(
-                    list(offer.sls) or None, saltenv=options.saltenv, exclude=options.exclude, remote=True
+                    list(offer.sls) or None,
+                    saltenv=options.saltenv,
+                    exclude=options.exclude,
+                    remote=True,
+                    refusal=lambda sls: policy.refusal_of_sls(self._allowed, sls),
                 )
             else:
                 arguments = {"name": asked.function, "arg": list(asked.arg), "kwarg": asked.kwarg}
@@ -267,7 +273,7 @@ class RunFiles:
 class Gate:
     """What this host takes part in: no run twice, and nothing that its policy forbids."""
 
-    def __init__(self, files: RunFiles, allowed: policy.Policy, *, enrolled: float, wall: Callable[[], float]) -> None:
+    def __init__(self, files: RunFiles, allowed: Policy, *, enrolled: float, wall: Callable[[], float]) -> None:
         self._files = files
         self._policy = allowed
         self._wall = wall
@@ -277,21 +283,12 @@ class Gate:
         """Return why an offer is not taken, "" if it is. Raises MessageRefused for one that was taken before."""
         self._taken = replay.take(self._taken, offer.run, offer.issued, self._wall())
         self._files.keep_taken(self._taken)
-        return "; ".join(self._refusals(offer))
-
-    def _refusals(self, offer: Offer) -> list[str]:
-        refused = policy.refusals_of_offer(self._policy, sls=offer.sls, test=offer.options.test)
-        if offer.call is not None:
-            refused += policy.refusals_of_call(self._policy, offer.call.function)
-        return refused
+        return "; ".join(policy.refusals_of_offer(self._policy, offer))
 
     def allow(self, offer: Offer, plan: Plan) -> list[str]:
         """Return why a plan may not run: the policy may be stricter than when its offer was taken."""
-        refused = self._refusals(offer)
-        if offer.call is None:
-            refused += policy.refusals_of_plan(
-                self._policy,
-                sls=[chunk.sls for chunk in plan.chunks],
-                functions=[chunk.function for chunk in plan.chunks],
-            )
+        refused = policy.refusals_of_offer(self._policy, offer)
+        for words, chunk in policy.refusals_of_plan(self._policy, plan.chunks):
+            where = f" ({chunk.file}:{chunk.line})" if chunk.file else ""
+            refused.append(f"{words}: SLS {chunk.sls}{where} asks for it" if chunk.sls else words)
         return list(dict.fromkeys(refused))

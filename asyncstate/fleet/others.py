@@ -176,24 +176,17 @@ class Others:
 
     async def watch_controller(self) -> None:
         """Give up what is awaited once there is no sign of the run's controller for the patience of the offer."""
-        patience = self._offer.patience
-
-        async def look_for_pulse() -> None:
-            last = None
-            while True:
-                pulse = await self._board.get(subjects.pulse(self._offer.run))
-                if pulse not in {None, last}:
-                    last, self._seen_controller = pulse, self._clock()
-                await anyio.sleep(min(patience / 4, _LOOK))
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(look_for_pulse)
-            while True:
-                left = self._seen_controller + patience - self._clock()
-                if left <= 0:
-                    break
-                await anyio.sleep(max(left, 0.05))
-            group.cancel_scope.cancel()
+        patience, last = self._offer.patience, b""
+        look = min(patience / 4, _LOOK)
+        while True:
+            asked = self._clock()
+            pulse = await self._board.get(subjects.pulse(self._offer.run))
+            if pulse not in {None, last} or self._clock() - asked > look:  # nobody could be heard so long
+                last, self._seen_controller = pulse or last, self._clock()
+            left = self._seen_controller + patience - self._clock()
+            if left <= 0:
+                break
+            await anyio.sleep(max(min(look, left), 0.05))
         self.give_up(f"There was no sign of the controller of the run for {patience:.0f} s.")
 
     async def send(self) -> None:

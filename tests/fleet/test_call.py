@@ -7,12 +7,12 @@ import pytest
 from memory_board import MemoryServer, Seal
 
 from asyncstate import Settings
+from asyncstate.config.fleet_policy import Policy
 from asyncstate.fleet import subjects
 from asyncstate.fleet.agent import Agent
 from asyncstate.fleet.controller import Controller, Request
 from asyncstate.fleet.events import HostEvents, events_since
 from asyncstate.fleet.local_station import Gate, LocalStation, RunFiles
-from asyncstate.fleet.policy import Policy
 from asyncstate.fleet.protocol import Call, HostEvent, Offer, encode
 from asyncstate.fleet.tale import Observer
 from asyncstate.report.recorded import RecordedReport

@@ -7,12 +7,12 @@ import pytest
 from memory_board import MemoryServer, Seal
 
 from asyncstate import Settings
+from asyncstate.config.fleet_policy import Policy
 from asyncstate.errors import FleetError, MessageRefused
 from asyncstate.fleet import replay
 from asyncstate.fleet.agent import Agent
 from asyncstate.fleet.controller import Controller, Request
 from asyncstate.fleet.local_station import Gate, LocalPart, LocalStation, RunFiles
-from asyncstate.fleet.policy import Policy
 from asyncstate.fleet.protocol import Offer, Options
 from asyncstate.fleet.station import Kept
 from asyncstate.fleet.tale import Observer

@@ -292,6 +292,29 @@ def test_nobody_waits_for_ever_for_a_host_that_never_comes_back():
     assert end.hosts["db1"].why
 
 
+@pytest.mark.parametrize("away", [{None}, {None, "db1", "web1", "lb1"}], ids=["the operator's program", "the board"])
+@pytest.mark.parametrize("slow", [0.0, 1.0])
+def test_what_is_out_of_reach_itself_takes_nobody_for_lost(away, slow):
+    async def scenario():
+        world = World(Fleet(CHAIN), slow=slow)
+        world.hosts["db1"].seconds = 100.0
+        world.start()
+        running = asyncio.create_task(world.drive())
+        for _ in range(3):
+            await asyncio.sleep(40)
+            for party in away:
+                world.server.cut_off(party)
+            await asyncio.sleep(25)
+            for party in away:
+                world.server.heal(party)
+        end = await running
+        await world.close()
+        return world, end
+
+    world, end = play(scenario())
+    assert (end.exit_code, world.gathered.losses) == (0, [])
+
+
 def test_without_a_controller_hosts_come_to_an_end():
     async def scenario():
         world = World(Fleet(CHAIN))

@@ -16,6 +16,8 @@ from asyncstate.fleet.nats.folder import Folder
 from asyncstate.fleet.nats.server import reload
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from asyncstate.fleet.credentials import Credentials
 
 PATIENCE = 60.0
@@ -23,19 +25,24 @@ PATIENCE = 60.0
 
 
 class FleetServer:
-    """``home`` is a folder of its own; what the server says of errors is in ``complaints`` when it has ended."""
+    """``home`` is a folder of its own; what the server says of errors is in ``complaints`` when it has ended.
+
+    ``prefix`` is a program that starts programs, in a network of their own for example.
+    """
 
     def __init__(self, home: Path) -> None:
         self.folder = Folder(str(home / "D"))
         self.url = ""
         self.complaints = ""
+        self.prefix: Sequence[str] = ()
         self._home = home
         self._process: subprocess.Popen[str] | None = None
 
     def start(self, *arguments: str) -> str:
         """Start it, on the port of the last time or a free one; return its first line, "ready URL"."""
         listen = () if Path(self.folder.path, "fleet.json").exists() else ("--listen", "127.0.0.1:0")
-        command = [sys.executable, "-m", "asyncstate", "fleet", "up", "--dir", self.folder.path, *listen, *arguments]
+        program = [*self.prefix, sys.executable, "-m", "asyncstate"]
+        command = [*program, "fleet", "up", "--dir", self.folder.path, *listen, *arguments]
         environ = {**os.environ, "HOME": str(self._home), "ASYNCSTATE_STATE_DIR": str(self._home / "state")}
         with open(self._home / "stderr", "w", encoding="utf-8") as stderr:
             self._process = subprocess.Popen(

@@ -52,7 +52,7 @@ def _print_unit(ctx: click.Context, _param: click.Parameter, wanted: Any) -> Non
     section="Run",
     multiple=True,
     metavar="GLOB",
-    help="Take part in runs of SLS that fit only; repeatable. Default: all.",
+    help="Render SLS that fit only; repeatable. Default: allow_sls of fleet_policy in the configuration, else all.",
 )
 @option(
     "--allow-function",
@@ -61,7 +61,7 @@ def _print_unit(ctx: click.Context, _param: click.Parameter, wanted: Any) -> Non
     multiple=True,
     metavar="GLOB",
     help="Run plans only whose functions all fit, file.* for example, and call only functions that do; repeatable. "
-    "Default: all.",
+    "Default: allow_functions of fleet_policy, else all.",
 )
 @option(
     "--fleet-log",
@@ -111,20 +111,17 @@ async def _serve(console: Console, settings: Settings, own: Credentials, options
     import os
 
     from asyncstate.cli.logs import LEVELS, also_log_to
+    from asyncstate.config.fleet_policy import policy_of
     from asyncstate.fleet.agent import Agent
     from asyncstate.fleet.events import HostEvents
     from asyncstate.fleet.local_station import Gate, LocalStation, RunFiles
     from asyncstate.fleet.logbook import Logbook
     from asyncstate.fleet.nats.board import NatsBoard
-    from asyncstate.fleet.policy import Policy
     from asyncstate.fleet.signing import OperatorVerifier
     from asyncstate.process.readiness import tell_ready
 
-    policy = Policy(
-        allow_sls=options["allow_sls"] or None,
-        allow_functions=options["allow_functions"] or None,
-        deny_test_false=options["deny_test_false"],
-    )
+    settings.fleet_policy = {**settings.fleet_policy, **_policy_options(options)}
+    allowed = policy_of(settings.fleet_policy, settings.origins.get("fleet_policy", ""))
     logbook = Logbook(own.name, os.urandom(8).hex())
 
     def ready() -> None:
@@ -135,12 +132,12 @@ async def _serve(console: Console, settings: Settings, own: Credentials, options
         also_log_to(logbook, LEVELS[options["fleet_log"]])
     files = RunFiles(settings.state_dir, own.name)
     with files.held():
-        gate = Gate(files, policy, enrolled=own.since, wall=time.time)
-        board = NatsBoard(options["nats"], own)
+        gate = Gate(files, allowed, enrolled=own.since, wall=time.time)
+        board = NatsBoard(options["nats"], own, patient=True)
         agent = Agent(
             board,
             own.name,
-            LocalStation(settings, HostEvents(board, own.name)),
+            LocalStation(settings, HostEvents(board, own.name), allowed),
             files,
             OperatorVerifier(own.operators),
             accept=gate.accept,
@@ -150,3 +147,10 @@ async def _serve(console: Console, settings: Settings, own: Credentials, options
         )
         await agent.serve()
     return 0
+
+
+def _policy_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of ``fleet_policy`` that options replace."""
+    given = {"allow_sls": list(options["allow_sls"]), "allow_functions": list(options["allow_functions"])}
+    given["deny_test_false"] = options["deny_test_false"]
+    return {name: value for name, value in given.items() if value}

@@ -33,13 +33,16 @@ class NatsBoard:
     ``publish`` is kept under a key of its own, made of its subject and ``id``, which is written only once: a repeated
     ``id`` is dropped as long as the first is kept, and no other party can make the server drop a message.
 
+    ``patient``: whether to wait for a server that does not answer yet.
+
     ``get`` may be answered by a server of a cluster that has not heard of the last change yet; ``watch`` misses none.
     """
 
-    def __init__(self, url: str, credentials: Credentials, *, give_up: float = GIVE_UP) -> None:
+    def __init__(self, url: str, credentials: Credentials, *, give_up: float = GIVE_UP, patient: bool = False) -> None:
         self._url = url
         self._credentials = credentials
         self._give_up = give_up
+        self._patient = patient
         self._now: Connection | None = None
 
     @property
@@ -50,7 +53,7 @@ class NatsBoard:
 
     async def __aenter__(self) -> Self:
         """Connect. Raises BoardError if there is no server, or it refuses this party."""
-        connection = Connection(self._url, self._credentials, give_up=self._give_up)
+        connection = Connection(self._url, self._credentials, give_up=self._give_up, patient=self._patient)
         await connection.__aenter__()
         try:
             if self._credentials.role == OPERATOR:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import urlsplit
 
 from asyncstate.errors import BoardError
+from asyncstate.logs.loggers import get_logger
 
 try:
     from nats import errors as nats_errors
@@ -45,6 +46,7 @@ _PING: Final = 10
 _VIOLATION: Final = re.compile(r'permissions violation for (?:publish|subscription) to \\?"([^"\\]+)', re.IGNORECASE)
 _CUT_OFF: Final = re.compile(rf"\[Errno ({errno.EPIPE}|{errno.ECONNRESET})\]")
 _REFUSED_KEY: Final = re.compile(r"authorization violation|authentication revoked|user authentication", re.IGNORECASE)
+_REFUSED: Final = re.compile(rf"{_REFUSED_KEY.pattern}|certificate|does not encrypt", re.IGNORECASE)
 
 
 class _Advice(logging.Filter):
@@ -54,6 +56,7 @@ class _Advice(logging.Filter):
         return "eof_received() has no effect" not in record.getMessage()
 
 
+log: logging.Logger = get_logger(__name__)
 logging.getLogger("asyncio").addFilter(_Advice())
 
 
@@ -61,13 +64,15 @@ class Connection:
     """A connection to a server, or to several of one cluster (a list with commas). Use it with ``async with``.
 
     ``give_up`` are seconds: how long it tries to get a lost connection back, and to get an answer. All methods raise
-    BoardError once it has given up, and when the server refuses.
+    BoardError once it has given up, and when the server refuses. ``patient``: whether it waits, with a warning, for a
+    server that does not answer yet.
     """
 
-    def __init__(self, url: str, credentials: Credentials, *, give_up: float = GIVE_UP) -> None:
+    def __init__(self, url: str, credentials: Credentials, *, give_up: float = GIVE_UP, patient: bool = False) -> None:
         self._urls = [_checked(each.strip()) for each in url.split(",")]
         self._credentials = credentials
         self._give_up = give_up
+        self._patient = patient
         self._client = _Client(credentials)
         self._begun = False
         self._up = asyncio.Event()
@@ -80,18 +85,26 @@ class Connection:
 
     async def __aenter__(self) -> Self:
         """Connect. Raises BoardError if no server answers, or it does not take the key."""
-        for left in reversed(range(_ATTEMPTS)):
+        refusals, told = 0, False
+        while True:
             try:
                 await asyncio.wait_for(self._connect(), (_CONNECT + 1) * len(self._urls))
                 break
             except (TimeoutError, OSError, ssl.SSLError, nats_errors.Error) as error:
                 self._last_words = self._last_words or _words(error)
-                if not left or not self._may_be_refused(error):
+                if self._was_cut_off(error) and refusals + 1 < _ATTEMPTS:
+                    refusals, pause = refusals + 1, _PAUSES[0]
+                elif self._patient and not self._refused(error):
+                    pause = _PAUSES[-1]
+                    if not told:
+                        log.warning("Waiting for the server: %s", self._why_not_connected())
+                    told = True
+                else:
                     await self._closed()
                     raise BoardError(self._why_not_connected()) from error
                 await self._let_go()
                 self._client, self._last_words = _Client(self._credentials), ""
-                await asyncio.sleep(_PAUSES[0])
+                await asyncio.sleep(pause)
             except BaseException:
                 await self._closed()
                 raise
@@ -99,10 +112,14 @@ class Connection:
         self._up.set()
         return self
 
-    def _may_be_refused(self, error: Exception) -> bool:
+    def _was_cut_off(self, error: Exception) -> bool:
         """Whether the server has closed at once, as it does when it refuses a key: its reason can be lost with that."""
         cut_off = isinstance(error, (BrokenPipeError, ConnectionResetError)) or _CUT_OFF.search(self._last_words)
         return bool(cut_off) and not _REFUSED_KEY.search(self._last_words)
+
+    def _refused(self, error: Exception) -> bool:
+        """Whether there is a server that will not take this party, or that this party does not trust."""
+        return self._was_cut_off(error) or bool(_REFUSED.search(self._last_words))
 
     async def _connect(self) -> None:
         await self._client.connect(
@@ -269,9 +286,10 @@ class Connection:
         where = ", ".join(self._urls)
         if _CUT_OFF.search(self._last_words):
             return (
-                f"the server of the fleet ({where}) closed the connection ({self._last_words}). Most likely it "
-                f"does not know the key of {self._credentials.name}, which was revoked, or replaced by a newer one: "
-                "`asyncstate fleet enroll` makes new credentials. Or the server is about to stop."
+                f"the server of the fleet ({where}) closed the connection without a word, {_ATTEMPTS} times "
+                f"({self._last_words}). It does so when it does not know the key of {self._credentials.name}, which "
+                "was revoked or replaced by a newer one (`asyncstate fleet enroll` makes new ones), and when it is "
+                "about to stop. Its log says which."
             )
         if _REFUSED_KEY.search(self._last_words):
             return (

@@ -2,23 +2,20 @@
 
 import asyncio
 import itertools
-import json
 import os
 import random
 import signal
-import subprocess
 from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from cut_connection import Line
+from fleet_cluster import Cluster
 from fleet_server import PATIENCE
 
 from asyncstate.errors import BoardError
 from asyncstate.fleet import subjects
 from asyncstate.fleet.nats import follower, server, stream
-from asyncstate.fleet.nats.board import NatsBoard
-from asyncstate.fleet.nats.folder import Folder
 
 pytestmark = pytest.mark.slow
 
@@ -242,47 +239,6 @@ async def test_old_runs_are_removed_and_what_hosts_say_of_themselves_stays(own_f
         assert await operator.get(subjects.host("a")) == b"grains"
 
 
-class Cluster:
-    """Three servers of NATS that were not started by us, with what `fleet up --print-config` asks for."""
-
-    def __init__(self, home, ports):
-        self.folder = Folder(str(home / "D"))
-        self.folder.prepare("127.0.0.1:4222", (), 3)
-        self._home = home
-        self._ports = ports
-        self._servers = {}
-
-    @property
-    def url(self):
-        return ",".join(f"tls://127.0.0.1:{port}" for port in self._ports[:3])
-
-    def start(self, number):
-        home = self._home / f"server{number}"
-        home.mkdir(exist_ok=True)
-        within = self.folder.within
-        routes = ", ".join(f"nats://127.0.0.1:{port}" for port in self._ports[3:])
-        (home / "server.conf").write_text(
-            f"server_name: n{number}\nlisten: 127.0.0.1:{self._ports[number]}\nmax_payload: 8388608\n"
-            f'jetstream: {{store_dir: "{home}/js"}}\n'
-            f'tls: {{cert_file: "{within("server.pem")}", key_file: "{within("server.key")}"}}\n'
-            f"cluster: {{name: c, listen: 127.0.0.1:{self._ports[3 + number]}, routes: [{routes}]}}\n"
-            f'include "{os.path.relpath(within("accounts.conf"), home)}"\n'
-        )
-        command = [server.find_program().path, "-c", str(home / "server.conf"), "-l", str(home / "log")]
-        self._servers[number] = subprocess.Popen(command, stdin=subprocess.DEVNULL)
-
-    def end(self, number):
-        self._servers[number].kill()
-        self._servers.pop(number).wait()
-
-    def end_all(self):
-        for number in list(self._servers):
-            self.end(number)
-
-    def board(self, credentials=None):
-        return NatsBoard(self.url, credentials or self.folder.operator(), give_up=PATIENCE)
-
-
 @pytest.fixture
 async def cluster(tmp_path, unused_tcp_port_factory):
     made = Cluster(tmp_path, [unused_tcp_port_factory() for _ in range(6)])
@@ -316,20 +272,8 @@ async def test_one_of_three_clustered_servers_is_lost_whichever_it_is(cluster, r
             await writing
             await writer.publish(subjects.report("b", run), b"%d" % lost, id=f"{lost}")
             cluster.start(lost)
-            await until_whole(operator)
+            await cluster.until_whole()
         once_in_order(await following, 90)
         messages = operator.messages(subjects.reports(run))
         assert [each.data for each in await first(messages, 3)] == [b"0", b"1", b"2"]
         await messages.aclose()
-
-
-async def until_whole(operator):
-    """Wait until all three servers have all of the stream."""
-    async with asyncio.timeout(120):
-        while True:
-            with suppress(BoardError):
-                found = json.loads((await operator._connection.request("stream.info", b"")).data)
-                replicas = found.get("cluster", {}).get("replicas", [])
-                if len(replicas) == 2 and all(each.get("current") and not each.get("offline") for each in replicas):
-                    return
-            await asyncio.sleep(0.2)
