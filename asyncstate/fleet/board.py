@@ -27,11 +27,15 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
-    """A message of a stream. ``sequence`` rises from message to message, not always by one."""
+    """A message of a stream. ``sequence`` rises from message to message, not always by one.
+
+    ``stored`` is the time at which the board stored it, in seconds by the clock of the board.
+    """
 
     subject: str
     data: bytes
     sequence: int
+    stored: float
 
 
 def first_error(errors: BaseExceptionGroup[BoardError]) -> BoardError:

@@ -381,7 +381,7 @@ class Controller:
                     continue
                 watch.seen(host)
                 tale = tales.setdefault(host, Tale(host, self._observer))
-                end = tale.add(report)
+                end = tale.add(report, message.stored)
             except (MessageRefused, ValueError) as error:
                 log.warning("A report at %s is refused: %s", message.subject, error)
                 continue

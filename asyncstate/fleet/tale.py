@@ -53,6 +53,9 @@ class Observer:
     def event(self, host: str, event: AnyEvent) -> None:
         """Take an event of a host."""
 
+    def told(self, host: str, time: float, stored: float) -> None:
+        """Note that what a host told up to ``time`` of its run was stored at ``stored``, by the clock of the board."""
+
     def ended(self, host: str, end: HostEnd) -> None:
         """Note that the part of a host is over."""
 
@@ -68,11 +71,14 @@ class Tale:
         self._observer = observer
         self._attempt = -1
         self._next = 0
-        self._early: dict[int, Report] = {}
+        self._early: dict[int, tuple[Report, float]] = {}
         self._exit_code = 2
 
-    def add(self, report: Report) -> HostEnd | None:
-        """Take a report; return how the part ended, if it did. Raises MessageRefused for what is no event."""
+    def add(self, report: Report, stored: float) -> HostEnd | None:
+        """Take a report, and when the board stored it; return how the part ended, if it did.
+
+        Raises MessageRefused for what is no event.
+        """
         if report.attempt < 0 or report.seq < 0:
             raise MessageRefused(f"no report has the numbers {report.attempt}, {report.seq}")
         if report.attempt < self._attempt:
@@ -81,17 +87,20 @@ class Tale:
             self._attempt, self._next, self._early = report.attempt, 0, {}
             self._observer.begun(self._host, report.attempt)
         if report.seq < self._next + _MOST_EARLY:
-            self._early[report.seq] = report
+            self._early[report.seq] = report, stored
         while self._next in self._early:
-            current = self._early.pop(self._next)
+            current, stored = self._early.pop(self._next)
             self._next += 1
             for raw in current.events:
-                self._tell(bytes(raw))
+                time = self._tell(bytes(raw))
+            if current.events:
+                self._observer.told(self._host, time, stored)
             if current.ended:
                 return HostEnd(self._exit_code) if current.ended == FINISHED else HostEnd(2, current.ended)
         return None
 
-    def _tell(self, raw: bytes) -> None:
+    def _tell(self, raw: bytes) -> float:
+        """Tell an event; return its time."""
         try:
             event = event_of(raw)
         except JournalError as error:
@@ -101,6 +110,7 @@ class Tale:
         if isinstance(event, RunFinished):
             self._exit_code = event.exit_code
         self._observer.event(self._host, event)
+        return event.time
 
 
 async def read_tales(board: Board, run: str, hosts: Iterable[str], observer: Observer) -> dict[str, HostEnd]:
@@ -120,7 +130,9 @@ async def read_tales(board: Board, run: str, hosts: Iterable[str], observer: Obs
                 _, host, _ = subjects.parts(message.subject)
                 report = decode(message.data, Report)
                 require_fields(report, run=run, host=host)
-                end = tales.setdefault(host, Tale(host, observer)).add(report) if host in missing else None
+                if host not in missing:
+                    continue
+                end = tales.setdefault(host, Tale(host, observer)).add(report, message.stored)
             except (MessageRefused, ValueError) as error:
                 log.warning("A report at %s is refused: %s", message.subject, error)
                 continue

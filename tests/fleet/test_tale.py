@@ -27,7 +27,7 @@ FINISHED = b'{"event":"chunk_finished","run_id":"r","seq":0,"time":0,"tag":"t","
 def test_a_whole_row_is_heard():
     heard = Heard()
     row = b'{"name":"n","result":true,"changes":{},"comment":"","__run_num__":0}'
-    assert Tale("h", heard).add(report(events=[FINISHED % row])) is None
+    assert Tale("h", heard).add(report(events=[FINISHED % row]), 0.0) is None
     assert [event.tag for event in heard.events] == ["t"]
 
 
@@ -49,5 +49,5 @@ def test_a_whole_row_is_heard():
 def test_odd_reports_are_refused(odd):
     heard = Heard()
     with pytest.raises(MessageRefused):
-        Tale("h", heard).add(odd)
+        Tale("h", heard).add(odd, 0.0)
     assert heard.events == []

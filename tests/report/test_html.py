@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from html.parser import HTMLParser
-
+from html_outline import Outline
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,27 +8,6 @@ from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished
 from asyncstate.model.result import RunReport
 from asyncstate.report.html import assign_lanes, html_report
 from asyncstate.report.profile import Profile, Timing
-
-
-class Outline(HTMLParser):
-    """Notes elements and text; fails on an element that is not closed."""
-
-    def __init__(self):
-        super().__init__()
-        self.open = []
-        self.elements = []
-        self.text = ""
-
-    def handle_starttag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text += data
 
 
 def tag(name):

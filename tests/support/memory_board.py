@@ -52,7 +52,7 @@ class MemoryServer:
         if (subject, id) in self._ids and self.random.random() >= self.again:
             return
         self._ids.add((subject, id))
-        self.stream.append(Message(subject, data, len(self.stream) + 1))
+        self.stream.append(Message(subject, data, len(self.stream) + 1, asyncio.get_running_loop().time()))
         self.ring()
 
     def values(self, pattern):
@@ -90,7 +90,11 @@ class MemoryBoard:
     def __init__(self, server, party):
         self._server = server
         self._party = party
-        own = [] if party is None else [each for each in subjects.written_by(party) if not each.startswith("report.")]
+        own = (
+            []
+            if party is None
+            else [each for each in subjects.written_by(party) if each.partition(".")[0] not in subjects.STREAMS]
+        )
         self._reads = subjects.READ_BY_OPERATOR if party is None else (*subjects.read_by(party), *own)
         self._writes = subjects.WRITTEN_BY_OPERATOR if party is None else subjects.written_by(party)
 

@@ -109,7 +109,7 @@ async def _apply(console: Console, settings: Settings, sls: tuple[str, ...], opt
         deadline=options["deadline"],
         patience=options["patience"],
     )
-    shown = Shown(console, settings, progress=options["progress"])
+    shown = Shown(console, settings, progress=options["progress"], report=options["report"])
     return await run_across_hosts(settings, board, signer, request, shown)
 
 

@@ -44,7 +44,7 @@ async def _attach(console: Console, settings: Settings, run: str, options: dict[
     from asyncstate.fleet.records import find_record
 
     board, signer = operator_of(options)
-    shown = Shown(console, settings, progress=options["progress"])
+    shown = Shown(console, settings, progress=options["progress"], report=options["report"])
     async with board:
         record = await find_record(board, run)
         if record.ended is not None:

@@ -8,7 +8,7 @@ import click
 
 from asyncstate.cli.fleet.connection import connection_options
 from asyncstate.cli.framework import option
-from asyncstate.cli.options import config_file_options, data_option
+from asyncstate.cli.options import config_file_options, data_option, in_a_directory
 
 progress_option = option(
     "--progress",
@@ -20,8 +20,19 @@ progress_option = option(
 )
 
 
+_report_option = option(
+    "--report",
+    section="Output",
+    metavar="FILE.html",
+    type=click.Path(dir_okay=False),
+    callback=in_a_directory,
+    help="Write a report to FILE.html: what failed, a lane for each host, the critical path across hosts, every diff. "
+    "Needs no network.",
+)
+
+
 def run_options(function: Any) -> Any:
     """Add the options of every command that shows a run: where the server is, and how the run is shown."""
-    for decorate in (data_option("human", "json", "jsonl"), config_file_options, connection_options):
+    for decorate in (data_option("human", "json", "jsonl"), _report_option, config_file_options, connection_options):
         function = decorate(function)
     return function

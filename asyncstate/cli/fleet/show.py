@@ -42,7 +42,7 @@ async def _show(console: Console, settings: Settings, run: str, options: dict[st
     from asyncstate.fleet.tale import HostEnd, read_tales
 
     board, _ = operator_of(options)
-    shown = Shown(console, settings)
+    shown = Shown(console, settings, report=options["report"])
     async with board:
         record = await find_record(board, run)
         ends = await read_tales(board, record.run, record.joined or record.hosts, shown)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from asyncstate.fleet.protocol import Go, HostPlan
     from asyncstate.fleet.tale import HostEnd
     from asyncstate.model.event import AnyEvent
+    from asyncstate.report.fleet_profile import FleetProfile
     from asyncstate.report.fleet_progress import LiveFleetProgress, PlainFleetProgress
     from asyncstate.report.recorded import RecordedReport
 
@@ -27,15 +28,19 @@ _TICK = 0.125
 class Shown(Observer):
     """Shows a run: its events as lines of JSON while it goes on, else its progress, and its reports at the end.
 
-    ``progress`` is that of the option.
+    ``progress`` and ``report``, a file, are those of the options.
     """
 
-    def __init__(self, console: Console, settings: Settings, *, progress: str = "none") -> None:
+    def __init__(
+        self, console: Console, settings: Settings, *, progress: str = "none", report: str | None = None
+    ) -> None:
         self._console = console
         self._settings = settings
         self._reports: dict[str, RecordedReport] = {}
         self._progress = self._make_progress(progress)
-        self._parts: list[Observer] = [each for each in (self._progress,) if each is not None]
+        self._report = report
+        self._profile = self._make_profile()
+        self._parts: list[Observer] = [each for each in (self._progress, self._profile) if each is not None]
 
     def _make_progress(self, wanted: str) -> LiveFleetProgress | PlainFleetProgress | None:
         if wanted == "auto":
@@ -46,6 +51,13 @@ class Shown(Observer):
         from asyncstate.report.fleet_progress import LiveFleetProgress, PlainFleetProgress
 
         return LiveFleetProgress(sys.stderr) if wanted == "live" else PlainFleetProgress(sys.stderr)
+
+    def _make_profile(self) -> FleetProfile | None:
+        if self._report is None:
+            return None
+        from asyncstate.report.fleet_profile import FleetProfile
+
+        return FleetProfile()
 
     @contextmanager
     def following(self, controller: Controller) -> Iterator[None]:
@@ -102,6 +114,11 @@ class Shown(Observer):
             fields = msgspec.json.decode(encode_event(event))
             self._console.write(msgspec.json.encode({"host": host, **fields}) + b"\n", redacted=True)
 
+    def told(self, host: str, time: float, stored: float) -> None:
+        """Note when the board had what a host told."""
+        for part in self._parts:
+            part.told(host, time, stored)
+
     def lost(self, host: str, seconds: float) -> None:
         """Say that a host is lost."""
         for part in self._parts:
@@ -126,6 +143,20 @@ class Shown(Observer):
             self._console.data({**{host: {} for host in end.hosts}, **rows}, redacted=True)
         elif self._console.out == "human":
             self._console.lines(self._human(end), redacted=True)
+        if self._report is not None and self._profile is not None:
+            self._write_report(end, self._report, self._profile)
+
+    def _write_report(self, end: FleetEnd, path: str, profile: FleetProfile) -> None:
+        from asyncstate.cli.output_file import write_file
+        from asyncstate.errors import AsyncStateError
+        from asyncstate.report.fleet_html import fleet_html_report
+
+        reports = {host: recorded.report("lost") for host, recorded in sorted(self._reports.items())}
+        page = fleet_html_report(end.run, end.hosts, reports, profile, end.issues)
+        try:
+            write_file(path, page.encode("utf-8", "backslashreplace"))
+        except (OSError, AsyncStateError) as error:
+            self._console.unwritten(path, getattr(error, "strerror", None) or str(error))
 
     def _human(self, end: FleetEnd) -> Iterator[str]:
         from asyncstate.report.human import report_lines, style_from_options

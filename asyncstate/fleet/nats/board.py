@@ -108,7 +108,7 @@ class NatsBoard:
         """Yield the messages of all subjects that fit, from after ``since``, then new ones."""
         async with aclosing(follow(self._connection, stored(subject), since=since)) as entries:
             async for entry in entries:
-                yield Message(entry.key.rpartition(".")[0], entry.value, entry.sequence)
+                yield Message(entry.key.rpartition(".")[0], entry.value, entry.sequence, entry.stored)
 
     async def position(self) -> int:
         """Return the sequence of the last message so far. An operator's only."""

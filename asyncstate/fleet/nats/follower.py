@@ -36,11 +36,12 @@ _ALIVE: Final = "100"
 
 
 class Stored(NamedTuple):
-    """An entry of the stream: its key, value and sequence."""
+    """An entry of the stream: its key, value and sequence, and when it was stored, by the server's clock in seconds."""
 
     key: str
     value: bytes
     sequence: int
+    stored: float
 
 
 class _Broken(Exception):
@@ -174,16 +175,18 @@ class _Reader:
             raise _Broken
         if not message.subject.startswith(ROOT):
             raise BoardError(f"the server sends something that is not of the board: {message.subject}")
-        sequence, number, self.pending = _numbers(message.reply)
+        sequence, number, stored, self.pending = _numbers(message.reply)
         if number != self._number + 1:
             raise _Broken
         self._number = number
         self._asked -= 1
-        return Stored(message.subject.removeprefix(ROOT), message.data, sequence)
+        return Stored(message.subject.removeprefix(ROOT), message.data, sequence, stored / _NANO)
 
 
-def _numbers(reply: str) -> tuple[int, int, int]:
-    """Return what the subject of an answer says: the sequence in the stream, the reader's number, what is pending.
+def _numbers(reply: str) -> tuple[int, int, int, int]:
+    """Return what the subject of an answer says.
+
+    That is the sequence in the stream, the reader's number, the time in nanoseconds, and what is pending.
 
     Its two forms are ``$JS.ACK.stream.reader.deliveries.sequence.number.time.pending``, and one with domain and account
     before ``stream``, and a last token.
@@ -192,4 +195,5 @@ def _numbers(reply: str) -> tuple[int, int, int]:
     place = {9: 5, 11: 7, 12: 7}.get(len(tokens))
     if place is None or tokens[:2] != ["$JS", "ACK"]:
         raise BoardError("the server sends entries without their numbers")
-    return int(tokens[place]), int(tokens[place + 1]), int(tokens[place + 3])
+    sequence, number, time, pending = map(int, tokens[place : place + 4])
+    return sequence, number, time, pending

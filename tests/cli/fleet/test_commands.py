@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -147,6 +148,21 @@ def test_a_run_across_three_hosts(fleet):
     assert (ended.returncode, "has ended: `asyncstate fleet show" in ended.stderr) == (1, True)
     again = fleet.operator("cancel", listed[0]["run"][:6])
     assert again.stdout == f"{listed[0]['run']}: 3 hosts were told to stop\n"
+
+
+def test_a_report_as_a_page_while_it_runs_and_afterwards(fleet, tmp_path):
+    done = fleet.operator(
+        "apply", "app", "--target", "*", "--report", str(tmp_path / "run.html"), "--progress", "plain"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "[3/3] " in done.stderr
+    run = re.search(r"^Run (\w+):", done.stdout, re.MULTILINE)[1]
+    shown = fleet.operator("show", run, "--report", str(tmp_path / "again.html"))
+    assert shown.returncode == 0, shown.stderr
+    for name in ("run.html", "again.html"):
+        text = (tmp_path / name).read_text()
+        path = text[text.index("Critical path") : text.index("<h2>States")]
+        assert re.findall(r"<td>(db1|web1|lb1)</td>", path) == ["db1", "web1", "lb1"]
 
 
 def test_a_dry_run_for_people_and_as_events(fleet):
