@@ -1,14 +1,18 @@
 """The ``saltutil`` execution module: in Salt it keeps a minion up to date, which is not necessary here.
 
-Plugins are loaded from the file roots, so every ``sync_…`` has nothing to do. Functions that need a Salt master raise.
+Plugins are loaded from the file roots, so every ``sync_…`` has nothing to do. `cmd` and `runner` reach the hosts of
+a fleet, in ``asyncstate fleet orchestrate``.
 """
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from asyncstate import dunders
 from asyncstate.errors import CommandExecutionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 _KINDS = (
     "beacons clouds engines executors grains log_handlers matchers modules output pillar proxymodules renderers "
@@ -73,16 +77,52 @@ def find_job(jid: str) -> dict[str, Any]:
     return {}
 
 
-def runner(name: str, *args: Any, **kwargs: Any) -> NoReturn:
-    """Raise CommandExecutionError: runners work on a Salt master."""
-    raise CommandExecutionError(f"The runner {name!r} needs a Salt master; asyncstate has none")
+async def cmd(
+    tgt: Any,
+    fun: str,
+    arg: Sequence[Any] = (),
+    timeout: float | None = None,  # noqa: ASYNC109 - Salt's name: the seconds that a host has to answer
+    tgt_type: str = "glob",
+    ret: str = "",
+    kwarg: Mapping[str, Any] | None = None,
+    ssh: bool = False,
+    **kwargs: Any,
+) -> dict[str, dict[str, Any]]:
+    """Call a function on the hosts of a fleet, in an orchestration; elsewhere raise CommandExecutionError.
+
+    Further keywords are ``expect_minions``, ``batch``, ``subset`` and ``failhard``, as in the states ``salt.…``.
+    """
+    if ssh:
+        raise CommandExecutionError("hosts without an agent are no part of an orchestration: leave out ssh")
+    known = {key: kwargs[key] for key in ("expect_minions", "batch", "subset", "failhard") if key in kwargs}
+    return (
+        await dunders.runtime_services()
+        .orchestra()
+        .command(tgt, fun, arg, kwarg, kind=tgt_type, deadline=timeout, **known)
+    )
+
+
+async def runner(
+    name: str,
+    arg: Sequence[Any] | None = None,
+    kwarg: Mapping[str, Any] | None = None,
+    full_return: bool = False,
+    saltenv: str = "base",
+    jid: str | None = None,
+    asynchronous: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Call a runner in an orchestration; elsewhere raise CommandExecutionError.
+
+    With ``full_return`` the answer is ``{"return": …, "success": …}``.
+    """
+    given = {key: value for key, value in kwargs.items() if not key.startswith("__")}
+    value = await dunders.runtime_services().orchestra().runner(name, arg or (), {**given, **(kwarg or {})})
+    if not full_return:
+        return value
+    return {"return": value, "success": not (isinstance(value, dict) and value.get("retcode"))}
 
 
 def wheel(name: str, *args: Any, **kwargs: Any) -> NoReturn:
     """Raise CommandExecutionError: wheel functions work on a Salt master."""
     raise CommandExecutionError(f"The wheel function {name!r} needs a Salt master; asyncstate has none")
-
-
-def cmd(tgt: str, fun: str, *args: Any, **kwargs: Any) -> NoReturn:
-    """Raise CommandExecutionError: only a Salt master reaches other minions."""
-    raise CommandExecutionError(f"saltutil.cmd of {fun!r} on {tgt!r} needs a Salt master; asyncstate has none")

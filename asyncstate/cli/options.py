@@ -223,7 +223,8 @@ test_option: Callable[[Any], Any] = option(
 )
 
 
-def _concurrency_option(text: str) -> Callable[[Any], Any]:
+def concurrency_option(text: str) -> Callable[[Any], Any]:
+    """Declare ``-j``, with this text of help."""
     return option("-j", "--concurrency", section="Run", metavar="N", type=click.IntRange(min=1), help=text)
 
 
@@ -235,7 +236,7 @@ what_if_options: Callable[[Any], Any] = _all(
             default=None,
             help="Compile as for a dry run: templates and modules see opts['test'].",
         ),
-        _concurrency_option("Accepted because apply has it; the answer is the same for any N."),
+        concurrency_option("Accepted because apply has it; the answer is the same for any N."),
     ]
 )
 """Options of apply that compiling commands take as well."""
@@ -263,7 +264,7 @@ run_options: Callable[[Any], Any] = _all(
         test_option,
         wait_option,
         mock_option,
-        _concurrency_option(
+        concurrency_option(
             "How many states may run at once. 1 runs them in exactly Salt's order. Default: four per CPU, at most 32."
         ),
         option(

@@ -10,7 +10,7 @@ import math
 import shutil
 import signal
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,6 +21,7 @@ from asyncstate.run.timer import Timer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractAsyncContextManager
 
     from asyncstate.cli.console import Console
     from asyncstate.cli.only_failed import Unfinished
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from asyncstate.cli.saved_plan import SavedPlan
     from asyncstate.cli.selection import Selection
     from asyncstate.config import Settings
+    from asyncstate.dunders import Orchestra
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
@@ -53,6 +55,7 @@ class Session:
         self._lines = self._make_lines()
         self._about: dict[str, Any] = {}
         self._saved: SavedPlan | None = None
+        self._hosts: Callable[[], AbstractAsyncContextManager[Orchestra | None]] = nullcontext
         sinks = (self._remaining, self.profile, self.progress, self._lines)
         self._observers: list[Callable[[AnyEvent], None]] = [sink.on_event for sink in sinks if sink is not None]
 
@@ -135,6 +138,24 @@ class Session:
 
         return self._run_alone(make_plan)
 
+    def orchestrate(
+        self, selection: Selection, hosts: Callable[[], AbstractAsyncContextManager[Orchestra | None]]
+    ) -> int:
+        """Compile and run an orchestration of the hosts of a fleet, show the report, return the exit code.
+
+        No lock is held: each host has its own, and this machine may be one of them. Raises CompileError, BoardError.
+        """
+        given = {name: each for name, each in selection._asdict().items() if each}
+        self._about = {"command": "fleet orchestrate", **given}
+        self._hosts = hosts
+
+        async def compile_tree(runtime: StateRuntime) -> Plan:
+            return await runtime.compile(
+                selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
+            )
+
+        return run_on("asyncio", lambda: self._run(compile_tree))
+
     def _run_alone(self, planned: Callable[[StateRuntime], Awaitable[Plan]]) -> int:
         """Run while holding the lock, so that no other run changes this machine meanwhile.
 
@@ -181,7 +202,10 @@ class Session:
         from asyncstate.report.summary import applied_lines
         from asyncstate.runtime import StateRuntime
 
-        async with StateRuntime(self.settings, secrets=self.console.secrets) as runtime:
+        async with (
+            self._hosts() as orchestra,
+            StateRuntime(self.settings, secrets=self.console.secrets, orchestra=orchestra) as runtime,
+        ):
             plan = await planned(runtime)
             if self._saved is not None:
                 await runtime.host.workers.run(self._saved.compiled, runtime, plan)

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 FUNCTION: Final = "fleet.call"
 """The state's name. It is there in the runtime of a call only."""
 _NOT_THERE: Final = 254
+_BY_SHELL: Final = frozenset(
+    {"cmd.run", "cmd.run_all", "cmd.run_bg", "cmd.run_stderr", "cmd.run_stdout", "cmd.retcode"}
+)
+"""What goes to the shell, as in Salt, if it is called from afar and does not say; in a tree it does not."""
 
 
 async def call(name: str, arg: list[Any], kwarg: Mapping[str, Any]) -> Row:
@@ -23,6 +27,8 @@ async def call(name: str, arg: list[Any], kwarg: Mapping[str, Any]) -> Row:
     if name not in __salt__:
         return _answered(name, f"'{name}' is not available.", _NOT_THERE)
     __context__["retcode"] = 0
+    if name in _BY_SHELL:
+        kwarg = {"python_shell": True, **kwarg}
     try:
         value = await __salt__[name](*arg, **kwarg)
     except RunCancelled:

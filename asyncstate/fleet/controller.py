@@ -60,12 +60,15 @@ _NAMES: Final = re.compile(r"(?:L@)?[^\s@*?\[\]()]+")
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """What an operator asks for: SLS (none: the highstate), or the ``call`` of a function.
 
+    ``hosts`` are those that fit the target, if that is known.
+
     Hosts have ``deadline`` seconds for their plans. ``patience`` is that of the offers: how long a host waits for its
     go, or goes on waiting for others without a sign of the controller; and how long the run waits for a lost host if
     states are to wait for it.
     """
 
     target: str
+    hosts: tuple[str, ...] = ()
     sls: tuple[str, ...] = ()
     call: Call | None = None
     options: Options = Options()
@@ -151,7 +154,7 @@ class Controller:
 
     async def _drive(self) -> FleetEnd:
         self._grains = {host: info.grains for host, info in (await host_infos(self._board)).items()}
-        hosts = self._targets()
+        hosts = list(self._request.hosts) or self._targets()
         await self._begin(hosts)
         return await self._go_on(hosts)
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from plugin_harness import PluginHarness
 
+from asyncstate.dunders import Orchestra
 from asyncstate.errors import CommandExecutionError
 
 
@@ -35,9 +36,36 @@ def test_no_jobs(plugins):
     assert plugins.call("saltutil.running") == []
 
 
-@pytest.mark.parametrize(
-    ("function", "arguments"), [("runner", ("jobs.list",)), ("wheel", ("key.list",)), ("cmd", ("*", "test.ping"))]
-)
-def test_what_needs_a_master(plugins, function, arguments):
+def test_what_needs_a_master(plugins):
     with pytest.raises(CommandExecutionError, match="needs a Salt master"):
+        plugins.call("saltutil.wheel", "key.list")
+
+
+@pytest.mark.parametrize(("function", "arguments"), [("runner", ("jobs.list",)), ("cmd", ("*", "test.ping"))])
+def test_what_needs_a_fleet(plugins, function, arguments):
+    with pytest.raises(CommandExecutionError, match="there is no fleet"):
         plugins.call(f"saltutil.{function}", *arguments)
+    with pytest.raises(CommandExecutionError, match="leave out ssh"):
+        plugins.call("saltutil.cmd", "*", "test.ping", ssh=True)
+
+
+class Hosts(Orchestra):
+    async def command(self, target, function, arg=(), kwarg=None, **asked):
+        return {"web1": {"ret": [target, function, *arg, kwarg, asked]}}
+
+    async def runner(self, function, arg=(), kwarg=None):
+        return {"retcode": 1, "said": [function, *arg, kwarg]}
+
+
+def test_hosts_of_a_fleet_are_reached(plugins):
+    plugins.services.hosts = Hosts()
+    answers = plugins.call("saltutil.cmd", "a,b", "test.ping", ["x"], 5, "list", kwarg={"k": 1}, subset=2, roster="r")
+    assert answers == {
+        "web1": {"ret": ["a,b", "test.ping", "x", {"k": 1}, {"kind": "list", "deadline": 5, "subset": 2}]}
+    }
+    value = {"retcode": 1, "said": ["manage.up", {"b": 2, "a": 1}]}
+    assert plugins.call("saltutil.runner", "manage.up", kwarg={"a": 1}, b=2, __env__="base") == value
+    assert plugins.call("saltutil.runner", "manage.up", kwarg={"a": 1}, b=2, full_return=True) == {
+        "return": value,
+        "success": False,
+    }

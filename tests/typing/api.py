@@ -321,6 +321,8 @@ def asks() -> None:
     assert_type(plugins, for_plugins.Plugins)
     assert_type(plugins.get("test.ping"), for_plugins.PluginFunction)
     assert_type(plugins.module("test"), for_plugins.PluginModule | None)
+    assert_type(services.orchestra(), for_plugins.Orchestra)
+    assert_type(services.fire("app/ready", {"port": 80}), bool)
 
 
 def reads() -> None:

@@ -12,7 +12,21 @@ if TYPE_CHECKING:
     from asyncstate.cli.console import Console
 
 
-_PARTS = ("demo", "apply", "status", "runs", "show", "attach", "cancel", "logs", "agent", "up", "enroll", "revoke")
+_PARTS = (
+    "demo",
+    "apply",
+    "orchestrate",
+    "status",
+    "runs",
+    "show",
+    "attach",
+    "cancel",
+    "logs",
+    "agent",
+    "up",
+    "enroll",
+    "revoke",
+)
 
 
 @click.group(

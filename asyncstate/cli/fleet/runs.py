@@ -40,7 +40,7 @@ async def _list(console: Console, options: dict[str, Any]) -> int:
     for record in records:
         begun = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.begun))
         ended = "not ended" if record.exit_code is None else f"exit code {record.exit_code}"
-        what = ", ".join(record.sls) or "highstate"
+        what = record.function or ", ".join(record.sls) or "highstate"
         dry = " (dry run)" if record.options.test else ""
         console.lines([f"{record.run}  {begun}  {what}{dry} on {len(record.hosts)} hosts ({record.target}): {ended}"])
     if not records:

@@ -1,0 +1,120 @@
+"""``asyncstate fleet orchestrate``: runs an orchestration, whose steps are runs across the hosts of a fleet."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from asyncstate.cli.fleet.connection import connection_options, operator_of
+from asyncstate.cli.framework import Command, option
+from asyncstate.cli.options import concurrency_option, report_options, selection_options, test_option, tree_options
+from asyncstate.cli.selection import complete_sls, select
+from asyncstate.fleet.tale import Observer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from asyncstate.cli.console import Console
+    from asyncstate.fleet.orchestra import Orchestra
+    from asyncstate.fleet.tale import HostEnd
+
+_STEPS: Final = 64
+"""Steps at once, if nothing is said: they only wait for hosts."""
+
+
+@click.command(
+    "orchestrate",
+    cls=Command,
+    examples=(
+        ("asyncstate fleet orchestrate orch.deploy", "The steps of orch/deploy.sls, on the hosts that each one names."),
+        ("asyncstate fleet orchestrate orch.deploy --test", "A dry run: hosts show what would change."),
+        ("asyncstate fleet orchestrate orch.deploy --pillar '{version: 1.4}'", "With pillar data for its templates."),
+    ),
+)
+@click.argument("sls", nargs=-1, required=True, shell_complete=complete_sls)
+@tree_options
+@selection_options
+@connection_options
+@test_option
+@concurrency_option(f"How many steps may run at once. 1 runs them in exactly Salt's order. Default: {_STEPS}.")
+@option(
+    "--failhard",
+    section="Run",
+    is_flag=True,
+    default=None,
+    help="Begin no more steps after one has failed; those under way finish.",
+)
+@option(
+    "--timeout",
+    section="Run",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Cancel the orchestration after this time and exit with 124.",
+)
+@option(
+    "--deadline",
+    section="Run",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    help="How long hosts have to answer, in steps without a timeout of their own (60).",
+)
+@option(
+    "--patience",
+    section="Run",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    default=600.0,
+    help="How long hosts wait without a sign of this program (600).",
+)
+@report_options
+@click.pass_obj
+def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
+    """Run an orchestration: steps of `salt.state`, `salt.function` and others, each on hosts of its own.
+
+    The SLS come from the tree of this machine, what the steps apply from the tree of each host. Steps without
+    requisites between them run at the same time. Salt's orchestration SLS need no change.
+    """
+    from asyncstate.cli.session import Session
+
+    settings, selection = select(console, sls, options)
+    if options["concurrency"] is None:
+        settings.concurrency = _STEPS
+    board, signer = operator_of(options)
+
+    @asynccontextmanager
+    async def hosts() -> AsyncIterator[Orchestra]:
+        from asyncstate.fleet.orchestra import Limits, Orchestra
+        from asyncstate.report.recorded import RecordedReport
+
+        async with board:
+            yield Orchestra(
+                board,
+                signer,
+                settings,
+                console.secrets,
+                record=RecordedReport,
+                limits=Limits(deadline=options["deadline"], patience=options["patience"]),
+                observe=lambda run, function: Said(console, f"{function} ({run})"),
+            )
+
+    return Session(console, settings, options).orchestrate(selection, hosts)
+
+
+class Said(Observer):
+    """Says what goes wrong on hosts while a step goes on."""
+
+    def __init__(self, console: Console, step: str) -> None:
+        self._console = console
+        self._step = step
+
+    def lost(self, host: str, seconds: float) -> None:
+        """Say that a host is lost."""
+        self._console.say(f"{self._step}: {host} is lost: there was no sign of it for {seconds:.0f} s")
+
+    def ended(self, host: str, end: HostEnd) -> None:
+        """Say why the part of a host has no report."""
+        if end.why:
+            self._console.say(f"{self._step}: {host}: {end.why}")

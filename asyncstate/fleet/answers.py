@@ -1,0 +1,99 @@
+"""What the hosts of one run answer, in the shape of Salt's local client."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from asyncstate.errors import Issue
+from asyncstate.fleet.tale import Observer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from asyncstate.fleet.protocol import Go, HostPlan
+    from asyncstate.fleet.tale import HostEnd
+    from asyncstate.model.event import AnyEvent
+    from asyncstate.model.result import RunReport
+
+SILENT: Final = "Minion did not return. [No response]"
+"""What Salt says of a minion that does not answer."""
+
+
+class Recorded(Protocol):
+    """Makes a report of events (`asyncstate.report.recorded.RecordedReport`)."""
+
+    def on_event(self, event: AnyEvent) -> None:
+        """Take an event."""
+
+    def report(self) -> RunReport:
+        """Return the report."""
+
+
+class Answers(Observer):
+    """Gathers what hosts do in a run, and tells another observer, too. ``call`` says that it is the call of a function.
+
+    An answer is ``{"ret": rows, "retcode": status, "out": "highstate", "jid": run}``: of a function, ``ret`` is what it
+    returns; of a tree that does not compile, a list of errors. With ``failed: True`` the host was not able to answer,
+    and ``ret`` says why.
+    """
+
+    def __init__(self, run: str, inner: Observer, record: Callable[[], Recorded], *, call: bool) -> None:
+        self._run = run
+        self._inner = inner
+        self._record = record
+        self._call = call
+        self._answered: dict[str, HostPlan] = {}
+        self._reports: dict[str, Recorded] = {}
+
+    def planned(self, host: str, plan: HostPlan) -> None:
+        """Note that a host has sent its plan."""
+        self._answered[host] = plan
+        self._inner.planned(host, plan)
+
+    def joined(self, plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> None:
+        """Note that the plans of these hosts fit together."""
+        self._inner.joined(plans, goes)
+
+    def begun(self, host: str, attempt: int) -> None:
+        """Begin the report of a host anew."""
+        self._reports[host] = self._record()
+        self._inner.begun(host, attempt)
+
+    def event(self, host: str, event: AnyEvent) -> None:
+        """Take an event of a host."""
+        self._reports[host].on_event(event)
+        self._inner.event(host, event)
+
+    def ended(self, host: str, end: HostEnd) -> None:
+        """Note that the part of a host is over."""
+        self._inner.ended(host, end)
+
+    def lost(self, host: str, seconds: float) -> None:
+        """Note that a host is lost."""
+        self._inner.lost(host, seconds)
+
+    def answers(
+        self, ends: dict[str, HostEnd], issues: tuple[Issue, ...], *, expect_minions: bool
+    ) -> dict[str, dict[str, Any]]:
+        """Return the answer of each host; those that did not answer are left out unless they are expected to."""
+        return {
+            host: {**self._answer(host, end, issues), "jid": self._run}
+            for host, end in ends.items()
+            if host in self._answered or expect_minions
+        }
+
+    def _answer(self, host: str, end: HostEnd, issues: tuple[Issue, ...]) -> dict[str, Any]:
+        if host not in self._answered:
+            return {"ret": SILENT, "failed": True, "out": "highstate"}
+        mistakes = [
+            str(Issue(each.message, each.file, each.line, each.hint)) for each in self._answered[host].mistakes
+        ] or [str(issue) for issue in issues]
+        if mistakes:
+            return {"ret": "\n".join(mistakes) if self._call else mistakes, "retcode": 1, "out": "highstate"}
+        if end.why:
+            return {"ret": end.why, "failed": True, "out": "highstate"}
+        rows = self._reports[host].report().rows if host in self._reports else {}
+        if not self._call:
+            return {"ret": rows, "retcode": end.exit_code, "out": "highstate"}
+        changes: dict[str, Any] = next((row["changes"] for row in rows.values()), {})
+        return {"ret": changes.get("ret"), "retcode": changes.get("retcode", end.exit_code)}
