@@ -41,6 +41,8 @@ _CONNECT: Final = 5
 _CLOSE: Final = 2.0
 _ATTEMPTS: Final = 5
 _ANSWER: Final = 5.0
+_LONGEST_ANSWER: Final = 60.0
+"""Seconds in which the server has to answer; twice as many each time, as asking again does not help a busy server."""
 _PAUSES: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
 _PING: Final = 10
 _VIOLATION: Final = re.compile(r'permissions violation for (?:publish|subscription) to \\?"([^"\\]+)', re.IGNORECASE)
@@ -162,7 +164,7 @@ class Connection:
         for attempt in range(1 << 30):
             await self._wait_for_server()
             try:
-                return await self._ask(subject, payload, headers)
+                return await self._ask(subject, payload, headers, min(_ANSWER * 2**attempt, _LONGEST_ANSWER))
             except nats_errors.MaxPayloadError:
                 raise BoardError(
                     f"{len(payload)} bytes for {subject} are more than the server takes at once "
@@ -174,11 +176,11 @@ class Connection:
             await asyncio.sleep(_PAUSES[min(attempt, len(_PAUSES) - 1)])
         raise AssertionError  # pragma: no cover
 
-    async def _ask(self, subject: str, payload: bytes, headers: dict[str, str] | None) -> Msg:
+    async def _ask(self, subject: str, payload: bytes, headers: dict[str, str] | None, patience: float) -> Msg:
         """Ask once. The answer of the server may also be that it does not allow the question."""
         refused: asyncio.Future[Msg] = asyncio.get_running_loop().create_future()
         self._asking.setdefault(subject.lower(), set()).add(refused)  # nats-py gives the server's words in lower case
-        asked = asyncio.ensure_future(self._client.request(subject, payload, timeout=_ANSWER, headers=headers))
+        asked = asyncio.ensure_future(self._client.request(subject, payload, timeout=patience, headers=headers))
         try:
             waited_for: set[asyncio.Future[Any]] = {asked, refused, self._end, self._lost}
             await asyncio.wait(waited_for, return_when=asyncio.FIRST_COMPLETED)
@@ -216,9 +218,12 @@ class Connection:
             if self._end.done():
                 self._end.result()
 
-    async def listen(self, queue: asyncio.Queue[Msg | None]) -> Inbox:
-        """Return a private subject whose messages go into the queue; None says that the connection is a new one."""
-        subject = self._client.new_inbox()
+    async def listen(self, queue: asyncio.Queue[Msg | None], subject: str = "") -> Inbox:
+        """Let the messages of a subject go into the queue; None says that the connection is a new one.
+
+        Without a subject, it is a private one.
+        """
+        subject = subject or self._client.new_inbox()
 
         async def arrived(message: Msg) -> None:
             queue.put_nowait(message)

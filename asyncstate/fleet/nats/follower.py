@@ -1,8 +1,11 @@
 """Follows keys of the stream: each entry once, in order, whatever happens to the connection or the server.
 
-A reader on the server sends entries on demand, and numbers them. When a number is missing, when the server has been
-silent for longer than it promised, or the connection is a new one, another reader begins after the last entry seen. A
-slow caller is not sent more than it asked for.
+The server says again what the stream takes, to whoever listens. That costs it next to nothing, and one that listens may
+miss something: while its connection is lost, when it is slow, when a server of a cluster is lost. So a
+reader on the server tells it what it missed: after each new connection all entries since the last time; every minute
+only if their number is not that of the keys which were heard. (So what nobody notices is the loss of a value in that
+minute, without the connection, which replaces another one of the same minute.) A reader numbers what it sends; when a
+number is missing, or nothing comes, another one begins.
 
 This uses asyncio, as NATS's client does.
 """
@@ -11,11 +14,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import secrets
+import time
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from asyncstate.errors import BoardError
-from asyncstate.fleet.nats.access import ROOT, STREAM
+from asyncstate.fleet.nats.access import LIVE, ROOT, STREAM
 from asyncstate.fleet.nats.answers import answer_of
 
 if TYPE_CHECKING:
@@ -23,16 +29,23 @@ if TYPE_CHECKING:
 
     from nats.aio.msg import Msg
 
-    from asyncstate.fleet.nats.connection import Connection
+    from asyncstate.fleet.nats.connection import Connection, Inbox
 
 _BATCH: Final = 256
-_EXPIRES: Final = 30.0
-_HEARTBEAT: Final = 5.0
-_IDLE: Final = 60.0
+_ANSWER: Final = 10.0
+_LONGEST_ANSWER: Final = 60.0
+"""Seconds in which a reader has to send the next entry; twice as many each time that it did not."""
+_IDLE: Final = 15.0
 """Seconds after which the server forgets a reader that asks for nothing."""
+_FIRST_COMPARED: Final = 4.0
+_COMPARED: Final = 60.0
+"""Seconds after which what was heard is compared with what the stream has: at first, and at most."""
+_MOST_HEARD: Final = 10_000
+"""Keys that are kept until they are compared."""
+_MOST_WAITING: Final = 10_000
+"""Messages that are kept for a slow caller."""
 _NANO: Final = 1_000_000_000
-_END_OF_REQUEST: Final = {"404", "408"}
-_ALIVE: Final = "100"
+_NOTHING_MORE: Final = {"404", "408"}
 
 
 class Stored(NamedTuple):
@@ -64,38 +77,149 @@ def reader_configuration(name: str, pattern: str) -> dict[str, Any]:
 
 async def follow(connection: Connection, pattern: str, *, since: int = 0) -> AsyncGenerator[Stored]:
     """Yield the entries of all keys that fit, from after sequence ``since``, then new ones. Raises BoardError."""
-    while True:
-        reader = _Reader(connection, pattern)
-        try:
-            await reader.open(since)
-            while True:
-                entry = await reader.next()
-                since = entry.sequence
+    live = _Live(connection, pattern)
+    heard = _Heard(since)
+    await live.open()
+    try:
+        while True:
+            async for entry in _missed(connection, pattern, heard, counted=live.unbroken):
                 yield entry
-        except _Broken:
-            await asyncio.sleep(0)
-        finally:
-            await reader.close()
+            async for entry in live.entries():
+                if heard.note(entry):
+                    yield entry
+                if len(heard.sequences) >= _MOST_HEARD:
+                    break
+    finally:
+        await live.close()
 
 
 async def present(connection: Connection, pattern: str) -> list[Stored]:
     """Return the entries of all keys that fit, as they are now. Raises BoardError."""
+    found = {entry.key: entry async for entry in _missed(connection, pattern, _Heard(0), counted=False)}
+    return sorted(found.values(), key=lambda entry: entry.sequence)
+
+
+class _Heard:
+    """What was heard: everything up to the sequence ``floor``, and the last ``sequences`` of keys after that."""
+
+    def __init__(self, floor: int) -> None:
+        self.floor = floor
+        self.sequences: dict[str, int] = {}
+
+    def note(self, entry: Stored) -> bool:
+        """Take note of an entry; return whether it is news."""
+        if entry.sequence <= max(self.floor, self.sequences.get(entry.key, 0)):
+            return False
+        self.sequences[entry.key] = entry.sequence
+        return True
+
+    def settle(self) -> None:
+        """Take note that there is nothing else up to the last entry."""
+        self.floor = max(self.floor, *self.sequences.values()) if self.sequences else self.floor
+        self.sequences.clear()
+
+
+async def _missed(connection: Connection, pattern: str, heard: _Heard, *, counted: bool) -> AsyncGenerator[Stored]:
+    """Yield what the stream has and was not heard, by rising sequence. Raises BoardError.
+
+    ``counted``: not if there are as many entries as keys were heard.
+    """
+    patience = _ANSWER
     while True:
         reader = _Reader(connection, pattern)
-        found: dict[str, Stored] = {}
         try:
-            left = await reader.open(0)
+            left = await reader.open(heard.floor)
+            if counted and left == len(heard.sequences):  # a key has one entry in the stream
+                left = 0
             while left:
-                entry = await reader.heard()
-                if entry is None:  # the server has nothing more: what it counted was removed meanwhile
+                entry = await reader.heard(patience)
+                if entry is None:  # what the server counted was removed meanwhile
                     break
-                found[entry.key] = entry
                 left = min(left - 1, reader.pending)
-            return sorted(found.values(), key=lambda entry: entry.sequence)
+                is_new = heard.note(entry)
+                heard.floor = entry.sequence
+                if is_new:
+                    yield entry
+            heard.settle()
+            return
         except _Broken:
-            await asyncio.sleep(0)
+            patience = min(2 * patience, _LONGEST_ANSWER)
         finally:
             await reader.close()
+
+
+class _Live:
+    """What the server says of keys that fit, as it comes. ``unbroken``: nothing was lost that is known of."""
+
+    def __init__(self, connection: Connection, pattern: str) -> None:
+        self.unbroken = False
+        self._connection = connection
+        self._subject = f"{LIVE}{pattern}"
+        self._queue: asyncio.Queue[Msg | None] = asyncio.Queue()
+        self._inbox: Inbox | None = None
+        self._pause = _FIRST_COMPARED
+
+    async def open(self) -> None:
+        """Begin to listen."""
+        self._inbox = await self._connection.listen(self._queue, self._subject)
+
+    async def close(self) -> None:
+        """Stop listening."""
+        if self._inbox is not None:
+            await self._inbox.close()
+
+    async def entries(self) -> AsyncGenerator[Stored]:
+        """Yield what comes, until it is to be compared with what the stream has. Raises BoardError."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self._pause * random.uniform(0.7, 1.0)  # noqa: S311 - so that not all ask at once
+        self._pause = min(2 * self._pause, _COMPARED)
+        self.unbroken = True
+        while (left := until - loop.time()) > 0:
+            try:
+                message = await _arrival(self._connection, self._queue, left)
+            except TimeoutError:
+                return
+            if message is None or self._queue.qsize() > _MOST_WAITING:
+                self._begin_anew()
+                return
+            sequence, stored = _said(message)
+            yield Stored(message.subject.removeprefix(LIVE), message.data, sequence, stored)
+
+    def _begin_anew(self) -> None:
+        """Drop what waits: the stream has it. So memory stays bounded if the caller is slow."""
+        while not self._queue.empty():
+            self._queue.get_nowait()
+        self._pause, self.unbroken = _FIRST_COMPARED, False
+
+
+def _said(message: Msg) -> tuple[int, float]:
+    """Return the sequence of an entry that the server says again, and when it was stored.
+
+    Servers before 2.11 do not say when: then it is the time now, by the clock of this host.
+    """
+    headers = message.headers or {}
+    try:
+        stored = headers.get("Nats-Time-Stamp")
+        return int(headers["Nats-Sequence"]), datetime.fromisoformat(stored).timestamp() if stored else time.time()
+    except (KeyError, ValueError):
+        raise BoardError("the server says again what was written, but not its number") from None
+
+
+async def _arrival(connection: Connection, queue: asyncio.Queue[Msg | None], seconds: float) -> Msg | None:
+    """Return the next message, None for a new connection. Raises TimeoutError, BoardError."""
+    if not queue.empty():
+        return queue.get_nowait()
+    arrival = asyncio.ensure_future(queue.get())
+    try:
+        waited_for: set[asyncio.Future[Any]] = {arrival, connection.ended}
+        await asyncio.wait(waited_for, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if arrival.done():
+            return arrival.result()
+    finally:
+        arrival.cancel()
+    if connection.ended.done():
+        connection.ended.result()
+    raise TimeoutError
 
 
 class _Reader:
@@ -106,7 +230,8 @@ class _Reader:
         self._pattern = pattern
         self._name = secrets.token_hex(16)
         self._queue: asyncio.Queue[Msg | None] = asyncio.Queue()
-        self._inbox: Any = None
+        self._inbox: Inbox | None = None
+        self._reply = ""
         self._asked = 0
         self._number = 0
         self.pending = 0
@@ -116,6 +241,7 @@ class _Reader:
         start = {"deliver_policy": "by_start_sequence", "opt_start_seq": since + 1} if since else {}
         request = {"stream_name": STREAM, "config": reader_configuration(self._name, self._pattern) | start}
         self._inbox = await self._connection.listen(self._queue)
+        self._reply = self._inbox.subject
         subject = f"watch.{self._name}.{self._pattern}"
         answer = answer_of(await self._connection.request(subject, json.dumps(request).encode()))
         return int(answer.get("num_pending", 0))
@@ -125,51 +251,27 @@ class _Reader:
         if self._inbox is not None:
             await self._inbox.close()
 
-    async def next(self) -> Stored:
-        """Return the next entry. Raises _Broken, BoardError."""
-        while True:
-            entry = await self.heard()
-            if entry is not None:
-                return entry
-
-    async def heard(self) -> Stored | None:
-        """Return the next entry, None if the server says that there is none now. Raises _Broken, BoardError."""
+    async def heard(self, patience: float) -> Stored | None:
+        """Return the next entry, None if the server has no other. Raises _Broken, BoardError."""
         if self._asked <= 0:
             await self._ask()
-        message = await self._arrival()
+        try:
+            message = await _arrival(self._connection, self._queue, patience)
+        except TimeoutError:
+            raise _Broken from None
         if message is None:
             raise _Broken
         return self._looked_at(message)
 
     async def _ask(self) -> None:
-        wanted = {"batch": _BATCH, "expires": int(_EXPIRES * _NANO), "idle_heartbeat": int(_HEARTBEAT * _NANO)}
         self._asked = _BATCH
-        await self._connection.send(f"next.{self._name}", json.dumps(wanted).encode(), reply=self._inbox.subject)
-
-    async def _arrival(self) -> Msg | None:
-        if not self._queue.empty():
-            return self._queue.get_nowait()
-        arrival = asyncio.ensure_future(self._queue.get())
-        try:
-            waited_for: set[asyncio.Future[Any]] = {arrival, self._connection.ended}
-            await asyncio.wait(waited_for, timeout=2.5 * _HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
-            if arrival.done():
-                return arrival.result()
-        finally:
-            arrival.cancel()
-        if self._connection.ended.done():
-            self._connection.ended.result()
-        raise _Broken
+        wanted = {"batch": _BATCH, "no_wait": True}
+        await self._connection.send(f"next.{self._name}", json.dumps(wanted).encode(), reply=self._reply)
 
     def _looked_at(self, message: Msg) -> Stored | None:
-        """Return the entry in a message, None if it is only a word of the server's. Raises _Broken."""
+        """Return the entry in a message, None if there is no other. Raises _Broken."""
         status = (message.headers or {}).get("Status")
-        if status == _ALIVE:
-            if int((message.headers or {}).get("Nats-Last-Consumer", self._number)) != self._number:
-                raise _Broken
-            return None
-        if status in _END_OF_REQUEST:
-            self._asked = 0
+        if status in _NOTHING_MORE:
             return None
         if status is not None:
             raise _Broken

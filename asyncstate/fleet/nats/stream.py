@@ -7,7 +7,7 @@ import secrets
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.fleet.nats.access import ROOT, STREAM
+from asyncstate.fleet.nats.access import LIVE, ROOT, STREAM
 from asyncstate.fleet.nats.answers import Refused, answer_of
 from asyncstate.fleet.nats.follower import reader_configuration
 from asyncstate.fleet.subjects import ALL_ROWS, READ_BY_OPERATOR
@@ -44,6 +44,7 @@ def configuration(replicas: int) -> dict[str, Any]:
         "max_consumers": MOST_READERS,
         "discard": "new",
         "allow_direct": True,
+        "republish": {"src": f"{ROOT}>", "dest": f"{LIVE}>"},
         "allow_rollup_hdrs": False,
         "deny_delete": True,
     }

@@ -15,7 +15,7 @@ from nats import errors as nats_errors
 from asyncstate.errors import BoardError
 from asyncstate.fleet import nkeys, subjects
 from asyncstate.fleet.nats import stream
-from asyncstate.fleet.nats.access import ROOT, STREAM
+from asyncstate.fleet.nats.access import LIVE, ROOT, STREAM
 from asyncstate.fleet.nats.connection import Connection
 
 pytestmark = pytest.mark.slow
@@ -160,6 +160,26 @@ async def test_it_cannot_ask_for_a_reader_of_more_than_its_subject_says(mallory,
     request = {"stream_name": STREAM, "config": {"name": "m1", "ack_policy": "none", **config}}
     answer = json.loads((await mallory.ask(f"watch.m1.{own}", request)).data)
     assert "error" in answer, answer
+
+
+async def test_it_cannot_listen_to_what_is_for_others(mallory, board, hosts, run):
+    own, victim = (subjects.token(each.name) for each in hosts)
+    heard = asyncio.Queue()
+
+    async def note(message):
+        heard.put_nowait(message.subject)
+
+    forbidden = [f"{LIVE}>", f"{LIVE}to.{victim}.>", f"{LIVE}to.*.*.stop", f"{LIVE}plan.>", f"{ROOT}>", ">"]
+    for subject in (f"{LIVE}to.{own}.>", *forbidden):
+        await mallory.client.subscribe(subject, cb=note)
+    await mallory.client.flush()
+    await board.put(subjects.stop(hosts[1].name, run), b"stop")
+    await board.put(subjects.stop(hosts[0].name, run), b"stop")
+    async with asyncio.timeout(60):
+        for subject in forbidden:
+            await mallory._forbidden(subject)
+        assert await heard.get() == f"{LIVE}{subjects.stop(hosts[0].name, run)}"
+    assert heard.empty()
 
 
 async def test_it_cannot_change_the_reader_of_another_host(mallory, board, hosts, run):
