@@ -267,7 +267,9 @@ class Member:
                 log.warning("The offer of run %s is refused: %s", self._offer.run, error)
                 return
             kept = await self._agent.keep(Kept(offer=self._offer))
-            log.info("Run %s is offered: %s", self._offer.run, ", ".join(self._offer.sls) or "the highstate")
+            called = self._offer.call.function if self._offer.call is not None else ""
+            what = called or ", ".join(self._offer.sls) or "the highstate"
+            log.info("Run %s is offered: %s", self._offer.run, what)
             if refused:
                 await self._refuse(kept, [Issue(refused)])
                 return

@@ -210,6 +210,66 @@ def test_an_agent_that_is_killed_goes_on_from_its_journal(fleet):
     assert (fleet.out / "slow").read_text() == "first\nlast\n"
 
 
+ORCHESTRATION = """
+wait:
+  salt.wait_for_event:
+    - name: salt/minion/*/start
+    - id_list: [web1]
+    - timeout: 60
+
+database:
+  salt.function:
+    - name: cmd.run
+    - tgt: role:db
+    - tgt_type: grain
+    - arg: ['echo called >> {out}/called; while test ! -e {out}/go-on; do sleep 0.1; done']
+
+after:
+  salt.state:
+    - tgt: 'web*'
+    - sls: app
+    - require: [salt: wait]
+
+not_after:
+  salt.function:
+    - name: test.ping
+    - tgt: lb1
+    - require: [salt: database]
+
+instead:
+  salt.function:
+    - name: test.ping
+    - tgt: lb1
+    - onfail: [salt: database]
+"""
+
+
+def test_an_orchestration_during_which_agents_are_killed(fleet):
+    """A host is there again; a function that was cut off is not called again."""
+    tree = fleet.home / "operator-tree"
+    tree.mkdir()
+    (tree / "deploy.sls").write_text(ORCHESTRATION.format(out=fleet.out))
+    (fleet.home / "web1" / "app.sls").rename(fleet.home / "web1" / "kept")
+    (fleet.home / "web1" / "app.sls").write_text("site:\n  test.succeed_with_changes: []\n")
+    operator = fleet.start_operator("orchestrate", "deploy", "--file-root", str(tree), "--out", "json")
+    until(fleet.out / "called")
+    for host in ("db1", "web1"):
+        fleet.kill_agent(host)
+        fleet.start_agent(host)
+    stdout, stderr = operator.communicate(timeout=PATIENCE)
+    (fleet.out / "go-on").touch()
+    (fleet.home / "web1" / "kept").rename(fleet.home / "web1" / "app.sls")
+    assert operator.returncode == 2, stderr
+    rows = {row["__id__"]: row for row in json.loads(stdout).values()}
+    assert rows["wait"]["changes"] == {"minions_seen": ["web1"]}
+    assert rows["after"]["comment"] == "States ran successfully. Updating web1."
+    assert rows["database"]["comment"].startswith("Running function cmd.run failed on minions: db1")
+    assert "is not known, and it is not called again" in stderr
+    assert rows["not_after"]["comment"] == "One or more requisite failed: deploy.database"
+    assert rows["instead"]["changes"] == {"ret": {"lb1": True}}
+    assert (fleet.out / "called").read_text() == "called\n"
+
+
 def test_a_run_whose_program_was_killed_is_taken_up(fleet):
     (fleet.out / "begun").unlink(missing_ok=True)
     operator = fleet.start_operator("apply", "slow", "--target", "L@db1,web1")

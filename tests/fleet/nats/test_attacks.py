@@ -7,16 +7,20 @@ runs, of other hosts. Each test looks at the stream itself for what came of it.
 import asyncio
 import itertools
 import json
+import time
 from contextlib import suppress
 
 import pytest
 from nats import errors as nats_errors
 
-from asyncstate.errors import BoardError
+from asyncstate.errors import BoardError, MessageRefused
 from asyncstate.fleet import nkeys, subjects
+from asyncstate.fleet.events import events_since
 from asyncstate.fleet.nats import stream
 from asyncstate.fleet.nats.access import LIVE, ROOT, STREAM
 from asyncstate.fleet.nats.connection import Connection
+from asyncstate.fleet.protocol import Call, HostEvent, Offer, encode
+from asyncstate.fleet.signing import OperatorVerifier
 
 pytestmark = pytest.mark.slow
 
@@ -85,6 +89,7 @@ async def board(fleet, hosts, run):
         await other.put(subjects.row(victim, victim, run, "1"), b"row")
         await other.put(subjects.lease(victim), b"lease")
         await other.publish(subjects.report(victim, run), b"report", id="1")
+        await other.publish(subjects.event(victim), b"event", id="1")
         yield operator
 
 
@@ -102,6 +107,7 @@ def stolen(victim, run):
         subjects.row(victim, victim, run, "1"),
         subjects.row("third", victim, run, "1"),
         f"{subjects.report(victim, run)}.x",
+        f"{subjects.event(victim)}.x",
         subjects.lease(victim),
         subjects.host(victim),
         subjects.log(victim, "0"),
@@ -123,6 +129,7 @@ def unread(victim, run):
         subjects.plan(victim, run),
         subjects.row(victim, victim, run, "1"),
         f"{subjects.report(victim, run)}.*",
+        f"{subjects.event(victim)}.*",
         subjects.lease(victim),
         subjects.log(victim, "0"),
         subjects.run(run),
@@ -144,6 +151,35 @@ async def test_it_cannot_read_what_is_for_another_host(mallory, board, hosts, ru
         assert await mallory.ask(f"$JS.API.DIRECT.GET.{STREAM}.{ROOT}{key}") is None
         request = {"stream_name": STREAM, "config": {"name": "m", "filter_subject": f"{ROOT}{key}"}}
         assert await mallory.ask(f"watch.m.{key}", request) is None
+
+
+async def test_it_cannot_have_a_function_called(mallory, board, hosts, run):
+    """Not on another host, and with the best forgery in its own name, not even on its own: the offer is not signed."""
+    victim, own = hosts[1].name, hosts[0].name
+    offer = encode(Offer(run="forged", host=victim, issued=time.time(), call=Call(function="cmd.run", arg=("id",))))
+    for key in (subjects.offer(victim, "forged"), subjects.offer(own, "forged")):
+        assert await mallory.ask(f"put.{key}", offer) is None
+        assert await board.get(key) is None
+    with pytest.raises(MessageRefused):
+        OperatorVerifier(hosts[1].operators).open(offer, subjects.offer(victim, "forged"))
+
+
+async def test_what_it_fires_counts_as_its_own(mallory, board, hosts):
+    """The server says who fired, whatever the message says."""
+    victim, own = hosts[1].name, hosts[0].name
+    position = await board.position()
+    forged = [
+        HostEvent(host=victim, tag="app/ready"),
+        HostEvent(host=own, tag=f"salt/minion/{victim}/start"),
+        HostEvent(host=own, tag="app/ready", data={"id": victim}),
+    ]
+    for number, event in enumerate(forged):
+        assert await mallory.ask(f"put.{subjects.event(victim)}.m{number}", encode(event)) is None
+        assert await mallory.ask(f"put.{subjects.event(own)}.m{number}", encode(event)) is not None
+    async with asyncio.timeout(60):
+        async for event in events_since(board, position):
+            assert event == forged[2]
+            return
 
 
 @pytest.mark.parametrize(
