@@ -110,6 +110,8 @@ class Settings(msgspec.Struct, kw_only=True):
     ignore_rules: list[str] = []
     duplicate_ids: Literal["error", "first"] = "error"
     lanes: dict[str, Annotated[int, msgspec.Meta(ge=1)]] = {}
+    fleet_batch: str | int = ""
+    fleet_max_failures: str | int = ""
     prefetch: bool | _AtLeastZero = True
     timeout: float | None = None
     grace_seconds: Annotated[float, msgspec.Meta(ge=0)] = 30.0

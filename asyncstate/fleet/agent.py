@@ -36,6 +36,7 @@ from asyncstate.fleet.protocol import (
     encode,
     require_fields,
 )
+from asyncstate.fleet.pulse import silence
 from asyncstate.fleet.reporter import Reporter
 from asyncstate.fleet.station import Kept
 from asyncstate.logs.loggers import get_logger
@@ -322,7 +323,7 @@ class Member:
                 return
             try:
                 kept = await self._agree(kept, prepared)
-                part = part_of(prepared.plan, self._checked_go(kept), can_watch=prepared.can_watch)
+                part = part_of(prepared.plan, prepared.shown, self._checked_go(kept), can_watch=prepared.can_watch)
                 await self._run(kept, prepared, part)
             except BoardError:
                 raise
@@ -382,13 +383,19 @@ class Member:
             raise _Over("the run is not wanted any more: its offer is gone")
 
     async def _wait_for_go(self, kept: Kept) -> bytes:
+        """Wait for the go: as long as the run has a controller, which lets hosts begin when their turn comes."""
         key = subjects.go(self._host, self._offer.run)
         found: list[bytes] = []
+        over: list[_Over] = []
 
         async def look() -> None:
             async for entry in self._mail.entries("go"):
                 try:
                     self._checked_go(msgspec.structs.replace(kept, go=entry.value))
+                except _Over as error:
+                    over.append(error)
+                    group.cancel_scope.cancel()
+                    return
                 except MessageRefused as error:
                     log.warning("A go at %s is refused: %s", key, error)
                     continue
@@ -400,21 +407,27 @@ class Member:
             await self._stopped.wait()
             group.cancel_scope.cancel()
 
-        with anyio.move_on_after(self._offer.patience):
-            async with anyio.create_task_group() as group:
-                group.start_soon(look)
-                group.start_soon(give_up)
+        async def lose_patience() -> None:
+            await silence(self._board, self._offer.run, self._offer.patience)
+            group.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(look)
+            group.start_soon(give_up)
+            group.start_soon(lose_patience)
         if self._stop is not None:
             raise _Over(self._stop.reason)
+        if over:
+            raise over[0]
         if not found:
-            raise _Over(f"there was no go within {self._offer.patience:.0f} s")
+            raise _Over(f"there was no go, and no sign of the controller for {self._offer.patience:.0f} s")
         return found[0]
 
     def _checked_go(self, kept: Kept) -> Go:
         go = decode(self._agent.verifier.open(kept.go, subjects.go(self._host, self._offer.run)), Go)
         require_fields(go, run=self._offer.run, host=self._host)
-        if go.nonce != kept.nonce:
-            raise MessageRefused("it does not answer the plan that this host sent last")
+        if go.nonce != kept.nonce:  # a host has one go in a run
+            raise _Over("the tree of this host changed after its plan was joined with those of others")
         return go
 
     async def _run(self, kept: Kept, prepared: Prepared, part: Part) -> None:
@@ -429,7 +442,7 @@ class Member:
                 reporter.on_event(event)
         else:
             await self._run_now(prepared, part, others, reporter, again=again)
-        others.close(self._stop.reason if self._stop is not None else "its run ended before")
+        await others.close(self._stop.reason if self._stop is not None else "its run ended before", again=again)
         await others.flush()
         await reporter.end(FINISHED)
         log.info("The part of this host in run %s came to its end", self._offer.run)

@@ -1,8 +1,9 @@
 """Controller: one run across hosts, from the offers to the last report.
 
-    targets ─▶ offers ─▶ plans ─▶ join ─▶ goes ─▶ reports, leases ─▶ record
+    targets ─▶ offers ─▶ plans ─▶ join ─▶ goes, held back ─▶ goes, as hosts may begin ─▶ reports, leases ─▶ record
 
-Nothing flows through it that hosts wait for, but for notices of loss. If it dies, the hosts go on with what they can.
+Nothing flows through it that hosts wait for, but for permissions and notices of loss. If it dies, the hosts go on with
+what they can. All goes are on the board before the first host begins, so that who takes up the run needs no plans.
 """
 
 from __future__ import annotations
@@ -20,40 +21,40 @@ from asyncstate.errors import BoardError, CompileError, FleetError, Issue, Messa
 from asyncstate.fleet import subjects
 from asyncstate.fleet.board import first_error
 from asyncstate.fleet.join import join
+from asyncstate.fleet.leases import Leases
 from asyncstate.fleet.protocol import (
     Call,
     Go,
     HostPlan,
-    Lease,
     Lost,
     Offer,
     Options,
-    Pulse,
     Report,
+    Rollout,
     RunRecord,
     decode,
     encode,
     require_fields,
 )
-from asyncstate.fleet.records import host_infos, stop_hosts
+from asyncstate.fleet.pulse import beat
+from asyncstate.fleet.records import host_infos, read_lease, stop_hosts
+from asyncstate.fleet.rollout import Admission, notes, resolved
 from asyncstate.fleet.tale import HostEnd, Observer, Tale
 from asyncstate.logs.loggers import get_logger
+from asyncstate.model.event import ChunkFinished
 from asyncstate.nearest import nearest
 from asyncstate.sources.matchers import Matcher
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
-    from asyncstate.fleet.board import Board
+    from asyncstate.fleet.board import Board, Entry
     from asyncstate.fleet.protocol import Signer
+    from asyncstate.model.event import AnyEvent
 
 log: logging.Logger = get_logger(__name__)
 
-_PULSE: Final = 5.0
-"""Seconds between two signs of the controller, at most: hosts with little patience hear of it more often."""
-_MISSED: Final = 3.0
-"""A host is lost that let this many intervals of its lease pass."""
 _NAMES: Final = re.compile(r"(?:L@)?[^\s@*?\[\]()]+")
 
 
@@ -72,6 +73,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     sls: tuple[str, ...] = ()
     call: Call | None = None
     options: Options = Options()
+    rollout: Rollout = Rollout()
     deadline: float = 60.0
     patience: float = 600.0
 
@@ -120,12 +122,16 @@ class Controller:
         self._grains: dict[str, dict[str, Any]] = {}
         self._plans: dict[str, HostPlan] = {}
         self._goes: dict[str, Go] = {}
+        self._held: dict[str, bytes] = {}
+        self._admission = Admission(())
+        self._staged = False
+        self._halted = (False, False)
         self._ends: dict[str, HostEnd] = {}
         self._news = anyio.Event()
         self._cancelled = ""
         self._now = False
         self._record = RunRecord(run=run, target=request.target)
-        self._leases = _Leases()
+        self._leases = Leases()
 
     def cancel(self, reason: str, *, now: bool = False) -> None:
         """Let all hosts start nothing more; with ``now``, end what runs, too."""
@@ -138,7 +144,7 @@ class Controller:
         return await self._unwrapped(self._drive())
 
     async def take_up(self, record: RunRecord) -> FleetEnd:
-        """Take up a run whose controller has died, where it was. Raises BoardError."""
+        """Take up a run whose controller has died, where it was. Raises BoardError, MessageRefused."""
         return await self._unwrapped(self._take_up(record))
 
     async def _unwrapped(self, driving: Awaitable[FleetEnd]) -> FleetEnd:
@@ -155,24 +161,27 @@ class Controller:
     async def _drive(self) -> FleetEnd:
         self._grains = {host: info.grains for host, info in (await host_infos(self._board)).items()}
         hosts = list(self._request.hosts) or self._targets()
+        self._record = msgspec.structs.replace(self._record, hosts=tuple(hosts), canaries=self._canaries(hosts))
+        resolved(self._request.rollout, self._record)  # refuses what is no number before anybody is asked
         await self._begin(hosts)
         return await self._go_on(hosts)
 
     async def _take_up(self, record: RunRecord) -> FleetEnd:
         self._grains = {host: info.grains for host, info in (await host_infos(self._board)).items()}
         self._record = record
+        if record.turns:
+            await self._take_over(list(record.hosts))
         return await self._go_on(list(record.hosts))
 
     async def _go_on(self, hosts: list[str]) -> FleetEnd:
         async with anyio.create_task_group() as group:
             group.start_soon(self._beat)
-            issues = await self._agree(hosts)
+            issues = [] if self._record.turns else await self._agree(hosts)
             if not issues:
                 await self._gather()
             group.cancel_scope.cancel()
         end = FleetEnd(self._run, dict(sorted(self._ends.items())), tuple(issues), self._cancelled)
-        self._record = msgspec.structs.replace(self._record, ended=self._wall(), exit_code=end.exit_code)
-        await self._board.put(subjects.run(self._run), encode(self._record))
+        await self._keep(ended=self._wall(), exit_code=end.exit_code)
         return end
 
     # who
@@ -193,6 +202,16 @@ class Controller:
             expression
         )
 
+    def _canaries(self, hosts: list[str]) -> tuple[str, ...]:
+        """Return the hosts that begin first. Raises FleetError if none of these is one."""
+        wanted = self._request.rollout.canary
+        found = tuple(host for host in hosts if self._fits(wanted, host)) if wanted else ()
+        if wanted and not found:
+            near = nearest(wanted, hosts)
+            hint = f"did you mean {near!r}?" if near else f"the run is on {', '.join(hosts[:20])}"
+            raise FleetError(f"no host of the run fits canary {wanted!r}: {hint}")
+        return found
+
     # the beginning
 
     async def _begin(self, hosts: list[str]) -> None:
@@ -203,7 +222,9 @@ class Controller:
             sls=request.sls,
             function=request.call.function if request.call is not None else "",
             options=msgspec.structs.replace(request.options, pillar={}),
+            rollout=request.rollout,
             hosts=tuple(hosts),
+            canaries=self._record.canaries,
             begun=self._wall(),
             patience=request.patience,
         )
@@ -225,34 +246,27 @@ class Controller:
         await self._board.put(key, self._signer.seal(encode(message), key))
 
     async def _beat(self) -> None:
-        beat, interval = 0, min(_PULSE, self._request.patience / _MISSED)
-        while True:
-            await self._board.put(subjects.pulse(self._run), encode(Pulse(run=self._run, beat=beat)))
-            self._leases.attend(interval)
-            self._news.set()
-            beat += 1
-            await anyio.sleep(interval)
+        await beat(self._board, self._run, self._request.patience, self._heard)
+
+    def _heard(self, interval: float) -> None:
+        self._leases.attend(interval)
+        self._news.set()
 
     async def _agree(self, hosts: list[str]) -> list[Issue]:
-        """Gather the plans and join them; return what is wrong. Hosts without a plan have failed.
-
-        Once hosts were joined, it is they whose plans are joined again: the same plans give the same goes.
-        """
-        await self._gather_plans(set(self._record.joined or hosts))
-        for host in hosts:
-            plan = self._plans.get(host)
-            if plan is None and not self._cancelled:
-                self._end(host, HostEnd(2, f"did not answer within {self._request.deadline:.0f} s"))
-            elif plan is not None and plan.mistakes:
-                said = "\n".join(str(Issue(each.message, each.file, each.line, each.hint)) for each in plan.mistakes)
-                self._end(host, HostEnd(2, said))
-        joined = self._record.joined or tuple(self._plans)
-        sound = {host: plan for host, plan in self._plans.items() if not plan.mistakes and host in joined}
+        """Gather the plans and join them; return what is wrong. Hosts without a plan have failed."""
+        await self._gather_plans(set(hosts))
+        self._end_without_plan(hosts, f"did not answer within {self._request.deadline:.0f} s")
+        sound = {host: plan for host, plan in self._plans.items() if not plan.mistakes}
+        turns: tuple[tuple[str, ...], ...] = ()
         issues: list[Issue] = []
         if not self._cancelled and sound:
             try:
-                goes = join(sound, lambda expression: [host for host in sound if self._fits(expression, host)])
-                self._goes = goes.goes
+                joined = join(
+                    sound,
+                    lambda expression: [host for host in sound if self._fits(expression, host)],
+                    canaries=self._record.canaries,
+                )
+                self._goes, turns = joined.goes, joined.turns
                 self._observer.joined(sound, self._goes)
             except CompileError as error:
                 issues = list(error.issues)
@@ -266,26 +280,61 @@ class Controller:
             return issues
         late = [host for host in hosts if host not in self._plans]
         await self._stop(late, "the run began without this host: its plan came too late", now=False)
-        self._record = msgspec.structs.replace(self._record, joined=tuple(self._goes))
-        await self._board.put(subjects.run(self._run), encode(self._record))
+        for words in notes(turns, resolved(self._record.rollout, self._record)[0]):
+            self._observer.noted(words)
         for host, go in self._goes.items():
-            await self._tell(subjects.go(host, self._run), go)
+            self._held[host] = self._signer.seal(encode(go), subjects.go(host, self._run))
+            await self._board.put(subjects.held(self._run, host), self._held[host])
+        await self._keep(turns=turns)
         return []
+
+    def _end_without_plan(self, hosts: list[str], unheard: str) -> None:
+        for host in hosts:
+            plan = self._plans.get(host)
+            if plan is None and not self._cancelled:
+                self._end(host, HostEnd(2, unheard))
+            elif plan is not None and plan.mistakes:
+                said = "\n".join(str(Issue(each.message, each.file, each.line, each.hint)) for each in plan.mistakes)
+                self._end(host, HostEnd(2, said))
+
+    async def _keep(self, **changed: Any) -> None:
+        self._record = msgspec.structs.replace(self._record, **changed)
+        await self._board.put(subjects.run(self._run), encode(self._record))
+
+    async def _take_over(self, hosts: list[str]) -> None:
+        """Go on with the goes that another controller has made. Plans that hosts sent since then do not count.
+
+        Raises MessageRefused for goes that this operator has not signed.
+        """
+        for entry in await self._board.entries(subjects.held(self._run)):
+            _, _, host = subjects.parts(entry.key)
+            self._held[host] = entry.value
+            self._goes[host] = decode(self._signer.open(entry.value, subjects.go(host, self._run)), Go)
+        for entry in await self._board.entries(subjects.plans(self._run)):
+            self._read_plan(entry)
+        self._observer.joined({host: plan for host, plan in self._plans.items() if host in self._goes}, self._goes)
+        self._end_without_plan([host for host in hosts if host not in self._goes], "did not answer in time")
+
+    def _read_plan(self, entry: Entry) -> HostPlan | None:
+        try:
+            _, host, _ = subjects.parts(entry.key)
+            plan = decode(entry.value, HostPlan)
+            require_fields(plan, run=self._run, host=host)
+        except (MessageRefused, ValueError) as error:
+            log.warning("A plan at %s is refused: %s", entry.key, error)
+            return None
+        if host not in self._record.hosts:
+            log.warning("A plan of host %s is refused: the run was not offered to it", host)
+            return None
+        self._plans[host] = plan
+        self._observer.planned(host, plan)
+        return plan
 
     async def _gather_plans(self, missing: set[str]) -> None:
         async def read() -> None:
             async for entry in self._board.watch(subjects.plans(self._run)):
-                try:
-                    _, host, _ = subjects.parts(entry.key)
-                    plan = decode(entry.value, HostPlan)
-                    require_fields(plan, run=self._run, host=host)
-                except (MessageRefused, ValueError) as error:
-                    log.warning("A plan at %s is refused: %s", entry.key, error)
-                    continue
-                if host in missing or host in self._plans:
-                    self._plans[host] = plan
-                    self._observer.planned(host, plan)
-                    missing.discard(host)
+                plan = self._read_plan(entry)
+                missing.discard(plan.host if plan is not None else "")
                 if not missing:
                     group.cancel_scope.cancel()
                     return
@@ -309,6 +358,7 @@ class Controller:
         """Take reports until every host has ended or is lost for good."""
         watch = self._leases
         watch.expect(self._goes)
+        await self._prepare_admission()
         async with anyio.create_task_group() as group:
             group.start_soon(self._read_reports, watch)
             group.start_soon(self._read_leases, watch)
@@ -316,6 +366,7 @@ class Controller:
             told_lost: set[str] = set()
             told_over: set[str] = set()
             while self._open():
+                await self._admit()
                 await self._wait(math.inf)
                 if self._cancelled and told != (True, self._now):
                     told = (True, self._now)
@@ -324,10 +375,48 @@ class Controller:
                     log.warning("Host %s is lost: there was no sign of it for %.0f s", host, seconds)
                     self._observer.lost(host, seconds)
                 await self._tell_over(told_over)
-                await self._give_up(watch, told_lost)
+                await self._give_up(watch, told_lost, told_over)
             group.cancel_scope.cancel()
         gone = [host for host in self._goes if host in watch.lost and self._ends[host].why]
         await self._stop(gone, "the run ended without this host: it was lost", now=False)
+
+    async def _prepare_admission(self) -> None:
+        """Make out who may begin; who has begun already, under another controller, goes on."""
+        record = self._record
+        batch, most = resolved(record.rollout, record)
+        self._staged = bool(batch or record.canaries)
+        self._admission = Admission(
+            record.turns, batch=batch, canaries=record.canaries, most=most, halted=record.halted
+        )
+        for host, end in self._ends.items():
+            self._admission.over(host, failed=bool(end.exit_code))
+        began = {subjects.parts(entry.key)[1] for entry in await self._board.entries(subjects.goes(self._run))}
+        await self._let_begin(self._admission.began(began))
+
+    async def _let_begin(self, hosts: list[str]) -> None:
+        for host in hosts:
+            await self._board.put(subjects.go(host, self._run), self._held[host])
+
+    async def _admit(self) -> None:
+        """Let hosts begin that may; end those that never will."""
+        if self._cancelled:
+            return
+        await self._let_begin(self._admission.next())
+        why = self._admission.halted
+        if not why or self._halted == (True, self._admission.ends_all):
+            return
+        self._halted = (True, self._admission.ends_all)
+        await self._keep(halted=why)
+        pending = self._admission.pending
+        await self._stop(pending, f"did not begin: {why}", now=False)
+        for host in pending:
+            self._end(host, HostEnd(2, f"did not begin: {why}"))
+        if self._admission.ends_all:
+            await self._stop(self._open(), why, now=False)
+
+    def _failed(self, host: str) -> None:
+        self._admission.failed(host)
+        self._news.set()
 
     def _open(self) -> list[str]:
         return [host for host in self._goes if host not in self._ends]
@@ -338,7 +427,7 @@ class Controller:
             await self._news.wait()
         self._news = anyio.Event()
 
-    async def _give_up(self, watch: _Leases, told: set[str]) -> None:
+    async def _give_up(self, watch: Leases, told: set[str], told_over: set[str]) -> None:
         """Tell those who wait for a lost host, and end its part once nobody else is waited for.
 
         Until then it may come back. If states are to wait for lost hosts, those have the patience of the run first.
@@ -350,9 +439,17 @@ class Controller:
             if host in watch.lost and host not in told and watch.silence(host) >= patience:
                 told.add(host)
                 await self._tell_lost(host, watch.silence(host))
+                self._admission.failed(host)
+                if self._staged:  # its place is given to another, so it must not go on when it is back
+                    told_over.add(host)
+                    await self._stop([host], "it was lost, and its place was given to others", now=False)
+                    self._end_lost(host, watch)
         if all(host in told for host in open_):
             for host in open_:
-                self._end(host, HostEnd(2, f"lost: there was no sign of it for {watch.silence(host):.0f} s"))
+                self._end_lost(host, watch)
+
+    def _end_lost(self, host: str, watch: Leases) -> None:
+        self._end(host, HostEnd(2, f"lost: there was no sign of it for {watch.silence(host):.0f} s"))
 
     async def _tell_over(self, told: set[str]) -> None:
         """Tell those who wait for a host whose part ended without a run to report: it sends them nothing more."""
@@ -370,10 +467,11 @@ class Controller:
     def _end(self, host: str, end: HostEnd) -> None:
         if host not in self._ends:
             self._ends[host] = end
+            self._admission.over(host, failed=bool(end.exit_code))
             self._observer.ended(host, end)
             self._news.set()
 
-    async def _read_reports(self, watch: _Leases) -> None:
+    async def _read_reports(self, watch: Leases) -> None:
         tales: dict[str, Tale] = {}
         async for message in self._board.messages(subjects.reports(self._run)):
             try:
@@ -383,7 +481,7 @@ class Controller:
                 if host in self._ends or host not in self._goes:
                     continue
                 watch.seen(host)
-                tale = tales.setdefault(host, Tale(host, self._observer))
+                tale = tales.setdefault(host, Tale(host, _Failures(self._observer, self._failed)))
                 end = tale.add(report, message.stored)
             except (MessageRefused, ValueError) as error:
                 log.warning("A report at %s is refused: %s", message.subject, error)
@@ -391,68 +489,25 @@ class Controller:
             if end is not None:
                 self._end(host, end)
 
-    async def _read_leases(self, watch: _Leases) -> None:
+    async def _read_leases(self, watch: Leases) -> None:
         async for entry in self._board.watch(subjects.lease()):
-            try:
-                _, host = subjects.parts(entry.key)
-                lease = decode(entry.value, Lease)
-                require_fields(lease, run="", host=host)
-            except (MessageRefused, ValueError) as error:
-                log.warning("A lease at %s is refused: %s", entry.key, error)
-                continue
-            if host in self._goes:
-                watch.renewed(host, lease.interval)
+            lease = read_lease(entry)
+            if lease is not None and lease.host in self._goes:
+                watch.renewed(lease.host, lease.interval)
                 self._news.set()
 
 
-class _Leases:
-    """When there was a sign of each host, by the clock of this process.
+class _Failures(Observer):
+    """Tells of the hosts of which a state has failed, and tells an observer everything."""
 
-    The silence of hosts counts only while this process hears: not while it is stopped, or the board is out of reach.
-    """
+    def __init__(self, observer: Observer, failed: Callable[[str], None]) -> None:
+        self._observer = observer
+        self._failed = failed
 
-    def __init__(self) -> None:
-        self._signs: dict[str, float] = {}
-        self._intervals: dict[str, float] = {}
-        self._heard = 0.0
-        self.lost: set[str] = set()
+    def begun(self, host: str, attempt: int) -> None:
+        self._observer.begun(host, attempt)
 
-    def expect(self, hosts: Iterable[str]) -> None:
-        """Begin to wait for signs of these hosts."""
-        self._heard = now = anyio.current_time()
-        self._signs = dict.fromkeys(hosts, now)
-        self._intervals = dict.fromkeys(self._signs, 10.0)
-
-    def attend(self, interval: float) -> None:
-        """Note that the board answers now, as it should do after each ``interval``."""
-        now = anyio.current_time()
-        if now - self._heard > max(2 * interval, _PULSE):
-            self._signs = {host: sign if host in self.lost else now for host, sign in self._signs.items()}
-        self._heard = now
-
-    def renewed(self, host: str, interval: float) -> None:
-        """Note a sign of a host; the next comes within ``interval`` seconds."""
-        self._intervals[host] = min(max(interval, 0.01), 3600.0)
-        self.seen(host)
-
-    def seen(self, host: str) -> None:
-        """Note a sign of a host."""
-        self._signs[host] = anyio.current_time()
-        self.lost.discard(host)
-
-    def silence(self, host: str) -> float:
-        """Return the seconds since the last sign of a host, up to the last time that the board answered."""
-        return max(self._heard - self._signs[host], 0.0)
-
-    def _limit(self, host: str) -> float:
-        return _MISSED * self._intervals[host]
-
-    def newly_lost(self, open_: list[str]) -> list[tuple[str, float]]:
-        """Return the hosts among these that have just been lost, with the seconds of their silence."""
-        found = [
-            (host, self.silence(host))
-            for host in open_
-            if host not in self.lost and self.silence(host) >= self._limit(host)
-        ]
-        self.lost.update(host for host, _ in found)
-        return found
+    def event(self, host: str, event: AnyEvent) -> None:
+        if isinstance(event, ChunkFinished) and event.row["result"] is False and not event.check:
+            self._failed(host)
+        self._observer.event(host, event)

@@ -13,6 +13,7 @@ import anyio
 from asyncstate.errors import MessageRefused
 from asyncstate.fleet import subjects
 from asyncstate.fleet.protocol import Lost, NodeResult, decode, encode, require_fields
+from asyncstate.fleet.pulse import silence
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.result import Outcome
 
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 log: logging.Logger = get_logger(__name__)
 
-_LOOK: Final = 60.0
-"""Seconds after which the sign of the controller is looked for again, at most: a reader of it would cost more."""
 _AT_ONCE: Final = 64
 """How many rows are on their way to the board at once."""
 FAILED = Outcome(result=False, changed=False, ran=False)
@@ -60,11 +59,10 @@ class Others:
         self._arrived: list[tuple[int, Outcome]] = []
         self._known: set[int] = set()
         self._news = anyio.Event()
-        self._outbox: list[NodeResult] = []
+        self._outbox: list[tuple[NodeResult, tuple[str, ...]]] = []
         self._sent: set[int] = set()
         self._mail = anyio.Event()
         self._why: dict[int, str] = {}
-        self._seen_controller = clock()
 
     # what the engine asks
 
@@ -81,37 +79,48 @@ class Others:
         """Put what a node ended with into the outbox, if a host waits for it."""
         if node in self._part.read and node not in self._sent:
             self._sent.add(node)
+            name, readers = self._part.read[node]
             self._post(
                 NodeResult(
                     run=self._offer.run,
                     host=self._offer.host,
-                    node=self._part.read[node][0],
+                    node=name,
                     result=outcome.result,
                     changed=outcome.changed,
                     ran=outcome.ran,
                     skip_req=outcome.skip_req,
                     unforeseen=outcome.unforeseen,
-                )
+                ),
+                readers,
             )
 
     def words(self, nodes: Iterable[int]) -> str:
         """Say why nodes failed of which nothing is known."""
         return " ".join(dict.fromkeys(self._why[node] for node in nodes if node in self._why))
 
-    def close(self, why: str) -> None:
-        """Tell the hosts that wait that the nodes which have not ended never will."""
-        for node, (name, _) in self._part.read.items():
+    async def close(self, why: str, *, again: bool = False) -> None:
+        """Tell the hosts that wait that the nodes which have not ended never will.
+
+        With ``again`` the part was begun before: what was told then is true and stays.
+        """
+        told: set[str] = set()
+        if again:
+            pattern = subjects.rows_written(self._offer.host, self._offer.run)
+            told = {entry.key for entry in await self._board.entries(pattern)}
+        for node, (name, readers) in self._part.read.items():
             if node not in self._sent:
                 self._sent.add(node)
                 words = f"{self._offer.host} did not run it: {why}."
-                self._post(
-                    NodeResult(
-                        run=self._offer.run, host=self._offer.host, node=name, result=False, ran=False, why=words
-                    )
+                result = NodeResult(
+                    run=self._offer.run, host=self._offer.host, node=name, result=False, ran=False, why=words
                 )
+                self._post(result, tuple(each for each in readers if self._key(each, name) not in told))
 
-    def _post(self, result: NodeResult) -> None:
-        self._outbox.append(result)
+    def _key(self, reader: str, node: str) -> str:
+        return subjects.row(reader, self._offer.host, self._offer.run, node)
+
+    def _post(self, result: NodeResult, readers: tuple[str, ...]) -> None:
+        self._outbox.append((result, readers))
         self._mail.set()
 
     # what comes and goes
@@ -176,17 +185,8 @@ class Others:
 
     async def watch_controller(self) -> None:
         """Give up what is awaited once there is no sign of the run's controller for the patience of the offer."""
-        patience, last = self._offer.patience, b""
-        look = min(patience / 4, _LOOK)
-        while True:
-            asked = self._clock()
-            pulse = await self._board.get(subjects.pulse(self._offer.run))
-            if pulse not in {None, last} or self._clock() - asked > look:  # nobody could be heard so long
-                last, self._seen_controller = pulse or last, self._clock()
-            left = self._seen_controller + patience - self._clock()
-            if left <= 0:
-                break
-            await anyio.sleep(max(min(look, left), 0.05))
+        patience = self._offer.patience
+        await silence(self._board, self._offer.run, patience, self._clock)
         self.give_up(f"There was no sign of the controller of the run for {patience:.0f} s.")
 
     async def send(self) -> None:
@@ -199,10 +199,9 @@ class Others:
 
     async def flush(self) -> None:
         """Write what is in the outbox now."""
-        readers = dict(self._part.read.values())
         while self._outbox:
             results = list(self._outbox)
-            await self._write([(reader, result) for result in results for reader in readers[result.node]])
+            await self._write([(reader, result) for result, readers in results for reader in readers])
             del self._outbox[: len(results)]
 
     async def _write(self, rows: list[tuple[str, NodeResult]]) -> None:
@@ -211,8 +210,7 @@ class Others:
 
         async def write() -> None:
             for reader, result in left:
-                key = subjects.row(reader, self._offer.host, self._offer.run, result.node)
-                await self._board.put(key, encode(result))
+                await self._board.put(self._key(reader, result.node), encode(result))
 
         async with anyio.create_task_group() as group:
             for _ in range(min(_AT_ONCE, len(rows))):

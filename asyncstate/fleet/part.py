@@ -43,7 +43,7 @@ def host_plan(plan: Plan, shown: ShownPlan, *, run: str, host: str, nonce: str) 
         run=run,
         host=host,
         nonce=nonce,
-        digest=plan.digest,
+        digest=shown.digest,
         states=tuple(_state(shown.chunk(chunk, chunk.tag), chunk) for chunk in plan.chunks),
         nodes=len(plan.nodes),
         edges=tuple(edges),
@@ -74,13 +74,13 @@ class Part(msgspec.Struct, frozen=True):
     read: dict[int, tuple[str, tuple[str, ...]]]
 
 
-def part_of(plan: Plan, go: Go, *, can_watch: Callable[[str], bool]) -> Part:
+def part_of(plan: Plan, shown: ShownPlan, go: Go, *, can_watch: Callable[[str], bool]) -> Part:
     """Return the plan with the states of other hosts that it waits for, as a go names them.
 
     ``can_watch`` says which state modules have ``mod_watch``: what cannot watch requires in its place, as in any plan.
     Raises MessageRefused if the go is not for this plan.
     """
-    if go.digest != plan.digest:
+    if go.digest != shown.digest:
         raise MessageRefused(f"the go of run {go.run} is for another plan of {go.host} than the one that was sent")
     try:
         return _Extension(plan, go, can_watch).part()

@@ -36,6 +36,9 @@ class Signer(Protocol):
     def seal(self, payload: bytes, key: str) -> bytes:
         """Return the payload with a signature that is good for this key of the board only."""
 
+    def open(self, sealed: bytes, key: str) -> bytes:
+        """Return the payload that this operator sealed for this key of the board. Raises MessageRefused."""
+
 
 class Verifier(Protocol):
     """The operators whom a host obeys."""
@@ -271,11 +274,26 @@ class LogPage(_Message, frozen=True, kw_only=True, omit_defaults=True):
     lines: tuple[str, ...] = ()
 
 
+class Rollout(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """In which order and number hosts take part. ``batch`` and ``max_failures`` are numbers or percentages of hosts.
+
+    ``batch``: how many hosts are under way at once; "": all. ``canary``: a target expression; the others begin once
+    these hosts have ended without failure. ``max_failures``: once more hosts have failed, nothing more begins; "": go
+    on. ``lanes``: how many states of a fleet lane run at once on all hosts together; one where nothing is said.
+    """
+
+    batch: str = ""
+    canary: str = ""
+    max_failures: str = ""
+    lanes: dict[str, int] = {}
+
+
 class RunRecord(_Message, frozen=True, kw_only=True, omit_defaults=True):
     """What operators keep of a run: who was asked to do what, and how it ended. Times are by the operator's clock.
 
-    ``joined`` are the hosts whose plans were joined, once that is so; the others have no part in the run. ``function``
-    is the one that they were asked to call, "" if they ran states.
+    ``turns`` are the hosts whose plans were joined, once that is so: those that begin together, in the order in which
+    they begin. The others have no part in the run. ``canaries`` are the hosts that fit `Rollout.canary`. ``halted``
+    says why no further host began. ``function`` is the one that hosts were asked to call, "" if they ran states.
     """
 
     target: str
@@ -283,11 +301,19 @@ class RunRecord(_Message, frozen=True, kw_only=True, omit_defaults=True):
     sls: tuple[str, ...] = ()
     options: Options = Options()
     hosts: tuple[str, ...] = ()
-    joined: tuple[str, ...] = ()
+    rollout: Rollout = Rollout()
+    canaries: tuple[str, ...] = ()
+    turns: tuple[tuple[str, ...], ...] = ()
+    halted: str = ""
     begun: float = 0.0
     ended: float | None = None
     exit_code: int | None = None
     patience: float = 600.0
+
+    @property
+    def joined(self) -> tuple[str, ...]:
+        """The hosts whose plans were joined, in the order in which they begin."""
+        return tuple(host for turn in self.turns for host in turn)
 
 
 M = TypeVar("M", bound=_Message)

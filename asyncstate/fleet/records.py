@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import logging
     from collections.abc import Iterable
 
-    from asyncstate.fleet.board import Board
+    from asyncstate.fleet.board import Board, Entry
     from asyncstate.fleet.protocol import Signer
 
 log: logging.Logger = get_logger(__name__)
@@ -45,7 +45,7 @@ async def signs_of_life(board: Board) -> set[str]:
     before: dict[str, Lease] = {}
     there: set[str] = set()
     for entry in await board.entries(subjects.lease()):
-        lease = _lease(entry.key, entry.value)
+        lease = read_lease(entry)
         if lease is not None:
             before[lease.host] = lease
     if not before:
@@ -53,7 +53,7 @@ async def signs_of_life(board: Board) -> set[str]:
     listen = min(1.5 * max(lease.interval for lease in before.values()), _LONGEST)
     with anyio.move_on_after(listen):
         async for entry in board.watch(subjects.lease()):
-            lease = _lease(entry.key, entry.value)
+            lease = read_lease(entry)
             if lease is not None and lease != before.get(lease.host):
                 there.add(lease.host)
                 if there >= before.keys():
@@ -61,13 +61,14 @@ async def signs_of_life(board: Board) -> set[str]:
     return there
 
 
-def _lease(key: str, value: bytes) -> Lease | None:
+def read_lease(entry: Entry) -> Lease | None:
+    """Return the lease that a host wrote, None for anything else."""
     try:
-        _, host = subjects.parts(key)
-        lease = decode(value, Lease)
+        _, host = subjects.parts(entry.key)
+        lease = decode(entry.value, Lease)
         require_fields(lease, run="", host=host)
     except (MessageRefused, ValueError) as error:
-        log.warning("A lease at %s is refused: %s", key, error)
+        log.warning("A lease at %s is refused: %s", entry.key, error)
         return None
     return lease
 

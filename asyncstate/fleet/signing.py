@@ -35,6 +35,10 @@ class OperatorSigner:
         """Return the payload with a signature. ``key`` is its place on the board: it is good for no other."""
         return _FORMAT + self._key.sign(_signed(key, payload)) + payload
 
+    def open(self, sealed: bytes, key: str = "") -> bytes:
+        """Return the payload that this operator sealed for this place on the board. Raises MessageRefused."""
+        return OperatorVerifier([self._key.public]).open(sealed, key)
+
 
 class OperatorVerifier:
     """The operators whom a host obeys, by their public keys: the `asyncstate.fleet.protocol.Verifier`.

@@ -9,6 +9,7 @@ whatever runs there are, and no message has to be looked into:
     to.<reader>.<run>.row.<writer>.<node>   host → host           a state ended that the reader waits for
     to.<reader>.<run>.lost.<host>           operator → host       a host that the reader waits for is lost
     to.<reader>.<run>.stop                  operator → host       cancel, or do not begin
+    to.<reader>.<run>.barrier.<order>       operator → host       all states before a barrier have ended, on all hosts
     plan.<writer>.<run>                     host → operator       what it would run there, and what that requires
     report.<writer>.<run>                   host → operator       a stream: the events of its run
     event.<writer>                          host → operator       a stream: what its states and functions fire
@@ -17,6 +18,8 @@ whatever runs there are, and no message has to be looked into:
     host.<writer>                           host → operator       its grains, for targets
     log.<writer>.<page>                     host → operator       lines of its agent's log; old pages are overwritten
     run.<run>                               operator only         the record of a run
+    held.<run>.<host>                       operator only         the go of a host, until it may begin
+    reached.<writer>.<run>.<order>          host → operator       its states before a barrier have ended
 
 A row goes to each reader under a key of its own: a host reads the states that it requires and nothing else of others.
 All that is for a host in a run fits one pattern, so one reader on the server is enough for it, and it comes in order.
@@ -105,6 +108,36 @@ def stop(reader: str, run: str) -> str:
     return _to(reader, run, "stop")
 
 
+def held(run: str, host: str = "") -> str:
+    """Return the key of a go that is held back; without a host, the pattern of all of a run."""
+    return _key("held", run, host)
+
+
+def goes(run: str) -> str:
+    """Return the pattern of all goes of a run."""
+    return f"{_TO}.*.{token(run)}.go"
+
+
+def reached(writer: str, run: str, order: int) -> str:
+    """Return the key that tells that the states of a host before a barrier have ended."""
+    return _key("reached", writer, run, str(order))
+
+
+def all_reached(run: str) -> str:
+    """Return the pattern of all that hosts tell of barriers in a run."""
+    return f"reached.*.{token(run)}.*"
+
+
+def barrier(reader: str, run: str, order: int) -> str:
+    """Return the key that opens a barrier for ``reader``."""
+    return _to(reader, run, "barrier", str(order))
+
+
+def rows_written(writer: str, run: str) -> str:
+    """Return the pattern of all rows of a run that ``writer`` wrote."""
+    return f"{_TO}.*.{token(run)}.{_ROW}.{token(writer)}.*"
+
+
 def pulse(run: str) -> str:
     """Return the key that shows that a run has its controller."""
     return _key("pulse", run)
@@ -166,19 +199,25 @@ def written_by(host: str) -> tuple[str, ...]:
     own = token(host)
     return (
         *(f"plan.{own}.*", f"{_TO}.*.*.{_ROW}.{own}.*", f"report.{own}.*"),
-        *(f"event.{own}", f"lease.{own}", f"host.{own}", f"log.{own}.*"),
+        *(f"reached.{own}.*.*", f"event.{own}", f"lease.{own}", f"host.{own}", f"log.{own}.*"),
     )
 
 
 STREAMS: Final = ("report", "event")
 """The kinds that are streams of messages; of all others, a key has one value."""
 
-_BY_OPERATOR: Final = (f"{_TO}.*.*.offer", f"{_TO}.*.*.go", f"{_TO}.*.*.stop", f"{_TO}.*.*.lost.*")
+_BY_OPERATOR: Final = (
+    *(f"{_TO}.*.*.offer", f"{_TO}.*.*.go", f"{_TO}.*.*.stop", f"{_TO}.*.*.lost.*", f"{_TO}.*.*.barrier.*"),
+    *("run.*", "held.*.*"),
+)
 
-READ_BY_OPERATOR: Final = ("plan.>", "report.>", "event.>", "lease.*", "host.*", "log.>", "run.*", *_BY_OPERATOR)
+READ_BY_OPERATOR: Final = (
+    *("plan.>", "report.>", "reached.>", "event.>", "lease.*", "host.*", "log.>"),
+    *_BY_OPERATOR,
+)
 """The patterns of all that an operator may read: what hosts tell it, and what operators wrote themselves."""
 
-WRITTEN_BY_OPERATOR: Final = (*_BY_OPERATOR, "pulse.*", "run.*")
+WRITTEN_BY_OPERATOR: Final = (*_BY_OPERATOR, "pulse.*")
 """The patterns of all that an operator may write: nothing in a host's name."""
 
 

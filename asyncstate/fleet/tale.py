@@ -47,6 +47,9 @@ class Observer:
     def joined(self, plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> None:
         """Note that the plans of these hosts fit together, and what each of them waits for."""
 
+    def noted(self, words: str) -> None:
+        """Note something about the run that its operator should know before hosts begin."""
+
     def begun(self, host: str, attempt: int) -> None:
         """Note that a host begins to report. What it reported in an earlier attempt is void."""
 

@@ -146,6 +146,36 @@ class Dag:
                     heappush(heap, (key(successor), successor))
         return order
 
+    def components(self) -> list[list[int]]:
+        """Return the strongly connected components, each before those that it leads to: Tarjan's algorithm."""
+        number, low = dict[int, int](), dict[int, int]()
+        stack, open_, found = list[int](), set[int](), list[list[int]]()
+        for root in range(self.size):
+            path = [(root, iter(self._after[root]))] if root not in number else []
+            while path:
+                node, successors = path[-1]
+                if node not in number:
+                    number[node] = low[node] = len(number)
+                    stack.append(node)
+                    open_.add(node)
+                after = next((each for each in successors if each not in number or each in open_), None)
+                if after is not None and after not in number:
+                    path.append((after, iter(self._after[after])))
+                    continue
+                if after is not None:
+                    low[node] = min(low[node], number[after])
+                    continue
+                path.pop()
+                if path:
+                    low[path[-1][0]] = min(low[path[-1][0]], low[node])
+                if low[node] == number[node]:
+                    component = [stack.pop()]
+                    while component[-1] != node:
+                        component.append(stack.pop())
+                    open_.difference_update(component)
+                    found.append(sorted(component))
+        return found[::-1]
+
     def critical_path(self, weights: Sequence[float]) -> tuple[float, list[int]]:
         """Return the heaviest path through the graph and its weight. Needs an acyclic graph."""
         best = list(weights)

@@ -10,6 +10,8 @@ from asyncstate.fleet.join import join
 from asyncstate.fleet.part import part_of
 from asyncstate.fleet.protocol import HostPlan, Mistake, State
 from asyncstate.model.requisite import RemoteRequisite, RequisiteKind
+from asyncstate.redact.secrets import Secrets
+from asyncstate.redact.shown import ShownPlan
 
 
 @st.composite
@@ -224,7 +226,9 @@ def test_many_states_of_other_hosts_are_one_set():
     requisite = RemoteRequisite(0, "require_any", "db1", "sls", "s")
     plans = two_hosts(requisite, *(f"x{number}" for number in range(20)))
     web = msgspec.structs.replace(PlanBuilder().chunk("site").build(), remote=(requisite,))
-    part = part_of(web, join(plans, lambda host: [host]).goes["web1"], can_watch=lambda _: True)
+    part = part_of(
+        web, ShownPlan(web, Secrets()), join(plans, lambda host: [host]).goes["web1"], can_watch=lambda _: True
+    )
     assert len(part.plan.requisites[0]) == 1
     assert len(part.plan.elsewhere) == 20
 
@@ -233,8 +237,16 @@ def test_a_module_that_cannot_watch_requires_what_another_host_adds():
     fleet = Fleet([("a", "h1", []), ("b", "h2", [("watch", "a", True)])])
     plans = {host: fleet.plan(host) for host in fleet.hosts}
     go = join({host: published(plan, host) for host, plan in plans.items()}, lambda _: fleet.hosts).goes["h2"]
-    assert part_of(plans["h2"], go, can_watch=lambda _: False).plan.requisites[0][0].kind is RequisiteKind.REQUIRE
-    assert part_of(plans["h2"], go, can_watch=lambda _: True).plan.requisites[0][0].kind is RequisiteKind.WATCH
+    assert (
+        part_of(plans["h2"], ShownPlan(plans["h2"], Secrets()), go, can_watch=lambda _: False)
+        .plan.requisites[0][0]
+        .kind
+        is RequisiteKind.REQUIRE
+    )
+    assert (
+        part_of(plans["h2"], ShownPlan(plans["h2"], Secrets()), go, can_watch=lambda _: True).plan.requisites[0][0].kind
+        is RequisiteKind.WATCH
+    )
 
 
 def test_a_go_for_another_plan_or_with_unknown_states_is_refused():
@@ -242,7 +254,7 @@ def test_a_go_for_another_plan_or_with_unknown_states_is_refused():
     plan = fleet.plan("h2")
     go = join({host: published(fleet.plan(host), host) for host in fleet.hosts}, lambda _: fleet.hosts).goes["h2"]
     with pytest.raises(MessageRefused, match="another plan"):
-        part_of(plan, msgspec.structs.replace(go, digest="x"), can_watch=lambda _: True)
+        part_of(plan, ShownPlan(plan, Secrets()), msgspec.structs.replace(go, digest="x"), can_watch=lambda _: True)
     wait = msgspec.structs.replace(go.waits[0], chunk=7)
     with pytest.raises(MessageRefused, match="has not"):
-        part_of(plan, msgspec.structs.replace(go, waits=(wait,)), can_watch=lambda _: True)
+        part_of(plan, ShownPlan(plan, Secrets()), msgspec.structs.replace(go, waits=(wait,)), can_watch=lambda _: True)

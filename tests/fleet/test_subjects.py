@@ -68,6 +68,9 @@ def written_to(reader, writer, run, node):
         (subjects.host(writer), writer, None),
         (subjects.log(writer, node), writer, None),
         (subjects.run(run), None, None),
+        (subjects.held(run, reader), None, None),
+        (subjects.barrier(reader, run, -3), None, reader),
+        (subjects.reached(writer, run, 7), writer, None),
     ]
 
 
@@ -103,3 +106,7 @@ def test_patterns_of_many_fit_their_keys(reader, writer, run, node):
     assert fits(subjects.host(), subjects.host(writer))
     assert fits(subjects.log(writer), subjects.log(writer, node))
     assert fits(subjects.run(), subjects.run(run))
+    assert fits(subjects.held(run), subjects.held(run, reader))
+    assert fits(subjects.goes(run), subjects.go(reader, run))
+    assert fits(subjects.rows_written(writer, run), subjects.row(reader, writer, run, node))
+    assert fits(subjects.all_reached(run), subjects.reached(writer, run, -3))

@@ -47,6 +47,7 @@ class FakeHostOfFleet:
         self.memory = DictMemory()
         self.journal = {}
         self.ran = []
+        self.trace = []
         self.fault = None
         self.task = None
         self.station = None
@@ -154,7 +155,9 @@ class _Dispatch(FakeDispatch):
             failed = [self._plan.chunks[index] for index in work.failed]
             failed += [self._plan.elsewhere[node] for node in work.elsewhere]
             return not_run_row(work.verdict, chunk.name, failed)
+        host.trace.append(("start", f"{'check ' if check else ''}{chunk.id}"))
         await asyncio.sleep(host.seconds)
+        host.trace.append(("end", f"{'check ' if check else ''}{chunk.id}"))
         host.ran.append((self._run, f"{'check ' if check else ''}{chunk.id}"))
         outcome = host.outcome_of(chunk.id)
         return row(

@@ -67,7 +67,10 @@ class Fleet:
         plans = {host: self.plan(host) for host in self.hosts}
         sent = {host: published(plan, host) for host, plan in plans.items()}
         goes = join(sent, lambda _: self.hosts).goes
-        return {host: part_of(plan, goes[host], can_watch=lambda _: True) for host, plan in plans.items()}
+        return {
+            host: part_of(plan, ShownPlan(plan, Secrets()), goes[host], can_watch=lambda _: True)
+            for host, plan in plans.items()
+        }
 
 
 def published(plan, host):

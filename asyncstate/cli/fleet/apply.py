@@ -8,6 +8,7 @@ import click
 
 from asyncstate.cli.fleet.connection import operator_of
 from asyncstate.cli.fleet.options import progress_option, run_options
+from asyncstate.cli.fleet.rollout import rollout_of, rollout_options
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import settings_from
 from asyncstate.cli.salt import MappingType
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     default="fail",
     help="What becomes of states that wait for a host that is lost: they fail (default), or wait for it.",
 )
+@rollout_options
 @progress_option
 @run_options
 @click.pass_obj
@@ -106,6 +108,7 @@ async def _apply(console: Console, settings: Settings, sls: tuple[str, ...], opt
             pillar=options["pillar"] or {},
             on_lost=options["on_lost"],
         ),
+        rollout=rollout_of(options, settings),
         deadline=options["deadline"],
         patience=options["patience"],
     )

@@ -30,6 +30,7 @@ async def _list(console: Console, options: dict[str, Any]) -> int:
     import msgspec
 
     from asyncstate.fleet.records import run_records
+    from asyncstate.fleet.rollout import described
 
     board, _ = operator_of(options)
     async with board:
@@ -42,7 +43,10 @@ async def _list(console: Console, options: dict[str, Any]) -> int:
         ended = "not ended" if record.exit_code is None else f"exit code {record.exit_code}"
         what = record.function or ", ".join(record.sls) or "highstate"
         dry = " (dry run)" if record.options.test else ""
-        console.lines([f"{record.run}  {begun}  {what}{dry} on {len(record.hosts)} hosts ({record.target}): {ended}"])
+        rollout = f", {said}" if (said := described(record.rollout)) else ""
+        where = f"on {len(record.hosts)} hosts ({record.target}{rollout})"
+        halted = f"; halted: {record.halted}" if record.halted else ""
+        console.lines([f"{record.run}  {begun}  {what}{dry} {where}: {ended}{halted}"])
     if not records:
         console.say("no runs yet")
     return 0

@@ -39,6 +39,7 @@ async def _show(console: Console, settings: Settings, run: str, options: dict[st
     from asyncstate.cli.fleet.shown import Shown
     from asyncstate.fleet.controller import FleetEnd
     from asyncstate.fleet.records import find_record
+    from asyncstate.fleet.rollout import described
     from asyncstate.fleet.tale import HostEnd, read_tales
 
     board, _ = operator_of(options)
@@ -46,6 +47,8 @@ async def _show(console: Console, settings: Settings, run: str, options: dict[st
     async with board:
         record = await find_record(board, run)
         ends = await read_tales(board, record.run, record.joined or record.hosts, shown)
+    if said := described(record.rollout):
+        shown.noted(f"Roll-out: {said}{f'; halted: {record.halted}' if record.halted else ''}")
     missing = {host: HostEnd(2, "has not reported its end") for host in record.hosts if host not in ends}
     for host, end in missing.items():
         shown.ended(host, end)

@@ -83,6 +83,10 @@ class Shown(Observer):
             finally:
                 progress.close()
 
+    def noted(self, words: str) -> None:
+        """Say what the operator should know before hosts begin."""
+        self._console.say(words)
+
     def planned(self, host: str, plan: HostPlan) -> None:
         """Note that a host has sent its plan."""
         for part in self._parts:

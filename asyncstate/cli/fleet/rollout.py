@@ -1,0 +1,51 @@
+"""The options of ``asyncstate fleet apply`` that say in which order and number hosts take part."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.cli.framework import option
+
+if TYPE_CHECKING:
+    from asyncstate.config import Settings
+    from asyncstate.fleet.protocol import Rollout
+
+
+def rollout_options(function: Any) -> Any:
+    """Add the options of a roll-out."""
+    decorators = (
+        option(
+            "--batch",
+            section="Run",
+            metavar="N|P%",
+            help="How many hosts are under way at once, 2 or 10%. Default: all, or what `fleet_batch` says.",
+        ),
+        option(
+            "--canary",
+            section="Run",
+            metavar="EXPR",
+            default="",
+            help="Hosts that go first, as a target. The others begin once all of these have ended without failure.",
+        ),
+        option(
+            "--max-failures",
+            section="Run",
+            metavar="N|P%",
+            help="Once more hosts than this have failed, nothing more begins. Default: go on, or `fleet_max_failures`.",
+        ),
+    )
+    for decorate in reversed(decorators):
+        function = decorate(function)
+    return function
+
+
+def rollout_of(options: dict[str, Any], settings: Settings) -> Rollout:
+    """Return the roll-out that the options and the configuration ask for."""
+    from asyncstate.fleet.protocol import Rollout
+
+    batch, most = options["batch"], options["max_failures"]
+    return Rollout(
+        batch=str(settings.fleet_batch) if batch is None else batch,
+        canary=options["canary"],
+        max_failures=str(settings.fleet_max_failures) if most is None else most,
+    )

@@ -1,0 +1,151 @@
+"""What requisites on states of other hosts refer to: the states of the fleet, found in the plans of all hosts."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from asyncstate.errors import Issue
+from asyncstate.nearest import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+    from asyncstate.fleet.protocol import HostPlan, State
+    from asyncstate.model.requisite import RemoteRequisite
+
+_GLOB = re.compile(r"[*?\[\]]")
+SHOWN: Final = 20
+"""How many links of a cycle, and how many names, are shown."""
+
+Place = tuple[str, int]
+"""A state of the fleet: its host, and its number in the plan of that host."""
+
+
+def file_of(host: str, file: str) -> str:
+    """Return how a file of a host is shown."""
+    return f"{host}:{file}" if file else host
+
+
+class Need(msgspec.Struct, frozen=True):
+    """The state ``of`` has a requisite of this kind on ``targets``, states of other hosts."""
+
+    of: Place
+    kind: str
+    targets: tuple[Place, ...]
+
+
+class _Names:
+    """The states of one host, by what a requisite can name."""
+
+    def __init__(self, states: tuple[State, ...]) -> None:
+        self._states = states
+        self._tables: dict[str, dict[str, list[int]]] = {}
+
+    def table(self, key: str) -> dict[str, list[int]]:
+        """Return the states by SLS, or by ID and name: those of a module, or of all for ``id``."""
+        table = self._tables.get(key)
+        if table is None:
+            table = self._tables[key] = {}
+            for number, state in enumerate(self._states):
+                if key == "sls":
+                    named: Iterable[str] = (state.sls, *state.included_from)
+                else:
+                    named = (state.id, state.name) if key in ("id", state.state) else ()
+                for name in dict.fromkeys(named):
+                    table.setdefault(name, []).append(number)
+        return table
+
+    def exact(self, key: str, value: str) -> list[int]:
+        return self.table(key).get(value, [])
+
+    def glob(self, key: str, value: str) -> list[int]:
+        fits = re.compile(fnmatch.translate(value)).match
+        return sorted({number for name, numbers in self.table(key).items() if fits(name) for number in numbers})
+
+
+class Resolver:
+    """Resolves the requisites of all hosts. ``issues`` has what is wrong with them."""
+
+    def __init__(self, plans: Mapping[str, HostPlan], match: Callable[[str], Collection[str]]) -> None:
+        self.issues: list[Issue] = []
+        self._plans = plans
+        self._match = match
+        self._names = {host: _Names(plan.states) for host, plan in plans.items()}
+        self._hosts: dict[str, list[str]] = {}
+        self._found: dict[tuple[str, str, str, str], tuple[Place, ...]] = {}
+
+    def needs(self) -> Iterator[Need]:
+        """Yield every requisite once, in the order of hosts and states."""
+        seen: set[Need] = set()
+        for host, plan in self._plans.items():
+            for requisite in plan.requires:
+                for need in self._needs_of(host, plan, requisite):
+                    if need not in seen:
+                        seen.add(need)
+                        yield need
+
+    def _needs_of(self, host: str, plan: HostPlan, requisite: RemoteRequisite) -> Iterator[Need]:
+        targets = self._targets(host, plan, requisite)
+        own = (host, requisite.chunk)
+        if not requisite.reverse:
+            if targets:
+                yield Need(own, requisite.kind, targets)
+            return
+        for target in targets:
+            yield Need(target, requisite.kind, (own,))
+
+    def _targets(self, host: str, plan: HostPlan, requisite: RemoteRequisite) -> tuple[Place, ...]:
+        key = (host, requisite.hosts, requisite.key, requisite.value)
+        known = self._found.get(key)
+        if known is not None:
+            return known
+        hosts = [each for each in self._fitting(requisite.hosts) if each != host]
+        found = [(each, number) for each in hosts for number in self._names[each].exact(requisite.key, requisite.value)]
+        if not found and _GLOB.search(requisite.value):
+            found = [
+                (each, number) for each in hosts for number in self._names[each].glob(requisite.key, requisite.value)
+            ]
+        if not found:
+            self._missing(host, plan, requisite, hosts)
+        self._found[key] = tuple(found)
+        return self._found[key]
+
+    def _fitting(self, expression: str) -> list[str]:
+        hosts = self._hosts.get(expression)
+        if hosts is None:
+            fitting = {expression} if expression in self._plans else set(self._match(expression))
+            hosts = self._hosts[expression] = [host for host in self._plans if host in fitting]
+        return hosts
+
+    def _missing(self, host: str, plan: HostPlan, requisite: RemoteRequisite, hosts: list[str]) -> None:
+        state = plan.states[requisite.chunk]
+        what = f"[{requisite}] in state [{state.name}] in SLS [{state.sls}] of host {host}"
+        if not hosts:
+            message = f"No host of this run fits requisite {what}"
+            others = [each for each in self._plans if each != host]
+            near = nearest(requisite.hosts, others)
+            run_on = f"the run is on {', '.join(others[:SHOWN]) or 'no other host'}"
+            hint = f"did you mean '{near}'?" if near else f"{run_on}: add it to the target"
+        else:
+            message = f"Referenced state does not exist for requisite {what}: looked for on {', '.join(hosts[:SHOWN])}"
+            hint = self._hint(requisite, hosts)
+        self.issues.append(Issue(message, file_of(host, requisite.file), requisite.line, hint))
+
+    def _hint(self, requisite: RemoteRequisite, hosts: list[str]) -> str:
+        if requisite.key not in ("id", "sls"):
+            modules = {
+                self._plans[host].states[number].state
+                for host in hosts
+                for number in self._names[host].exact("id", requisite.value)
+            }
+            if modules:
+                return f"'{requisite.value}' is there, but as {', '.join(sorted(modules))}"
+        for key in (requisite.key, "id"):
+            near = nearest(requisite.value, [name for host in hosts for name in self._names[host].table(key)])
+            if near:
+                return f"did you mean '{near}'?"
+        return ""
