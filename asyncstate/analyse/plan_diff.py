@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import to_builtins
 
-from asyncstate.analyse.graph import mermaid_text
+from asyncstate.analyse.picture import mermaid_text
 from asyncstate.plans.comparison import paired
 from asyncstate.plans.words import difference_lines, label
 from asyncstate.report.terminal import PLAIN, Palette, clean, count, one_line

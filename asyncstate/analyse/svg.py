@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
@@ -17,6 +18,8 @@ _ROW = 34
 _BOX = 24
 _GAP = 70
 _MARGIN = 20
+_BETWEEN = 16
+"""Between two bands."""
 _LETTER = 6.4
 _LONGEST_LABEL = 44
 _SWEEPS = 4
@@ -31,13 +34,24 @@ _DASHES = {
 class Drawing(msgspec.Struct, frozen=True):
     """A graph to draw. Nodes are numbered; ``small`` marks the minor ones.
 
-    An edge is (before, after, pattern, colour, title), an entry of the legend (name, pattern, colour).
+    An edge is (before, after, pattern, colour, title), an entry of the legend (name, pattern, colour). ``bands`` has
+    the number of the band that each node is drawn in, ``titles`` those of the bands; without, there is one.
     """
 
     labels: Sequence[str]
     small: Sequence[bool]
     edges: Sequence[tuple[int, int, str, str, str]]
     legend: Sequence[tuple[str, str, str]] = ()
+    bands: Sequence[int] = ()
+    titles: Sequence[str] = ("",)
+
+
+class Band(msgspec.Struct, frozen=True):
+    """The place of a band in the drawing, and how many boxes stand one below the other in it."""
+
+    title: str
+    top: float
+    rows: int
 
 
 class Box(msgspec.Struct, frozen=True):
@@ -50,8 +64,12 @@ class Box(msgspec.Struct, frozen=True):
 
 def draw(drawing: Drawing) -> str:
     """Return a complete SVG document. The edges must not form a cycle."""
-    boxes, width, height = _place(drawing)
+    columns = layers(len(drawing.labels), [edge[:2] for edge in drawing.edges])
+    bands = _bands(drawing, columns)
+    boxes, width = _place(drawing, columns, bands)
+    height = bands[-1].top + bands[-1].rows * _ROW + _MARGIN if bands else 2.0 * _MARGIN
     body = [
+        *(_background(band, number, width) for number, band in enumerate(bands) if band.title),
         *(
             _edge(boxes[before], boxes[after], pattern, colour, title)
             for before, after, pattern, colour, title in drawing.edges
@@ -112,18 +130,47 @@ def _untangle(columns: list[list[int]], before: list[list[int]], after: list[lis
                 place[node] = row
 
 
-def _place(drawing: Drawing) -> tuple[list[Box], float, float]:
-    columns = layers(len(drawing.labels), [edge[:2] for edge in drawing.edges])
+def _bands(drawing: Drawing, columns: list[list[int]]) -> list[Band]:
+    """Return the bands, each as high as its part of the fullest column."""
+    of = drawing.bands or [0] * len(drawing.labels)
+    rows = [0] * len(drawing.titles)
+    for column in columns:
+        counts = Counter(of[node] for node in column)
+        for band, number in counts.items():
+            rows[band] = max(rows[band], number)
+    bands = []
+    top = float(_MARGIN)
+    for title, number in zip(drawing.titles, rows, strict=True):
+        bands.append(Band(title, top, number))
+        top += number * _ROW + _BETWEEN
+    return bands
+
+
+def _place(drawing: Drawing, columns: list[list[int]], bands: list[Band]) -> tuple[list[Box], float]:
+    of = drawing.bands or [0] * len(drawing.labels)
     boxes = [Box(0, 0, 0)] * len(drawing.labels)
-    tallest = max(map(len, columns), default=0)
-    left = float(_MARGIN)
+    longest = max((len(_short(band.title)) for band in bands), default=0)
+    left = _MARGIN + (longest * _LETTER + _GAP / 2 if longest else 0.0)
     for column in columns:
         width = max(len(_short(drawing.labels[node])) for node in column) * _LETTER + 16
-        top = _MARGIN + (tallest - len(column)) * _ROW / 2
-        for row, node in enumerate(column):
-            boxes[node] = Box(left, top + row * _ROW + _BOX / 2, width)
+        rows: dict[int, list[int]] = {}
+        for node in column:
+            rows.setdefault(of[node], []).append(node)
+        for number, nodes in rows.items():
+            top = bands[number].top + (bands[number].rows - len(nodes)) * _ROW / 2
+            for row, node in enumerate(nodes):
+                boxes[node] = Box(left, top + row * _ROW + _BOX / 2, width)
         left += width + _GAP
-    return boxes, max(left - _GAP, 0) + _MARGIN + 200 * (not columns), tallest * _ROW + 2 * _MARGIN
+    return boxes, max(left - _GAP, 0) + _MARGIN + 200 * (not columns)
+
+
+def _background(band: Band, number: int, width: float) -> str:
+    top, height = band.top - _BETWEEN / 2, band.rows * _ROW + _BETWEEN - (_ROW - _BOX)
+    return (
+        f'<rect x="0" y="{top:.1f}" width="{width:.0f}" height="{height:.1f}" '
+        f'fill="{"#ffffff" if number % 2 else "#f5f7fa"}"/><text x="{_MARGIN}" '
+        f'y="{band.top + band.rows * _ROW / 2:.1f}" font-weight="bold">{escape(clean(_short(band.title)))}</text>\n'
+    )
 
 
 def _short(label: str) -> str:

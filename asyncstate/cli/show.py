@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate.cli.fleet.connection import optional_connection_options
 from asyncstate.cli.framework import Command, Family, option
 from asyncstate.cli.options import data_option, selection_options, settings_from, tree_options, what_if_options
 from asyncstate.cli.selection import complete_sls, select, states_called
@@ -128,6 +129,10 @@ def top(console: Console, /, **options: Any) -> int:
         ("asyncstate show graph web --format svg --output web.svg", "A picture, drawn without other programs."),
         ("asyncstate show graph | dot -Tpdf > tree.pdf", "With Graphviz."),
         ("asyncstate show graph web --format mermaid", "To paste into Markdown."),
+        (
+            "asyncstate show graph --fleet --target '*' --format svg --output fleet.svg",
+            "The joined graph of all hosts.",
+        ),
     ),
 )
 @_sls_argument
@@ -149,18 +154,35 @@ def top(console: Console, /, **options: Any) -> int:
     type=click.Path(dir_okay=False),
     help="Write to FILE, not to standard output.",
 )
+@option("--fleet", section="Selection", is_flag=True, help="Show the joined graph of many hosts; nothing runs on them.")
+@option("--target", section="Selection", metavar="EXPR", help="With --fleet: which hosts, as in `fleet apply`.")
+@option(
+    "--run",
+    section="Selection",
+    metavar="RUN",
+    help="With --fleet, in place of --target: the run that was with this ID, or beginning of one.",
+)
+@optional_connection_options
 @click.pass_obj
 def graph(console: Console, /, sls: tuple[str, ...], form: str, output: str | None, **options: Any) -> int:
     """Show which states wait for which.
 
     Solid lines are requisites, thick grey lines are stages of explicit order, dashed lines connect states that touch
     the same file, service …, dotted lines are groups that share one call, and several targets combined in one node.
+    With --fleet, each host compiles its part and tells what others may know of it; red lines go from host to host.
     """
     settings, selection = select(console, sls, options)
-    from asyncstate.analyse.graph import FORMATS
+    if options["fleet"]:
+        from asyncstate.cli.fleet.graph import fleet_graph
 
-    plan, _ = _plan(console, settings, selection)
-    text = FORMATS[form](plan)
+        text = fleet_graph(console, settings, selection, form, options)
+    elif options["target"] or options["run"]:
+        raise click.UsageError("--target and --run are for the graph of many hosts: add --fleet")
+    else:
+        from asyncstate.analyse.graph import FORMATS
+
+        plan, _ = _plan(console, settings, selection)
+        text = FORMATS[form](plan)
     if output is None:
         console.write(text)
     else:

@@ -65,7 +65,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     Hosts have ``deadline`` seconds for their plans. ``patience`` is that of the offers: how long a host waits for its
     go, or goes on waiting for others without a sign of the controller; and how long the run waits for a lost host if
-    states are to wait for it.
+    states are to wait for it. With ``plans_only`` the run ends once the plans are joined: nothing runs.
     """
 
     target: str
@@ -76,6 +76,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     rollout: Rollout = Rollout()
     deadline: float = 60.0
     patience: float = 600.0
+    plans_only: bool = False
 
 
 class FleetEnd(msgspec.Struct, frozen=True):
@@ -227,6 +228,7 @@ class Controller:
             canaries=self._record.canaries,
             begun=self._wall(),
             patience=request.patience,
+            plans_only=request.plans_only,
         )
         await self._board.put(subjects.run(self._run), encode(self._record))
         issued = self._wall()
@@ -278,6 +280,12 @@ class Controller:
                 self._end(host, HostEnd(1 if issues else 125, "nothing began"))
             self._goes = {}
             return issues
+        if self._request.plans_only:
+            await self._stop(hosts, "only its plan was asked for", now=False)
+            for host in sound:
+                self._end(host, HostEnd(0))
+            self._goes = {}
+            return []
         late = [host for host in hosts if host not in self._plans]
         await self._stop(late, "the run began without this host: its plan came too late", now=False)
         for words in notes(turns, resolved(self._record.rollout, self._record)[0]):

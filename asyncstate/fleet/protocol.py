@@ -293,7 +293,8 @@ class RunRecord(_Message, frozen=True, kw_only=True, omit_defaults=True):
 
     ``turns`` are the hosts whose plans were joined, once that is so: those that begin together, in the order in which
     they begin. The others have no part in the run. ``canaries`` are the hosts that fit `Rollout.canary`. ``halted``
-    says why no further host began. ``function`` is the one that hosts were asked to call, "" if they ran states.
+    says why no further host began. ``function`` is the one that hosts were asked to call, "" if they ran states. With
+    ``plans_only`` the run ends once the plans are joined.
     """
 
     target: str
@@ -309,6 +310,7 @@ class RunRecord(_Message, frozen=True, kw_only=True, omit_defaults=True):
     ended: float | None = None
     exit_code: int | None = None
     patience: float = 600.0
+    plans_only: bool = False
 
     @property
     def joined(self) -> tuple[str, ...]:

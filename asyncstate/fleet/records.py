@@ -8,7 +8,7 @@ import anyio
 
 from asyncstate.errors import FleetError, MessageRefused
 from asyncstate.fleet import subjects
-from asyncstate.fleet.protocol import HostInfo, Lease, RunRecord, Stop, decode, encode, require_fields
+from asyncstate.fleet.protocol import Go, HostInfo, HostPlan, Lease, RunRecord, Stop, decode, encode, require_fields
 from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import nearest
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from asyncstate.fleet.board import Board, Entry
-    from asyncstate.fleet.protocol import Signer
+    from asyncstate.fleet.protocol import Signer, Verifier
 
 log: logging.Logger = get_logger(__name__)
 
@@ -99,6 +99,26 @@ async def find_record(board: Board, run: str) -> RunRecord:
     near = nearest(run, list(records))
     hint = f"did you mean {near!r}?" if near else "`asyncstate fleet runs` lists them"
     raise FleetError(f"there is no run {run!r} on the board: {hint}")
+
+
+async def joined_plans(
+    board: Board, verifier: Verifier, record: RunRecord
+) -> tuple[dict[str, HostPlan], dict[str, Go]]:
+    """Return the plans and the goes of the hosts that were joined in a run. Raises FleetError if there are none."""
+    plans: dict[str, HostPlan] = {}
+    goes: dict[str, Go] = {}
+    for host in record.joined:
+        key = subjects.go(host, record.run)
+        plan, go = await board.get(subjects.plan(host, record.run)), await board.get(key)
+        if plan is None or go is None:
+            continue
+        try:
+            plans[host], goes[host] = decode(plan, HostPlan), decode(verifier.open(go, key), Go)
+        except MessageRefused as error:
+            raise FleetError(f"the plan of {host} in run {record.run} is refused: {error}") from None
+    if not goes:
+        raise FleetError(f"run {record.run} has no joined plans: it did not begin, or is older than the server keeps")
+    return plans, goes
 
 
 async def stop_hosts(

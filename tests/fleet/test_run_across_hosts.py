@@ -643,3 +643,24 @@ def test_a_run_is_found_by_a_unique_beginning():
         await world.close()
 
     play(scenario())
+
+
+def test_a_run_for_plans_joins_them_and_runs_nothing():
+    class Joined(Gathered):
+        def joined(self, plans, goes):
+            self.of = (set(plans), {host: len(go.waits) for host, go in goes.items()})
+
+    world = World(Fleet(CHAIN))
+    world.gathered = Joined()
+    end = play(plain(world, plans_only=True))
+    assert (end.exit_code, world.ran()) == (0, [])
+    assert world.gathered.of == ({"db1", "web1", "lb1"}, {"db1": 0, "web1": 1, "lb1": 1})
+
+
+def test_a_run_for_plans_fails_for_hosts_without_one():
+    world = World(Fleet(CHAIN))
+    world.hosts["db1"].plan = [Issue("no such file")]
+    world.hosts["web1"].plan = world.hosts["lb1"].plan = Fleet([("x", "web1", [])]).plan("web1")
+    end = play(plain(world, plans_only=True))
+    assert end.exit_code == 2
+    assert {host for host, each in end.hosts.items() if each.exit_code} == {"db1"}

@@ -47,6 +47,8 @@ async def _attach(console: Console, settings: Settings, run: str, options: dict[
     shown = Shown(console, settings, progress=options["progress"], report=options["report"])
     async with board:
         record = await find_record(board, run)
+        if record.plans_only:
+            raise FleetError(f"run {record.run} was for the plans of hosts only: nothing ran")
         if record.ended is not None:
             raise FleetError(f"run {record.run} has ended: `asyncstate fleet show {record.run}` shows it")
         request = Request(

@@ -18,11 +18,27 @@ if TYPE_CHECKING:
 
 def connection_options(function: Any) -> Any:
     """Add the options that say where the server is, and with which credentials."""
+    return _with_connection(function, is_required=True)
+
+
+def optional_connection_options(function: Any) -> Any:
+    """Add the same options to a command that asks a fleet in some cases only: see `require_connection`."""
+    return _with_connection(function, is_required=False)
+
+
+def require_connection(options: dict[str, Any]) -> None:
+    """Raise UsageError if an option of `optional_connection_options` is missing."""
+    for name in ("creds", "nats"):
+        if not options[name]:
+            raise click.UsageError(f"missing option --{name}, or ASYNCSTATE_FLEET_{name.upper()} in the environment")
+
+
+def _with_connection(function: Any, *, is_required: bool) -> Any:
     decorators: tuple[Callable[[Any], Any], ...] = (
         option(
             "--creds",
             section="Run",
-            required=True,
+            required=is_required,
             metavar="FILE",
             envvar="ASYNCSTATE_FLEET_CREDS",
             help="Credentials: of `asyncstate fleet enroll` for a host, operator.creds of `fleet up` for an operator.",
@@ -30,7 +46,7 @@ def connection_options(function: Any) -> Any:
         option(
             "--nats",
             section="Run",
-            required=True,
+            required=is_required,
             metavar="URL",
             envvar="ASYNCSTATE_FLEET_NATS",
             help="Address of the server, as `asyncstate fleet up` prints it.",

@@ -42,7 +42,7 @@ async def _list(console: Console, options: dict[str, Any]) -> int:
         begun = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.begun))
         ended = "not ended" if record.exit_code is None else f"exit code {record.exit_code}"
         what = record.function or ", ".join(record.sls) or "highstate"
-        dry = " (dry run)" if record.options.test else ""
+        dry = " (plans only)" if record.plans_only else " (dry run)" if record.options.test else ""
         rollout = f", {said}" if (said := described(record.rollout)) else ""
         where = f"on {len(record.hosts)} hosts ({record.target}{rollout})"
         halted = f"; halted: {record.halted}" if record.halted else ""

@@ -37,6 +37,7 @@ def command(console: Console, /, run: str, **options: Any) -> int:
 
 async def _show(console: Console, settings: Settings, run: str, options: dict[str, Any]) -> int:
     from asyncstate.cli.fleet.shown import Shown
+    from asyncstate.errors import FleetError
     from asyncstate.fleet.controller import FleetEnd
     from asyncstate.fleet.records import find_record
     from asyncstate.fleet.rollout import described
@@ -46,6 +47,8 @@ async def _show(console: Console, settings: Settings, run: str, options: dict[st
     shown = Shown(console, settings, report=options["report"])
     async with board:
         record = await find_record(board, run)
+        if record.plans_only:
+            raise FleetError(f"run {record.run} was for the plans of hosts only: nothing ran")
         ends = await read_tales(board, record.run, record.joined or record.hosts, shown)
     if said := described(record.rollout):
         shown.noted(f"Roll-out: {said}{f'; halted: {record.halted}' if record.halted else ''}")

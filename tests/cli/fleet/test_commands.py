@@ -102,6 +102,18 @@ class Commands:
             process.kill()
         return subprocess.CompletedProcess(words, process.returncode, stdout, stderr)
 
+    def show_graph(self, *words):
+        command = [sys.executable, "-m", "asyncstate", "show", "graph", "--fleet", *words]
+        creds = os.path.join(self.server.folder.path, "operator.creds")
+        return subprocess.run(
+            [*command, "--nats", self.server.url, "--creds", creds],
+            env=self._environ("operator"),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE,
+        )
+
     def start_operator(self, *words):
         command = self._program(*words, "--creds", os.path.join(self.server.folder.path, "operator.creds"))
         return subprocess.Popen(
@@ -176,6 +188,36 @@ def test_a_dry_run_for_people_and_as_events(fleet):
     assert {event["host"] for event in events} == {"db1"}
     assert [events[0]["event"], events[-1]["event"]] == ["run_started", "run_finished"]
     assert ((fleet.out / "log").read_text() if (fleet.out / "log").exists() else "") == before
+
+
+def test_the_joined_graph_of_hosts_and_of_a_run_that_was(fleet):
+    before = (fleet.out / "log").read_text() if (fleet.out / "log").exists() else ""
+    drawn = fleet.show_graph("app", "--target", "*", "--format", "mermaid")
+    assert drawn.returncode == 0, drawn.stderr
+    assert re.findall(r'subgraph h\d\["(\w+)"\]', drawn.stdout) == ["db1", "lb1", "web1"]
+    assert drawn.stdout.count("==>|require|") == 2
+    assert ((fleet.out / "log").read_text() if (fleet.out / "log").exists() else "") == before
+    listed = fleet.operator("runs").stdout.splitlines()
+    planned = listed[0].split()[0]
+    assert "app (plans only) on 3 hosts" in listed[0]
+    for command in ("show", "attach"):
+        done = fleet.operator(command, planned)
+        assert (done.returncode, "nothing ran" in done.stderr) == (1, True)
+    assert "has no joined plans" in fleet.show_graph("--run", planned).stderr
+
+    done = fleet.operator("apply", "app", "--target", "*", "--test")
+    run = re.search(r"^Run (\w+):", done.stdout, re.MULTILINE)[1]
+    again = fleet.show_graph("--run", run[:8], "--format", "mermaid")
+    assert again.stdout == drawn.stdout, again.stderr
+
+
+def test_the_graph_of_hosts_says_what_it_needs(fleet, run_cli):
+    assert "needs hosts (--target) or a run" in fleet.show_graph().stderr
+    assert "needs hosts (--target) or a run" in fleet.show_graph("--target", "*", "--run", "x").stderr
+    assert "not with --fleet" in fleet.show_graph("--target", "*", "--id", "x").stderr
+    assert "No host of this run fits" in fleet.show_graph("app", "--target", "L@web1,lb1").stderr
+    assert "missing option --creds" in run_cli("show", "graph", "--fleet", "--target", "*").stderr
+    assert "add --fleet" in run_cli("show", "graph", "--target", "*").stderr
 
 
 def test_a_target_that_is_missing_is_told_with_host_file_and_line(fleet):
