@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from asyncstate.errors import Issue
-from asyncstate.fleet.tale import Observer
+from asyncstate.fleet.tale import Relay
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from asyncstate.fleet.protocol import Go, HostPlan
-    from asyncstate.fleet.tale import HostEnd
+    from asyncstate.fleet.protocol import HostPlan
+    from asyncstate.fleet.tale import HostEnd, Observer
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.result import RunReport
 
@@ -29,7 +29,7 @@ class Recorded(Protocol):
         """Return the report."""
 
 
-class Answers(Observer):
+class Answers(Relay):
     """Gathers what hosts do in a run, and tells another observer, too. ``call`` says that it is the call of a function.
 
     An answer is ``{"ret": rows, "retcode": status, "out": "highstate", "jid": run}``: of a function, ``ret`` is what it
@@ -38,8 +38,8 @@ class Answers(Observer):
     """
 
     def __init__(self, run: str, inner: Observer, record: Callable[[], Recorded], *, call: bool) -> None:
+        super().__init__(inner)
         self._run = run
-        self._inner = inner
         self._record = record
         self._call = call
         self._answered: dict[str, HostPlan] = {}
@@ -48,29 +48,17 @@ class Answers(Observer):
     def planned(self, host: str, plan: HostPlan) -> None:
         """Note that a host has sent its plan."""
         self._answered[host] = plan
-        self._inner.planned(host, plan)
-
-    def joined(self, plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> None:
-        """Note that the plans of these hosts fit together."""
-        self._inner.joined(plans, goes)
+        super().planned(host, plan)
 
     def begun(self, host: str, attempt: int) -> None:
         """Begin the report of a host anew."""
         self._reports[host] = self._record()
-        self._inner.begun(host, attempt)
+        super().begun(host, attempt)
 
     def event(self, host: str, event: AnyEvent) -> None:
         """Take an event of a host."""
         self._reports[host].on_event(event)
-        self._inner.event(host, event)
-
-    def ended(self, host: str, end: HostEnd) -> None:
-        """Note that the part of a host is over."""
-        self._inner.ended(host, end)
-
-    def lost(self, host: str, seconds: float) -> None:
-        """Note that a host is lost."""
-        self._inner.lost(host, seconds)
+        super().event(host, event)
 
     def answers(
         self, ends: dict[str, HostEnd], issues: tuple[Issue, ...], *, expect_minions: bool

@@ -39,7 +39,7 @@ from asyncstate.fleet.protocol import (
 from asyncstate.fleet.pulse import beat
 from asyncstate.fleet.records import host_infos, read_lease, stop_hosts
 from asyncstate.fleet.rollout import Admission, notes, resolved
-from asyncstate.fleet.tale import HostEnd, Observer, Tale
+from asyncstate.fleet.tale import HostEnd, Observer, Relay, Tale
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.event import ChunkFinished
 from asyncstate.nearest import nearest
@@ -505,17 +505,14 @@ class Controller:
                 self._news.set()
 
 
-class _Failures(Observer):
-    """Tells of the hosts of which a state has failed, and tells an observer everything."""
+class _Failures(Relay):
+    """Tells of the hosts of which a state has failed."""
 
     def __init__(self, observer: Observer, failed: Callable[[str], None]) -> None:
-        self._observer = observer
+        super().__init__(observer)
         self._failed = failed
-
-    def begun(self, host: str, attempt: int) -> None:
-        self._observer.begun(host, attempt)
 
     def event(self, host: str, event: AnyEvent) -> None:
         if isinstance(event, ChunkFinished) and event.row["result"] is False and not event.check:
             self._failed(host)
-        self._observer.event(host, event)
+        super().event(host, event)

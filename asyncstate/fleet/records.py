@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from asyncstate.fleet.board import Board, Entry
-    from asyncstate.fleet.protocol import Signer, Verifier
+    from asyncstate.fleet.protocol import Signer
 
 log: logging.Logger = get_logger(__name__)
 
@@ -101,23 +101,21 @@ async def find_record(board: Board, run: str) -> RunRecord:
     raise FleetError(f"there is no run {run!r} on the board: {hint}")
 
 
-async def joined_plans(
-    board: Board, verifier: Verifier, record: RunRecord
-) -> tuple[dict[str, HostPlan], dict[str, Go]]:
+async def joined_plans(board: Board, signer: Signer, run: str) -> tuple[dict[str, HostPlan], dict[str, Go]]:
     """Return the plans and the goes of the hosts that were joined in a run. Raises FleetError if there are none."""
     plans: dict[str, HostPlan] = {}
     goes: dict[str, Go] = {}
-    for host in record.joined:
-        key = subjects.go(host, record.run)
-        plan, go = await board.get(subjects.plan(host, record.run)), await board.get(key)
-        if plan is None or go is None:
-            continue
+    for entry in await board.entries(subjects.held(run)):
+        _, _, host = subjects.parts(entry.key)
+        plan = await board.get(subjects.plan(host, run))
         try:
-            plans[host], goes[host] = decode(plan, HostPlan), decode(verifier.open(go, key), Go)
+            go = decode(signer.open(entry.value, subjects.go(host, run)), Go)
+            if plan is not None and decode(plan, HostPlan).digest == go.digest:  # else it was sent since then
+                plans[host], goes[host] = decode(plan, HostPlan), go
         except MessageRefused as error:
-            raise FleetError(f"the plan of {host} in run {record.run} is refused: {error}") from None
+            raise FleetError(f"the plan of {host} in run {run} is refused: {error}") from None
     if not goes:
-        raise FleetError(f"run {record.run} has no joined plans: it did not begin, or is older than the server keeps")
+        raise FleetError(f"run {run} has no joined plans: it did not begin, or is older than the server keeps")
     return plans, goes
 
 

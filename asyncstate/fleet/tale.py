@@ -66,6 +66,53 @@ class Observer:
         """Note that a host is lost."""
 
 
+class Relay(Observer):
+    """Passes on everything to further observers, in order. What does something of its own besides is a subclass."""
+
+    def __init__(self, *observers: Observer) -> None:
+        self._observers = observers
+
+    def planned(self, host: str, plan: HostPlan) -> None:
+        """Pass it on."""
+        for observer in self._observers:
+            observer.planned(host, plan)
+
+    def joined(self, plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> None:
+        """Pass it on."""
+        for observer in self._observers:
+            observer.joined(plans, goes)
+
+    def noted(self, words: str) -> None:
+        """Pass it on."""
+        for observer in self._observers:
+            observer.noted(words)
+
+    def begun(self, host: str, attempt: int) -> None:
+        """Pass it on."""
+        for observer in self._observers:
+            observer.begun(host, attempt)
+
+    def event(self, host: str, event: AnyEvent) -> None:
+        """Pass it on."""
+        for observer in self._observers:
+            observer.event(host, event)
+
+    def told(self, host: str, time: float, stored: float) -> None:
+        """Pass it on."""
+        for observer in self._observers:
+            observer.told(host, time, stored)
+
+    def ended(self, host: str, end: HostEnd) -> None:
+        """Pass it on."""
+        for observer in self._observers:
+            observer.ended(host, end)
+
+    def lost(self, host: str, seconds: float) -> None:
+        """Pass it on."""
+        for observer in self._observers:
+            observer.lost(host, seconds)
+
+
 class Tale:
     """The reports of one host in one run, put in order. Each counts once."""
 

@@ -67,7 +67,10 @@ class Tally(Observer):
         """Note which states wait for which states of other hosts."""
         for host, go in goes.items():
             self._of(host)
-            tags = list(map(_tag, plans[host].states))
+            plan = plans.get(host)
+            if plan is None or plan.digest != go.digest:
+                continue  # the host has sent another since then
+            tags = list(map(_tag, plan.states))
             self._waits[host] = deque(
                 ((host, tags[wait.chunk], False), (each.host, _tag(each.state), each.check))
                 for wait in go.waits

@@ -5,7 +5,7 @@ import pytest
 
 from asyncstate.errors import MessageRefused
 from asyncstate.fleet.protocol import Report
-from asyncstate.fleet.tale import Observer, Tale
+from asyncstate.fleet.tale import Observer, Relay, Tale
 
 
 class Heard(Observer):
@@ -51,3 +51,19 @@ def test_odd_reports_are_refused(odd):
     with pytest.raises(MessageRefused):
         Tale("h", heard).add(odd, 0.0)
     assert heard.events == []
+
+
+def test_a_relay_passes_on_everything_that_an_observer_can_note():
+    heard = []
+
+    class Noting(Observer):
+        def __getattribute__(self, name):
+            return lambda *arguments: heard.append((name, arguments))
+
+    methods = [name for name in vars(Observer) if not name.startswith("_")]
+    relay = Relay(Noting(), Noting())
+    for name in methods:
+        method = getattr(relay, name)
+        method(*range(method.__code__.co_argcount - 1))
+    assert [name for name, _ in heard] == [name for name in methods for _ in range(2)]
+    assert set(vars(Relay)) >= set(methods)

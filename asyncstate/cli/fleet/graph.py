@@ -38,14 +38,12 @@ def fleet_graph(console: Console, settings: Settings, selection: Selection, form
 
 
 async def _of_run(options: dict[str, Any]) -> tuple[Mapping[str, HostPlan], Mapping[str, Go]]:
-    from asyncstate.fleet import credentials
     from asyncstate.fleet.records import find_record, joined_plans
-    from asyncstate.fleet.signing import OperatorVerifier
 
-    board, _ = operator_of(options)
-    verifier = OperatorVerifier(credentials.read(options["creds"]).operators)
+    board, signer = operator_of(options)
     async with board:
-        return await joined_plans(board, verifier, await find_record(board, options["run"]))
+        record = await find_record(board, options["run"])
+        return await joined_plans(board, signer, record.run)
 
 
 async def _of_hosts(

@@ -7,15 +7,14 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from asyncstate.fleet.tale import Observer
+from asyncstate.fleet.tale import Relay
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
     from asyncstate.fleet.controller import Controller, FleetEnd
-    from asyncstate.fleet.protocol import Go, HostPlan
     from asyncstate.fleet.tale import HostEnd
     from asyncstate.model.event import AnyEvent
     from asyncstate.report.fleet_profile import FleetProfile
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 _TICK = 0.125
 
 
-class Shown(Observer):
+class Shown(Relay):
     """Shows a run: its events as lines of JSON while it goes on, else its progress, and its reports at the end.
 
     ``progress`` and ``report``, a file, are those of the options.
@@ -40,7 +39,7 @@ class Shown(Observer):
         self._progress = self._make_progress(progress)
         self._report = report
         self._profile = self._make_profile()
-        self._parts: list[Observer] = [each for each in (self._progress, self._profile) if each is not None]
+        super().__init__(*(each for each in (self._progress, self._profile) if each is not None))
 
     def _make_progress(self, wanted: str) -> LiveFleetProgress | PlainFleetProgress | None:
         if wanted == "auto":
@@ -85,31 +84,20 @@ class Shown(Observer):
 
     def noted(self, words: str) -> None:
         """Say what the operator should know before hosts begin."""
+        super().noted(words)
         self._console.say(words)
-
-    def planned(self, host: str, plan: HostPlan) -> None:
-        """Note that a host has sent its plan."""
-        for part in self._parts:
-            part.planned(host, plan)
-
-    def joined(self, plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> None:
-        """Note that the plans fit together."""
-        for part in self._parts:
-            part.joined(plans, goes)
 
     def begun(self, host: str, attempt: int) -> None:
         """Begin the report of a host anew."""
         from asyncstate.report.recorded import RecordedReport
 
         self._reports[host] = RecordedReport()
-        for part in self._parts:
-            part.begun(host, attempt)
+        super().begun(host, attempt)
 
     def event(self, host: str, event: AnyEvent) -> None:
         """Take an event of a host."""
         self._reports[host].on_event(event)
-        for part in self._parts:
-            part.event(host, event)
+        super().event(host, event)
         if self._console.out == "jsonl":
             import msgspec
 
@@ -118,21 +106,14 @@ class Shown(Observer):
             fields = msgspec.json.decode(encode_event(event))
             self._console.write(msgspec.json.encode({"host": host, **fields}) + b"\n", redacted=True)
 
-    def told(self, host: str, time: float, stored: float) -> None:
-        """Note when the board had what a host told."""
-        for part in self._parts:
-            part.told(host, time, stored)
-
     def lost(self, host: str, seconds: float) -> None:
         """Say that a host is lost."""
-        for part in self._parts:
-            part.lost(host, seconds)
+        super().lost(host, seconds)
         self._console.say(f"{host} is lost: there was no sign of it for {seconds:.0f} s")
 
     def ended(self, host: str, end: HostEnd) -> None:
         """Say why the part of a host has no report."""
-        for part in self._parts:
-            part.ended(host, end)
+        super().ended(host, end)
         if end.why:
             self._console.say(f"{host}: {end.why}")
 
