@@ -304,7 +304,7 @@ def _row_of_states(name: str, answers: Mapping[str, Mapping[str, Any]], tolerate
         if answer.get("failed") or not _has_succeeded(given, answer.get("retcode")):
             changes[host] = not answer.get("failed") and given
             if host not in tolerated:
-                bad[host] = _detail(host, given)
+                bad[host] = _detail(host, answer)
         elif any(isinstance(each, dict) and each.get("changes") for each in answer["ret"].values()):
             changes[host] = given
         else:
@@ -328,7 +328,10 @@ def _has_succeeded(rows: Any, status: Any) -> bool:
     return status == 0 or not any(isinstance(each, dict) and each.get("result") is False for each in rows.values())
 
 
-def _detail(host: str, given: Any) -> str:
+def _detail(host: str, answer: Mapping[str, Any]) -> str:
+    if "ret" not in answer:
+        return f"Minion {host} did not return a state result."
+    given = answer["ret"]
     if isinstance(given, dict):
         return ""
     if isinstance(given, (list, tuple)):

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from asyncstate.errors import Issue
 from asyncstate.fleet.tale import Relay
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from asyncstate.fleet.protocol import HostPlan
     from asyncstate.fleet.tale import HostEnd, Observer
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.result import RunReport
-
-SILENT: Final = "Minion did not return. [No response]"
-"""What Salt says of a minion that does not answer."""
 
 
 class Recorded(Protocol):
@@ -34,7 +31,7 @@ class Answers(Relay):
 
     An answer is ``{"ret": rows, "retcode": status, "out": "highstate", "jid": run}``: of a function, ``ret`` is what it
     returns; of a tree that does not compile, a list of errors. With ``failed: True`` the host was not able to answer,
-    and ``ret`` says why.
+    and ``ret`` says why; there is none if the host was silent.
     """
 
     def __init__(self, run: str, inner: Observer, record: Callable[[], Recorded], *, call: bool) -> None:
@@ -61,18 +58,18 @@ class Answers(Relay):
         super().event(host, event)
 
     def answers(
-        self, ends: dict[str, HostEnd], issues: tuple[Issue, ...], *, expect_minions: bool
+        self, ends: dict[str, HostEnd], issues: tuple[Issue, ...], *, expected: Collection[str]
     ) -> dict[str, dict[str, Any]]:
         """Return the answer of each host; those that did not answer are left out unless they are expected to."""
         return {
             host: {**self._answer(host, end, issues), "jid": self._run}
             for host, end in ends.items()
-            if host in self._answered or expect_minions
+            if host in self._answered or host in expected
         }
 
     def _answer(self, host: str, end: HostEnd, issues: tuple[Issue, ...]) -> dict[str, Any]:
         if host not in self._answered:
-            return {"ret": SILENT, "failed": True, "out": "highstate"}
+            return {"failed": True, "out": "highstate"}
         mistakes = [
             str(Issue(each.message, each.file, each.line, each.hint)) for each in self._answered[host].mistakes
         ] or [str(issue) for issue in issues]

@@ -28,7 +28,7 @@ from asyncstate.nearest import nearest
 from asyncstate.sources.matchers import Matcher
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
 
     from asyncstate.config import Settings
     from asyncstate.fleet.answers import Recorded
@@ -105,13 +105,20 @@ class Orchestra:
             request, target=shown, deadline=deadline or self._limits.deadline, patience=self._limits.patience
         )
 
+        unknown = set[str]()
+
         async def find() -> list[str]:
-            return await self._fitting(kind, target, subset)
+            known, named = await self._fitting(kind, target, subset)
+            unknown.update(named)
+            return sorted(known | named)
+
+        async def do(hosts: list[str]) -> dict[str, dict[str, Any]]:
+            return await self._drive(function, request, hosts, expected=hosts if expect_minions else unknown)
 
         if request.call is not None:
-            return await self._drive(function, request, await find(), expect_minions=expect_minions)
+            return await do(await find())
         async with self._turns.turn(find) as hosts:
-            return await self._drive(function, request, hosts, expect_minions=expect_minions)
+            return await do(hosts)
 
     async def runner(self, function: str, arg: Sequence[Any] = (), kwarg: Mapping[str, Any] | None = None) -> Any:
         """Call a runner."""
@@ -129,7 +136,8 @@ class Orchestra:
         there = await signs_of_life(self._board)
         return sorted(there), sorted((await host_infos(self._board)).keys() - there)
 
-    async def _fitting(self, kind: str, target: object, subset: int | None) -> list[str]:
+    async def _fitting(self, kind: str, target: object, subset: int | None) -> tuple[set[str], set[str]]:
+        """Return the hosts that fit, and those that are named and have never been seen: these are meant, too."""
         nodegroups = self._settings.nodegroups or {}
         _require_no_pillar(kind, target, nodegroups)
         infos = await host_infos(self._board)
@@ -143,15 +151,14 @@ class Orchestra:
             for host, info in infos.items()
             if Matcher({"id": host, "nodegroups": nodegroups}, info.grains, {}).match(kind, target)
         }
-        if kind == "list":  # a host that is named is meant, even if it has never been seen
-            found |= set(target.split(",") if isinstance(target, str) else map(str, _listed(target)))
         if subset is not None:
             there = sorted(found & await signs_of_life(self._board))
-            return sorted(random.sample(there, min(int(subset), len(there))))
-        return sorted(found)
+            return set(random.sample(there, min(int(subset), len(there)))), set()
+        listed = target.split(",") if isinstance(target, str) else map(str, _listed(target))
+        return found, set(listed) - found if kind == "list" else set()
 
     async def _drive(
-        self, function: str, request: Request, hosts: list[str], *, expect_minions: bool
+        self, function: str, request: Request, hosts: list[str], *, expected: Collection[str]
     ) -> dict[str, dict[str, Any]]:
         if not hosts:
             return {}
@@ -167,7 +174,7 @@ class Orchestra:
             with anyio.move_on_after(_GRACE, shield=True):
                 await stop_hosts(self._board, self._signer, run, hosts, "the orchestration was cancelled", now=True)
             raise
-        return answers.answers(end.hosts, end.issues, expect_minions=expect_minions)
+        return answers.answers(end.hosts, end.issues, expected=expected)
 
 
 def _request(function: str, arg: list[Any], kwarg: dict[str, Any]) -> Request:

@@ -9,7 +9,6 @@ from asyncstate import Settings, StateRuntime
 from asyncstate.errors import CommandExecutionError
 from asyncstate.fleet import subjects
 from asyncstate.fleet.agent import Agent
-from asyncstate.fleet.answers import SILENT
 from asyncstate.fleet.events import HostEvents
 from asyncstate.fleet.local_station import LocalStation, RunFiles
 from asyncstate.fleet.orchestra import Limits, Orchestra
@@ -276,12 +275,16 @@ async def test_what_cannot_be_asked_for_is_refused_in_words(world, asked, words)
 
 
 async def test_hosts_that_do_not_answer(world):
-    orchestra = world.orchestra(deadline=0.5)
-    answers = await orchestra.command("web1,gone1", "test.ping", kind="list", expect_minions=True, deadline=2.0)
+    """As Salt: who is silent is left out unless expected; who is named and unknown is always expected."""
+    orchestra = world.orchestra(deadline=2.0)
+    world.tasks["web2"].cancel()
+    await asyncio.wait([world.tasks["web2"]])
+    assert list(await orchestra.command("web*", "test.ping")) == ["web1"]
+    answers = await orchestra.command("web*", "test.ping", expect_minions=True)
     assert answers["web1"]["ret"] is True
-    assert (answers["gone1"]["ret"], answers["gone1"]["failed"]) == (SILENT, True)
-    assert list(await orchestra.command("web1,gone1", "test.ping", kind="list", deadline=2.0)) == ["web1"]
-    assert await orchestra.command("gone1", "test.ping", kind="list") == {}
+    assert answers["web2"] == {"failed": True, "out": "highstate", "jid": answers["web1"]["jid"]}
+    answers = await orchestra.command("web1,gone1,web2", "test.ping", kind="list", deadline=1.0)
+    assert {host: answer.get("failed", False) for host, answer in answers.items()} == {"gone1": True, "web1": False}
 
 
 async def test_a_subset_is_of_those_that_are_there(world):

@@ -47,6 +47,7 @@ STATES = [
             {"a": DRY, "b": BAD},
             {"a": GONE, "b": SAME},
             {"a": {"failed": True, "ret": ""}},
+            {"a": SAME, "b": {"failed": True}},
             {"a": ERRORS},
             {"a": of_states([], 1)},
             {"a": {"ret": "'state.sls' is not available.", "retcode": 254}},
@@ -84,6 +85,7 @@ FUNCTIONS = [
             {"a": {"ret": "x", "retcode": 1}, "b": {"ret": "y", "retcode": 0}},
             {"a": {"ret": False, "retcode": 0}},
             {"a": GONE, "b": {"ret": True}},
+            {"a": {"failed": True}, "b": {"ret": True}},
             {},
         )
     ),
