@@ -60,11 +60,14 @@ class Answers(Relay):
     def answers(
         self, ends: dict[str, HostEnd], issues: tuple[Issue, ...], *, expected: Collection[str]
     ) -> dict[str, dict[str, Any]]:
-        """Return the answer of each host; those that did not answer are left out unless they are expected to."""
+        """Return the answer of each host; those that did not answer are left out unless they are expected to.
+
+        Those that did not begin because others had failed are left out, as in Salt.
+        """
         return {
             host: {**self._answer(host, end, issues), "jid": self._run}
             for host, end in ends.items()
-            if host in self._answered or host in expected
+            if (host in self._answered or host in expected) and not end.passed_over
         }
 
     def _answer(self, host: str, end: HostEnd, issues: tuple[Issue, ...]) -> dict[str, Any]:

@@ -418,7 +418,7 @@ class Controller:
         pending = self._admission.pending
         await self._stop(pending, f"did not begin: {why}", now=False)
         for host in pending:
-            self._end(host, HostEnd(2, f"did not begin: {why}"))
+            self._end(host, HostEnd(2, f"did not begin: {why}", passed_over=True))
         if self._admission.ends_all:
             await self._stop(self._open(), why, now=False)
 

@@ -19,7 +19,7 @@ from asyncstate.errors import CommandExecutionError
 from asyncstate.fleet.answers import Answers
 from asyncstate.fleet.controller import Controller, Request
 from asyncstate.fleet.events import events_since
-from asyncstate.fleet.protocol import Call, Options
+from asyncstate.fleet.protocol import Call, Options, Rollout
 from asyncstate.fleet.records import host_infos, signs_of_life, stop_hosts
 from asyncstate.fleet.runners import Runners
 from asyncstate.fleet.tale import Observer
@@ -97,12 +97,14 @@ class Orchestra:
         failhard: bool = False,
     ) -> dict[str, dict[str, Any]]:
         """Call a function, or apply states, on the hosts that fit."""
-        if batch is not None or failhard:
-            raise CommandExecutionError("batch and failhard are not there yet")
         shown = f"{kind}: {target}" if kind not in ("glob", "compound") else str(target)
         request = _request(function, list(arg), dict(kwarg or {}))
         request = msgspec.structs.replace(
-            request, target=shown, deadline=deadline or self._limits.deadline, patience=self._limits.patience
+            request,
+            target=shown,
+            rollout=_rollout(batch, failhard=failhard),
+            deadline=deadline or self._limits.deadline,
+            patience=self._limits.patience,
         )
 
         unknown = set[str]()
@@ -196,6 +198,11 @@ def _request(function: str, arg: list[Any], kwarg: dict[str, Any]) -> Request:
         top=names[0] if function == "state.top" and names else "",
     )
     return Request(target="", sls=() if options.top else tuple(each.strip() for each in names), options=options)
+
+
+def _rollout(batch: str | None, *, failhard: bool) -> Rollout:
+    """Return how many hosts are under way at once. With ``failhard``, no further batch begins after a failure."""
+    return Rollout(batch=batch, max_failures="0" if failhard else "") if batch is not None else Rollout()
 
 
 def _excluded(given: Any) -> list[str]:

@@ -32,10 +32,14 @@ _MOST_EARLY: Final = 1000
 
 
 class HostEnd(msgspec.Struct, frozen=True):
-    """How the part of a host ended. ``why`` says why it failed without a report, "" otherwise."""
+    """How the part of a host ended. ``why`` says why it failed without a report, "" otherwise.
+
+    ``passed_over`` says that it did not begin because other hosts had failed.
+    """
 
     exit_code: int
     why: str = ""
+    passed_over: bool = False
 
 
 class Observer:

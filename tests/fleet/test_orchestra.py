@@ -193,6 +193,26 @@ async def test_steps_on_the_same_host_take_turns_and_others_run_beside_each_othe
     assert log.index("db1 begins") < log.index("web1 ends")
 
 
+async def test_hosts_of_a_step_in_batches(world):
+    rows = await world.run(
+        "slow:\n  salt.state: [{tgt: '*'}, {sls: slow}, {batch: 1}]\n"
+        "half:\n  salt.function: [{name: test.ping}, {tgt: '*'}, {batch: '50%'}]\n"
+        "wrong:\n  salt.function: [{name: test.ping}, {tgt: '*'}, {batch: many}]\n"
+    )
+    assert rows["slow"]["comment"] == "States ran successfully. Updating db1, web1, web2."
+    log = world.log()
+    assert [line.split()[0] for line in log[::2]] == [line.split()[0] for line in log[1::2]]
+    assert rows["half"]["changes"]["ret"] == {"db1": True, "web1": True, "web2": True}
+    assert "'many' is not a number" in rows["wrong"]["comment"]
+
+
+async def test_a_batch_that_fails_is_the_last_with_failhard(world):
+    rows = await world.run("bad:\n  salt.state: [{tgt: '*'}, {sls: bad}, {batch: 1}, {failhard: True}]\n")
+    assert rows["bad"]["comment"] == "Run failed on minions: db1"
+    rows = await world.run("bad:\n  salt.state: [{tgt: '*'}, {sls: bad}, {batch: 1}]\n")
+    assert rows["bad"]["comment"] == "Run failed on minions: db1, web1, web2"
+
+
 async def test_a_step_waits_for_what_hosts_fire(world):
     rows = await world.run(
         "fires:\n  salt.state: [{tgt: 'web*'}, {sls: fires}]\n"
