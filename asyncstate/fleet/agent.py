@@ -15,7 +15,15 @@ import anyio
 import msgspec
 
 from asyncstate._version import __version__
-from asyncstate.errors import AsyncStateError, BoardError, CompileError, FleetError, Issue, MessageRefused
+from asyncstate.errors import (
+    AsyncStateError,
+    BoardError,
+    CompileError,
+    FleetError,
+    Issue,
+    LockHeld,
+    MessageRefused,
+)
 from asyncstate.fleet import subjects
 from asyncstate.fleet.board import first_error
 from asyncstate.fleet.events import HostEvents
@@ -207,6 +215,9 @@ def _words(error: BaseException) -> list[str]:
     """Return what the errors of a group say, each once."""
     if isinstance(error, BaseExceptionGroup):
         return list(dict.fromkeys(words for each in error.exceptions for words in _words(each)))
+    if isinstance(error, LockHeld):
+        who = f" (process {error.pid}, since {error.since})" if error.pid else ""
+        return [f"another run on this host{who} did not end within the --patience of this one"]
     return [str(error)]
 
 

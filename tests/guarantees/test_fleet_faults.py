@@ -3,13 +3,22 @@
 Server, agents and operators are real programs on this machine.
 """
 
+import asyncio
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import time
+from contextlib import ExitStack, suppress
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
-from fleet_programs import FleetPrograms, until
+from fleet_cluster import Cluster
+from fleet_programs import FleetPrograms, Operator, until
+from message_line import MessageLine
+from networks import Networks
 
 from asyncstate.fleet.nats.server import running
 
@@ -270,3 +279,319 @@ def test_an_agent_whose_key_is_not_known_does_not_wait(own):
     assert own.said("db1").count("does not know the key of db1") == 2
     shutil.copy(own.home / "new", own.home / "db1" / "creds")
     own.start_agent("db1")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["again", "late", "swap", "all"])
+def test_messages_that_come_twice_late_or_in_another_order_change_nothing(own, kind):
+    """Between each agent, the operator and the server stands a line that does so to every fifth message."""
+    faults = dict.fromkeys(("again", "late", "swap") if kind == "all" else (kind,), 0.2)
+    own.start()
+    lengths = 12
+    with ExitStack() as stack:
+        port = int(own.server.url.rpartition(":")[2])
+        lines = [
+            stack.enter_context(MessageLine(port, own.server.folder.within, seed=seed, **faults)) for seed in range(3)
+        ]
+        for host, line in zip(("db1", "web1"), lines, strict=False):
+            own.enrol(host)
+            own.start_agent(host, url=line.url)
+        for host, other in (("db1", "web1"), ("web1", "db1")):  # each state waits for the one before on the other host
+            before = [
+                [] if n == 0 and host == "db1" else [f"{other}/{other}-{n - (host == 'db1')}"] for n in range(lengths)
+            ]
+            own.tree(host, app="".join(own.state(f"{host}-{n}", *before[n]) for n in range(lengths)))
+        end = own.apply("app", "--target", "*", url=lines[2].url).end()
+        assert all(line.done[each] for line in lines for each in faults)
+        own.stop_agents()
+    assert end.code == 0, end.said
+    assert own.ran() == [f"{host}-{n}" for n in range(lengths) for host in ("db1", "web1")]
+    assert end.results() == {host: {f"{host}-{n}": GOOD for n in range(lengths)} for host in ("db1", "web1")}
+
+
+@pytest.fixture
+def parted(own):
+    """A fleet whose host db1 is behind a cable."""
+    with Networks() as networks:
+        own.server.prefix = networks.outside
+        own.prepare("db1", "web1", address=f"{networks.OUTSIDE}:4222")
+        own.server.start()
+        own.start_agent("db1", prefix=networks.inside)
+        own.start_agent("web1")
+        chain(own)
+        yield networks
+
+
+@pytest.mark.slow
+def test_a_network_that_is_parted_for_a_moment_is_not_noticed(own, parted):
+    applied = own.apply("app", "--target", "*")
+    own.until_begun("second")
+    parted.cut()
+    own.let_go("second")
+    until(lambda: "second" in own.ran())
+    time.sleep(3)
+    parted.heal()
+    end = applied.end()
+    assert (end.code, end.results()) == (0, DONE), end.said
+    assert once(own)
+
+
+@pytest.mark.slow
+def test_a_network_that_is_parted_for_long_and_heals(own, parted):
+    applied = own.apply("app", "--target", "*", "--on-lost", "wait")
+    own.until_begun("second")
+    parted.cut()
+    own.let_go("second")
+    until(lambda: "db1 is lost" in applied.said())
+    time.sleep(20)  # both ends have given up their connection
+    parted.heal()
+    end = applied.end()
+    assert (end.code, end.results()) == (0, DONE), end.said
+    assert once(own)
+
+
+@pytest.mark.slow
+def test_a_network_that_is_parted_and_does_not_heal(own, parted):
+    applied = own.apply("app", "--target", "*")
+    own.until_begun("second")
+    parted.cut()
+    own.let_go("second")
+    end = applied.end()
+    assert (end.code, end.results()["web1"]) == (2, {"page": GOOD, "last": False})
+    assert "Host db1 is lost: there was no sign of it for" in end.rows["web1"]["last"]["comment"]
+    assert once(own, "first", "second", "page")
+    assert "last" not in own.ran()
+
+
+CLOCK = """
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    int failed = syscall(SYS_clock_gettime, clock, now);
+    if (!failed && clock == CLOCK_REALTIME) now->tv_sec += atol(getenv("HOURS_AHEAD")) * 3600;
+    return failed;
+}
+time_t time(time_t *kept) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (kept) *kept = now.tv_sec;
+    return now.tv_sec;
+}
+int gettimeofday(struct timeval *found, void *zone) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    found->tv_sec = now.tv_sec;
+    found->tv_usec = now.tv_nsec / 1000;
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def other_clock(tmp_path_factory):
+    """A function that returns the environment of programs whose clock is hours ahead."""
+    if shutil.which("cc") is None:
+        pytest.skip("needs a C compiler, to give programs another clock")
+    folder = tmp_path_factory.mktemp("clock")
+    (folder / "clock.c").write_text(CLOCK)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "clock.so", folder / "clock.c"], check=True)
+    return lambda hours: {"LD_PRELOAD": str(folder / "clock.so"), "HOURS_AHEAD": str(hours)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hours", [-11, 11])
+def test_clocks_that_differ_by_hours_change_nothing(own, other_clock, hours):
+    own.start()
+    chain(own)
+    for host, ahead in (("db1", hours), ("web1", -hours)):
+        own.enrol(host)
+        own.start_agent(host, environ=other_clock(ahead))
+    own.let_go("second")
+    end = own.apply("app", "--target", "*").end()
+    assert (end.code, end.results()) == (0, DONE), end.said
+    assert once(own)
+
+
+@pytest.mark.slow
+def test_a_clock_that_is_more_than_a_day_wrong_is_told(own, other_clock):
+    own.start()
+    chain(own)
+    own.enrol("db1")
+    own.start_agent("db1", ready=False, environ=other_clock(-30))
+    assert own.until_gone("db1") == 1
+    assert "certificate is not yet valid" in own.said("db1")
+    assert "Is the clock of this machine right?" in own.said("db1")
+    own.start_agent("db1", ready=False, environ=other_clock(24 * 800))
+    assert own.until_gone("db1") == 1
+    assert "certificate has expired" in own.said("db1")
+    own.start_agent("db1", environ=other_clock(30))
+    end = own.apply("app", "--target", "L@db1", "--deadline", "3").end()
+    assert (end.code, end.said) == (2, "db1: did not answer within 3 s\n")
+    assert "was issued 30 hours ago by the clock of this host. More than 24 hours are refused: set" in own.said("db1")
+    assert own.ran() == []
+
+
+TMPFS = 'mkdir -p "$0" && mount -t tmpfs -o size=3m,mode=700 none "$0" && exec "$@"'
+
+
+@pytest.fixture
+def small_disk(own):
+    """The folder of db1's state directory, on a disk of its own of a few megabytes."""
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("needs root and the program unshare, to mount a file system for itself")
+    if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this sandbox gives no mount namespaces")
+    own.start("web1")
+    own.enrol("db1")
+    chain(own)
+    state_dir = str(own.home / "db1" / "state")
+    own.start_agent("db1", prefix=["unshare", "--mount", "sh", "-c", TMPFS, state_dir])
+    return Path(f"/proc/{own.agents['db1'].pid}/root{state_dir}")
+
+
+def fill(folder):
+    with open(folder / "filler", "wb", buffering=0) as file, suppress(OSError):
+        while file.write(b"x" * 4096):
+            pass
+    assert not os.statvfs(folder).f_bavail
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_full_before_a_run(own, small_disk):
+    fill(small_disk)
+    end = own.apply("app", "--target", "*").end()
+    assert end.code
+    assert "No space left on device" in end.said
+    assert own.ran() == []
+    (small_disk / "filler").unlink()
+    own.let_go("second")
+    again = own.apply("app", "--target", "*").end()
+    assert (again.code, again.results()) == (0, DONE), again.said
+    assert once(own)
+
+
+@pytest.mark.slow
+def test_a_disk_that_gets_full_in_the_middle_of_a_run(own, small_disk):
+    more = [f"more{number}" for number in range(20)]
+    texts = [own.state(each, before) for before, each in pairwise(["second", *more])]
+    own.tree("db1", app=own.state("first") + own.state("second", "first", held=True) + "".join(texts))
+    applied = own.apply("app", "--target", "*")
+    own.until_begun("second")
+    fill(small_disk)
+    own.let_go("second")
+    end = applied.end()
+    assert (end.code, end.results()["web1"]) == (0, DONE["web1"]), end.said
+    assert list(end.results()["db1"].values()) == [GOOD] * 22
+    assert once(own, "first", "second", "page", "last", *more)
+    (small_disk / "filler").unlink()
+    again = own.apply("app", "--target", "*").end()
+    assert (again.code, again.results()["web1"]) == (0, DONE["web1"]), again.said
+
+
+@pytest.mark.slow
+def test_one_of_three_clustered_servers_is_lost(own, tmp_path, unused_tcp_port_factory):
+    cluster = Cluster(tmp_path, [unused_tcp_port_factory() for _ in range(6)])
+    own.prepare("db1", "web1", replicas=3)
+    for number in range(3):
+        cluster.start(number)
+    try:
+        own.server.url = cluster.url
+        until(lambda: not own.operator("status").end().code)
+        for host in ("db1", "web1"):
+            own.start_agent(host)
+        for lost in range(3):
+            own.forget()
+            chain(own)
+            applied = own.apply("app", "--target", "*")
+            own.until_begun("second")
+            cluster.end(lost)
+            own.let_go("second")
+            end = applied.end()
+            assert (end.code, end.results()) == (0, DONE), end.said
+            assert once(own)
+            cluster.start(lost)
+            asyncio.run(cluster.until_whole())
+        own.stop_agents()
+    finally:
+        cluster.end_all()
+
+
+def local_apply(fleet, host, *words):
+    """Start `asyncstate apply` on a host, beside its agent."""
+    command = [sys.executable, "-m", "asyncstate", "apply", *words, "--file-root", str(fleet.home / host / "tree")]
+    return Operator(command, fleet.environ(host), fleet.home / host / "apply.stderr")
+
+
+def test_a_run_waits_for_a_local_one_on_its_host_and_says_so_if_it_waited_in_vain(fleet):
+    fleet.tree("db1", local=fleet.state("local", held=True))
+    local = local_apply(fleet, "db1", "local")
+    fleet.until_begun("local")
+    fleet.let_go("second")
+    end = fleet.apply("app", "--target", "*", "--patience", "2").end()
+    assert end.code == 2
+    assert "db1: another run on this host (process " in end.said
+    assert "Host db1 ended without it: another run on this host (process " in end.rows["web1"]["last"]["comment"]
+    applied = fleet.apply("app", "--target", "*")
+    until(lambda: fleet.ran().count("page") == 2)
+    fleet.let_go("local")
+    assert local.end().code == 0
+    end = applied.end()
+    assert (end.code, end.results()) == (0, DONE), end.said
+    assert once(fleet, "first", "second", "last", "local")
+
+
+def test_a_local_run_beside_one_across_hosts_is_refused_with_words(fleet):
+    fleet.tree("db1", local=fleet.state("local"))
+    applied = fleet.apply("app", "--target", "*")
+    fleet.until_begun("second")
+    refused = local_apply(fleet, "db1", "local").end()
+    assert refused.code == 75
+    assert f"run.lock: process {fleet.agents['db1'].pid}, since " in refused.said
+    fleet.let_go("second")
+    assert applied.end().code == 0
+    assert local_apply(fleet, "db1", "local").end().code == 0
+
+
+@pytest.mark.slow
+def test_a_host_that_is_revoked_in_the_middle_of_a_run_is_lost_and_ends(own):
+    own.start("db1", "web1")
+    chain(own)
+    applied = own.apply("app", "--target", "*")
+    own.until_begun("second")
+    own.command("revoke", "db1", "--dir", own.server.folder.path)
+    own.let_go("second")
+    assert own.until_gone("db1") == 1
+    assert "does not know the key of db1" in own.said("db1")
+    assert own.ran().count("second") == 1  # what ran came to its end
+    end = applied.end()
+    assert (end.code, end.results()["web1"]) == (2, {"page": GOOD, "last": False})
+    assert "Host db1 is lost" in end.rows["web1"]["last"]["comment"]
+    assert own.operator("status").end().out.startswith("web1: there")
+
+
+@pytest.mark.slow
+def test_an_operators_key_is_replaced_and_the_old_one_is_good_for_nothing(own):
+    own.start("db1")
+    own.tree("db1", app=own.state("first"))
+    creds = Path(own.server.folder.path, "operator.creds")
+    own.server.stop()
+    creds.rename(own.home / "old")
+    own.server.start()
+    refused = own.apply("app", "--target", "db1", "--deadline", "3").end()
+    assert (refused.code, refused.said) == (2, "db1: did not answer within 3 s\n")
+    words = "nobody whom this host obeys. If the fleet has a new operator's key, enrol the host again."
+    until(lambda: words in own.said("db1"))
+    own.kill_agent("db1", signal.SIGTERM)
+    own.enrol("db1")
+    own.start_agent("db1")
+    assert own.apply("app", "--target", "db1").end().code == 0
+    assert own.ran() == ["first"]
+    creds.rename(own.home / "new")
+    shutil.copy(own.home / "old", creds)
+    old = own.operator("status").end()
+    assert (old.code, "does not know the key of operator" in old.said) == (1, True)
+    (own.home / "new").rename(creds)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from asyncstate.cli.console import Console
     from asyncstate.fleet.nats.folder import Folder, Settings
 
-_BETWEEN_CLEANINGS = 3600.0
+_BETWEEN_ROUNDS = 3600.0
 
 
 @click.command(
@@ -85,29 +85,32 @@ async def _serve(console: Console, folder: Folder, program: str, settings: Setti
     try:
         await server.start()
         console.lines([f"ready {_url(settings)}"])
-        cleaning = asyncio.create_task(_clean(folder))
+        tending = asyncio.create_task(_tend(folder))
         try:
             code = await server.ended()
         finally:
-            cleaning.cancel()
+            tending.cancel()
         raise FleetError(f"the server ended by itself with code {code}. {last_words(folder)}")
     finally:
         await server.stop()
 
 
-async def _clean(folder: Folder) -> None:
-    """Remove old runs every hour: each connection of an operator does."""
-    from asyncstate.errors import BoardError
+async def _tend(folder: Folder) -> None:
+    """Every hour, remove old runs, as each connection of an operator does, and renew the certificate in time."""
+    from asyncstate.errors import FleetError
     from asyncstate.fleet.nats.board import NatsBoard
+    from asyncstate.fleet.nats.server import reload
     from asyncstate.logs.loggers import get_logger
 
     while True:
-        await asyncio.sleep(_BETWEEN_CLEANINGS)
+        await asyncio.sleep(_BETWEEN_ROUNDS)
         try:
+            if folder.renew():
+                await reload(folder)
             async with NatsBoard(folder.server_url(), folder.operator()):
                 pass
-        except BoardError as error:
-            get_logger(__name__).warning("Old runs could not be removed: %s", error)
+        except FleetError as error:
+            get_logger(__name__).warning("The server is not in order: %s", error)
 
 
 def _url(settings: Settings) -> str:

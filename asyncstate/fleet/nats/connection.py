@@ -49,6 +49,7 @@ _VIOLATION: Final = re.compile(r'permissions violation for (?:publish|subscripti
 _CUT_OFF: Final = re.compile(rf"\[Errno ({errno.EPIPE}|{errno.ECONNRESET})\]")
 _REFUSED_KEY: Final = re.compile(r"authorization violation|authentication revoked|user authentication", re.IGNORECASE)
 _REFUSED: Final = re.compile(rf"{_REFUSED_KEY.pattern}|certificate|does not encrypt", re.IGNORECASE)
+_DATES: Final = re.compile("certificate (is not yet valid|has expired)")
 
 
 class _Advice(logging.Filter):
@@ -300,6 +301,11 @@ class Connection:
             return (
                 f"the server of the fleet ({where}) does not know the key of {self._credentials.name}: it was revoked, "
                 "or replaced by a newer one. `asyncstate fleet enroll` makes new credentials."
+            )
+        if _DATES.search(self._last_words):
+            return (
+                f"the certificate of the server at {where} does not hold now: {self._last_words}. Is the clock of this "
+                "machine right? A certificate that ends soon is made anew when `asyncstate fleet up` is started."
             )
         if "certificate" in self._last_words.lower():
             return (

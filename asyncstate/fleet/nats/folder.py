@@ -111,6 +111,16 @@ class Folder:
             self._write_all(settings)
         return settings
 
+    def renew(self) -> bool:
+        """Make the server's certificate anew if it ends within a year; return whether it did.
+
+        A running server takes it once it has read its configuration again. Raises FleetError.
+        """
+        with self.changing():
+            before = self._pair("server")
+            self._ensure_certificates(self.settings())
+            return self._pair("server") != before
+
     def enrol(self, name: str) -> Credentials:
         """Give a host a new key: its former one is no longer good. Returns the host's credentials.
 

@@ -1,11 +1,15 @@
 """The folder of a server: what is missing in it, and whether its server runs."""
 
+import asyncio
 import fcntl
+import ssl
+from datetime import timedelta
 
 import pytest
 
 from asyncstate.errors import FleetError
-from asyncstate.fleet.nats import server
+from asyncstate.fleet import subjects
+from asyncstate.fleet.nats import certificates, server
 from asyncstate.fleet.nats.folder import Folder
 
 
@@ -42,3 +46,27 @@ def test_several_hosts_are_enrolled_at_once_or_none(folder):
     with pytest.raises(FleetError, match="cannot be the name of a host"):
         folder.enrol_all(["c", " "])
     assert list(folder.settings().hosts) == ["a", "b"]
+
+
+@pytest.mark.slow
+async def test_a_server_that_runs_for_years_takes_its_new_certificate(own_fleet, monkeypatch):
+    async def shown():
+        """Return the certificate that the server shows."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(own_fleet.url.rpartition(":")[2]))
+        await reader.readline()
+        context = ssl.create_default_context(cafile=own_fleet.folder.within("authority.pem"))
+        await writer.start_tls(context, server_hostname="localhost")
+        found = writer.get_extra_info("ssl_object").getpeercert()["serialNumber"]
+        writer.transport.abort()
+        return found
+
+    a = await own_fleet.enrol("a")
+    async with own_fleet.board(a) as host:
+        await host.put(subjects.lease("a"), b"before")
+        before = await shown()
+        assert not own_fleet.folder.renew()
+        monkeypatch.setattr(certificates, "RENEWED_BEFORE", certificates.SERVER_LIFE + timedelta(days=1))
+        assert own_fleet.folder.renew()
+        assert await server.reload(own_fleet.folder)
+        assert await shown() != before
+        await host.put(subjects.lease("a"), b"after")  # connections that are there stay
