@@ -12,6 +12,7 @@ import asyncio
 import base64
 import errno
 import logging
+import math
 import re
 import ssl
 import time
@@ -63,6 +64,10 @@ log: logging.Logger = get_logger(__name__)
 logging.getLogger("asyncio").addFilter(_Advice())
 
 
+class NoAnswer(BoardError):
+    """There is a connection, but what was asked for has no answer."""
+
+
 class Connection:
     """A connection to a server, or to several of one cluster (a list with commas). Use it with ``async with``.
 
@@ -74,7 +79,7 @@ class Connection:
     def __init__(self, url: str, credentials: Credentials, *, give_up: float = GIVE_UP, patient: bool = False) -> None:
         self._urls = [_checked(each.strip()) for each in url.split(",")]
         self._credentials = credentials
-        self._give_up = give_up
+        self.give_up = give_up
         self._patient = patient
         self._client = _Client(credentials)
         self._begun = False
@@ -159,9 +164,14 @@ class Connection:
             # Before Python 3.12, a stream whose TLS handshake failed never says that it is closed.
             await asyncio.wait_for(self._client.close(), _CLOSE)
 
-    async def request(self, subject: str, payload: bytes, headers: dict[str, str] | None = None) -> Msg:
-        """Ask a service of the server until it answers, at least once. Raises BoardError."""
-        until = time.monotonic() + self._give_up
+    async def request(
+        self, subject: str, payload: bytes, headers: dict[str, str] | None = None, *, patience: float = math.inf
+    ) -> Msg:
+        """Ask a service of the server until it answers, at least once, for ``patience`` seconds at most.
+
+        Raises BoardError; NoAnswer if the server, or what it asks itself, does not answer.
+        """
+        until = time.monotonic() + min(self.give_up, patience)
         for attempt in range(1 << 30):
             await self._wait_for_server()
             try:
@@ -173,7 +183,7 @@ class Connection:
                 ) from None
             except (nats_errors.Error, OSError) as error:
                 if time.monotonic() >= until:
-                    raise BoardError(f"the server does not answer to {subject}: {_words(error)}") from error
+                    raise NoAnswer(f"the server does not answer to {subject}: {_words(error)}") from error
             await asyncio.sleep(_PAUSES[min(attempt, len(_PAUSES) - 1)])
         raise AssertionError  # pragma: no cover
 
@@ -267,7 +277,7 @@ class Connection:
         if not self._lost.done():
             self._lost.set_result(None)
         if self._giving_up is None:
-            self._giving_up = asyncio.get_running_loop().call_later(self._give_up, self._give_it_up)
+            self._giving_up = asyncio.get_running_loop().call_later(self.give_up, self._give_it_up)
 
     async def _on_found(self) -> None:
         if self._giving_up is not None:
@@ -283,7 +293,7 @@ class Connection:
             self._fail(BoardError(self._why_not_connected()))
 
     def _give_it_up(self) -> None:
-        self._fail(BoardError(f"no server of the fleet answered for {self._give_up:.0f} seconds. {self._where()}"))
+        self._fail(BoardError(f"no server of the fleet answered for {self.give_up:.0f} seconds. {self._where()}"))
 
     def _where(self) -> str:
         return f"Last of {', '.join(self._urls)}: {self._last_words or 'no answer'}"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import random
 import secrets
 import time
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from asyncstate.errors import BoardError
 from asyncstate.fleet.nats.access import LIVE, ROOT, STREAM
 from asyncstate.fleet.nats.answers import answer_of
+from asyncstate.fleet.nats.connection import NoAnswer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -124,7 +126,7 @@ async def _missed(connection: Connection, pattern: str, heard: _Heard, *, counte
 
     ``counted``: not if there are as many entries as keys were heard.
     """
-    patience = _ANSWER
+    patience, until = _ANSWER, math.inf
     while True:
         reader = _Reader(connection, pattern)
         try:
@@ -135,7 +137,7 @@ async def _missed(connection: Connection, pattern: str, heard: _Heard, *, counte
                 entry = await reader.heard(patience)
                 if entry is None:  # what the server counted was removed meanwhile
                     break
-                left = min(left - 1, reader.pending)
+                left, until = min(left - 1, reader.pending), math.inf
                 is_new = heard.note(entry)
                 heard.floor = entry.sequence
                 if is_new:
@@ -143,6 +145,9 @@ async def _missed(connection: Connection, pattern: str, heard: _Heard, *, counte
             heard.settle()
             return
         except _Broken:
+            until = min(until, time.monotonic() + connection.give_up)
+            if time.monotonic() >= until:
+                raise NoAnswer(f"the server does not send what it has of {pattern}") from None
             patience = min(2 * patience, _LONGEST_ANSWER)
         finally:
             await reader.close()
@@ -237,14 +242,18 @@ class _Reader:
         self.pending = 0
 
     async def open(self, since: int) -> int:
-        """Make the reader; return how many entries there are for it. Raises BoardError."""
+        """Make the reader; return how many entries there are for it. Raises _Broken, BoardError."""
         start = {"deliver_policy": "by_start_sequence", "opt_start_seq": since + 1} if since else {}
         request = {"stream_name": STREAM, "config": reader_configuration(self._name, self._pattern) | start}
         self._inbox = await self._connection.listen(self._queue)
         self._reply = self._inbox.subject
         subject = f"watch.{self._name}.{self._pattern}"
-        answer = answer_of(await self._connection.request(subject, json.dumps(request).encode()))
-        return int(answer.get("num_pending", 0))
+        try:
+            # A cluster may choose a server for the reader that has just been lost: then only another reader helps.
+            said = await self._connection.request(subject, json.dumps(request).encode(), patience=_ANSWER)
+        except NoAnswer:
+            raise _Broken from None
+        return int(answer_of(said).get("num_pending", 0))
 
     async def close(self) -> None:
         """Stop listening. The server forgets the reader by itself."""
