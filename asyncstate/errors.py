@@ -52,6 +52,7 @@ __all__ = [
     "PathRefused",
     "PillarError",
     "PlanError",
+    "RaisedElsewhere",
     "RenderError",
     "ResumeRefused",
     "RunCancelled",
@@ -135,6 +136,12 @@ class CycleError(CompileError):
 
 class PillarError(CompileError):
     """The pillar does not render; nothing was compiled."""
+
+
+class RaisedElsewhere(Exception):
+    """Mixed into an exception that another process raised: its row has the text ``shown``, such as that traceback."""
+
+    shown: str = ""
 
 
 class LoaderError(AsyncStateError):

@@ -92,6 +92,7 @@ class Settings(msgspec.Struct, kw_only=True):
     render_dirs: list[str] = []
     disable_modules: list[str] = []
     trust_writable: bool = False
+    salt_python: str | bool = "auto"
     providers: dict[str, str] = {}
     smi_validate: bool | Literal["off", "warn", "raise"] = False
     smi_strict: bool = False
@@ -149,6 +150,7 @@ class Settings(msgspec.Struct, kw_only=True):
             setattr(self, option, [os.path.abspath(os.path.join(base, path)) for path in getattr(self, option)])
         self.id = self.id or _minion_id(self.conf_file)
         self.concurrency = self.concurrency or min(32, 4 * (os.cpu_count() or 1))
+        self.salt_python = _salt_python(self.salt_python, self.origins.get("salt_python", ""))
         if self.pillarenv is None and self.pillarenv_from_saltenv:
             self.pillarenv = self.saltenv
 
@@ -237,6 +239,15 @@ def _user_directory(system: str, variable: str, below_home: str) -> str:
     if os.geteuid() == 0:
         return system
     return os.path.join(os.environ.get(variable) or os.path.join(os.path.expanduser("~"), below_home), "asyncstate")
+
+
+def _salt_python(given: str | bool, origin: str) -> str:
+    """Return ``auto``, ``off`` or an absolute path; YAML reads a bare ``off`` as false."""
+    if isinstance(given, bool):
+        return "auto" if given else "off"
+    if given in {"auto", "off"}:
+        return given
+    return os.path.abspath(os.path.join(base_directory(origin), os.path.expanduser(given)))
 
 
 def _user_name() -> str:

@@ -6,9 +6,12 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.borrow.interpreter import AUTO
+from asyncstate.borrow.workers import SaltWorkers
 from asyncstate.dunders import runtime_services
 from asyncstate.dunders.context import CallContext, SharedContext, current, thread_token
 from asyncstate.dunders.proxies import resolved
+from asyncstate.load.borrowed import BorrowedModules
 from asyncstate.load.bridge import Bridge, call_and_await, wrap
 from asyncstate.load.functions import FunctionMap, SuffixMap
 from asyncstate.load.loader import LazyLoader
@@ -23,6 +26,10 @@ if TYPE_CHECKING:
     from asyncstate.dunders import Services, TreeFiles
     from asyncstate.load.plugin import LoadedFunction
     from asyncstate.redact.secrets import Secrets
+
+
+_BORROWED = ("states", "modules")
+"""The kinds of Salt's modules that are borrowed."""
 
 
 class PluginHost:
@@ -49,6 +56,12 @@ class PluginHost:
         self.file_client = file_client
         self.workers: WorkerThreads = workers or WorkerThreads()
         self._bridge = Bridge(self.workers, self.context)
+        self.salt_workers: SaltWorkers = SaltWorkers(
+            opts.get("salt_python") or AUTO,
+            lambda: self.opts,
+            self._folders_for_salt,
+            trust=opts.get("trust_writable") is True,
+        )
         self.loaders: dict[str, LazyLoader] = {
             kind: LazyLoader(
                 kind,
@@ -56,6 +69,7 @@ class PluginHost:
                 self.context,
                 disabled=opts.get(f"disable_{kind}") or (),
                 providers=opts.get("providers") if kind == "modules" else None,
+                borrowed=self._borrowed(kind) if kind in _BORROWED else None,
             )
             for kind in FOLDER_OPTIONS
         }
@@ -85,6 +99,16 @@ class PluginHost:
         )
         for name, func in (extra_states or {}).items():
             self.register_state(name, func)
+
+    def _borrowed(self, kind: str) -> BorrowedModules:
+        return BorrowedModules(kind, self.salt_workers, self.opts.get(f"disable_{kind}") or ())
+
+    def _folders_for_salt(self) -> dict[str, list[str]]:
+        """Return the folders of the tree's plugins, by Salt's option for each kind."""
+        return {
+            option: [folder.path for folder in plugin_folders(kind, self.opts, self.file_client)]
+            for kind, option in FOLDER_OPTIONS.items()
+        }
 
     @property
     def services(self) -> Services:
@@ -151,9 +175,13 @@ class PluginHost:
         self.workers.open()
 
     def detach(self) -> None:
-        """Forget the loop: an async function called from a thread then runs on its own loop. Idle threads end."""
+        """Forget the loop: an async function called from a thread then runs on its own loop.
+
+        Idle threads and workers of Salt end.
+        """
         self._bridge.loop = None
         self.workers.close()
+        self.salt_workers.close()
 
     @contextmanager
     def enter(self, **overrides: Any) -> Iterator[CallContext]:
@@ -192,6 +220,7 @@ class PluginHost:
 
     def reload(self) -> None:
         """Forget every loaded plugin: each is loaded again when it is needed, and read again if its file changed."""
+        self.salt_workers.renew()
         for loader in self.loaders.values():
             loader.reset()
         for functions in (self.salt, self.states, self.utils, self.grains_functions, self._render_functions):

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from asyncstate.dunders import PluginKind
     from asyncstate.dunders.context import CallContext
     from asyncstate.interfaces import Interface
+    from asyncstate.load.borrowed import BorrowedModules
 
 log: logging.Logger = get_logger(__name__)
 
@@ -81,7 +82,7 @@ class LazyLoader:
     its functions, that file answers for all of them: none is filled in from the other. Among files without an interface
     the first that has a function provides it, as in Salt. ``providers`` names, by virtual name, the only file that
     provides it; its ``__virtual__`` is not called. If that file follows no interface, it is held to the interface of
-    the others.
+    the others. ``borrowed`` provides the modules that no file provides: those of Salt.
 
     All methods may be called from any thread.
     """
@@ -95,6 +96,7 @@ class LazyLoader:
         disabled: Iterable[str] = (),
         providers: Mapping[str, str] | None = None,
         installed: bool = True,
+        borrowed: BorrowedModules | None = None,
     ) -> None:
         self.kind = kind
         self._folders = tuple(folders)
@@ -102,6 +104,7 @@ class LazyLoader:
         self._disabled = tuple(disabled)
         self._providers = dict(providers or {})
         self._installed = installed
+        self.borrowed = borrowed
         self._registered: dict[str, LoadedFunction] = {}
         self._contents = _Contents()
         self._scan_lock = threading.Lock()
@@ -138,14 +141,18 @@ class LazyLoader:
             for module in self._modules_of(self._contents, plugin):
                 if module.name == name:
                     return module
-        return next((f.module for f in self._registered.values() if f.module.name == name), None)
+        registered = next((f.module for f in self._registered.values() if f.module.name == name), None)
+        return registered or self._borrow(name)
 
     def reason(self, name: str) -> str:
         """Return why there is no ``module.function``, in Salt's words."""
         module_name = name.partition(".")[0]
         refusals = self._refusals_of(module_name)
-        if self.module(module_name) is not None or not refusals:
+        if self.module(module_name) is not None:
             return f"'{name}' is not available."
+        if not refusals:
+            refused = self.borrowed.refusal(module_name) if self.borrowed is not None else ""
+            return refused or f"'{name}' is not available."
         reasons = dict.fromkeys(refusal.reason for refusal in refusals if refusal.reason is not None)
         if not reasons:
             return f"'{module_name}' __virtual__ returned False"
@@ -217,6 +224,8 @@ class LazyLoader:
     def reset(self) -> None:
         """Forget all plugins found and refused: files are listed and loaded again, and changed ones are read again."""
         self._contents = _Contents()
+        if self.borrowed is not None:
+            self.borrowed.reset()
 
     def _search(self, contents: _Contents, name: str) -> LoadedFunction | None:
         module_name, _, function_name = name.partition(".")
@@ -238,7 +247,18 @@ class LazyLoader:
                 if function is not None:
                     return self._keep(contents, name, function)
             complete = complete and plugin.name in contents.loaded
-        return self._keep(contents, name, None) if complete else None
+        if not complete:
+            return None
+        borrowed = None if answered else self._borrow(module_name)
+        return self._keep(contents, name, borrowed.functions.get(function_name) if borrowed is not None else None)
+
+    def _borrow(self, module_name: str) -> LoadedModule | None:
+        """Return a module of Salt, if no file here is meant to provide it, whether that loads or not."""
+        if self.borrowed is None:
+            return None
+        if any(f.module.name == module_name for f in self._registered.values()) or self._refusals_of(module_name):
+            return None
+        return self.borrowed.module(module_name)
 
     def _keep(self, contents: _Contents, name: str, function: LoadedFunction | None) -> LoadedFunction | None:
         if function is None:

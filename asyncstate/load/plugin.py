@@ -17,19 +17,28 @@ if TYPE_CHECKING:
 class LoadedModule:
     """One plugin under one of its names, as a runtime sees it.
 
-    ``adapted``: it was adapted to an interface and has all functions of that.
+    ``adapted``: it was adapted to an interface and has all functions of that. ``borrowed``: it is Salt's, and a worker
+    process runs it.
     """
 
-    __slots__ = ("adapted", "bundled", "file", "functions", "name", "namespace")
+    __slots__ = ("adapted", "borrowed", "bundled", "file", "functions", "name", "namespace")
 
     def __init__(
-        self, name: str, file: str, namespace: ModuleType | None, *, bundled: bool = False, adapted: bool = False
+        self,
+        name: str,
+        file: str,
+        namespace: ModuleType | None,
+        *,
+        bundled: bool = False,
+        adapted: bool = False,
+        borrowed: bool = False,
     ) -> None:
         self.name: str = name
         self.file: str = file
         self.namespace: ModuleType | None = namespace
         self.bundled: bool = bundled
         self.adapted: bool = adapted
+        self.borrowed: bool = borrowed
         self.functions: dict[str, LoadedFunction] = {}
 
     def attribute(self, name: str, default: Any = None) -> Any:

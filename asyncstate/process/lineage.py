@@ -21,14 +21,23 @@ _STATE, _PARENT, _SESSION, _STARTED = 0, 1, 3, 19
 
 
 class Lineage(NamedTuple):
-    """The mark of one program that was started (0 where marks cannot be set), and its pid."""
+    """The mark of one program that was started (0 where marks cannot be set), and its pid.
+
+    ``shared``: the leader works for other calls, too, and took this mark for one of them. Neither it nor what it has
+    started for others is a member.
+    """
 
     mark: int
     leader: int
+    shared: bool = False
 
     def members(self, everything: list[Process]) -> list[Process]:
         """Return its live processes among ``everything``, a list that `processes` returned."""
-        return living([self], everything)
+        if not self.shared:
+            return living([self], everything)
+        own = os.getsid(0)
+        marked = [found for found in everything if found.mark == self.mark and found.session != own]
+        return _with_descendants([found for found in marked if found.pid != self.leader], everything)
 
 
 class Process(NamedTuple):
@@ -72,6 +81,12 @@ class _Marks:
 
 
 _marks = _Marks()
+
+
+def new_mark() -> int:
+    """Return a mark for a part of a program's work: a program that sets it itself is found with all it starts then."""
+    with _marks.lock:
+        return _marks.next()
 
 
 def start(argv: Sequence[str], **options: Any) -> tuple[subprocess.Popen[bytes], Lineage]:

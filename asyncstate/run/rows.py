@@ -7,7 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders.proxies import is_mapping_dunder
-from asyncstate.errors import ArgumentError, CommandExecutionError, LoaderError, PathRefused
+from asyncstate.errors import ArgumentError, CommandExecutionError, LoaderError, PathRefused, RaisedElsewhere
 from asyncstate.filesystem import changes_so_far
 from asyncstate.model.chunk import fresh
 from asyncstate.model.encode import CUT, Reduction, plain, utf8
@@ -46,7 +46,8 @@ def mocked_row(name: Any) -> Row:
 def exception_row(name: Any, error: BaseException) -> Row:
     """Return the row of a state function that raised. Its traceback begins in the plugin, not in the engine.
 
-    PathRefused and WrongInTree are not bugs of the plugin: the comment has only their text. Of a function that called
+    PathRefused and WrongInTree are not bugs of the plugin: the comment has only their text. That of another process is
+    shown as that says. Of a function that called
     ``sys.exit`` it says so, and where.
     """
     left = error.__cause__ if isinstance(error, LoaderError) else error
@@ -56,6 +57,8 @@ def exception_row(name: Any, error: BaseException) -> Row:
         return failed_row(plain(name), f"{_EXCEPTION}{plain(transferable(left))}{_where(left)}")
     if isinstance(error, PathRefused):
         return failed_row(plain(name), plain(error))
+    if isinstance(error, RaisedElsewhere):
+        return failed_row(plain(name), f"{_EXCEPTION}{plain(error.shown)}")
     if isinstance(error, WrongInTree):
         return failed_row(plain(name), f"{_EXCEPTION}{plain(error)}")
     import traceback  # noqa: PLC0415 - only states that raise

@@ -25,6 +25,7 @@ PLUGINS_MAY_IMPORT = (
 
 BY_NAME = {
     "asyncstate/__init__.py": "the public names, when they are asked for",
+    "asyncstate/borrow/worker.py": "Salt, under Salt's interpreter",
     "asyncstate/cli/framework.py": "the file of a command",
     "asyncstate/load/": "plugins",
     "asyncstate/reference/": "every interface there is",
@@ -231,6 +232,7 @@ def test_what_is_temporary_is_noted(checkout):
 
 
 PAST_THE_DOOR = {
+    "asyncstate/borrow/": "Salt and its interpreter, looked at by their trust, and /dev/null",
     "asyncstate/process/": "/proc",
     "asyncstate/remains.py": "private folders of ours, by names of ours",
     "asyncstate/render/jinja_time.py": "/proc",

@@ -253,6 +253,11 @@ RAISED: tuple[type[AsyncStateError], ...] = (
 )
 
 
+def explain_elsewhere(error: errors.RaisedElsewhere) -> str:
+    assert_type(error.shown, str)
+    return error.shown
+
+
 def explain(error: AsyncStateError) -> str:
     assert_type((error.message, error.strerror), tuple[str, str])
     if isinstance(error, errors.RenderError):

@@ -1,0 +1,53 @@
+"""What a function of Salt raised in a worker, as an exception of this process.
+
+It is an instance of the class that Salt's exception stands for here (CommandExecutionError, InvocationError …), or of
+the same built-in class, so that an ``except`` in a bundled or a custom module catches it; and its row shows the
+traceback of the worker.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from asyncstate.errors import (
+    AsyncStateError,
+    CommandExecutionError,
+    InvocationError,
+    LoaderError,
+    RaisedElsewhere,
+    RenderError,
+)
+
+_FAMILY: dict[str, type[Exception]] = {
+    "CommandExecutionError": CommandExecutionError,
+    "SaltInvocationError": InvocationError,
+    "SaltRenderError": RenderError,
+    "SaltException": AsyncStateError,
+}
+
+
+class LostInSalt(CommandExecutionError, RaisedElsewhere):
+    """A worker ended during a call, or cannot start: the row shows the text."""
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(message)
+        self.shown = self.message
+
+
+def failure_of(name: str, told: dict[str, Any]) -> Exception:
+    """Return the exception to raise for one that a worker told of while it ran the function ``name``."""
+    if told["builtin"] in {"SystemExit", "KeyboardInterrupt", "GeneratorExit", "BaseException"}:
+        error: Exception = _like("LoaderError", LoaderError)(f"{name} of Salt called sys.exit({told['text']})")
+    else:
+        base: type[Exception] = _FAMILY[told["family"]] if told["family"] else getattr(builtins, told["builtin"])
+        try:
+            error = _like(told["type"], base)(told["text"])
+        except TypeError:  # UnicodeDecodeError and its like are made of more than a text
+            error = _like(told["type"], LoaderError)(told["text"])
+    error.shown = told["trace"]  # type: ignore[attr-defined]
+    return error
+
+
+def _like(name: str, base: type[Exception]) -> type[Exception]:
+    return type(name, (base, RaisedElsewhere), {"__module__": base.__module__, "shown": ""})

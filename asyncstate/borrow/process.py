@@ -1,0 +1,195 @@
+"""One worker: a process of Salt's interpreter that calls Salt's functions, seen from this side."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import threading
+from collections import deque
+from contextlib import suppress
+from contextvars import copy_context
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any
+
+import msgspec
+
+from asyncstate.borrow import wire
+from asyncstate.dunders.context import current
+from asyncstate.errors import AsyncStateError
+from asyncstate.logs.loggers import get_logger
+from asyncstate.process.descriptors import room
+from asyncstate.process.lineage import start
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Callable
+
+    from asyncstate.borrow.interpreter import SaltPython
+
+log: logging.Logger = get_logger(__name__)
+
+_PIECE = 1 << 16
+_TICK = 1.0
+"""Seconds between two looks at a worker whose end nothing tells of."""
+_LAST_WORDS = 3
+_LONGEST_LINE = 4000
+_RECORD = "\x01"
+_END = 2.0
+"""Seconds that an idle worker has to end by itself."""
+
+
+class WorkerEnded(AsyncStateError):
+    """A worker ended before it answered: says how, and the last lines it wrote to standard error."""
+
+
+class WorkerProcess:
+    """A worker that was started. One call at a time uses it; `kill` may be called from any thread.
+
+    ``generation`` is the number of the options that it has, 0 before it got any.
+    """
+
+    def __init__(self, python: SaltPython) -> None:
+        """Start it. Raises OSError."""
+        call = current.get(None)
+        cancel = call.cancel if call is not None else None
+        pipe = subprocess.PIPE
+        begin = partial(start, python.argv, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe)
+        with room.place(cancel) as place:
+            self._process, _ = place.start(begin)
+        self.generation: int = 0
+        self.modules: set[str] = set()
+        self._reader = wire.Reader()
+        self._lock = threading.Lock()
+        self._reaped = False
+        self._last = deque[str](maxlen=_LAST_WORDS)
+        self._context = copy_context()
+        self._errors = threading.Thread(target=self._log_errors, name=f"salt-{self._process.pid}", daemon=True)
+        self._errors.start()
+
+    @property
+    def pid(self) -> int:
+        """The process."""
+        return self._process.pid
+
+    def request(self, frame: bytes, answer: Callable[[str], Any], *, seconds: float | None = None) -> dict[str, Any]:
+        """Send a request and return the answer; meanwhile ``answer`` gives what the worker asks back.
+
+        Raises WorkerEnded if there is none: the worker ended, said something that is no answer, or took longer than
+        ``seconds``. Then it is of no further use.
+        """
+        self._context = copy_context()  # what the worker writes now is said by the state under way
+        try:
+            wire.write(_descriptor(self._process.stdin), frame)
+            while True:
+                message = wire.decode(self._message(seconds))
+                if "ask" not in message:
+                    return dict(message)
+                wire.write(_descriptor(self._process.stdin), wire.encode(answer(message["ask"])))
+        except (OSError, wire.BrokenFrame, TypeError, ValueError) as error:
+            self.kill()
+            raise WorkerEnded(f"{self._how_it_ended()} ({error})") from None
+
+    def _message(self, seconds: float | None) -> bytes:
+        """Wait for the next message. Raises WorkerEnded."""
+        descriptor = _descriptor(self._process.stdout)
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        left = seconds
+        while True:
+            message = self._reader.message()
+            if message is not None:
+                return message
+            if poll.poll(_TICK * 1000):
+                data = os.read(descriptor, _PIECE)
+                if not data:
+                    raise WorkerEnded(self._how_it_ended())
+                self._reader.feed(data)
+            elif self._has_ended():  # a program that it started still holds its side of the pipe
+                raise WorkerEnded(self._how_it_ended())
+            elif left is not None:
+                left -= _TICK
+                if left <= 0:
+                    self.kill()
+                    raise WorkerEnded(f"it did not answer within {seconds:g} seconds")
+
+    def kill(self) -> None:
+        """End it at once. What it has started is ended by whoever cut its call off."""
+        with self._lock:
+            if not self._reaped:
+                with suppress(ProcessLookupError):
+                    os.kill(self._process.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """Let it end by itself, reap it, and close the pipes. It is idle, or was killed."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        try:
+            self._process_wait(_END)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            self._process_wait(None)
+        self._errors.join(_END)
+
+    def _process_wait(self, seconds: float | None) -> None:
+        self._process.wait(seconds)
+        with self._lock:
+            self._reaped = True
+
+    def _has_ended(self) -> bool:
+        return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+    def _how_it_ended(self) -> str:
+        self._errors.join(_TICK)
+        with suppress(subprocess.TimeoutExpired, ChildProcessError):
+            self._process_wait(_END)
+        status = self._process.returncode
+        if status is None:
+            self.kill()
+            how = "closed its pipe"
+        elif status < 0:
+            how = f"was ended by signal {-status} ({_signal_name(-status)})"
+        else:
+            how = f"ended with status {status}"
+        words = "; ".join(self._last)
+        return f"it {how}" + (f", after it wrote: {words}" if words else "")
+
+    def _log_errors(self) -> None:
+        """Log what it writes to standard error: log records of Salt at their level, other lines as information."""
+        stream = self._process.stderr
+        if stream is None:
+            return
+        rest = b""
+        while data := os.read(stream.fileno(), _PIECE):
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                self._log_line(line.decode("utf-8", "replace")[:_LONGEST_LINE])
+            rest = rest[-_LONGEST_LINE:]
+        if rest:
+            self._log_line(rest.decode("utf-8", "replace"))
+        stream.close()
+
+    def _log_line(self, line: str) -> None:
+        level, name, text = 20, "", line
+        if line.startswith(_RECORD):
+            with suppress(msgspec.DecodeError, ValueError):
+                level, name, text = msgspec.json.decode(line[1:], type=tuple[int, str, str])
+        if not name and text.strip():
+            self._last.append(text.strip())
+        self._context.run(log.log, level, "%s", f"{name}: {text}" if name else text)
+
+
+def _descriptor(pipe: IO[bytes] | None) -> int:
+    if pipe is None or pipe.closed:
+        raise OSError("its pipe is closed")
+    return pipe.fileno()
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "no name"

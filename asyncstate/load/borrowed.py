@@ -1,0 +1,147 @@
+"""The modules of Salt that a loader borrows: those that no plugin file here provides."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+from asyncstate.borrow.interpreter import AUTO, SaltMissing, may_have_salt
+from asyncstate.errors import RaisedElsewhere
+from asyncstate.load.claims import claims_of
+from asyncstate.load.folders import PluginFile, PluginFolder, scan
+from asyncstate.load.plugin import LoadedFunction, LoadedModule
+from asyncstate.logs.loggers import get_logger
+from asyncstate.model.hooks import LANE
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Callable, Iterable
+
+    from asyncstate.borrow.workers import SaltWorkers
+
+log: logging.Logger = get_logger(__name__)
+
+LANES: Final = "salt."
+"""The beginning of the name of each borrowed module's lane."""
+
+
+class BorrowedModules:
+    """Salt's modules of one kind, as the loader's own. ``disabled`` names files to ignore.
+
+    A name that no file of Salt claims costs no worker. A module that one may provide is described by a worker, once
+    after each `reset`; its functions call a worker. All methods may be called from any thread.
+    """
+
+    def __init__(self, kind: str, workers: SaltWorkers, disabled: Iterable[str] = ()) -> None:
+        self.kind = kind
+        self._workers = workers
+        self._disabled = tuple(disabled)
+        self._lock = threading.RLock()
+        self._files: dict[str, PluginFile] | None = None
+        self._known: dict[str, LoadedModule | str] = {}
+
+    def module(self, name: str) -> LoadedModule | None:
+        """Return a module of Salt; None if Salt has none of that name, or it does not load here."""
+        found = self._look_up(name)
+        return found if isinstance(found, LoadedModule) else None
+
+    def refusal(self, name: str) -> str:
+        """Return why a module that Salt has does not load here, in Salt's words; "" if there is none, or it loads."""
+        found = self._look_up(name)
+        return found if isinstance(found, str) else ""
+
+    def names(self) -> list[str]:
+        """Return the names of the modules that Salt's files provide if they load, without loading any."""
+        names: set[str] = set()
+        for plugin in self._all_files().values():
+            claims = claims_of(plugin)
+            names |= claims.literals if claims.renames and len(claims.literals) == 1 else {plugin.name}
+        return sorted(names)
+
+    def reset(self) -> None:
+        """Forget what was described: what loads may have changed."""
+        with self._lock:
+            self._known = {}
+
+    def _look_up(self, name: str) -> LoadedModule | str | None:
+        found = self._known.get(name)
+        if found is not None:
+            return found
+        files = self._claiming(name)
+        if not files:
+            return None
+        with self._lock:
+            if name not in self._known:
+                self._known[name] = self._described(name, files)
+            return self._known[name]
+
+    def _described(self, name: str, files: list[str]) -> LoadedModule | str:
+        try:
+            facts = self._workers.describe(self.kind, name, files)
+        except RaisedElsewhere as failed:
+            return failed.shown
+        if "refused" in facts:
+            return str(facts["refused"])
+        namespace = ModuleType(name)
+        setattr(namespace, LANE, f"{LANES}{name}")
+        module = LoadedModule(name, facts["file"], namespace, borrowed=True)
+        for function, told in facts["functions"].items():
+            func = _function(self._workers, self.kind, f"{name}.{function}", files, told)
+            module.functions[function] = LoadedFunction(f"{name}.{function}", func, module)
+        return module
+
+    def _claiming(self, name: str) -> list[str]:
+        """Return the files of Salt that may provide a module, likeliest first."""
+        files = self._all_files()
+        exact = [name] if name in files else []
+        return exact + [each for each, plugin in files.items() if each != name and claims_of(plugin).may_claim(name)]
+
+    def _all_files(self) -> dict[str, PluginFile]:
+        with self._lock:
+            if self._files is None:
+                self._files = self._scanned()
+            return self._files
+
+    def _scanned(self) -> dict[str, PluginFile]:
+        if not may_have_salt(self._workers.setting):
+            return {}
+        try:
+            folders = self._workers.salt().folders.get(self.kind, [])
+        except SaltMissing as missing:
+            if self._workers.setting != AUTO:
+                log.warning("salt_python: %s", missing)
+            return {}
+        return scan(map(PluginFolder, folders), self._disabled)
+
+
+def _function(workers: SaltWorkers, kind: str, name: str, files: list[str], told: dict[str, Any]) -> Callable[..., Any]:
+    """Return a function with the signature and the documentation of one of Salt's, which a worker calls."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return workers.call(kind, name, files, list(args), kwargs)
+
+    call.__name__ = call.__qualname__ = name.rpartition(".")[2]
+    call.__module__ = f"salt.{kind}.{name.partition('.')[0]}"
+    call.__doc__ = told["doc"] or None
+    if told["parameters"] is not None:
+        call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [
+                inspect.Parameter(each, _KINDS[how], default=default if has_default else inspect.Parameter.empty)
+                for each, how, has_default, default in told["parameters"]
+            ]
+        )
+    return call
+
+
+_KINDS = {
+    int(kind): kind
+    for kind in (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        inspect.Parameter.VAR_POSITIONAL,
+        inspect.Parameter.KEYWORD_ONLY,
+        inspect.Parameter.VAR_KEYWORD,
+    )
+}

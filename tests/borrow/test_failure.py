@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pytest
+
+from asyncstate.borrow.failure import LostInSalt, failure_of
+from asyncstate.errors import AsyncStateError, CommandExecutionError, LoaderError, RaisedElsewhere, RenderError
+from asyncstate.run.rows import exception_row
+
+
+def told(type_, family="", builtin="Exception"):
+    return {"type": type_, "family": family, "builtin": builtin, "text": "why", "trace": "Traceback of Salt"}
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        (told("CommandExecutionError", "CommandExecutionError"), CommandExecutionError),
+        (told("SaltRenderError", "SaltRenderError"), RenderError),
+        (told("MinionError", "SaltException"), AsyncStateError),
+        (told("JSONDecodeError", builtin="ValueError"), ValueError),
+        (told("SystemExit", builtin="SystemExit"), LoaderError),
+        (told("UnicodeEncodeError", builtin="UnicodeEncodeError"), LoaderError),
+    ],
+)
+def test_it_is_caught_as_what_it_is_for_our_code(said, kind):
+    error = failure_of("m.f", said)
+    assert isinstance(error, kind)
+    assert isinstance(error, RaisedElsewhere)
+    assert exception_row("n", error)["comment"] == "An exception occurred in this state: Traceback of Salt"
+
+
+def test_the_row_of_a_lost_worker_says_so_without_a_traceback():
+    comment = exception_row("n", LostInSalt("it is gone"))["comment"]
+    assert comment == "An exception occurred in this state: it is gone"

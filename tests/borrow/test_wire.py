@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import ast
+import datetime as dt
+import os
+from collections import OrderedDict
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asyncstate.borrow import wire
+from asyncstate.borrow.interpreter import WORKER
+
+KEYS = st.one_of(st.text(), st.integers(), st.booleans(), st.none(), st.binary(), st.tuples(st.integers(), st.text()))
+VALUES = st.recursive(
+    st.one_of(KEYS, st.floats(allow_nan=False), st.datetimes(), st.dates(), st.times()),
+    lambda inner: st.one_of(
+        st.lists(inner), st.dictionaries(KEYS, inner), st.tuples(inner, inner), st.frozensets(KEYS), st.sets(KEYS)
+    ),
+    max_leaves=20,
+)
+
+
+def there(value):
+    return wire.decode(wire.encode(value)[8:])
+
+
+@given(VALUES)
+def test_values_arrive_as_they_were(value):
+    assert wire.is_portable(value)
+    arrived = there(value)
+    assert arrived == value
+    assert type(arrived) is type(value)
+
+
+@given(st.lists(VALUES, max_size=4), st.integers(1, 50))
+def test_frames_arrive_whole_whatever_the_pieces(values, size):
+    stream, reader, arrived = b"".join(map(wire.encode, values)), wire.Reader(), []
+    for at in range(0, len(stream), size):
+        reader.feed(stream[at : at + size])
+        while (message := reader.message()) is not None:
+            arrived.append(wire.decode(message))
+    assert arrived == values
+
+
+class Text(str):
+    __slots__ = ()
+
+
+class Odd:
+    def __str__(self):
+        raise ValueError
+
+
+def test_other_types_arrive_as_what_they_stand_for():
+    assert there(OrderedDict(a=Text("x"))) == {"a": "x"}
+    assert there(range(2)) == "range(0, 2)"
+    assert there(Odd()) == "<Odd, which cannot be shown>"
+    assert there(10**9000).startswith("<integer of")
+    assert there({Text("\x00"): 1}) == {"\x00": 1}
+    assert not any(map(wire.is_portable, (OrderedDict(), Text("x"), [Odd()], {1: {2: object()}})))
+
+
+def test_what_contains_itself_or_has_no_end_is_cut():
+    own: list = []
+    own += [own, own]
+    assert there(own) == ["...", "..."]
+    deep: list = []
+    for _ in range(1000):
+        deep = [deep]
+    assert "..." in str(there(deep))
+    wide: list = [0] * 3000
+    assert len(there([wide] * 3000)[0]) == 3000
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b'{"\\u0000":"odd","v":1}', b'{"\\u0000":"dict","v":[1]}', b"\xff"])
+def test_what_is_no_message_is_an_error(data):
+    with pytest.raises(wire.BrokenFrame):
+        wire.decode(data)
+
+
+def test_an_impossible_length_is_an_error():
+    reader = wire.Reader()
+    reader.feed(b"Salt says hello")
+    with pytest.raises(wire.BrokenFrame):
+        reader.message()
+
+
+def test_reading_ends_with_the_pipe():
+    receive, send = os.pipe()
+    wire.write(send, wire.encode(dt.date(2026, 1, 1)))
+    os.close(send)
+    reader = wire.Reader()
+    assert wire.decode(wire.read(receive, reader)) == dt.date(2026, 1, 1)
+    assert wire.read(receive, reader) is None
+    os.close(receive)
+
+
+@pytest.mark.parametrize("file", [wire.__file__, WORKER])
+def test_what_runs_under_salts_interpreter_needs_nothing_of_ours_and_no_new_python(file):
+    with open(file) as source:
+        tree = ast.parse(source.read(), feature_version=(3, 8))
+    for node in ast.walk(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        assert not any(name.startswith("asyncstate") for name in names)
