@@ -12,7 +12,7 @@ from asyncstate.cli.overview import COMMANDS, overview
 from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
 _SECTIONS = ("Tree", "Selection", "Run", "Output", "General")
 
@@ -60,10 +60,7 @@ class Command(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's interface
         """Write the examples, each with its description."""
-        if self.examples:
-            with formatter.section("Examples"):
-                for command, text in self.examples:
-                    formatter.write(f"  {text}\n    {command}\n")
+        _write_examples(self.examples, formatter)
 
 
 class Root(click.Group):
@@ -96,12 +93,20 @@ class Root(click.Group):
 class Family(click.Group):
     """A command with sub-commands, such as ``show``.
 
-    ``parts`` are those that have a file of their own in the folder of the command; it is imported when one is called.
+    ``parts`` are those that have a file of their own in the folder of the command, which is imported when one is
+    called: by name, its section in the help and what the help says of it.
     """
 
-    def __init__(self, *args: Any, parts: tuple[str, ...] = (), **attributes: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        parts: Mapping[str, tuple[str, str]] | None = None,
+        examples: tuple[tuple[str, str], ...] = (),
+        **attributes: Any,
+    ) -> None:
         super().__init__(*args, **attributes)
-        self.parts = parts
+        self.parts = dict(parts or {})
+        self.examples = examples
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return those with a file of their own first."""
@@ -114,6 +119,21 @@ class Family(click.Group):
         command: click.Command = import_module(f"asyncstate.cli.{self.name}.{cmd_name}").command
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sub-commands by section, without importing them; then the others."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name, (section, text) in self.parts.items():
+            sections.setdefault(section, []).append((name, text))
+        for section, lines in sections.items():
+            with formatter.section(section):
+                formatter.write_dl(lines)
+        if self.commands:
+            super().format_commands(ctx, formatter)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's interface
+        """Write the examples, each with its description."""
+        _write_examples(self.examples, formatter)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -121,6 +141,13 @@ class Family(click.Group):
         if args and args[0] not in (known := [*self.parts, *self.commands]):
             raise click.UsageError(unknown_command(args[0], known, ctx.info_name or ""), ctx)
         return super().resolve_command(ctx, args)
+
+
+def _write_examples(examples: Iterable[tuple[str, str]], formatter: click.HelpFormatter) -> None:
+    if examples:
+        with formatter.section("Examples"):
+            for command, text in examples:
+                formatter.write(f"  {text}\n    {command}\n")
 
 
 def unknown_command(name: str, known: list[str], family: str = "") -> str:

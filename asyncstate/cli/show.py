@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate.cli.fleet.completion import complete_runs
 from asyncstate.cli.fleet.connection import optional_connection_options
 from asyncstate.cli.framework import Command, Family, option
 from asyncstate.cli.options import data_option, selection_options, settings_from, tree_options, what_if_options
@@ -160,6 +161,7 @@ def top(console: Console, /, **options: Any) -> int:
     "--run",
     section="Selection",
     metavar="RUN",
+    shell_complete=complete_runs,
     help="With --fleet, in place of --target: the run that was with this ID, or beginning of one.",
 )
 @optional_connection_options

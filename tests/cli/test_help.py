@@ -24,7 +24,8 @@ def commands():
     for name in root.list_commands(ctx):
         command = root.get_command(ctx, name)
         if isinstance(command, click.Group):
-            yield from (([name, sub], each) for sub, each in command.commands.items())
+            within = click.Context(command)
+            yield from (([name, sub], command.get_command(within, sub)) for sub in command.list_commands(within))
         else:
             yield [name], command
 
@@ -215,3 +216,21 @@ def test_help_of_a_command_imports_click_only(words):
 
 def test_completion_imports_no_engine():
     assert not imported("completion", "bash") & (HEAVY - {"msgspec"})
+
+
+def test_the_help_of_the_fleet_names_every_command_in_a_section_and_imports_none():
+    code = (
+        "import sys\nfrom asyncstate.cli import main\nmain(['fleet', '--help'])\n"
+        "sys.stderr.write('\\n'.join(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    family = root.get_command(click.Context(root), "fleet")
+    for name in family.list_commands(click.Context(family)):
+        assert re.search(rf"^  {name}  +\S", done.stdout, re.MULTILINE), name
+        assert f"asyncstate.cli.fleet.{name}" not in done.stderr.split()
+        assert family.get_command(click.Context(family), name).examples, name
+
+
+@pytest.mark.parametrize("name", ["apply", "show", "logs", "demo", "agent"])
+def test_help_of_a_command_of_the_fleet_imports_click_only(name):
+    assert not imported("fleet", name, "--help") & HEAVY

@@ -44,6 +44,8 @@ def test_the_wheel_has_every_module_under_its_installed_name(wheel, checkout):
     wanted |= {f"asyncstate/{path}" for tree in ("states", "modules") for path in sources(checkout, tree)}
     assert {name for name in wheel if name.endswith(".py")} == wanted
     assert "asyncstate/py.typed" in wheel
+    wanted = {f"asyncstate/fleet/demo_tree/{name}.sls" for name in ("top", "database", "application", "balancer")}
+    assert wanted | {"asyncstate/fleet/asyncstate-agent.service"} <= wheel.keys()
 
 
 def test_the_wheel_has_the_command_the_licence_and_the_locked_names(wheel):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate.cli.fleet.completion import complete_runs
 from asyncstate.cli.fleet.connection import operator_of
 from asyncstate.cli.fleet.options import progress_option, run_options
 from asyncstate.cli.framework import Command
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     cls=Command,
     examples=(("asyncstate fleet attach 4be1", "Go on with the run whose ID begins so, and show its report."),),
 )
-@click.argument("run")
+@click.argument("run", shell_complete=complete_runs)
 @progress_option
 @run_options
 @click.pass_obj

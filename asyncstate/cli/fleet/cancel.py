@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate.cli.fleet.completion import complete_runs
 from asyncstate.cli.fleet.connection import connection_options, operator_of
 from asyncstate.cli.framework import Command, option
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     cls=Command,
     examples=(("asyncstate fleet cancel 4be1", "The run whose ID begins so: hosts start no further states."),),
 )
-@click.argument("run")
+@click.argument("run", shell_complete=complete_runs)
 @option("--now", section="Run", is_flag=True, help="End the states that run, too.")
 @connection_options
 @click.pass_obj

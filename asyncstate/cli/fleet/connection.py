@@ -40,6 +40,7 @@ def _with_connection(function: Any, *, is_required: bool) -> Any:
             section="Run",
             required=is_required,
             metavar="FILE",
+            type=click.Path(),
             envvar="ASYNCSTATE_FLEET_CREDS",
             help="Credentials: of `asyncstate fleet enroll` for a host, operator.creds of `fleet up` for an operator.",
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
@@ -94,7 +95,7 @@ def _next_steps(fleet: DemoFleet) -> Iterator[str]:
     """Yield what to try while the fleet is there."""
     yield ""
     yield "The fleet stays until Ctrl-C. In another terminal:"
-    yield f"  export ASYNCSTATE_FLEET_CREDS={fleet.operator_creds} ASYNCSTATE_FLEET_NATS={fleet.url}"
+    yield f"  export ASYNCSTATE_FLEET_CREDS={shlex.quote(fleet.operator_creds)} ASYNCSTATE_FLEET_NATS={fleet.url}"
     yield "  asyncstate fleet apply --target '*'                           # nothing changes"
     yield "  asyncstate fleet apply --target '*' --pillar '{port: 5433}'   # a change goes through all hosts"
     yield "  asyncstate fleet status"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from asyncstate.cli.fleet.completion import complete_enrolled
 from asyncstate.cli.framework import Command, option
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
         ),
     ),
 )
-@click.argument("host")
+@click.argument("host", shell_complete=complete_enrolled)
 @option("--dir", "folder", section="Run", required=True, metavar="DIR", help="The folder of `asyncstate fleet up`.")
 @option("--out", "path", section="Output", required=True, metavar="FILE", help="Where to write the credentials.")
 @click.pass_obj

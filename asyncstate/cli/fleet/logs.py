@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate.cli.fleet.completion import complete_hosts
 from asyncstate.cli.fleet.connection import connection_options, operator_of
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import data_option
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
         ("asyncstate fleet logs db1 --follow --lines 0", "What it logs from now on, until Ctrl-C."),
     ),
 )
-@click.argument("host")
+@click.argument("host", shell_complete=complete_hosts)
 @option("-f", "--follow", section="Output", is_flag=True, help="Go on with the lines that come, until Ctrl-C.")
 @option(
     "-n",

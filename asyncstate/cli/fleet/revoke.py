@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from asyncstate.cli.fleet.completion import complete_enrolled
 from asyncstate.cli.framework import Command, option
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     cls=Command,
     examples=(("asyncstate fleet revoke db1 --dir /srv/fleet", "The server forgets db1's key, and cuts it off."),),
 )
-@click.argument("host")
+@click.argument("host", shell_complete=complete_enrolled)
 @option("--dir", "folder", section="Run", required=True, metavar="DIR", help="The folder of `asyncstate fleet up`.")
 @click.pass_obj
 def command(console: Console, /, host: str, folder: str) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate.cli.fleet.completion import complete_runs
 from asyncstate.cli.fleet.connection import operator_of
 from asyncstate.cli.fleet.options import run_options
 from asyncstate.cli.framework import Command
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     cls=Command,
     examples=(("asyncstate fleet show 4be1", "The run whose ID begins so, host by host."),),
 )
-@click.argument("run")
+@click.argument("run", shell_complete=complete_runs)
 @run_options
 @click.pass_obj
 def command(console: Console, /, run: str, **options: Any) -> int:

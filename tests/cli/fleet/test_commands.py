@@ -362,3 +362,30 @@ def until_logged(fleet, text):
     follower.send_signal(signal.SIGINT)
     follower.communicate(timeout=PATIENCE)
     assert (found, follower.returncode) == (True, 0)
+
+
+def completed(fleet, run_cli, line):
+    creds = os.path.join(fleet.server.folder.path, "operator.creds")
+    environ = {
+        **run_cli.environ,
+        "_ASYNCSTATE_COMPLETE": "bash_complete",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(line.split()) - (not line.endswith(" "))),
+        "ASYNCSTATE_FLEET_CREDS": creds,
+        "ASYNCSTATE_FLEET_NATS": fleet.server.url,
+    }
+    command = [sys.executable, "-m", "asyncstate"]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert done.stderr == ""
+    return [entry.partition(",")[2] for entry in done.stdout.split()]
+
+
+def test_a_shell_completes_commands_hosts_and_runs(fleet, run_cli):
+    assert completed(fleet, run_cli, "asyncstate fleet lo") == ["logs"]
+    assert completed(fleet, run_cli, "asyncstate fleet logs ") == ["db1", "lb1", "web1"]
+    assert completed(fleet, run_cli, f"asyncstate fleet revoke --dir {fleet.server.folder.path} w") == ["web1"]
+    assert completed(fleet, run_cli, "asyncstate fleet revoke --dir /nowhere w") == []
+    runs = [line.split()[0] for line in fleet.operator("runs").stdout.splitlines()]
+    assert completed(fleet, run_cli, "asyncstate fleet show ") == runs
+    assert completed(fleet, run_cli, "asyncstate show graph --fleet --run ") == runs
+    assert completed(fleet, run_cli, "asyncstate fleet show --nats tls://127.0.0.1:1 ") == []
