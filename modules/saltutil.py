@@ -41,6 +41,11 @@ def list_extmods() -> dict[str, list[str]]:
     return {}
 
 
+def clear_cache(days: int = -1) -> bool:
+    """Return True: what is in the cache is used only while it is right."""
+    return True
+
+
 def refresh_modules(async_: bool = True, **kwargs: Any) -> bool:
     """Load the plugins again."""
     dunders.runtime_services().reload()

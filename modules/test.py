@@ -114,14 +114,14 @@ def fib(num: int) -> tuple[int, float]:
     return (current if wanted else 0), time.time() - begin
 
 
-def collatz(start: int) -> tuple[list[int], float]:
+def collatz(start: int) -> tuple[list[float], float]:
     """Return the Collatz sequence from a number and the seconds it took."""
-    number = int(start)
+    number: float = int(start)
     begin = time.time()
     steps = []
     while number != 1:
         steps.append(number)
-        number = number // 2 if number % 2 == 0 else number * 3 + 1
+        number = number / 2 if number % 2 == 0 else number * 3 + 1
     return steps, time.time() - begin
 
 

@@ -56,7 +56,8 @@ def command(
     except FunctionNotFound as error:
         if error.name == function and function in COMMANDS:
             message = f"{function} is a command here, not a function: asyncstate {COMMANDS[function]}"
-            raise click.UsageError(message) from error
+            as_salt = f"As Salt writes it: asyncstate salt-call {function}"
+            raise click.UsageError(f"{message}. {as_salt}") from error
         raise
     except AsyncStateError:
         raise

@@ -44,6 +44,7 @@ class Console:
         self.colour = "auto"
         self.log_level = ""
         self.log_file = ""
+        self.log_file_level = ""
         self.log_format = "text"
         self.debug = False
         self.answers_with_data = False

@@ -210,11 +210,15 @@ def start_logging(console: Console, configured: str = "", granular: Mapping[str,
     level = LEVELS.get(console.log_level or configured.lower(), logging.WARNING)
     as_json = console.log_format == "json"
     on_screen = max(level, logging.WARNING) if console.log_file else logging.NOTSET
+    in_file = logging.NOTSET
+    if console.log_file_level:
+        on_screen, in_file = level, LEVELS[console.log_file_level]
+        level = min(level, in_file)
     coloured = bool(console.palette(sys.stderr).reset)
     handlers = [LogStream(None, as_json=as_json, colours=coloured, level=on_screen)]
     if console.log_file:
         file = _open_log(console.log_file)
-        handlers.append(LogStream(file, as_json=as_json, colours=False))
+        handlers.append(LogStream(file, as_json=as_json, colours=False, level=in_file))
     structlog = sys.modules.get("structlog")
     if structlog is not None and not structlog.is_configured():
         _set_up(structlog)

@@ -7,6 +7,7 @@ COMMANDS = {
     "check": ("Run", "Compile a tree and report every mistake; run nothing."),
     "single": ("Run", "Run one state function, without an SLS file."),
     "call": ("Run", "Call one execution module function and print what it returns."),
+    "salt-call": ("Run", "Do what Salt's salt-call does: the same options, functions, outputs and exit codes."),
     "show": ("Look", "Show what a tree compiles to: lowstate, sls, graph, aggregate, impact …"),
     "explain": ("Look", "Explain when a state runs, and what it depends on."),
     "lint": ("Look", "Find states that keep their order without a requisite, and probable mistakes."),

@@ -66,6 +66,7 @@ def _usage(console: Console, error: click.ClickException) -> int:
         hint = f"See: {ctx.command_path} --help"
     if isinstance(error, click.NoSuchOption) and error.option_name in SALT_OPTIONS:
         message = f"no such option: {error.option_name}. {SALT_OPTIONS[error.option_name]}"
+        hint = "Salt's own command lines work as they are with: asyncstate salt-call"
     else:
         message = error.format_message()
     console.complain(message, hint)

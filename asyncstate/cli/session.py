@@ -156,6 +156,14 @@ class Session:
 
         return run_on("asyncio", lambda: self._run(compile_tree))
 
+    def run_planned(self, planned: Callable[[StateRuntime], Awaitable[Plan]], about: Mapping[str, Any]) -> int:
+        """Run the plan that ``planned`` makes, show the report, return the exit code. Raises CompileError.
+
+        ``about`` is what the journal keeps of the command.
+        """
+        self._about = dict(about)
+        return self._run_alone(planned)
+
     def _run_alone(self, planned: Callable[[StateRuntime], Awaitable[Plan]]) -> int:
         """Run while holding the lock, so that no other run changes this machine meanwhile.
 

@@ -50,7 +50,7 @@ def _mapping(data: Mapping[Any, Any], indent: int, prefix: str, palette: Palette
     if indent:
         yield margin + palette.paint(palette.cyan, _RULE)
     for key in sorted(data, key=str):
-        yield margin + palette.paint(palette.cyan, f"{prefix}{clean(str(key))}:")
+        yield margin + palette.paint(palette.cyan, f"{prefix}{clean(str(key))}") + ":"
         yield from _lines(data[key], indent + 4, "", palette)
 
 

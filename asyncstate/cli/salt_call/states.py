@@ -1,0 +1,331 @@
+"""The ``state`` module of ``salt-call``: functions with Salt's names and parameters that run states.
+
+Each returns an `Answer`. Keywords that Salt's functions take and that have no meaning here are accepted.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.cli.salt import exclusion
+from asyncstate.cli.salt_call.answer import FAILED, PILLAR_FAILED, Answer, Refused
+from asyncstate.cli.salt_call.collected import collect, conflict
+from asyncstate.cli.salt_call.settings import changed
+from asyncstate.cli.salt_call.showing import Showing, words
+from asyncstate.cli.selection import Selection
+from asyncstate.errors import CompileError, LockHeld, PillarError
+from asyncstate.nearest import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from asyncstate.cli.console import Console
+    from asyncstate.cli.salt_call.options import Request
+    from asyncstate.cli.session import Session
+    from asyncstate.config import Settings
+    from asyncstate.model.plan import Plan
+    from asyncstate.runtime import StateRuntime
+
+_KEYWORDS = frozenset(
+    {
+        "cache", "cache_name", "concurrent", "env", "exclude", "force", "localconfig", "mock", "mods", "name",
+        "orchestration_jid", "pillar", "pillar_enc", "pillarenv", "queue", "saltenv", "state_events", "sync_mods",
+        "terse", "test", "whitelist",
+    }
+)  # fmt: skip
+_ABSENT = {
+    "orchestrate": "it runs on a Salt master. See: asyncstate fleet --help",
+    "pkg": "it belongs to salt-ssh",
+    "pause": "a run cannot be paused. Ctrl-C stops it, and asyncstate apply --resume goes on with it",
+    "resume": "a run cannot be paused. asyncstate apply --resume goes on with one that was stopped",
+    "soft_kill": "a signal stops a run: kill -INT its process",
+    "get_pauses": "a run cannot be paused",
+    "event": "there is no event bus. asyncstate apply --out jsonl writes the events of a run",
+    "disable": "SLS files cannot be disabled",
+    "enable": "SLS files cannot be disabled",
+}
+_REQUESTS = "requested_states.json"
+
+
+class StateModule:
+    """The functions of one call. ``functions`` has them by name."""
+
+    def __init__(self, console: Console, settings: Settings, request: Request) -> None:
+        self._console = console
+        self._settings = settings
+        self._request = request
+        showing = Showing(console, settings, self._adapted)
+        self.functions: dict[str, Callable[..., Answer]] = {
+            "apply": self.apply,
+            "highstate": self.highstate,
+            "sls": self.sls,
+            "sls_id": self.sls_id,
+            "top": self.top,
+            "test": self.test,
+            "single": self.single,
+            "low": self.low,
+            "high": self.high,
+            "template": self.template,
+            "template_str": self.template_str,
+            "request": self.request,
+            "check_request": self.check_request,
+            "run_request": self.run_request,
+            "clear_request": self.clear_request,
+            "running": self.running,
+            "list_disabled": lambda: Answer(value=""),
+            "clear_cache": lambda: Answer(value=[]),
+            **showing.functions,
+        }
+
+    def near(self, name: str) -> str:
+        """Return why there is no such function, or the nearest name, as the end of a sentence."""
+        if name in _ABSENT:
+            return f" {_ABSENT[name][:1].upper()}{_ABSENT[name][1:]}."
+        found = nearest(name, self.functions)
+        return f" Did you mean 'state.{found}'?" if found else ""
+
+    def apply(self, mods: Any = None, **kwargs: Any) -> Answer:
+        """Apply SLS files, or without names the highstate."""
+        return self.sls(mods, **kwargs) if mods else self.highstate(**kwargs)
+
+    def test(self, *args: Any, **kwargs: Any) -> Answer:
+        """Do a dry run of `apply`."""
+        return self.apply(*args, **{**kwargs, "test": True})
+
+    def highstate(self, test: Any = None, queue: Any = None, state_events: Any = None, **kwargs: Any) -> Answer:
+        """Apply what top.sls assigns to this machine."""
+        kwargs |= {"test": test, "queue": queue, "state_events": state_events}
+        return self._apply(None, kwargs)
+
+    def sls(  # noqa: PLR0917 - Salt's parameters
+        self,
+        mods: Any,
+        test: Any = None,
+        exclude: Any = None,
+        queue: Any = None,
+        sync_mods: Any = None,
+        state_events: Any = None,
+        **kwargs: Any,
+    ) -> Answer:
+        """Apply SLS files, named in a list or separated by commas."""
+        given = {"test": test, "exclude": exclude, "queue": queue, "sync_mods": sync_mods, "state_events": state_events}
+        return self._apply(words(mods), kwargs | given)
+
+    def sls_id(self, id_: Any, mods: Any, test: Any = None, queue: Any = None, **kwargs: Any) -> Answer:
+        """Apply the states of one ID of SLS files, with what they require."""
+        try:
+            return self._apply(words(mods), kwargs | {"test": test, "queue": queue}, ids=(str(id_),), strict=True)
+        except CompileError as error:
+            if not self._has_id(str(id_), mods, kwargs):
+                saltenv = kwargs.get("saltenv") or "base"
+                message = f"No matches for ID '{id_}' found in SLS '{mods}' within saltenv '{saltenv}'"
+                raise Refused(message) from error
+            return self._errors(error)
+
+    def top(self, topfn: str, test: Any = None, queue: Any = None, **kwargs: Any) -> Answer:
+        """Apply the highstate of another top file."""
+        return self._apply(None, kwargs | {"test": test, "queue": queue}, state_top=topfn)
+
+    def single(self, fun: str, name: Any, test: Any = None, queue: Any = None, **kwargs: Any) -> Answer:
+        """Run one state function."""
+        if "." not in fun:
+            return Answer(value="Invalid function passed", retcode=FAILED, outputter="highstate")
+        settings = self._adapted(kwargs | {"test": test}, check=False)
+        own = ("pillar", "pillar_enc", "pillarenv", "saltenv", "localconfig", "concurrent", "mock")
+        arguments = {key: value for key, value in kwargs.items() if key not in own}
+        return self._run(
+            settings, {"queue": queue} | kwargs, lambda session: session.single(fun, {**arguments, "name": name})
+        )
+
+    def low(self, data: Any, queue: Any = None, **kwargs: Any) -> Answer:
+        """Run one low chunk: a mapping with state, fun, name and the arguments."""
+        low = self._mapping(data)
+        missing = [key for key in ("state", "fun", "name") if key not in low]
+        if missing:
+            errors = [f'Missing "{key}" data' for key in missing]
+            return Answer(value=errors, retcode=FAILED)
+        function = f"{low.pop('state')}.{low.pop('fun')}"
+        settings = self._adapted(kwargs, check=False)
+        answer = self._run(settings, {"queue": queue} | kwargs, lambda session: session.single(function, low))
+        if isinstance(answer.value, dict) and len(answer.value) == 1:
+            answer.value = next(iter(answer.value.values()))
+        answer.outputter = ""
+        return answer
+
+    def high(self, data: Any, test: Any = None, queue: Any = None, **kwargs: Any) -> Answer:
+        """Run high data: a mapping of IDs."""
+        high = self._mapping(data)
+        kwargs |= {"test": test, "queue": queue}
+        answer = self._run_plan(kwargs, lambda runtime: runtime.compile_data_sync(high), sls=None)
+        answer.outputter = ""
+        return answer
+
+    def template(self, tem: str, queue: Any = None, **kwargs: Any) -> Answer:
+        """Apply one file, from any folder."""
+        path = tem if tem.endswith(".sls") else f"{tem}.sls"
+        saltenv = kwargs.get("saltenv")
+        kwargs |= {"queue": queue}
+        return self._run_plan(kwargs, lambda runtime: runtime.compile_file_sync(path, saltenv=saltenv), sls=path)
+
+    def template_str(self, tem: str, queue: Any = None, **kwargs: Any) -> Answer:
+        """Apply the text of an SLS file."""
+
+        def compiled(runtime: StateRuntime) -> Plan:
+            high = runtime.call_sync("slsutil.renderer", string=tem)
+            return runtime.compile_data_sync(self._mapping(high))
+
+        return self._run_plan(kwargs | {"queue": queue}, compiled, sls=None)
+
+    def request(self, mods: Any = None, **kwargs: Any) -> Answer:
+        """Do a dry run, and keep what was asked for until `run_request`."""
+        answer = self.apply(mods, **{**kwargs, "test": True})
+        asked = {"test_run": answer.value, "mods": mods, "kwargs": {**kwargs, "test": True}}
+        self._keep_requests({**self._requests(), str(kwargs.get("name", "default")): asked})
+        return answer
+
+    def check_request(self, name: str | None = None) -> Answer:
+        """Return the dry runs that `request` kept."""
+        requests = self._requests()
+        if name is not None and name not in requests:
+            raise Refused(f"state.check_request: nothing was requested as {name!r}")
+        return Answer(value=requests[name] if name else requests, outputter="highstate")
+
+    def run_request(self, name: str = "default", **kwargs: Any) -> Answer:
+        """Apply what was requested."""
+        asked = self._requests().get(name)
+        if asked is None:
+            return Answer(value={}, outputter="highstate")
+        given = {key: value for key, value in {**asked["kwargs"], **kwargs}.items() if key != "test"}
+        answer = self.apply(asked["mods"], **given)
+        self.clear_request()
+        return answer
+
+    def clear_request(self, name: str | None = None) -> Answer:
+        """Forget what was requested."""
+        requests = self._requests()
+        if not requests:
+            return Answer(value=True)
+        if name and name not in requests:
+            return Answer(value=False)
+        self._keep_requests({key: value for key, value in requests.items() if name and key != name})
+        return Answer(value=True)
+
+    def running(self, concurrent: bool = False) -> Answer:
+        """Return which run holds the lock."""
+        from asyncstate.run.lock import RunLock
+
+        holder = None if concurrent else RunLock(self._settings.cachedir).holder()
+        found = [] if holder is None or not os.path.exists(f"/proc/{holder.pid}") else [conflict(holder)]
+        return Answer(value=found)
+
+    # running
+
+    def _apply(
+        self,
+        sls: list[str] | None,
+        kwargs: dict[str, Any],
+        *,
+        ids: tuple[str, ...] = (),
+        strict: bool = False,
+        state_top: str | None = None,
+    ) -> Answer:
+        exclude = tuple(exclusion(name) for name in words(kwargs.get("exclude") or []))
+        selection = Selection(sls, kwargs.get("saltenv"), exclude, ids)
+        settings = changed(self._adapted(kwargs), state_top=state_top)
+        answer = self._run(settings, kwargs, lambda session: session.apply(selection), strict=strict)
+        terse = kwargs.get("terse") or self._settings.extra.get("state_data") == "terse"
+        if terse and isinstance(answer.value, dict):
+            answer.value = {tag: row for tag, row in answer.value.items() if not row["result"] or row["changes"]}
+        return answer
+
+    def _run_plan(self, kwargs: dict[str, Any], compiled: Callable[[StateRuntime], Plan], *, sls: str | None) -> Answer:
+        """Run a plan that comes from no tree; ``sls`` is what its rows have as the name of their SLS file."""
+
+        async def planned(runtime: StateRuntime) -> Plan:
+            return await runtime.host.workers.run(compiled, runtime)
+
+        about = {"command": f"salt-call {self._request.function}"}
+        answer = self._run(self._adapted(kwargs), kwargs, lambda session: session.run_planned(planned, about))
+        if isinstance(answer.value, dict):
+            answer.value = {tag: {**row, "__sls__": sls} for tag, row in answer.value.items()}
+        return answer
+
+    def _run(
+        self,
+        settings: Settings,
+        kwargs: dict[str, Any],
+        start: Callable[[Session], int],
+        *,
+        strict: bool = False,
+    ) -> Answer:
+        queue = kwargs.get("queue")
+        options = {"wait": math.inf if queue else 0.0, "mock": bool(kwargs.get("mock")), "progress": "none"}
+        try:
+            return collect(self._console, settings, options, start)
+        except PillarError as error:
+            messages = ["Pillar failed to render with the following messages:", *_messages(error)]
+            return Answer(value=messages, retcode=PILLAR_FAILED, outputter="highstate")
+        except CompileError as error:
+            if strict:
+                raise
+            return self._errors(error)
+        except LockHeld:
+            holder = self.running().value
+            return Answer(value=holder, retcode=FAILED, outputter="highstate")
+
+    def _errors(self, error: CompileError) -> Answer:
+        return Answer(value=self._console.hide(_messages(error)), retcode=FAILED, outputter="highstate")
+
+    def _adapted(self, kwargs: dict[str, Any], *, check: bool = True) -> Settings:
+        """Return the settings that the keywords of a call ask for. Raises Refused."""
+        if kwargs.get("pillar_enc"):
+            raise Refused("pillar_enc: encrypted pillar on the command line is not supported. Encrypt a pillar file.")
+        pillar = kwargs.get("pillar")
+        if pillar is not None and not isinstance(pillar, dict):
+            raise Refused("Pillar data must be formatted as a dictionary, unless pillar_enc is specified.")
+        unknown = sorted(set(kwargs) - _KEYWORDS) if check else []
+        if unknown:
+            self._console.say(f"{self._request.function} does not know the argument {', '.join(unknown)}")
+        test = kwargs.get("test")
+        return changed(
+            self._settings,
+            test=None if test is None else bool(test),
+            pillar=pillar,
+            saltenv=kwargs.get("saltenv"),
+            pillarenv=kwargs.get("pillarenv"),
+        )
+
+    def _has_id(self, id_: str, mods: Any, kwargs: dict[str, Any]) -> bool:
+        answer = self.functions["show_low_sls"](mods, **kwargs)
+        return isinstance(answer.value, list) and any(
+            isinstance(low, dict) and low.get("__id__") == id_ for low in answer.value
+        )
+
+    def _mapping(self, data: Any) -> dict[str, Any]:
+        if not isinstance(data, dict):
+            raise Refused(f"{self._request.function}: expected a mapping such as '{{a: {{test: [nop]}}}}'")
+        return dict(data)
+
+    # requests
+
+    def _requests(self) -> dict[str, Any]:
+        try:
+            with open(os.path.join(self._settings.state_dir, _REQUESTS), "rb") as file:
+                requests = json.load(file)
+        except (OSError, ValueError):
+            return {}
+        return requests if isinstance(requests, dict) else {}
+
+    def _keep_requests(self, requests: dict[str, Any]) -> None:
+        from asyncstate.cli.output_file import write_file
+
+        os.makedirs(self._settings.state_dir, mode=0o700, exist_ok=True)
+        text = json.dumps(requests, default=str)
+        write_file(os.path.join(self._settings.state_dir, _REQUESTS), text.encode(), mode=0o600)
+
+
+def _messages(error: CompileError) -> list[str]:
+    return [issue.message for issue in error.issues]

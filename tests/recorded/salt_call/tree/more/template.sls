@@ -1,0 +1,3 @@
+of_a_template:
+  test.succeed_with_changes:
+    - name: {{ grains['role'] }}

@@ -1,0 +1,4 @@
+site:
+  name: example
+  users: [ann, bob]
+port: 8080

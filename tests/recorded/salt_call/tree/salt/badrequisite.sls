@@ -1,0 +1,4 @@
+waits:
+  test.nop:
+    - require:
+      - test: nobody

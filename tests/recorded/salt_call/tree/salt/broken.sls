@@ -1,0 +1,3 @@
+{% if True %}
+open:
+  test.nop

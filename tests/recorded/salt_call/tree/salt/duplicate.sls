@@ -1,0 +1,5 @@
+include:
+  - ok
+
+first:
+  test.nop

@@ -1,0 +1,2 @@
+wrong:
+  test.no_such_function
