@@ -83,5 +83,7 @@ class Answers(Relay):
         rows = self._reports[host].report().rows if host in self._reports else {}
         if not self._call:
             return {"ret": rows, "retcode": end.exit_code, "out": "highstate"}
-        changes: dict[str, Any] = next((row["changes"] for row in rows.values()), {})
-        return {"ret": changes.get("ret"), "retcode": changes.get("retcode", end.exit_code)}
+        row: dict[str, Any] = next(iter(rows.values()), {"changes": {}, "comment": ""})
+        changes = row["changes"]
+        # An answer that was too large to be sent has only words.
+        return {"ret": changes.get("ret", row["comment"]), "retcode": changes.get("retcode", end.exit_code)}

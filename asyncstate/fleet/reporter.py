@@ -9,7 +9,8 @@ import msgspec
 
 from asyncstate.fleet import subjects
 from asyncstate.fleet.protocol import Report, encode
-from asyncstate.model.event import encode_event
+from asyncstate.model.encode import json_bytes
+from asyncstate.model.event import ChunkFinished, encode_event
 
 if TYPE_CHECKING:
     from asyncstate.fleet.board import Board
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 _MOST_BYTES: Final = 256 << 10
 """A report has no more than this, and at least one event."""
+_LARGEST: Final = 4 << 20
+"""Bytes of an event. Servers take messages of 8 MiB; what is left out is still in the journal of the host."""
+_SHORT: Final = 4096
 _PAUSE: Final = 0.1
 """Seconds between two reports, so that the events of many short states share one."""
 
@@ -36,7 +40,7 @@ class Reporter:
 
     def on_event(self, event: AnyEvent) -> None:
         """Take an event of the run, as it is shown."""
-        self._events.append(encode_event(event))
+        self._events.append(_fitting(event))
         self._news.set()
 
     async def send(self) -> None:
@@ -80,3 +84,15 @@ class Reporter:
         name = f"{self._run}/{self._host}/{self._attempt}/{self._sequence}"
         await self._board.publish(subjects.report(self._host, self._run), encode(report), id=name)
         self._sequence += 1
+
+
+def _fitting(event: AnyEvent) -> bytes:
+    """Return an event as bytes; of a row that is too large, what says how the state ended."""
+    data = encode_event(event)
+    if len(data) <= _LARGEST or not isinstance(event, ChunkFinished):
+        return data
+    said = f"{len(data) / (1 << 20):.1f} MiB are too much to be sent: the journal of this host has all of it"
+    row = {key: value for key, value in event.row.items() if len(json_bytes(value)) <= _SHORT}
+    row["changes"] = event.row["changes"] and {"left out": said}
+    row["comment"] = f"{str(event.row['comment'])[:_SHORT]}\n{said}"
+    return encode_event(msgspec.structs.replace(event, row=row, sub_rows={}))
