@@ -34,7 +34,7 @@ _RULES = {
 }
 _OWN_CONDITIONS = (
     *(*CONDITIONS, "retry", "timeout", "failhard"),
-    *("lane", "exclusive", "parallel", "footprint", "umask", "aggregate", "onfail_stop"),
+    *("lane", "exclusive", "parallel", "footprint", "umask", "aggregate", "onfail_stop", "fleet_order", "fleet_lane"),
 )
 _REQUISITES = frozenset(kind.value for kind in RequisiteKind)
 _SOURCES = {"stage": "an explicit order", "footprint": "something both touch", "group": "aggregation", "set": "a group"}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from asyncstate.compile.effects.aggregate import aggregate, warn_odd_options
+from asyncstate.compile.effects.aggregate import aggregate, warn_odd_options, why_alone, why_alone_in_fleet
 from asyncstate.compile.effects.calls import Templates
 from asyncstate.compile.effects.footprint import Footprints, FootprintSource, add_footprints
 from asyncstate.compile.effects.formula import FormulaRule
@@ -34,6 +34,7 @@ from asyncstate.compile.high.remote import remote_requisites, take_remote
 from asyncstate.compile.high.requisite_in import expand_requisite_in
 from asyncstate.compile.high.verify import sound_part, verify_high
 from asyncstate.compile.low.arguments import check_arguments
+from asyncstate.compile.low.fleet_order import check_fleet_order
 from asyncstate.compile.low.lowstate import compile_low
 from asyncstate.compile.low.salt_sources import SaltSources
 from asyncstate.data.packages import package_lists
@@ -233,6 +234,7 @@ class Compiler:
         remote = self._complete(high)
         low = compile_low(high, findings, self._disabled_states())
         self._check_calls(low.drafts, findings)
+        check_fleet_order(low.drafts, findings)
         graph = self._resolve_requisites(low.drafts, high)
         order = SerialOrder(graph)
         serial = order.sort()
@@ -347,6 +349,7 @@ class Compiler:
             stages.of if stages is not None else None,
             option=self._opts.get("state_aggregate"),
             has_mod_aggregate=lambda module: self._can(module, MOD_AGGREGATE),
+            alone=why_alone_in_fleet if self._allows_remote else why_alone,
         )
 
     def _why_not_aggregated(self, module: str) -> str | None:
@@ -403,6 +406,8 @@ class Compiler:
             function = self._states.find(f"{chunk.state}.{MOD_TRANSACTION}")
             if function is not None and (chunk.id, chunk.state) in waiting:
                 return "it waits for a state of another host"
+            if function is not None and self._allows_remote and (why := why_alone_in_fleet(chunk.args)):
+                return why
             return None if function is None else call_hook(function.func, chunk, findings, first=first)
 
         return Transactions(builder, refuses, self._no_transactions())

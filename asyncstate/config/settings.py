@@ -113,6 +113,7 @@ class Settings(msgspec.Struct, kw_only=True):
     lanes: dict[str, Annotated[int, msgspec.Meta(ge=1)]] = {}
     fleet_batch: str | int = ""
     fleet_max_failures: str | int = ""
+    fleet_lanes: dict[str, Annotated[int, msgspec.Meta(ge=1)]] = {}
     prefetch: bool | _AtLeastZero = True
     timeout: float | None = None
     grace_seconds: Annotated[float, msgspec.Meta(ge=0)] = 30.0

@@ -19,6 +19,7 @@ import msgspec
 
 from asyncstate.errors import BoardError, CompileError, FleetError, Issue, MessageRefused
 from asyncstate.fleet import subjects
+from asyncstate.fleet.barriers import Barriers
 from asyncstate.fleet.board import first_error
 from asyncstate.fleet.join import join
 from asyncstate.fleet.leases import Leases
@@ -28,7 +29,9 @@ from asyncstate.fleet.protocol import (
     HostPlan,
     Lost,
     Offer,
+    Opened,
     Options,
+    Reached,
     Report,
     Rollout,
     RunRecord,
@@ -126,6 +129,7 @@ class Controller:
         self._held: dict[str, bytes] = {}
         self._admission = Admission(())
         self._staged = False
+        self._barriers = Barriers({})
         self._halted = (False, False)
         self._ends: dict[str, HostEnd] = {}
         self._news = anyio.Event()
@@ -267,6 +271,8 @@ class Controller:
                     sound,
                     lambda expression: [host for host in sound if self._fits(expression, host)],
                     canaries=self._record.canaries,
+                    batched=bool(self._record.rollout.batch),
+                    lanes=self._record.rollout.lanes,
                 )
                 self._goes, turns = joined.goes, joined.turns
                 self._observer.joined(sound, self._goes)
@@ -370,11 +376,14 @@ class Controller:
         async with anyio.create_task_group() as group:
             group.start_soon(self._read_reports, watch)
             group.start_soon(self._read_leases, watch)
+            if any(go.barriers for go in self._goes.values()):
+                group.start_soon(self._read_reached)
             told: tuple[bool, bool] = (False, False)
             told_lost: set[str] = set()
             told_over: set[str] = set()
             while self._open():
                 await self._admit()
+                await self._open_barriers()
                 await self._wait(math.inf)
                 if self._cancelled and told != (True, self._now):
                     told = (True, self._now)
@@ -396,8 +405,10 @@ class Controller:
         self._admission = Admission(
             record.turns, batch=batch, canaries=record.canaries, most=most, halted=record.halted
         )
+        self._barriers = Barriers(self._goes)
         for host, end in self._ends.items():
             self._admission.over(host, failed=bool(end.exit_code))
+            self._barriers.over(host)
         began = {subjects.parts(entry.key)[1] for entry in await self._board.entries(subjects.goes(self._run))}
         await self._let_begin(self._admission.began(began))
 
@@ -421,6 +432,22 @@ class Controller:
             self._end(host, HostEnd(2, f"did not begin: {why}", passed_over=True))
         if self._admission.ends_all:
             await self._stop(self._open(), why, now=False)
+
+    async def _open_barriers(self) -> None:
+        for order, host in self._barriers.opened():
+            await self._tell(subjects.barrier(host, self._run, order), Opened(run=self._run, host=host, order=order))
+
+    async def _read_reached(self) -> None:
+        async for entry in self._board.watch(subjects.all_reached(self._run)):
+            try:
+                _, host, *_ = subjects.parts(entry.key)
+                reached = decode(entry.value, Reached)
+                require_fields(reached, run=self._run, host=host)
+            except (MessageRefused, ValueError) as error:
+                log.warning("A message at %s is refused: %s", entry.key, error)
+                continue
+            self._barriers.reached(host, reached.order)
+            self._news.set()
 
     def _failed(self, host: str) -> None:
         self._admission.failed(host)
@@ -448,6 +475,7 @@ class Controller:
                 told.add(host)
                 await self._tell_lost(host, watch.silence(host))
                 self._admission.failed(host)
+                self._barriers.over(host)
                 if self._staged:  # its place is given to another, so it must not go on when it is back
                     told_over.add(host)
                     await self._stop([host], "it was lost, and its place was given to others", now=False)
@@ -476,6 +504,7 @@ class Controller:
         if host not in self._ends:
             self._ends[host] = end
             self._admission.over(host, failed=bool(end.exit_code))
+            self._barriers.over(host)
             self._observer.ended(host, end)
             self._news.set()
 

@@ -1,4 +1,8 @@
-"""The graph of all states of all hosts, and what keeps it from being run."""
+"""The graph of all states of all hosts: what keeps it from being run, and an order in which lanes can be passed.
+
+Barriers (``fleet_order``) are nodes of it: all states of one number, on all hosts, lead to a barrier, and that leads to
+all states of the next number.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from asyncstate.errors import CycleError, Issue
 from asyncstate.fleet.part import TESTED
 from asyncstate.fleet.targets import SHOWN, file_of
 from asyncstate.model.dag import Dag
-from asyncstate.model.requisite import RequisiteKind
+from asyncstate.model.requisite import FLEET_ORDER, RequisiteKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -25,6 +29,16 @@ _PREREQ, _PREREQUIRED, _LISTEN = (
     each.value for each in (RequisiteKind.PREREQ, RequisiteKind.PREREQUIRED, RequisiteKind.LISTEN)
 )
 REQUISITES = frozenset(kind.value for kind in RequisiteKind)
+_SAID = REQUISITES | {FLEET_ORDER}
+
+
+def ordered_states(plans: Mapping[str, HostPlan]) -> dict[int, list[Place]]:
+    """Return the states with a ``fleet_order``, by that number, which rises."""
+    found: dict[int, list[Place]] = {}
+    for host, plan in plans.items():
+        for chunk, order in plan.orders:
+            found.setdefault(order, []).append((host, chunk))
+    return dict(sorted(found.items()))
 
 
 class JoinedGraph:
@@ -54,6 +68,14 @@ class JoinedGraph:
                     self._require_check(target)
         for need in needs:
             self._add(need)
+        self.ordered: dict[int, list[Place]] = ordered_states(plans)
+        """The states of all hosts by their ``fleet_order``, which rises."""
+        for earlier, later in itertools.pairwise(self.ordered.values()):
+            barrier = self._dag.add_node()
+            for state in earlier:
+                self._dag.add(self._node(state), barrier, FLEET_ORDER)
+            for state in later:
+                self._dag.add(barrier, self._node(state), FLEET_ORDER)
 
     def _node(self, place: Place) -> int:
         return self._first[place[0]] + place[1]
@@ -92,12 +114,38 @@ class JoinedGraph:
         ]
         if len(links) > SHOWN:
             lines.append(f"… and {len(links) - SHOWN} more")
-        if not all(REQUISITES.intersection(why) for _, _, why in links):
+        if not all(_SAID.intersection(why) for _, _, why in links):
             lines.append(_IMPLICIT)
         last = links[0][0]
         message = "Recursive requisites were found across hosts"
         hint = "\n    ".join(["the shortest cycle:", *lines])
         raise CycleError([Issue(message, file_of(last[0], self._state(last).file), self._state(last).line, hint)])
+
+    def queues(self, turn: Mapping[str, int], places: Mapping[str, int]) -> Iterator[tuple[Place, Place]]:
+        """Yield pairs of states of one lane: the second begins when the first has ended. Each pair comes once.
+
+        The states of a lane are numbered in one topological order of the whole graph, hosts with an earlier ``turn``
+        first. Each waits for the one that is as many numbers before it as the lane has ``places``: so there are never
+        more of them at once, and no edge leads backwards. Call it for a graph without a cycle.
+        """
+        lanes: dict[str, list[Place]] = {}
+        wanted: dict[int, list[tuple[str, Place]]] = {}
+        for host, plan in self._plans.items():
+            for chunk, lane in plan.lanes:
+                wanted.setdefault(self._first[host] + chunk, []).append((lane, (host, chunk)))
+        if not wanted:
+            return
+        keys = [(-1, -1)] * self._dag.size
+        for host, plan in self._plans.items():
+            first = self._first[host]
+            keys[first : first + len(plan.states)] = [(turn[host], chunk) for chunk in range(len(plan.states))]
+        for node in self._dag.topological_order(keys.__getitem__):
+            for lane, place in wanted.get(node, ()):
+                lanes.setdefault(lane, []).append(place)
+        pairs: dict[tuple[Place, Place], None] = {}
+        for lane, queue in sorted(lanes.items()):
+            pairs |= dict.fromkeys(zip(queue, queue[places.get(lane, 1) :], strict=False))
+        yield from pairs
 
     def _named(self, place: Place) -> str:
         return f"{place[0]}: {self._state(place).place}"

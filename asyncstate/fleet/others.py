@@ -12,14 +12,14 @@ import anyio
 
 from asyncstate.errors import MessageRefused
 from asyncstate.fleet import subjects
-from asyncstate.fleet.protocol import Lost, NodeResult, decode, encode, require_fields
+from asyncstate.fleet.protocol import Lost, NodeResult, Opened, Reached, decode, encode, node_name, require_fields
 from asyncstate.fleet.pulse import silence
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.result import Outcome
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import AsyncGenerator, Callable, Iterable
+    from collections.abc import AsyncGenerator, Callable, Collection, Iterable
 
     from asyncstate.fleet.board import Board, Entry
     from asyncstate.fleet.mailbox import Mailbox
@@ -30,6 +30,7 @@ log: logging.Logger = get_logger(__name__)
 
 _AT_ONCE: Final = 64
 """How many rows are on their way to the board at once."""
+_DONE = Outcome(result=True, changed=False)
 FAILED = Outcome(result=False, changed=False, ran=False)
 """What a state counts as of which nothing can be known."""
 
@@ -59,8 +60,12 @@ class Others:
         self._arrived: list[tuple[int, Outcome]] = []
         self._known: set[int] = set()
         self._news = anyio.Event()
-        self._outbox: list[tuple[NodeResult, tuple[str, ...]]] = []
-        self._sent: set[int] = set()
+        self._outbox: list[tuple[str, bytes]] = []
+        self._sent: set[str] = set()
+        self._names: dict[int, list[str]] = {}
+        for name, (node, _) in part.read.items():
+            self._names.setdefault(node, []).append(name)
+        self._before: dict[int, set[int]] = {order: set(nodes) for order, nodes in part.before.items()}
         self._mail = anyio.Event()
         self._why: dict[int, str] = {}
 
@@ -76,23 +81,32 @@ class Others:
                 await self._news.wait()
 
     def ended(self, node: int, outcome: Outcome) -> None:
-        """Put what a node ended with into the outbox, if a host waits for it."""
-        if node in self._part.read and node not in self._sent:
-            self._sent.add(node)
-            name, readers = self._part.read[node]
-            self._post(
-                NodeResult(
-                    run=self._offer.run,
-                    host=self._offer.host,
-                    node=name,
-                    result=outcome.result,
-                    changed=outcome.changed,
-                    ran=outcome.ran,
-                    skip_req=outcome.skip_req,
-                    unforeseen=outcome.unforeseen,
-                ),
-                readers,
-            )
+        """Put what a node ended with into the outbox, if a host or a barrier waits for it."""
+        for name in self._names.get(node, ()):
+            if name not in self._sent:
+                told = _DONE if name == node_name(node, end=True) else outcome
+                self._post(
+                    NodeResult(
+                        run=self._offer.run,
+                        host=self._offer.host,
+                        node=name,
+                        result=told.result,
+                        changed=told.changed,
+                        ran=told.ran,
+                        skip_req=told.skip_req,
+                        unforeseen=told.unforeseen,
+                    )
+                )
+        self._end_before_barriers({node})
+
+    def _end_before_barriers(self, nodes: set[int]) -> None:
+        for order, left in list(self._before.items()):
+            left -= nodes
+            if not left:
+                del self._before[order]
+                reached = Reached(run=self._offer.run, host=self._offer.host, order=order)
+                self._outbox.append((subjects.reached(self._offer.host, self._offer.run, order), encode(reached)))
+                self._mail.set()
 
     def words(self, nodes: Iterable[int]) -> str:
         """Say why nodes failed of which nothing is known."""
@@ -107,20 +121,25 @@ class Others:
         if again:
             pattern = subjects.rows_written(self._offer.host, self._offer.run)
             told = {entry.key for entry in await self._board.entries(pattern)}
-        for node, (name, readers) in self._part.read.items():
-            if node not in self._sent:
-                self._sent.add(node)
-                words = f"{self._offer.host} did not run it: {why}."
-                result = NodeResult(
-                    run=self._offer.run, host=self._offer.host, node=name, result=False, ran=False, why=words
+        words = f"{self._offer.host} did not run it: {why}."
+        for name in self._part.read:
+            if name not in self._sent:
+                self._post(
+                    NodeResult(
+                        run=self._offer.run, host=self._offer.host, node=name, result=False, ran=False, why=words
+                    ),
+                    told,
                 )
-                self._post(result, tuple(each for each in readers if self._key(each, name) not in told))
+        self._end_before_barriers({node for nodes in self._part.before.values() for node in nodes})
 
-    def _key(self, reader: str, node: str) -> str:
-        return subjects.row(reader, self._offer.host, self._offer.run, node)
-
-    def _post(self, result: NodeResult, readers: tuple[str, ...]) -> None:
-        self._outbox.append((result, readers))
+    def _post(self, result: NodeResult, told: Collection[str] = ()) -> None:
+        """Put a row into the outbox, once, for each host that waits. The keys in ``told`` have one already."""
+        self._sent.add(result.node)
+        row = encode(result)
+        for reader in self._part.read[result.node][1]:
+            key = subjects.row(reader, self._offer.host, self._offer.run, result.node)
+            if key not in told:
+                self._outbox.append((key, row))
         self._mail.set()
 
     # what comes and goes
@@ -130,12 +149,10 @@ class Others:
 
         In the order in which they were written: a notice that a host is lost does not overtake its rows. Does not end.
         """
-        async for entry in self._inbox.entries("row", "lost"):
+        take = {"row": self._take_row, "lost": self._take_loss, "barrier": self._take_barrier}
+        async for entry in self._inbox.entries(*take):
             kind, *_ = subjects.parts(entry.key)
-            if kind == "row":
-                self._take_row(entry)
-            else:
-                self._take_loss(entry)
+            take[kind](entry)
 
     def _take_row(self, entry: Entry) -> None:
         try:
@@ -154,7 +171,20 @@ class Others:
                 skip_req=result.skip_req,
                 unforeseen=result.unforeseen,
             )
-            self._arrive(number, outcome, result.why)
+            if number in self._part.ordering:
+                self._arrive(number, _DONE, "")
+            else:
+                self._arrive(number, outcome, result.why)
+
+    def _take_barrier(self, entry: Entry) -> None:
+        try:
+            opened = decode(self._verifier.open(entry.value, entry.key), Opened)
+            require_fields(opened, run=self._offer.run, host=self._offer.host)
+        except MessageRefused as error:
+            log.warning("A message at %s is refused: %s", entry.key, error)
+            return
+        if opened.order in self._part.barriers:
+            self._arrive(self._part.barriers[opened.order], _DONE, "")
 
     def _take_loss(self, entry: Entry) -> None:
         try:
@@ -169,10 +199,18 @@ class Others:
         self.give_up(why, host=notice.lost)
 
     def give_up(self, why: str, host: str | None = None) -> None:
-        """Let the states of a host, or of all, count as failed that have not ended."""
+        """Let the states of a host, or of all, count as failed that have not ended.
+
+        A host that is lost keeps nobody from taking its turn; without a host, nobody knows whose turn it is.
+        """
         for (writer, _), number in self._part.remote.items():
             if host in {None, writer}:
-                self._arrive(number, FAILED, why)
+                if host is not None and number in self._part.ordering:
+                    self._arrive(number, _DONE, "")
+                else:
+                    self._arrive(number, FAILED, why)
+        for number in self._part.barriers.values() if host is None else ():
+            self._arrive(number, FAILED, why)
 
     def _arrive(self, number: int, outcome: Outcome, why: str) -> None:
         if number in self._known:
@@ -200,17 +238,17 @@ class Others:
     async def flush(self) -> None:
         """Write what is in the outbox now."""
         while self._outbox:
-            results = list(self._outbox)
-            await self._write([(reader, result) for result, readers in results for reader in readers])
-            del self._outbox[: len(results)]
+            rows = list(self._outbox)
+            await self._write(rows)
+            del self._outbox[: len(rows)]
 
-    async def _write(self, rows: list[tuple[str, NodeResult]]) -> None:
+    async def _write(self, rows: list[tuple[str, bytes]]) -> None:
         """Write rows, several at once: each is for another reader or of another state, so their order is nobody's."""
         left = iter(rows)
 
         async def write() -> None:
-            for reader, result in left:
-                await self._board.put(self._key(reader, result.node), encode(result))
+            for key, row in left:
+                await self._board.put(key, row)
 
         async with anyio.create_task_group() as group:
             for _ in range(min(_AT_ONCE, len(rows))):

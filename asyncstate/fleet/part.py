@@ -15,12 +15,12 @@ from asyncstate.fleet.protocol import HostPlan, State, node_name
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import FOOTPRINT, Dag
 from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
-from asyncstate.model.requisite import Requisite, RequisiteKind
+from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, Requisite, RequisiteKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from asyncstate.fleet.protocol import Go, RemoteState, Wait
+    from asyncstate.fleet.protocol import Barrier, Go, RemoteState, Wait
     from asyncstate.redact.shown import ShownPlan
 
 SET_FROM = 8
@@ -50,7 +50,14 @@ def host_plan(plan: Plan, shown: ShownPlan, *, run: str, host: str, nonce: str) 
         sources=tuple(sources),
         requires=tuple(msgspec.structs.replace(each, value=shown.text(each.value)) for each in plan.remote),
         checks=tuple((node.chunk, number) for number, node in _checks(plan)),
+        orders=tuple((chunk.index, chunk.args[FLEET_ORDER]) for chunk in plan.chunks if FLEET_ORDER in chunk.args),
+        lanes=tuple((chunk.index, shown.text(lane)) for chunk in plan.chunks for lane in _lanes(chunk)),
     )
+
+
+def _lanes(chunk: LowChunk) -> list[str]:
+    named = chunk.args.get(FLEET_LANE, [])
+    return sorted(set(named)) if isinstance(named, list) else [named]
 
 
 def _state(shown: LowChunk, chunk: LowChunk) -> State:
@@ -66,12 +73,17 @@ def _checks(plan: Plan) -> list[tuple[int, Node]]:
 class Part(msgspec.Struct, frozen=True):
     """``plan`` is what the engine runs. ``remote`` has its REMOTE nodes, by host and name on the board.
 
-    ``read`` has the nodes of this host that others wait for, by number: the name on the board and the hosts.
+    ``read`` has the names on the board that others wait for: the node of this host, and the hosts. ``ordering`` are the
+    REMOTE nodes of which only the end counts; ``barriers`` has those of the barriers of the run, and ``before`` the
+    nodes that end before a barrier.
     """
 
     plan: Plan
     remote: dict[tuple[str, str], int]
-    read: dict[int, tuple[str, tuple[str, ...]]]
+    read: dict[str, tuple[int, tuple[str, ...]]]
+    ordering: frozenset[int] = frozenset()
+    barriers: dict[int, int] = {}
+    before: dict[int, tuple[int, ...]] = {}
 
 
 def part_of(plan: Plan, shown: ShownPlan, go: Go, *, can_watch: Callable[[str], bool]) -> Part:
@@ -113,11 +125,18 @@ class _Extension:
         remote = [self._add_remote(each) for each in go.remote]
         for wait in sorted(go.waits, key=lambda wait: wait.kind == RequisiteKind.LISTEN):
             self._wait(wait, [remote[place] for place in wait.remote])
+        for after, before in go.follows:
+            self._dag.add(self._plan.chunks[before].index, self._plan.chunks[after].index, FLEET_LANE)
+        for after, place in go.remote_follows:
+            self._order(after, remote[place], FLEET_LANE)
+        barriers = {each.order: self._add_barrier(each) for each in go.barriers if each.after}
         names = {str(chunk.index): chunk.index for chunk in self._plan.chunks}
+        names |= {node_name(chunk.index, end=True): chunk.index for chunk in self._plan.chunks}
         names |= {node_name(chunk, check=True): node for chunk, node in self._check_of.items()}
         nodes = tuple(self._nodes)
         digest = hashlib.sha256(plan_digest(self._plan.chunks, nodes, self._dag, self._plan.contingent).encode())
         digest.update(msgspec.json.encode([(each.host, each.node, each.state) for each in go.remote]))
+        digest.update(msgspec.json.encode([go.follows, go.remote_follows, go.barriers]))
         plan = msgspec.structs.replace(
             self._plan,
             nodes=nodes,
@@ -130,8 +149,29 @@ class _Extension:
         return Part(
             plan,
             {(each.host, each.node): number for each, number in zip(go.remote, remote, strict=True)},
-            {names[name]: (name, readers) for name, readers in go.readers.items()},
+            {name: (names[name], readers) for name, readers in go.readers.items()},
+            frozenset(number for each, number in zip(go.remote, remote, strict=True) if each.end)
+            | frozenset(barriers.values()),
+            barriers,
+            {each.order: each.before for each in go.barriers if each.before},
         )
+
+    def _add_barrier(self, barrier: Barrier) -> int:
+        """Add what the states after a barrier wait for."""
+        text = str(barrier.order)
+        node = self._add(Node(NodeKind.REMOTE, label=f"{FLEET_ORDER} {text}"))
+        self._elsewhere[node] = LowChunk(-1, "fleet", "order", text, text, FLEET_ORDER, self._plan.saltenv, 0, {})
+        for chunk in barrier.after:
+            self._order(chunk, node, FLEET_ORDER)
+        return node
+
+    def _order(self, chunk: int, node: int, source: str) -> None:
+        """Let a state begin after a node that ends with success, unless nothing can be known of it.
+
+        Its check and its group need not wait.
+        """
+        self._requisites[chunk].append(Requisite(RequisiteKind.REQUIRE, node))
+        self._dag.add(node, chunk, source)
 
     def _add(self, node: Node, rank: int = 0) -> int:
         self._nodes.append(node)

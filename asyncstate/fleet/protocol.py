@@ -126,7 +126,8 @@ class HostPlan(_Message, frozen=True, kw_only=True, omit_defaults=True):
 
     ``states`` are the chunks in serial order, which are the first nodes of the graph; ``nodes`` is the number of all
     nodes. ``edges`` are pairs of nodes in one row, before and after, of which ``sources`` has a text for each pair.
-    ``checks`` are the states that have a test-mode call before a ``prereq``, with its node. ``nonce`` is new for each
+    ``checks`` are the states that have a test-mode call before a ``prereq``, with its node, ``orders`` those with a
+    ``fleet_order``, ``lanes`` those in a lane of the fleet. ``nonce`` is new for each
     plan.
     """
 
@@ -138,26 +139,32 @@ class HostPlan(_Message, frozen=True, kw_only=True, omit_defaults=True):
     sources: tuple[str, ...] = ()
     requires: tuple[RemoteRequisite, ...] = ()
     checks: tuple[tuple[int, int], ...] = ()
+    orders: tuple[tuple[int, int], ...] = ()
+    lanes: tuple[tuple[int, str], ...] = ()
     mistakes: tuple[Mistake, ...] = ()
 
 
-def node_name(chunk: int, *, check: bool = False) -> str:
-    """Return the name on the board of a state, or of its test-mode call."""
-    return f"c{chunk}" if check else str(chunk)
+def node_name(chunk: int, *, check: bool = False, end: bool = False) -> str:
+    """Return the name on the board of a state, of its test-mode call, or of its end."""
+    return f"c{chunk}" if check else f"e{chunk}" if end else str(chunk)
 
 
 class RemoteState(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A state of another host, as a go names it: ``check`` stands for its test-mode call before a ``prereq``."""
+    """A state of another host, as a go names it: ``check`` stands for its test-mode call before a ``prereq``.
+
+    With ``end``, who waits is told that the state has ended, and not how.
+    """
 
     host: str
     chunk: int
     state: State
     check: bool = False
+    end: bool = False
 
     @property
     def node(self) -> str:
         """The name of its node on the board."""
-        return node_name(self.chunk, check=self.check)
+        return node_name(self.chunk, check=self.check, end=self.end)
 
 
 class Wait(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -168,11 +175,25 @@ class Wait(msgspec.Struct, frozen=True, array_like=True, gc=False):
     remote: tuple[int, ...]
 
 
+class Barrier(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A barrier between the states of all hosts up to a ``fleet_order`` and those after.
+
+    When the states ``before`` have ended, the host says so; the states ``after`` wait until it is told that all hosts
+    have.
+    """
+
+    order: int
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+
 class Go(_Message, frozen=True, kw_only=True, omit_defaults=True):
     """The host may start. ``nonce`` and ``digest`` are those of its plan, ``join`` is the digest of the joined graph.
 
     ``remote`` are the states of other hosts that it waits for, ``waits`` says which of its own wait for them, and
-    ``readers`` has for each own node (`RemoteState.node`) the hosts that wait for it.
+    ``readers`` has for each own node (`RemoteState.node`) the hosts that wait for it. Only the order of states is said
+    by ``follows`` (own states, the first after the second has ended), ``remote_follows`` (the same with a place in
+    ``remote``) and ``barriers``.
     """
 
     nonce: str
@@ -181,6 +202,9 @@ class Go(_Message, frozen=True, kw_only=True, omit_defaults=True):
     remote: tuple[RemoteState, ...] = ()
     waits: tuple[Wait, ...] = ()
     readers: dict[str, tuple[str, ...]] = {}
+    follows: tuple[tuple[int, int], ...] = ()
+    remote_follows: tuple[tuple[int, int], ...] = ()
+    barriers: tuple[Barrier, ...] = ()
 
 
 class NodeResult(_Message, frozen=True, kw_only=True, omit_defaults=True):
@@ -225,6 +249,18 @@ class Lost(_Message, frozen=True, kw_only=True, omit_defaults=True):
     lost: str
     seconds: float = 0.0
     why: str = ""
+
+
+class Opened(_Message, frozen=True, kw_only=True, omit_defaults=True):
+    """All states before the barrier ``order`` have ended, on all hosts of the run."""
+
+    order: int
+
+
+class Reached(_Message, frozen=True, kw_only=True, omit_defaults=True):
+    """All states of ``host`` before the barrier ``order`` have ended, or never will begin."""
+
+    order: int
 
 
 class Stop(_Message, frozen=True, kw_only=True, omit_defaults=True):

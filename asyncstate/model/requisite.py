@@ -70,8 +70,13 @@ RUNTIME_KEYWORDS = frozenset(CONDITIONS) | frozenset(
     reload_modules reload_grains reload_pillar runas runas_password no_log fire_event saltenv umask use use_in
     __env__ __sls__ __id__ __sls_included_from__ __orchestration_jid__ __pub_user __pub_arg __pub_jid __pub_fun
     __pub_tgt __pub_ret __pub_pid __pub_tgt_type __prereq__ __prerequiring__ __umask__ __transaction__
-    exclusive footprint lane""".split()
+    exclusive footprint lane fleet_order fleet_lane""".split()
 )
+
+FLEET_ORDER = "fleet_order"
+"""The argument of a state that gives it a place in the order of a run across hosts; a local run ignores it."""
+FLEET_LANE = "fleet_lane"
+"""The argument of a state that names lanes of which all hosts of a run share the places; a local run ignores it."""
 
 INTERNAL_KEYWORDS = REQUISITE_KEYWORDS | RUNTIME_KEYWORDS | frozenset(IN_SUFFIXED)
 """Keys of low data that the engine consumes. A function receives one only if it has a parameter of that name."""

@@ -35,7 +35,9 @@ class Exchange:
 
     def ended(self, node, outcome):
         self.ends.append(node)
-        name, readers = self.part.read.get(node, ("", ()))
+        name, readers = next(
+            ((name, readers) for name, (each, readers) in self.part.read.items() if each == node), ("", ())
+        )
         for reader in readers:
             peer = self.peers[reader]
             peer.arrived.put_nowait((peer.part.remote[self.host, name], outcome))

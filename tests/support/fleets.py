@@ -20,16 +20,20 @@ KINDS = [kind.value for kind in RequisiteKind if kind not in (RequisiteKind.PRER
 
 
 class Fleet:
-    """States ``(id, host, [(kind, id, reverse), …])`` in one serial order, and which of them listen to which."""
+    """States ``(id, host, [(kind, id, reverse), …])`` in one serial order, and which of them listen to which.
 
-    def __init__(self, states, listens=()):
+    ``args`` has further arguments of states, by ID.
+    """
+
+    def __init__(self, states, listens=(), args=None):
+        self.args = args or {}
         self.states = states
         self.listens = list(listens)
         self.host_of = {id_: host for id_, host, _ in states}
         self.hosts = sorted(set(self.host_of.values()))
 
     def __repr__(self):
-        return f"Fleet({self.states}, {self.listens})"
+        return f"Fleet({self.states}, {self.listens}, {self.args})"
 
     def alone(self):
         """All states on one host."""
@@ -46,7 +50,11 @@ class Fleet:
         remote = []
         for id_, own, requisites in self.states:
             if own == host:
-                builder.chunk(id_, **_by_kind([each for each in requisites if self.host_of[each[1]] == host]))
+                builder.chunk(
+                    id_,
+                    args=self.args.get(id_),
+                    **_by_kind([each for each in requisites if self.host_of[each[1]] == host]),
+                )
         index = {chunk.id: chunk.index for chunk in builder.chunks}
         every = [(id_, *each) for id_, _, requisites in self.states for each in requisites]
         for id_, kind, target, reverse in [*every, *((id_, "listen", target, False) for id_, target in self.listens)]:
@@ -136,7 +144,9 @@ def run_fleet(parts, outcome_of, choose=lambda _: 0):
     """Run parts until nothing moves. ``choose(n)`` picks what happens next, of n things that could."""
     plans = {host: part.plan for host, part in parts.items()}
     remote = {host: part.remote for host, part in parts.items()}
-    read = {host: part.read for host, part in parts.items()}
+    read = {
+        host: {node: (name, readers) for name, (node, readers) in part.read.items()} for host, part in parts.items()
+    }
     return run_parts(plans, remote, read, outcome_of, choose)
 
 

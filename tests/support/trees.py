@@ -62,7 +62,7 @@ class FakeStates:
 WATCHING = ("test.mod_watch", "service.mod_watch")
 
 
-def compiler(tree, *, states=None, grains=None, envs=None, functions=None, links=None, **opts):
+def compiler(tree, *, states=None, grains=None, envs=None, functions=None, links=None, remote=False, **opts):
     """A compiler of ``{name: SLS text}``, or of one text called ``s``."""
     files = {"s": tree} if isinstance(tree, str) else tree
     roots = {"base": {_path(name): text for name, text in files.items()}}
@@ -83,6 +83,7 @@ def compiler(tree, *, states=None, grains=None, envs=None, functions=None, links
         grains=grains or {},
         functions=functions,
         links=links,
+        remote=remote,
     )
 
 

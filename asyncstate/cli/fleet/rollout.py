@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from asyncstate.cli.framework import option
 
 if TYPE_CHECKING:
@@ -33,6 +35,15 @@ def rollout_options(function: Any) -> Any:
             metavar="N|P%",
             help="Once more hosts than this have failed, nothing more begins. Default: go on, or `fleet_max_failures`.",
         ),
+        option(
+            "--lane",
+            "lanes",
+            section="Run",
+            multiple=True,
+            metavar="NAME=N",
+            help="How many states with this fleet_lane run at once on all hosts together; repeatable. Default: one, or "
+            "what `fleet_lanes` says.",
+        ),
     )
     for decorate in reversed(decorators):
         function = decorate(function)
@@ -48,4 +59,12 @@ def rollout_of(options: dict[str, Any], settings: Settings) -> Rollout:
         batch=str(settings.fleet_batch) if batch is None else batch,
         canary=options["canary"],
         max_failures=str(settings.fleet_max_failures) if most is None else most,
+        lanes={**settings.fleet_lanes, **dict(map(_lane, options["lanes"]))},
     )
+
+
+def _lane(text: str) -> tuple[str, int]:
+    name, _, places = text.rpartition("=")
+    if not name or not places.isdecimal() or not int(places):
+        raise click.BadParameter(f"{text!r} is no lane with its number of places, migrations=2", param_hint="--lane")
+    return name, int(places)

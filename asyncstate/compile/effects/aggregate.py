@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.graph.requisite_graph import GROUP_MEMBER
 from asyncstate.model.plan import NodeKind
+from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER
 from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.graph.order import SerialOrder
@@ -30,8 +31,20 @@ ALONE = {
 }
 """Why a state with one of these keywords does not join a common call."""
 
+_ACROSS_HOSTS = {FLEET_ORDER, FLEET_LANE}
+
 MAX_MEMBERS = 500
 """The size of the largest group, as in Salt."""
+
+
+def why_alone(args: Mapping[str, Any]) -> str:
+    """Return why a state with these arguments does not join a common call, "" if it may."""
+    return next((why for keyword, why in ALONE.items() if args.get(keyword)), "")
+
+
+def why_alone_in_fleet(args: Mapping[str, Any]) -> str:
+    """Return the same for a run across hosts: a common call would do the work of states that must wait."""
+    return why_alone(args) or ("its place is in an order across hosts" if _ACROSS_HOSTS & args.keys() else "")
 
 
 class Aggregation:
@@ -50,10 +63,14 @@ def aggregate(
     *,
     option: Any,
     has_mod_aggregate: Callable[[str], bool],
+    alone: Callable[[Mapping[str, Any]], str] = why_alone,
 ) -> Aggregation:
-    """Add the GROUP nodes. ``option`` is ``state_aggregate``; ``stages`` gets an entry for each group."""
+    """Add the GROUP nodes. ``option`` is ``state_aggregate``; ``stages`` gets an entry for each group.
+
+    ``alone(arguments)`` says why a state does not join a common call, "" if it may.
+    """
     result = Aggregation(serial)
-    eligible = _eligible(graph, serial, option, has_mod_aggregate, result.refused)
+    eligible = _eligible(graph, serial, option, has_mod_aggregate, result.refused, alone=alone)
     for module, numbers in eligible.items():
         grouped = _group_module(graph, result.serial, numbers, stages, result.refused)
         if not grouped:
@@ -78,6 +95,8 @@ def _eligible(
     option: Any,
     has_mod_aggregate: Callable[[str], bool],
     refused: dict[int, str],
+    *,
+    alone: Callable[[Mapping[str, Any]], str],
 ) -> dict[str, list[int]]:
     """Return the eligible states of each module in serial order, for modules that have more than one.
 
@@ -99,9 +118,9 @@ def _eligible(
                 opened.add(module)
         else:
             wanted = module in opened or _wants(option, draft)
-        alone = next((why for keyword, why in ALONE.items() if draft.args.get(keyword)), "")
-        if wanted and alone and has_mod_aggregate(module):
-            refused[node] = alone
+        why = alone(draft.args)
+        if wanted and why and has_mod_aggregate(module):
+            refused[node] = why
         elif wanted and has_mod_aggregate(module):
             found.setdefault(module, []).append(node)
         elif wanted and (option is not True or "aggregate" in draft.args):

@@ -15,7 +15,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.effects.aggregate import ALONE
+from asyncstate.compile.effects.aggregate import why_alone
 from asyncstate.compile.graph.assemble import GROUP, TIMELESS
 from asyncstate.errors import meant_for_program
 from asyncstate.model.dag import FOOTPRINT
@@ -150,9 +150,8 @@ def _why_alone(args: dict[str, Any], *, checked: bool) -> str:
     for keyword in _OWN_CALL:
         if args.get(keyword):
             return f"it has {keyword}, which is for a call of its own"
-    for keyword, why in ALONE.items():
-        if args.get(keyword):
-            return why
+    if why := why_alone(args):
+        return why
     return "a prereq names it, so that it is tested before it runs" if checked else ""
 
 
