@@ -389,7 +389,7 @@ class Controller:
                     told = (True, self._now)
                     await self._stop(self._open(), self._cancelled, now=self._now)
                 for host, seconds in watch.newly_lost(self._open()):
-                    log.warning("Host %s is lost: there was no sign of it for %.0f s", host, seconds)
+                    log.info("Host %s is lost: there was no sign of it for %.0f s", host, seconds)
                     self._observer.lost(host, seconds)
                 await self._tell_over(told_over)
                 await self._give_up(watch, told_lost, told_over)

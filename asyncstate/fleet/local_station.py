@@ -283,7 +283,7 @@ class Gate:
         """Return why an offer is not taken, "" if it is. Raises MessageRefused for one that was taken before."""
         self._taken = replay.take(self._taken, offer.run, offer.issued, self._wall())
         self._files.keep_taken(self._taken)
-        return "; ".join(policy.refusals_of_offer(self._policy, offer))
+        return "; ".join(_noted(offer, policy.refusals_of_offer(self._policy, offer)))
 
     def allow(self, offer: Offer, plan: Plan) -> list[str]:
         """Return why a plan may not run: the policy may be stricter than when its offer was taken."""
@@ -291,4 +291,11 @@ class Gate:
         for words, chunk in policy.refusals_of_plan(self._policy, plan.chunks):
             where = f" ({chunk.file}:{chunk.line})" if chunk.file else ""
             refused.append(f"{words}: SLS {chunk.sls}{where} asks for it" if chunk.sls else words)
-        return list(dict.fromkeys(refused))
+        return _noted(offer, list(dict.fromkeys(refused)))
+
+
+def _noted(offer: Offer, refused: list[str]) -> list[str]:
+    """Note in the log of this host what it refuses, and return it."""
+    for words in refused:
+        log.warning("Run %s is refused: %s", offer.run, words)
+    return refused

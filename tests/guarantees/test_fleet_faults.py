@@ -269,6 +269,7 @@ def test_an_agent_waits_for_a_server_that_is_not_there_yet(own):
     own.until_ready("db1")
 
 
+@pytest.mark.slow
 def test_an_agent_whose_key_is_not_known_does_not_wait(own):
     own.start("db1")
     own.command("enroll", "db1", "--dir", own.server.folder.path, "--out", str(own.home / "new"))
@@ -544,6 +545,7 @@ def test_a_run_waits_for_a_local_one_on_its_host_and_says_so_if_it_waited_in_vai
     assert once(fleet, "first", "second", "last", "local")
 
 
+@pytest.mark.slow
 def test_a_local_run_beside_one_across_hosts_is_refused_with_words(fleet):
     fleet.tree("db1", local=fleet.state("local"))
     applied = fleet.apply("app", "--target", "*")
