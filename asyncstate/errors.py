@@ -21,6 +21,8 @@ A state that fails is data (a row whose ``result`` is False), never an exception
     ├─ ResumeRefused                a run cannot be resumed: says what differs
     ├─ FleetError                   a run across hosts cannot begin or go on
     │  ├─ BoardError                the server between the hosts cannot be reached, or refuses something
+    │  │  └─ BoardRefused           it refuses a key or a value, and may take others
+    │  │     └─ ValueTooLarge       the value has too many bytes
     │  └─ MessageRefused            a message is malformed, not signed by who should have sent it, or of another version
     └─ JournalError                 the journal of runs cannot be kept or read, or has no such run
 """
@@ -35,6 +37,7 @@ __all__ = [
     "ArgumentError",
     "AsyncStateError",
     "BoardError",
+    "BoardRefused",
     "CommandExecutionError",
     "CompileError",
     "ConfigError",
@@ -56,6 +59,7 @@ __all__ = [
     "RenderError",
     "ResumeRefused",
     "RunCancelled",
+    "ValueTooLarge",
 ]
 
 
@@ -223,6 +227,14 @@ class FleetError(AsyncStateError):
 
 class BoardError(FleetError):
     """The server that stands between the hosts of a fleet cannot be reached, or refuses something to this party."""
+
+
+class BoardRefused(BoardError):
+    """The server of a fleet refuses a key or a value. It may take others: the connection stands."""
+
+
+class ValueTooLarge(BoardRefused):
+    """A value has more bytes than the server of a fleet takes at once."""
 
 
 class MessageRefused(FleetError):

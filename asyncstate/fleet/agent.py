@@ -18,6 +18,7 @@ from asyncstate._version import __version__
 from asyncstate.errors import (
     AsyncStateError,
     BoardError,
+    BoardRefused,
     CompileError,
     FleetError,
     Issue,
@@ -71,6 +72,9 @@ _ANEW = 720
 """After so many signs of life a host says anew what it is: grains change, and a board forgets what is old."""
 LEASE = 5.0
 """Seconds between two signs of life."""
+_SHARE = 5
+_LONGEST = 12
+"""A sign of life comes after so many times what the last one took, and after so many times the usual at the latest."""
 
 
 class Agent:
@@ -173,14 +177,21 @@ class Agent:
         await self.board.put(subjects.host(self.host), encode(info))
 
     async def _renew_lease(self) -> None:
-        boot, beat = self.draw(), 0
+        """Say that the host is there. A busy server hears it less often, and everybody knows how often."""
+        boot, beat, interval = self.draw(), 0, self._lease
         while True:
-            lease = Lease(host=self.host, boot=boot, beat=beat, interval=self._lease)
-            await self.board.put(subjects.lease(self.host), encode(lease))
+            began = anyio.current_time()
+            lease = Lease(host=self.host, boot=boot, beat=beat, interval=interval)
             beat += 1
-            await anyio.sleep(self._lease)
-            if not beat % _ANEW:
-                await self._introduce()
+            try:
+                await self.board.put(subjects.lease(self.host), encode(lease))
+                if not beat % _ANEW:
+                    await self._introduce()
+            except BoardRefused as error:
+                log.warning("The sign of life of this host is refused: %s", error)
+            promised, took = interval, anyio.current_time() - began
+            interval = min(max(self._lease, _SHARE * took), _LONGEST * self._lease)
+            await anyio.sleep(promised)
 
     def _read_offer(self, key: str, value: bytes) -> Offer | None:
         """Return an offer that is not under way, None for one that is refused."""
@@ -245,6 +256,8 @@ class Member:
         failed: list[BaseExceptionGroup[AsyncStateError | OSError]] = []
         try:
             await self._take_part()
+        except* BoardRefused as errors:
+            failed.append(errors)
         except* BoardError as errors:
             lost.append(first_error(errors))
         except* (AsyncStateError, OSError) as errors:
@@ -255,20 +268,28 @@ class Member:
             await self._fail("; ".join(_words(each)))
 
     async def _fail(self, why: str) -> None:
-        """Tell that the part failed, as far as the board and the disk of this host take it."""
+        """Tell that the part failed, as far as the disk of this host takes it, and once the board does."""
         log.error("The part of this host in run %s failed: %s", self._offer.run, why)
-        kept = self._agent.kept(self._offer) or Kept(offer=self._offer)
-        if kept.ended:
-            return
-        try:
-            if kept.nonce:
-                await self._end(kept, why)
-            else:
-                await self._refuse(kept, [Issue(why)])
-        except BoardError:
-            raise
-        except FleetError as error:
-            log.error("That run %s is over cannot be kept: %s", self._offer.run, error)  # noqa: TRY400 - it is no fault
+        pause = LEASE
+        while True:
+            kept = self._agent.kept(self._offer) or Kept(offer=self._offer)
+            if kept.ended:
+                return
+            try:
+                if kept.go:
+                    await self._end(kept, why)
+                else:
+                    await self._refuse(kept, [Issue(why)])
+                return
+            except BoardRefused as error:
+                log.warning("That run %s is over cannot be told: %s", self._offer.run, error)
+            except BoardError:
+                raise
+            except FleetError as error:
+                log.error("That run %s is over cannot be kept: %s", self._offer.run, error)  # noqa: TRY400 - it is no fault
+                return
+            await anyio.sleep(pause)
+            pause = min(2 * pause, _LONGEST * LEASE)
 
     async def _take_part(self) -> None:
         kept = self._agent.kept(self._offer)
@@ -470,7 +491,8 @@ class Member:
                 await task()
             except* BoardError as errors:
                 lost.append(first_error(errors))
-                others.give_up(f"The server of the fleet is out of reach: {lost[-1]}")
+                refused = isinstance(lost[-1], BoardRefused)
+                others.give_up(f"The server of the fleet {'refuses it' if refused else 'is out of reach'}: {lost[-1]}")
 
         async with anyio.create_task_group() as group:
             for task in (others.send, others.receive, others.watch_controller, reporter.send):

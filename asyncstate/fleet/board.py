@@ -7,15 +7,20 @@ dots. In a pattern, ``*`` stands for one token and a last ``>`` for one or more.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self
 
+import anyio
 import msgspec
 
 from asyncstate.errors import BoardError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Iterable
     from types import TracebackType
+
+
+_AT_ONCE: Final = 64
+"""How many values are on their way to the board at once."""
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -47,6 +52,20 @@ def first_error(errors: BaseExceptionGroup[BoardError]) -> BoardError:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error if isinstance(error, BoardError) else BoardError(str(error))
+
+
+async def put_all(board: Board, values: Iterable[tuple[str, bytes]]) -> None:
+    """Set keys, many at once and in no order. Raises a group of `BoardError`; then some may be set."""
+    found = list(values)
+    left = iter(found)
+
+    async def put() -> None:
+        for key, value in left:
+            await board.put(key, value)
+
+    async with anyio.create_task_group() as group:
+        for _ in range(min(_AT_ONCE, len(found))):
+            group.start_soon(put)
 
 
 class Board(Protocol):

@@ -20,7 +20,7 @@ import msgspec
 from asyncstate.errors import BoardError, CompileError, FleetError, Issue, MessageRefused
 from asyncstate.fleet import subjects
 from asyncstate.fleet.barriers import Barriers
-from asyncstate.fleet.board import first_error
+from asyncstate.fleet.board import first_error, put_all
 from asyncstate.fleet.join import join
 from asyncstate.fleet.leases import Leases
 from asyncstate.fleet.protocol import (
@@ -50,7 +50,7 @@ from asyncstate.sources.matchers import Matcher
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from asyncstate.fleet.board import Board, Entry
     from asyncstate.fleet.protocol import Signer
@@ -235,21 +235,18 @@ class Controller:
             plans_only=request.plans_only,
         )
         await self._board.put(subjects.run(self._run), encode(self._record))
-        issued = self._wall()
-        for host in hosts:
-            offer = Offer(
-                run=self._run,
-                host=host,
-                sls=request.sls,
-                call=request.call,
-                options=request.options,
-                issued=issued,
-                patience=request.patience,
-            )
-            await self._tell(subjects.offer(host, self._run), offer)
+        offer = Offer(
+            run=self._run,
+            sls=request.sls,
+            call=request.call,
+            options=request.options,
+            issued=self._wall(),
+            patience=request.patience,
+        )
+        await self._tell((subjects.offer(host, self._run), msgspec.structs.replace(offer, host=host)) for host in hosts)
 
-    async def _tell(self, key: str, message: Any) -> None:
-        await self._board.put(key, self._signer.seal(encode(message), key))
+    async def _tell(self, messages: Iterable[tuple[str, Any]]) -> None:
+        await put_all(self._board, ((key, self._signer.seal(encode(message), key)) for key, message in messages))
 
     async def _beat(self) -> None:
         await beat(self._board, self._run, self._request.patience, self._heard)
@@ -298,7 +295,7 @@ class Controller:
             self._observer.noted(words)
         for host, go in self._goes.items():
             self._held[host] = self._signer.seal(encode(go), subjects.go(host, self._run))
-            await self._board.put(subjects.held(self._run, host), self._held[host])
+        await put_all(self._board, ((subjects.held(self._run, host), go) for host, go in self._held.items()))
         await self._keep(turns=turns)
         return []
 
@@ -413,8 +410,7 @@ class Controller:
         await self._let_begin(self._admission.began(began))
 
     async def _let_begin(self, hosts: list[str]) -> None:
-        for host in hosts:
-            await self._board.put(subjects.go(host, self._run), self._held[host])
+        await put_all(self._board, ((subjects.go(host, self._run), self._held[host]) for host in hosts))
 
     async def _admit(self) -> None:
         """Let hosts begin that may; end those that never will."""
@@ -434,8 +430,10 @@ class Controller:
             await self._stop(self._open(), why, now=False)
 
     async def _open_barriers(self) -> None:
-        for order, host in self._barriers.opened():
-            await self._tell(subjects.barrier(host, self._run, order), Opened(run=self._run, host=host, order=order))
+        await self._tell(
+            (subjects.barrier(host, self._run, order), Opened(run=self._run, host=host, order=order))
+            for order, host in self._barriers.opened()
+        )
 
     async def _read_reached(self) -> None:
         async for entry in self._board.watch(subjects.all_reached(self._run)):
@@ -496,9 +494,11 @@ class Controller:
 
     async def _tell_lost(self, host: str, seconds: float, why: str = "") -> None:
         readers = {reader for named in self._goes[host].readers.values() for reader in named}
-        for reader in sorted(readers):
-            notice = Lost(run=self._run, host=reader, lost=host, seconds=seconds, why=why)
-            await self._tell(subjects.lost(reader, self._run, host), notice)
+        notice = Lost(run=self._run, lost=host, seconds=seconds, why=why)
+        await self._tell(
+            (subjects.lost(reader, self._run, host), msgspec.structs.replace(notice, host=reader))
+            for reader in sorted(readers)
+        )
 
     def _end(self, host: str, end: HostEnd) -> None:
         if host not in self._ends:

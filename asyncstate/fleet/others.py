@@ -6,12 +6,13 @@ nodes that end ──▶ outbox ──▶ rows for the hosts that wait for them
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import anyio
 
 from asyncstate.errors import MessageRefused
 from asyncstate.fleet import subjects
+from asyncstate.fleet.board import put_all
 from asyncstate.fleet.protocol import Lost, NodeResult, Opened, Reached, decode, encode, node_name, require_fields
 from asyncstate.fleet.pulse import silence
 from asyncstate.logs.loggers import get_logger
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 log: logging.Logger = get_logger(__name__)
 
-_AT_ONCE: Final = 64
-"""How many rows are on their way to the board at once."""
 _DONE = Outcome(result=True, changed=False)
 FAILED = Outcome(result=False, changed=False, ran=False)
 """What a state counts as of which nothing can be known."""
@@ -239,17 +238,5 @@ class Others:
         """Write what is in the outbox now."""
         while self._outbox:
             rows = list(self._outbox)
-            await self._write(rows)
+            await put_all(self._board, rows)
             del self._outbox[: len(rows)]
-
-    async def _write(self, rows: list[tuple[str, bytes]]) -> None:
-        """Write rows, several at once: each is for another reader or of another state, so their order is nobody's."""
-        left = iter(rows)
-
-        async def write() -> None:
-            for key, row in left:
-                await self._board.put(key, row)
-
-        async with anyio.create_task_group() as group:
-            for _ in range(min(_AT_ONCE, len(rows))):
-                group.start_soon(write)

@@ -8,6 +8,7 @@ import anyio
 
 from asyncstate.errors import FleetError, MessageRefused
 from asyncstate.fleet import subjects
+from asyncstate.fleet.board import put_all
 from asyncstate.fleet.protocol import Go, HostInfo, HostPlan, Lease, RunRecord, Stop, decode, encode, require_fields
 from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import nearest
@@ -123,6 +124,9 @@ async def stop_hosts(
     board: Board, signer: Signer, run: str, hosts: Iterable[str], reason: str, *, now: bool = False
 ) -> None:
     """Let hosts start nothing more in a run; with ``now``, end what runs, too."""
-    for host in hosts:
+
+    def sealed(host: str) -> tuple[str, bytes]:
         key = subjects.stop(host, run)
-        await board.put(key, signer.seal(encode(Stop(run=run, host=host, reason=reason, now=now)), key))
+        return key, signer.seal(encode(Stop(run=run, host=host, reason=reason, now=now)), key)
+
+    await put_all(board, map(sealed, hosts))

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import msgspec
 
+from asyncstate.errors import ValueTooLarge
 from asyncstate.fleet import subjects
 from asyncstate.fleet.protocol import Report, encode
 from asyncstate.model.encode import json_bytes
-from asyncstate.model.event import ChunkFinished, encode_event
+from asyncstate.model.event import (
+    ChunkFinished,
+    ChunkOutput,
+    ChunkRetried,
+    RunFinished,
+    StateEvent,
+    decode_event,
+    encode_event,
+)
 
 if TYPE_CHECKING:
     from asyncstate.fleet.board import Board
@@ -21,8 +30,11 @@ _MOST_BYTES: Final = 256 << 10
 _LARGEST: Final = 4 << 20
 """Bytes of an event. Servers take messages of 8 MiB; what is left out is still in the journal of the host."""
 _SHORT: Final = 4096
-_PAUSE: Final = 0.1
-"""Seconds between two reports, so that the events of many short states share one."""
+_PAUSE: Final = 0.2
+_LONGEST_PAUSE: Final = 3.0
+"""Seconds between two reports, so that the events of many short states share one: at least, and at most."""
+_SHARE: Final = 5
+"""The pause is so many times what the last report took: a busy server gets fewer and larger ones."""
 
 
 class Reporter:
@@ -46,23 +58,43 @@ class Reporter:
     async def send(self) -> None:
         """Send what there is, again and again. Does not end."""
         while True:
-            await self._flush()
+            began = anyio.current_time()
+            await self._flush(len(self._batch) + len(self._events))  # what comes meanwhile shares the next report
+            took = anyio.current_time() - began
             self._news = anyio.Event()
             if not self._events:
                 await self._news.wait()
-            await anyio.sleep(_PAUSE)
+            await anyio.sleep(min(max(_PAUSE, _SHARE * took), _LONGEST_PAUSE))
 
     async def end(self, ended: str) -> None:
         """Send what is left, and that it was all."""
-        await self._flush()
+        await self._flush(len(self._batch) + len(self._events))
         await self._publish([], ended)
 
-    async def _flush(self) -> None:
-        while self._batch or self._events:
+    async def _flush(self, count: int) -> None:
+        """Send so many events, and those that share a report with them."""
+        while count > 0:
             # A batch that was cut off while it was sent is sent again as it was: it may have arrived under its number.
             self._batch = self._batch or self._next_batch()
-            await self._publish(self._batch, "")
-            self._batch = []
+            try:
+                await self._publish(self._batch, "")
+            except ValueTooLarge as error:
+                self._split(error)
+            else:
+                count -= len(self._batch)
+                self._batch = []
+
+    def _split(self, error: ValueTooLarge) -> None:
+        """Make the batch smaller: half of its events, or the only one shortened. Raises the error if that is no use."""
+        half = len(self._batch) // 2
+        if half:
+            self._events[:0] = self._batch[half:]
+            self._batch = self._batch[:half]
+            return
+        short = _shortened(decode_event(self._batch[0]), str(error))
+        if 2 * len(short) > len(self._batch[0]):
+            raise error
+        self._batch = [short]
 
     def _next_batch(self) -> list[bytes]:
         size = count = 0
@@ -87,12 +119,35 @@ class Reporter:
 
 
 def _fitting(event: AnyEvent) -> bytes:
-    """Return an event as bytes; of a row that is too large, what says how the state ended."""
+    """Return an event as bytes; of one that is too large, what says how it ended."""
     data = encode_event(event)
-    if len(data) <= _LARGEST or not isinstance(event, ChunkFinished):
+    if len(data) <= _LARGEST:
         return data
-    said = f"{len(data) / (1 << 20):.1f} MiB are too much to be sent: the journal of this host has all of it"
-    row = {key: value for key, value in event.row.items() if len(json_bytes(value)) <= _SHORT}
-    row["changes"] = event.row["changes"] and {"left out": said}
-    row["comment"] = f"{str(event.row['comment'])[:_SHORT]}\n{said}"
-    return encode_event(msgspec.structs.replace(event, row=row, sub_rows={}))
+    return _shortened(event, f"{len(data) / (1 << 20):.1f} MiB are too much to be sent")
+
+
+def _shortened(event: AnyEvent, why: str) -> bytes:
+    """Return an event without what is long in it, and with words that say so."""
+    said = f"{why}: the journal of this host has all of it"
+    replace = msgspec.structs.replace
+    match event:
+        case ChunkFinished():
+            event = replace(event, row=_short_row(event.row, said), sub_rows={})
+        case StateEvent():
+            event = replace(event, row=_short_row(event.row, said))
+        case RunFinished():
+            event = replace(event, rows={tag: _short_row(row, said) for tag, row in event.rows.items()})
+        case ChunkOutput():
+            event = replace(event, text=f"{event.text[:_SHORT]}\n{said}")
+        case ChunkRetried():
+            event = replace(event, comment=f"{event.comment[:_SHORT]}\n{said}")
+        case _:
+            pass
+    return encode_event(event)
+
+
+def _short_row(row: dict[str, Any], said: str) -> dict[str, Any]:
+    short = {key: value for key, value in row.items() if len(json_bytes(value)) <= _SHORT}
+    short["changes"] = row["changes"] and {"left out": said}
+    short["comment"] = f"{str(row['comment'])[:_SHORT]}\n{said}"
+    return short

@@ -665,3 +665,44 @@ def test_a_run_for_plans_fails_for_hosts_without_one():
     end = play(plain(world, plans_only=True))
     assert end.exit_code == 2
     assert {host for host, each in end.hosts.items() if each.exit_code} == {"db1"}
+
+
+def test_a_plan_that_is_too_large_ends_the_part_with_words_and_the_agent_goes_on():
+    many = [(f"s{number}", "db1", []) for number in range(400)]
+
+    async def scenario():
+        world = World(Fleet([*many, ("b", "web1", [])]))
+        world.start()
+        try:
+            await asyncio.sleep(1)
+            world.server.most = 1000
+            first = await world.drive()
+            world.server.most = 1 << 30
+            return first, await world.controller(run="r2").drive(), dict(world.agents)
+        finally:
+            await world.close()
+
+    first, second, _ = play(scenario())
+    assert "more than the server takes at once (1000)" in first.hosts["db1"].why
+    assert (first.hosts["web1"].exit_code, first.exit_code) == (0, 2)
+    assert second.exit_code == 0
+
+
+@pytest.mark.parametrize("refused", ["to.web1", "report.db1", "lease.db1", "plan.db1"])
+def test_a_key_that_is_refused_ends_no_agent(refused):
+    async def scenario():
+        world = World(Fleet(CHAIN))
+        world.start()
+        try:
+            await asyncio.sleep(1)
+            world.server.refused = refused
+            controller = asyncio.create_task(world.drive(deadline=20.0))
+            await asyncio.sleep(100)
+            assert not any(task.done() for task in world.agents.values())
+            world.server.refused = ""
+            await controller
+            return await world.controller(run="r2").drive()
+        finally:
+            await world.close()
+
+    assert play(scenario()).exit_code == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 
-from asyncstate.errors import BoardError, MessageRefused
+from asyncstate.errors import BoardError, BoardRefused, MessageRefused, ValueTooLarge
 from asyncstate.fleet import subjects
 from asyncstate.fleet.board import Entry, Message
 
@@ -20,10 +20,13 @@ def fits(pattern, key):
 class MemoryServer:
     """What all parties share. ``slow`` is the most seconds that anything takes, ``again`` how often a write comes twice.
 
-    ``cut`` are the parties that have no connection now: what they do waits.
+    ``cut`` are the parties that have no connection now: what they do waits. Values of more than ``most`` bytes are
+    refused, and keys of hosts that begin with ``refused``.
     """
 
-    def __init__(self, seed=0, slow=0.0, again=0.0):
+    def __init__(self, seed=0, slow=0.0, again=0.0, most=1 << 30):
+        self.most = most
+        self.refused = ""
         self.random = random.Random(seed)
         self.slow = slow
         self.again = again
@@ -108,8 +111,15 @@ class MemoryBoard:
         if not any(covers(pattern, name) for pattern in allowed):
             raise BoardError(f"{self._party or 'the operator'} may not use {name}")
 
+    def _require_taken(self, key, value):
+        if len(value) > self._server.most:
+            raise ValueTooLarge(f"{len(value)} bytes are more than the server takes at once ({self._server.most})")
+        if self._party is not None and key.startswith(self._server.refused or "\0"):
+            raise BoardRefused(f"the server does not allow {self._party} to use {key}")
+
     async def put(self, key, value):
         self._require(self._writes, key)
+        self._require_taken(key, value)
         await self._server.way(self._party)
         self._server.put(key, value)
         await self._server.way(self._party)
@@ -138,6 +148,7 @@ class MemoryBoard:
 
     async def publish(self, subject, data, *, id):
         self._require(self._writes, subject)
+        self._require_taken(subject, data)
         await self._server.way(self._party)
         self._server.publish(subject, data, id)
         await self._server.way(self._party)

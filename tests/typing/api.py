@@ -231,6 +231,7 @@ RAISED: tuple[type[AsyncStateError], ...] = (
     errors.ArgumentError,
     errors.AsyncStateError,
     errors.BoardError,
+    errors.BoardRefused,
     errors.CommandExecutionError,
     errors.CompileError,
     errors.ConfigError,

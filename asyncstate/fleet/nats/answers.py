@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.errors import BoardError
+from asyncstate.errors import BoardError, BoardRefused
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
 
 NO_STREAM: Final = 10059
+NO_CONSUMER: Final = 10014
 WRONG_LAST_SEQUENCE: Final = 10071
-"""Codes of errors: there is no such stream; the key has a value already, or another one than expected."""
+"""Codes of errors: there is no such stream; no such reader; the key has a value already, or another than expected."""
 
 
-class Refused(BoardError):
+class Refused(BoardRefused):
     """JetStream refused something; ``code`` is its number of the error."""
 
     def __init__(self, code: int, text: str) -> None:

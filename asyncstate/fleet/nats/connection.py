@@ -20,7 +20,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import urlsplit
 
-from asyncstate.errors import BoardError
+from asyncstate.errors import BoardError, BoardRefused, ValueTooLarge
 from asyncstate.logs.loggers import get_logger
 
 try:
@@ -177,7 +177,7 @@ class Connection:
             try:
                 return await self._ask(subject, payload, headers, min(_ANSWER * 2**attempt, _LONGEST_ANSWER))
             except nats_errors.MaxPayloadError:
-                raise BoardError(
+                raise ValueTooLarge(
                     f"{len(payload)} bytes for {subject} are more than the server takes at once "
                     f"({self._client.max_payload})"
                 ) from None
@@ -263,7 +263,7 @@ class Connection:
         self._last_words = words = _words(error)
         found = _VIOLATION.search(words)
         if found is not None:
-            refusal = BoardError(f"the server does not allow {self._credentials.name} to use {found[1]}")
+            refusal = BoardRefused(f"the server does not allow {self._credentials.name} to use {found[1]}")
             for waiting in self._asking.get(found[1], ()):
                 if not waiting.done():
                     waiting.set_exception(refusal)

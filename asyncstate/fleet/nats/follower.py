@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from asyncstate.errors import BoardError
 from asyncstate.fleet.nats.access import LIVE, ROOT, STREAM
-from asyncstate.fleet.nats.answers import answer_of
+from asyncstate.fleet.nats.answers import NO_CONSUMER, Refused, answer_of
 from asyncstate.fleet.nats.connection import NoAnswer
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ _BATCH: Final = 256
 _ANSWER: Final = 10.0
 _LONGEST_ANSWER: Final = 60.0
 """Seconds in which a reader has to send the next entry; twice as many each time that it did not."""
-_IDLE: Final = 15.0
+_IDLE: Final = 20.0
 """Seconds after which the server forgets a reader that asks for nothing."""
-_FIRST_COMPARED: Final = 4.0
+_FIRST_COMPARED: Final = 10.0
 _COMPARED: Final = 60.0
-"""Seconds after which what was heard is compared with what the stream has: at first, and at most."""
+"""Seconds after which what was heard is compared with what the stream has: at first, and from then on."""
 _MOST_HEARD: Final = 10_000
 """Keys that are kept until they are compared."""
 _MOST_WAITING: Final = 10_000
@@ -130,7 +130,7 @@ async def _missed(connection: Connection, pattern: str, heard: _Heard, *, counte
     while True:
         reader = _Reader(connection, pattern)
         try:
-            left = await reader.open(heard.floor)
+            left = await reader.open(heard.floor, patience)
             if counted and left == len(heard.sequences):  # a key has one entry in the stream
                 left = 0
             while left:
@@ -177,7 +177,7 @@ class _Live:
         """Yield what comes, until it is to be compared with what the stream has. Raises BoardError."""
         loop = asyncio.get_running_loop()
         until = loop.time() + self._pause * random.uniform(0.7, 1.0)  # noqa: S311 - so that not all ask at once
-        self._pause = min(2 * self._pause, _COMPARED)
+        self._pause = _COMPARED
         self.unbroken = True
         while (left := until - loop.time()) > 0:
             try:
@@ -241,7 +241,7 @@ class _Reader:
         self._number = 0
         self.pending = 0
 
-    async def open(self, since: int) -> int:
+    async def open(self, since: int, patience: float) -> int:
         """Make the reader; return how many entries there are for it. Raises _Broken, BoardError."""
         start = {"deliver_policy": "by_start_sequence", "opt_start_seq": since + 1} if since else {}
         request = {"stream_name": STREAM, "config": reader_configuration(self._name, self._pattern) | start}
@@ -250,10 +250,14 @@ class _Reader:
         subject = f"watch.{self._name}.{self._pattern}"
         try:
             # A cluster may choose a server for the reader that has just been lost: then only another reader helps.
-            said = await self._connection.request(subject, json.dumps(request).encode(), patience=_ANSWER)
+            said = await self._connection.request(subject, json.dumps(request).encode(), patience=patience)
+            return int(answer_of(said).get("num_pending", 0))
         except NoAnswer:
             raise _Broken from None
-        return int(answer_of(said).get("num_pending", 0))
+        except Refused as refused:
+            if refused.code != NO_CONSUMER:
+                raise
+            raise _Broken from refused  # a busy server had forgotten it before it answered
 
     async def close(self) -> None:
         """Stop listening. The server forgets the reader by itself."""
