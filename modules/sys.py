@@ -11,6 +11,9 @@ from typing import Any
 
 from asyncstate import dunders
 
+_HOOKS = frozenset({"mod_footprint", "mod_aggregate_split"})
+"""What only the engine calls in a state module."""
+
 
 def doc(*args: str) -> dict[str, str]:
     """Return the documentation of execution functions."""
@@ -59,7 +62,8 @@ def reload_modules() -> bool:
 
 
 def _selected(kind: dunders.PluginKind, patterns: tuple[str, ...]) -> list[str]:
-    names = sorted(dunders.runtime_services().plugins(kind).names())
+    known = dunders.runtime_services().plugins(kind).names()
+    names = sorted(name for name in known if name.partition(".")[2] not in _HOOKS)
     if not patterns:
         return names
     return [name for name in names if any(_means(pattern, name) for pattern in patterns)]

@@ -54,10 +54,7 @@ def _record(salt_call, line):
             capture_output=True,
             check=False,
         )
-        outcome = {"exit": done.returncode, "stdout": done.stdout.decode().replace(str(root), PLACE)}
-        if not done.stdout:
-            outcome["stderr"] = done.stderr.decode().replace(str(root), PLACE)[-600:]
-        return outcome
+        return {"exit": done.returncode, "stdout": done.stdout.decode().replace(str(root), PLACE)}
     finally:
         shutil.rmtree(root)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import traceback
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.event_loop import run_on
-from asyncstate.cli.salt import keyword, parse_value
+from asyncstate.cli.salt import parse_value
 from asyncstate.cli.salt_call.answer import FAILED, NO_SUCH_FUNCTION, Answer, Refused
 from asyncstate.errors import CommandExecutionError, FunctionNotFound, InvocationError
 
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
     from asyncstate.load.plugin import LoadedFunction
     from asyncstate.runtime import StateRuntime
 
+_KEYWORD = re.compile(r"([^\W\d][\w.-]*)=(?!=)(.*)")
+"""Salt's form of a keyword argument. A word of several lines is never one: it may be a script."""
+_IN_SHELL = frozenset({"run", "run_all", "run_bg", "run_stderr", "run_stdout", "retcode", "script", "script_retcode"})
+"""Functions of ``cmd`` that use a shell if they are called from a command line, unless ``python_shell=False``."""
+_BEFORE_SHELL = 6
+"""Positional arguments of these before ``python_shell``."""
 _MASK = "**********"
 _MASKED = frozenset({"pillar.get", "pillar.item", "pillar.items", "pillar.data"})
 """Functions whose values Salt masks unless they are called with ``unmask=True``."""
@@ -34,11 +41,11 @@ def read_arguments(words: Sequence[str], unparsed: Sequence[str] = ()) -> tuple[
     positional: list[Any] = []
     keywords: dict[str, Any] = {}
     for word in words:
-        pair = None if "\n" in word.partition("=")[0] else keyword(word)
+        pair = _KEYWORD.fullmatch(word)
         if pair is None:
             positional.append(parse_value(word))
         else:
-            keywords[pair[0]] = pair[1] if pair[0] in unparsed else parse_value(pair[1])
+            keywords[pair[1]] = pair[2] if pair[1] in unparsed else parse_value(pair[2])
     return positional, keywords
 
 
@@ -73,6 +80,8 @@ def call_module(console: Console, settings: Settings, request: Request, jid: str
         async with StateRuntime(settings, secrets=console.secrets) as runtime:
             found = await runtime.host.workers.run(runtime.host.loaders["modules"].get, request.function)
             check_arguments(found.func, args, kwargs)
+            if request.module == "cmd" and request.name in _IN_SHELL and len(args) <= _BEFORE_SHELL:
+                kwargs.setdefault("python_shell", True)
             own = found.module.bundled and found.module.name != "test"
             told = published if found.signature.has_kwargs and not own else {}
             return await _call(console, runtime, found, args, kwargs | told)

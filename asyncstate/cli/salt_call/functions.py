@@ -34,11 +34,10 @@ def answer_of(console: Console, settings: Settings, request: Request) -> Answer:
 def _call_state(console: Console, settings: Settings, request: Request) -> Answer:
     from asyncstate.cli.salt_call.states import StateModule
 
-    name = request.function.partition(".")[2]
     module = StateModule(console, settings, request)
-    function = module.functions.get(name)
+    function = module.functions.get(request.name)
     if function is None:
-        raise Refused(f"'{request.function}' is not available.{module.near(name)}", exit_code=NO_SUCH_FUNCTION)
+        raise Refused(f"'{request.function}' is not available.{module.near(request.name)}", exit_code=NO_SUCH_FUNCTION)
     args, kwargs = read_arguments(request.arguments, request.no_parse)
     check_arguments(function, args, kwargs)
     try:

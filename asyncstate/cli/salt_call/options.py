@@ -79,6 +79,11 @@ class Request(msgspec.Struct, kw_only=True):
         """The module of the function."""
         return self.function.partition(".")[0]
 
+    @property
+    def name(self) -> str:
+        """The name of the function in its module."""
+        return self.function.partition(".")[2]
+
 
 class _Parser(optparse.OptionParser):
     def error(self, msg: str) -> Any:

@@ -13,7 +13,7 @@ from asyncstate.cli import main
 @pytest.fixture
 def root(tmp_path, monkeypatch):
     """A folder with etc, salt, pillar and more; it is the working directory."""
-    for name in ("NO_COLOR", "FORCE_COLOR", "ASYNCSTATE_CONFIG", "SALT_CONFIG_DIR"):
+    for name in ("NO_COLOR", "FORCE_COLOR", "ASYNCSTATE_CONFIG", "SALT_CONFIG_DIR", "SHELL"):
         monkeypatch.delenv(name, raising=False)
     for name in ("HOME", "XDG_CONFIG_HOME", "ASYNCSTATE_CACHEDIR", "ASYNCSTATE_STATE_DIR"):
         monkeypatch.setenv(name, str(tmp_path / "own"))

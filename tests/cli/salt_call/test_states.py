@@ -1,0 +1,149 @@
+"""The ``state`` module: what the recorded answers do not show."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+from asyncstate.run.lock import RunLock
+
+
+def test_what_was_requested_is_kept_run_and_forgotten(root, salt_call):
+    assert json.loads(salt_call("--out=json", "state.check_request").out) == {"local": {}}
+    asked = salt_call("state.request", "web")
+    assert "Result: None" in asked.out
+    assert not (root / "target").exists()
+    kept = json.loads(salt_call("--out=json", "state.check_request").out)["local"]["default"]
+    assert (kept["mods"], len(kept["test_run"])) == ("web", 3)
+    assert salt_call("state.run_request").code == 0
+    assert (root / "target" / "web.conf").exists()
+    assert json.loads(salt_call("--out=json", "state.run_request").out) == {"local": {}}
+
+
+def test_one_request_of_several_is_forgotten(salt_call):
+    for name in ("a", "b"):
+        salt_call("state.request", "ok", f"name={name}")
+    assert json.loads(salt_call("--out=json", "state.clear_request", "a").out) == {"local": True}
+    assert json.loads(salt_call("--out=json", "state.clear_request", "a").out) == {"local": False}
+    assert list(json.loads(salt_call("--out=json", "state.check_request").out)["local"]) == ["b"]
+
+
+def _lock(root):
+    """Return the lock of the tree: root_dir of its minion file stands before the folder of the cache."""
+    return RunLock(f"{root}/root{root.parent}/own")
+
+
+@pytest.fixture
+def held(root):
+    with _lock(root) as lock:
+        yield lock
+
+
+@pytest.mark.usefixtures("held")
+def test_a_second_run_is_refused_as_salt_refuses_it(salt_call):
+    done = salt_call("state.apply", "ok", "--out=json", "--retcode-passthrough")
+    assert done.code == 1
+    assert 'The function "state.apply" is running as PID' in json.loads(done.out)["local"][0]
+    assert json.loads(salt_call("state.running", "--out=json").out) == json.loads(done.out)
+    assert salt_call("state.apply", "ok", "test=True").code == 0
+
+
+def test_a_queued_run_waits(root, salt_call):
+    lock = _lock(root)
+    lock.__enter__()
+    release = threading.Timer(0.3, lambda: lock.__exit__(None, None, None))
+    release.start()
+    try:
+        assert salt_call("state.apply", "ok", "queue=True").code == 0
+    finally:
+        release.join()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["state.apply", "ok", "pilar={a: 1}"], "state.apply does not know the argument pilar"),
+        (["state.aply"], "'state.aply' is not available. Did you mean 'state.apply'?"),
+        (["state.orchestrate", "x"], "runs on a Salt master"),
+        (["state.pause", "1"], "apply --resume"),
+        (["state.apply", "ok", "pillar_enc=gpg"], "Encrypt a pillar file"),
+        (["state.high", "text"], "expected a mapping"),
+        (["test.pong_of_this_name"], "'test.pong_of_this_name' is not available."),
+        (["test.raise_exception", "ValueError", "said"], "test.raise_exception raised ValueError: said"),
+        (["test.exception", "said"], "Error running 'test.exception': said"),
+    ],
+)
+def test_what_does_not_work_is_said_on_standard_error(salt_call, words, said):
+    done = salt_call(*words)
+    assert said in done.errors
+    assert "Traceback" not in done.errors
+
+
+def test_a_traceback_is_shown_in_the_log_of_debug(salt_call):
+    assert "Traceback" in salt_call("-l", "debug", "test.raise_exception", "ValueError", "no").errors
+
+
+def test_a_pillar_that_does_not_render_is_an_error_of_its_own(root, salt_call):
+    (root / "pillar" / "site.sls").write_text("a: {{ nothing.at.all }}\n")
+    done = salt_call("state.apply", "ok", "--out=json", "--retcode-passthrough")
+    assert done.code == 5
+    assert json.loads(done.out)["local"][0] == "Pillar failed to render with the following messages:"
+    assert salt_call("state.apply", "ok").code == 1
+    assert salt_call("state.show_sls", "ok").code == 1
+
+
+def test_words_of_several_lines_are_never_keywords(salt_call):
+    done = salt_call("cmd.run", "x=1\necho $x", "--out=txt")
+    assert done.out == "local: 1\n"
+
+
+def test_no_parse_leaves_a_value_as_text(salt_call):
+    assert json.loads(salt_call("--out=json", "--no-parse=k", "own.given", "k=[1]", "l=[1]").out)["local"][
+        "kwargs"
+    ] == {
+        "k": "[1]",
+        "l": [1],
+    }
+
+
+def test_documentation_of_functions_whose_names_begin_so(salt_call):
+    done = salt_call("-d", "own.")
+    assert done.code == 0
+    assert "own.add:\nAdd two or three numbers.\n" in done.out
+    assert salt_call("--grains", "--out=json").out.startswith('{\n    "local": {')
+
+
+def test_an_answer_goes_to_a_file_and_is_appended(root, salt_call):
+    path = root / "answer"
+    for _ in range(2):
+        assert salt_call(f"--out-file={path}", "--out=txt", "test.ping").out == ""
+    assert path.read_text() == "local: True\n"
+    salt_call(f"--out-file={path}", "--out-file-append", "--out=txt", "test.ping")
+    assert path.read_text() == "local: True\n" * 2
+
+
+def test_a_file_that_cannot_be_written_is_told(root, salt_call):
+    done = salt_call(f"--out-file={root}/none/answer", "test.ping")
+    assert done.code != 0
+    assert "could not be written" in done.errors
+
+
+def test_arguments_may_come_from_standard_input(salt_call, monkeypatch):
+    import io
+
+    monkeypatch.setattr("sys.stdin", io.StringIO("a b=1\n"))
+    assert json.loads(salt_call("--args-stdin", "--out=json", "own.given").out)["local"] == {
+        "args": ["a"],
+        "kwargs": {"b": 1},
+    }
+
+
+def test_the_commands_of_asyncstate_point_the_way(salt_call, capfd):
+    from asyncstate.cli import main
+
+    assert main(["call", "state.apply"]) == 1
+    assert "asyncstate salt-call state.apply" in capfd.readouterr().err
+    assert main(["apply", "--local"]) == 1
+    assert "asyncstate salt-call" in capfd.readouterr().err
