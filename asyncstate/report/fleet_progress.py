@@ -56,6 +56,7 @@ class Tally(Observer):
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.hosts: dict[str, HostTally] = {}
         self._clock = clock
+        self._joined = False
         self._ended: dict[str, set[_Node]] = {}
         self._waits: dict[str, deque[tuple[_Node, _Node]]] = {}
 
@@ -65,6 +66,7 @@ class Tally(Observer):
 
     def joined(self, plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> None:
         """Note which states wait for which states of other hosts."""
+        self._joined = True
         for host, go in goes.items():
             self._of(host)
             plan = plans.get(host)
@@ -135,6 +137,8 @@ class Tally(Observer):
 
     def words(self) -> str:
         """Return how far the hosts are, in one line."""
+        if not self._joined:
+            return f"waiting for the plans of hosts: {len(self.hosts)} so far"
         tallies = self.hosts.values()
         failed = sum(each.end is not None and bool(each.end.exit_code) for each in tallies)
         numbers = {
@@ -179,7 +183,8 @@ class PlainFleetProgress(Tally):
             tally = self.hosts[host]
             parts = [count(tally.done, "state"), *([f"{tally.changed} changed"] if tally.changed else [])]
             parts += [f"{tally.failed} failed"] if tally.failed else []
-            self._say(f"{host}: {'failed' if end.exit_code else 'done'} ({', '.join(parts)})")
+            word = "done" if not end.exit_code else "failed" if tally.failed else "not finished"
+            self._say(f"{host}: {word} ({', '.join(parts)})")
 
     def tick(self) -> None:
         """Say which hosts have begun to wait for others."""

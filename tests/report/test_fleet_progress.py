@@ -86,6 +86,8 @@ def test_a_host_waits_for_the_first_state_of_others_that_has_not_ended():
 
 def test_counts_of_hosts_and_states():
     tally = Tally()
+    tally.planned("db1", PLANS["db1"])
+    assert tally.words() == "waiting for the plans of hosts: 1 so far"
     begin(tally)
     tally.event("db1", started("data"))
     tally.event("db1", finished("data", result=False))
@@ -118,6 +120,8 @@ def test_plain_lines_say_who_waits_once_who_failed_and_who_is_done():
     progress.event("web1", finished("site"))
     progress.ended("web1", HostEnd(0))
     progress.ended("web2", HostEnd(2, "the connection is gone"))
+    progress.begun("web1", 2)
+    progress.ended("web1", HostEnd(143))
     progress.close()
     assert stream.getvalue().splitlines() == [
         "[0/3] 4 states on 3 hosts",
@@ -125,6 +129,7 @@ def test_plain_lines_say_who_waits_once_who_failed_and_who_is_done():
         "[0/3] db1: failed test.nop: data",
         "[1/3] db1: failed (1 state, 1 changed, 1 failed)",
         "[2/3] web1: done (1 state, 1 changed)",
+        "[3/3] web1: not finished (0 states)",
     ]
 
 

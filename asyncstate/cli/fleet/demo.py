@@ -86,7 +86,7 @@ async def _demo(console: Console, folder: str, progress: str, *, stays: bool) ->
         if stays:
             console.lines(_next_steps(fleet))
             await anyio.sleep_forever()
-    if not stays:
+    if not stays and not code:
         console.lines(["", "Next: asyncstate fleet demo --stay. Its fleet stays, and a second apply changes nothing."])
     return code
 

@@ -12,7 +12,7 @@ application.conf:
 # It restarts if its own configuration changes, or that of the database on the other host.
 restart application:
   cmd.wait:
-    - name: sleep 2; echo restarted >> {{ root }}/application.log
+    - name: sleep 2; echo restarted >> '{{ root }}/application.log'
     - watch:
       - file: application.conf
       - {host: 'G@role:database', file: database.conf}

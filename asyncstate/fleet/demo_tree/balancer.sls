@@ -11,7 +11,7 @@ balancer.conf:
 
 reload balancer:
   cmd.wait:
-    - name: sleep 1; echo reloaded >> {{ root }}/balancer.log
+    - name: sleep 1; echo reloaded >> '{{ root }}/balancer.log'
     - watch:
       - file: balancer.conf
       - {host: 'G@role:application', cmd: restart application}

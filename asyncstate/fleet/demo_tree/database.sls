@@ -9,6 +9,6 @@ database.conf:
 
 restart database:
   cmd.wait:
-    - name: sleep 2; echo restarted >> {{ root }}/database.log
+    - name: sleep 2; echo restarted >> '{{ root }}/database.log'
     - watch:
       - file: database.conf

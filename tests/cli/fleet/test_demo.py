@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -28,7 +29,7 @@ def processes_of(folder):
 class Demo:
     def __init__(self, home):
         self.home = home
-        self.folder = home / "demo"
+        self.folder = home / "the demo"  # a name that a shell would split
         self.environ = {
             **os.environ,
             "HOME": str(home),
@@ -49,7 +50,8 @@ class Demo:
         alarm.cancel()
 
     def run(self, *words):
-        exported = dict(re.findall(r"(ASYNCSTATE_\w+)=(\S+)", "\n".join(self.lines)))
+        (export,) = (line for line in self.lines if line.startswith("  export "))
+        exported = dict(word.split("=", 1) for word in shlex.split(export)[1:])
         return subprocess.run(
             [sys.executable, "-m", "asyncstate", *words],
             env={**self.environ, **exported},
@@ -78,7 +80,7 @@ def demo(tmp_path_factory):
 
 def normal(line):
     """A line without what differs from run to run."""
-    return re.sub(r"Run [0-9a-f]+", "Run ID", re.sub(r" in /\S+", " in FOLDER", line))
+    return re.sub(r"Run [0-9a-f]+", "Run ID", re.sub(r" in /.+", " in FOLDER", line))
 
 
 def test_the_demo_of_the_readme(demo, checkout):
