@@ -41,6 +41,8 @@ def failure_of(name: str, told: dict[str, Any]) -> Exception:
         error: Exception = _like("LoaderError", LoaderError)(f"{name} of Salt called sys.exit({told['text']})")
     else:
         base: type[Exception] = _FAMILY[told["family"]] if told["family"] else getattr(builtins, told["builtin"])
+        if issubclass(base, (StopIteration, StopAsyncIteration)):
+            base = LoaderError  # no coroutine may raise them
         try:
             error = _like(told["type"], base)(told["text"])
         except TypeError:  # UnicodeDecodeError and its like are made of more than a text

@@ -20,6 +20,7 @@ import importlib.util  # noqa: E402
 import inspect  # noqa: E402
 import json  # noqa: E402
 import logging  # noqa: E402
+import re  # noqa: E402
 import traceback  # noqa: E402
 from collections.abc import Mapping, Sequence  # noqa: E402
 from contextlib import suppress  # noqa: E402
@@ -36,6 +37,7 @@ _FAMILY = ("CommandExecutionError", "SaltInvocationError", "SaltRenderError", "S
 """Salt's exceptions that asyncstate has, too; the first that fits counts."""
 
 
+_COMPUTED_NAME = re.compile(r"^__virtualname__[^=\n]*=\s*[^\s\"']", re.MULTILINE)
 _LEVELS = {"quiet": 1000, "critical": 50, "error": 40, "info": 20, "profile": 15, "debug": 10, "trace": 5, "garbage": 1}
 
 
@@ -161,6 +163,9 @@ class Loaders:
         # minion_mods packs the options that it was given, states a copy of its own
         self._options: list[Any] = [opts, states.opts, functions.opts]
 
+        for loader in (utils, functions, whole, states):
+            _look_only_where_it_may_be(loader)
+
     def test(self, test: bool) -> None:
         """Make the next calls a dry run, or not."""
         for options in self._options:
@@ -175,6 +180,42 @@ class Loaders:
             if file in loader.file_mapping and file not in loader.loaded_files:
                 loader._load_module(file)  # noqa: SLF001 - a look-up would load every file of Salt
         return loader
+
+
+def _look_only_where_it_may_be(loader: Any) -> None:
+    """Keep a loader from importing every file of Salt when it looks for a name that none has.
+
+    ``"at.atrm" in __salt__`` does that where ``at`` is not installed, and takes seconds. A file under another name can
+    only provide a module whose name its text has.
+    """
+    every: Any = getattr(loader, "_iter_files", None)
+    if every is None:
+        return
+    texts: dict[str, str] = {}
+
+    def some(module: str) -> Iterator[str]:
+        for file in every(module):
+            if file == module or _may_claim(texts, loader.file_mapping.get(file), module):
+                yield file
+
+    loader._iter_files = some  # noqa: SLF001 - there is no other way to say it
+
+
+def _may_claim(texts: dict[str, str], mapped: Any, module: str) -> bool:
+    """Whether a file may call itself ``module``. What is no Python source may always."""
+    path = str(mapped[0]) if isinstance(mapped, (tuple, list)) and mapped else ""
+    if not path.endswith(".py"):
+        return True
+    if path not in texts:
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                text = file.read()
+        except OSError:
+            text = "__virtual"
+        texts[path] = text if "__virtual" in text else ""
+    text = texts[path]
+    computed = bool(_COMPUTED_NAME.search(text))
+    return bool(text) and (computed or f'"{module}"' in text or f"'{module}'" in text)
 
 
 class Worker:

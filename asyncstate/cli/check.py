@@ -38,7 +38,9 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Compile a tree and report every mistake; run nothing.
 
     Mistakes are whatever does not compile, and whatever would make a state fail: a function, an argument or a source
-    that does not exist. Templates are rendered, so the execution modules that they call do run. Exit code 0: no
+    that does not exist. It says which states are bundled, borrowed from Salt, your own or missing, unless all are
+    bundled.
+    Templates are rendered, so the execution modules that they call do run. Exit code 0: no
     mistakes, 1: mistakes.
     """
     settings, selection = select(console, sls, options)
@@ -47,6 +49,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     from asyncstate.compile.findings import mistakes
     from asyncstate.errors import CompileError
     from asyncstate.redact.shown import ShownPlan
+    from asyncstate.reference.origins import origin_line, origins
     from asyncstate.report.issues import warning_lines
     from asyncstate.runtime import StateRuntime
 
@@ -55,17 +58,18 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
             selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
         )
         plan = structs.replace(plan, digest=ShownPlan(plan, runtime.secrets).digest)
+        whose = origins(plan, runtime.host.loaders["states"])
     found = mistakes(plan.warnings)
     if found:
         if console.out == "human":
             others = [issue for issue in plan.warnings if not issue.mistake]
-            console.say(*warning_lines(others, console.palette(sys.stderr)))
+            console.say(*warning_lines(others, console.palette(sys.stderr)), *filter(None, [origin_line(whose)]))
         raise CompileError(found)
     if console.out == "human":
-        console.lines(_summary(plan, console.palette()))
+        console.lines(_summary(plan, console.palette(), origin_line(whose)))
         console.say(*warning_lines(plan.warnings, console.palette(sys.stderr)))
     else:
-        console.data(_facts(plan))
+        console.data(_facts(plan) | {"origins": whose})
     return 0
 
 
@@ -80,7 +84,7 @@ def _facts(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _summary(plan: Plan, palette: Palette) -> Iterator[str]:
+def _summary(plan: Plan, palette: Palette, whose: str) -> Iterator[str]:
     from asyncstate.analyse.graph import graph_edges
     from asyncstate.analyse.lint import unknown_lines
     from asyncstate.report.terminal import count
@@ -90,7 +94,7 @@ def _summary(plan: Plan, palette: Palette) -> Iterator[str]:
         f"{count(facts['states'], 'state')} in {count(len(facts['sls']), 'SLS file')}, "
         f"{count(len(plan.warnings), 'warning')}."
     )
-    yield from (f"    {line}" for line in unknown_lines(plan))
+    yield from (f"    {line}" for line in (*filter(None, [whose]), *unknown_lines(plan)))
     families: dict[str, int] = {}
     for edge in graph_edges(plan):
         families[edge.family] = families.get(edge.family, 0) + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,8 @@ from asyncstate.cli.functions import complete_both
 from asyncstate.cli.options import config_options, data_option, settings_from
 from asyncstate.nearest import nearest
 from asyncstate.reference.function import TITLES, call_lines
-from asyncstate.reference.lookup import documentation, refusals, why_not
+from asyncstate.reference.lookup import borrowed_names, documentation, refusals, why_not
+from asyncstate.reference.origins import BORROWED
 from asyncstate.report.terminal import one_line
 
 if TYPE_CHECKING:
@@ -52,8 +54,8 @@ if TYPE_CHECKING:
 def command(console: Console, /, name: str | None, kind: str | None, why: bool, **options: Any) -> int:
     """Read the documentation of states and execution modules.
 
-    NAME is a module (file) or a function (file.managed), including your own in _states and _modules. Without NAME, all
-    modules are listed.
+    NAME is a module (file) or a function (file.managed), including your own in _states and _modules, and those that are
+    borrowed from Salt where Salt is installed. Without NAME, all modules are listed.
     """
     console.answers_with_data = True
     settings = settings_from(console, options)
@@ -68,8 +70,10 @@ def command(console: Console, /, name: str | None, kind: str | None, why: bool, 
             found = {each: known for each, loader in loaders.items() if (known := documentation(loader, name))}
             if not found:
                 raise _not_found(loaders, name or "")
+        borrowed = {each: borrowed_names(loader) for each, loader in loaders.items() if name is None and not why}
     if console.out == "human":
         console.lines(_refusal_text(found) if why else _text(found, name, console.palette()))
+        console.lines(_borrowed_text(borrowed, console.palette()))
     else:
         console.data(found)
     return 0
@@ -111,8 +115,18 @@ def _module_list(title: str, entries: dict[str, Any], palette: Palette) -> Itera
     yield ""
 
 
+def _borrowed_text(borrowed: dict[str, list[str]], palette: Palette) -> Iterator[str]:
+    for kind, names in borrowed.items():
+        if names:
+            yield palette.paint(palette.bold, f"{TITLES[kind]}s borrowed from Salt, where they load")
+            room = max(shutil.get_terminal_size().columns, 40)
+            yield from textwrap.wrap("  ".join(names), room, initial_indent="  ", subsequent_indent="  ")
+            yield ""
+
+
 def _function_list(title: str, name: str, entries: dict[str, Any], palette: Palette) -> Iterator[str]:
-    yield palette.paint(palette.bold, f"{title} {name}") + f"  ({next(iter(entries.values()))['file']})"
+    first_entry = next(iter(entries.values()))
+    yield palette.paint(palette.bold, f"{title} {name}") + f"  ({_place(first_entry)})"
     width = max(map(len, entries))
     answer = console_of(click.get_current_context()).stdout
     room = shutil.get_terminal_size().columns - width - 4 if answer is not None and answer.isatty() else 1000
@@ -123,7 +137,7 @@ def _function_list(title: str, name: str, entries: dict[str, Any], palette: Pale
 
 
 def _function_page(title: str, name: str, entry: dict[str, Any], palette: Palette) -> Iterator[str]:
-    yield palette.paint(palette.bold, f"{title} {name}") + f"  ({entry['file']})"
+    yield palette.paint(palette.bold, f"{title} {name}") + f"  ({_place(entry)})"
     yield from (f"  {line}" for line in call_lines(name, entry["signature"]))
     yield ""
     yield from (f"    {line}".rstrip() for line in (entry["doc"] or "(no documentation)").splitlines())
@@ -132,6 +146,10 @@ def _function_page(title: str, name: str, entry: dict[str, Any], palette: Palett
     if entry["platforms"]:
         yield from ("", f"  Platforms: {entry['platforms']}")
     yield ""
+
+
+def _place(entry: dict[str, Any]) -> str:
+    return f"borrowed from Salt: {entry['file']}" if entry["origin"] == BORROWED else str(entry["file"])
 
 
 def _refusal_text(found: dict[str, dict[str, str]]) -> Iterator[str]:

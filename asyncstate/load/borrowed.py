@@ -54,10 +54,7 @@ class BorrowedModules:
 
     def names(self) -> list[str]:
         """Return the names of the modules that Salt's files provide if they load, without loading any."""
-        names: set[str] = set()
-        for plugin in self._all_files().values():
-            claims = claims_of(plugin)
-            names |= claims.literals if claims.renames and len(claims.literals) == 1 else {plugin.name}
+        names = {claims_of(plugin).name or plugin.name for plugin in self._all_files().values()}
         return sorted(names)
 
     def reset(self) -> None:

@@ -30,12 +30,13 @@ class Claims(NamedTuple):
 
     ``literals`` holds the ``__virtualname__``; without one, every quoted word of ``__virtual__``, or of the whole file
     if ``__virtual__`` returns anything but a literal. ``expression`` is the right-hand side of a ``__virtualname__``
-    that is not a literal.
+    that is not a literal; ``name`` is the name, where it is one.
     """
 
     renames: bool
     literals: frozenset[str] = frozenset()
     expression: str = ""
+    name: str = ""
 
     def may_claim(self, name: str) -> bool:
         """Return whether the plugin may turn out to be called ``name``."""
@@ -70,7 +71,8 @@ def _claims(source: str, _mtime_ns: int, _size: int) -> Claims:
     assigned = _VIRTUALNAME.search(text)
     literal = _LITERAL.match(assigned[1]) if assigned is not None else None
     if literal is not None and b"__virtual_aliases__" not in text:
-        return Claims(renames=True, literals=frozenset([literal[1].decode("utf-8", "replace")]))
+        name = literal[1].decode("utf-8", "replace")
+        return Claims(renames=True, literals=frozenset([name]), name=name)
     words = frozenset(word.decode("utf-8", "replace") for word in _LITERAL.findall(_naming_part(text)))
     computed = assigned[1].decode("utf-8", "replace") if assigned is not None and literal is None else ""
     return Claims(renames=True, literals=words, expression=computed.replace("_", "").lower())

@@ -414,7 +414,9 @@ class LazyLoader:
         return next(filter(None, (_nearest_function(found, function_name) for found in modules if found)), "")
 
     def _likely_modules(self) -> list[str]:
-        return sorted({*self._files(self._contents), *(name.partition(".")[0] for name in self._registered)})
+        borrowed = self.borrowed.names() if self.borrowed is not None else ()
+        own = (name.partition(".")[0] for name in self._registered)
+        return sorted({*self._files(self._contents), *own, *borrowed})
 
 
 def _interface_functions(module: LoadedModule) -> Iterable[str]:

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.reference.function import Function, platforms
+from asyncstate.reference.origins import origin_of
 
 if TYPE_CHECKING:
     from asyncstate.load.loader import LazyLoader
@@ -17,8 +18,18 @@ def documentation(loader: LazyLoader, name: str | None) -> dict[str, Any]:
     if name and "." in name:
         function = loader.find(name)
         return {name: _entry(loader.kind, name, function)} if function else {}
-    names = [each for each in loader.names() if not _is_hook(each) and (name is None or each.partition(".")[0] == name)]
-    return {each: _entry(loader.kind, each, loader.get(each)) for each in sorted(names)}
+    names = [each for each in loader.names() if name is None or each.partition(".")[0] == name]
+    if not names and name is not None and (module := loader.module(name)) is not None and module.borrowed:
+        names = [f"{name}.{function}" for function in module.functions]
+    return {each: _entry(loader.kind, each, loader.get(each)) for each in sorted(names) if not _is_hook(each)}
+
+
+def borrowed_names(loader: LazyLoader) -> list[str]:
+    """Return the modules of Salt that nothing here hides, whether they load on this machine or not."""
+    if loader.borrowed is None:
+        return []
+    here = {name.partition(".")[0] for name in loader.names()}
+    return [name for name in loader.borrowed.names() if name not in here]
 
 
 def _is_hook(name: str) -> bool:
@@ -34,6 +45,7 @@ def _entry(kind: str, name: str, loaded: LoadedFunction) -> dict[str, Any]:
         "example": function.example,
         "platforms": platforms(loaded.module.file),
         "file": loaded.module.file,
+        "origin": origin_of(loaded.module),
         "async": loaded.is_async,
     }
 
@@ -48,7 +60,8 @@ def why_not(loaders: dict[str, LazyLoader], module: str) -> list[str]:
         for file, reason in loader.refusals().items()
         if module in {os.path.basename(os.path.dirname(file)), os.path.basename(file).removesuffix(".py")}
     )
-    return list(dict.fromkeys(reason for reason in reasons if reason))
+    salts = (loader.borrowed.refusal(module) for loader in loaders.values() if loader.borrowed is not None)
+    return list(dict.fromkeys(reason for reason in (*reasons, *salts) if reason))
 
 
 def refusals(loader: LazyLoader, name: str | None) -> dict[str, str]:
@@ -57,4 +70,6 @@ def refusals(loader: LazyLoader, name: str | None) -> dict[str, str]:
     refused = {str(file): reason for file, reason in loader.refusals().items()}
     if name is None:
         return refused
-    return {file: reason for file, reason in refused.items() if name in file or f"'{name}'" in reason}
+    found = {file: reason for file, reason in refused.items() if name in file or f"'{name}'" in reason}
+    salts = loader.borrowed.refusal(name) if loader.borrowed is not None and not found else ""
+    return {f"{name} of Salt": salts} if salts else found

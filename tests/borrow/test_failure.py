@@ -19,6 +19,7 @@ def told(type_, family="", builtin="Exception"):
         (told("MinionError", "SaltException"), AsyncStateError),
         (told("JSONDecodeError", builtin="ValueError"), ValueError),
         (told("SystemExit", builtin="SystemExit"), LoaderError),
+        (told("StopIteration", builtin="StopIteration"), LoaderError),
         (told("UnicodeEncodeError", builtin="UnicodeEncodeError"), LoaderError),
     ],
 )

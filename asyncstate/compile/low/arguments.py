@@ -239,7 +239,8 @@ def _missing(functions: Functions, name: str) -> tuple[str, str]:
         if not error.reason.endswith("is not available."):
             return error.reason, _did_you_mean(error.suggestion)
         state = name.partition(".")[0]
-        nothing = f"there is no state module '{state}' here; one of your own belongs into _states of a file root"
+        nothing = f"there is no state module '{state}' here; one of your own belongs into _states of a file root, "
+        nothing += "and Salt's own are borrowed where Salt is installed (salt_python)"
         known = functions.module(state) is not None
         return "", _did_you_mean(error.suggestion) or ("" if known else nothing)
     return "", ""
