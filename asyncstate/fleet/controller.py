@@ -23,6 +23,7 @@ from asyncstate.fleet.barriers import Barriers
 from asyncstate.fleet.board import first_error, put_all
 from asyncstate.fleet.join import join
 from asyncstate.fleet.leases import Leases
+from asyncstate.fleet.pool import Pool
 from asyncstate.fleet.protocol import (
     Call,
     Go,
@@ -125,6 +126,7 @@ class Controller:
         self._wall = wall
         self._grains: dict[str, dict[str, Any]] = {}
         self._plans: dict[str, HostPlan] = {}
+        self._pool = Pool()
         self._goes: dict[str, Go] = {}
         self._held: dict[str, bytes] = {}
         self._admission = Admission(())
@@ -337,9 +339,9 @@ class Controller:
         if host not in self._record.hosts:
             log.warning("A plan of host %s is refused: the run was not offered to it", host)
             return None
-        self._plans[host] = plan
-        self._observer.planned(host, plan)
-        return plan
+        self._plans[host] = self._pool.plan(plan)
+        self._observer.planned(host, self._plans[host])
+        return self._plans[host]
 
     async def _gather_plans(self, missing: set[str]) -> None:
         async def read() -> None:
