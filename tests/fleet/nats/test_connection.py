@@ -6,6 +6,7 @@ import pytest
 
 from asyncstate.errors import BoardError
 from asyncstate.fleet import subjects
+from asyncstate.fleet.nats.board import NatsBoard
 from asyncstate.fleet.nats.connection import Connection
 
 
@@ -56,3 +57,55 @@ async def test_a_connection_that_breaks_at_its_beginning_is_made_again(fleet, ho
             await board.put(subjects.lease(hosts[0].name), b"there")
             assert await board.get(subjects.lease(hosts[0].name)) == b"there"
     assert len(calls) == 2
+
+
+@pytest.mark.slow
+async def test_a_server_that_always_closes_without_a_word_is_told_as_that(fleet, hosts):
+    """It may not know the key, or be about to stop: both are said, neither is claimed."""
+    real = int(fleet.url.rpartition(":")[2])
+
+    async def greeted(reader, writer):
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", real)
+        writer.write(await far_reader.readline())
+        await writer.drain()
+        await reader.read(1)
+        writer.transport.abort()
+        far_writer.close()
+
+    listening = await asyncio.start_server(greeted, "127.0.0.1", 0)
+    async with listening:
+        port = listening.sockets[0].getsockname()[1]
+        with pytest.raises(BoardError) as caught:
+            async with fleet.board(hosts[0], url=f"tls://127.0.0.1:{port}"):
+                pass
+    said = str(caught.value)
+    assert "closed the connection without a word, 5 times" in said
+    assert f"when it does not know the key of {hosts[0].name}" in said
+    assert "and when it is about to stop. Its log says which." in said
+
+
+@pytest.mark.slow
+async def test_a_patient_party_waits_for_a_server_and_says_so(hosts, fleet, caplog, unused_tcp_port):
+    real = int(fleet.url.rpartition(":")[2])
+    board = NatsBoard(f"tls://127.0.0.1:{unused_tcp_port}", hosts[0], patient=True)
+    connecting = asyncio.ensure_future(board.__aenter__())
+    async with asyncio.timeout(60):
+        while "Waiting for the server: no server of the fleet answers at" not in caplog.text:  # noqa: ASYNC110 - a log
+            await asyncio.sleep(0.05)
+    assert not connecting.done()
+
+    async def passed_on(reader, writer):
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", real)
+
+        async def flow(source, target):
+            while data := await source.read(65536):
+                target.write(data)
+            target.close()
+
+        await asyncio.gather(flow(reader, far_writer), flow(far_reader, writer), return_exceptions=True)
+
+    async with await asyncio.start_server(passed_on, "127.0.0.1", unused_tcp_port):
+        await connecting
+        await board.put(subjects.lease(hosts[0].name), b"there")
+        await board.__aexit__(None, None, None)
+    assert caplog.text.count("Waiting for the server") == 1
