@@ -24,12 +24,7 @@ def require_trusted_plugins(opts: Mapping[str, Any], file_client: FileRoots) -> 
     """
     if opts.get("trust_writable") is True:
         return
-    folders = {
-        folder.path: None
-        for kind in (*FOLDER_OPTIONS, "interfaces")
-        for folder in plugin_folders(kind, opts, file_client)
-    }
-    found = [entry for folder in folders for entry in writable_below(folder, _CODE)]
+    found = writable_plugins(opts, file_client)
     if found:
         named = "".join(f"\n{path}: {user}" for path, user in found[:_MOST_NAMED])
         more = f"\nand {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
@@ -37,3 +32,13 @@ def require_trusted_plugins(opts: Mapping[str, Any], file_client: FileRoots) -> 
             "root does not run plugins that others can change. Give them and their folders to root (chown root, "
             f"chmod go-w), or use --trust-writable. Who can change what:{named}{more}"
         )
+
+
+def writable_plugins(opts: Mapping[str, Any], file_client: FileRoots) -> list[tuple[str, str]]:
+    """Return the plugins, and folders of plugins, that others than root can change, each with who can."""
+    folders = {
+        folder.path: None
+        for kind in (*FOLDER_OPTIONS, "interfaces")
+        for folder in plugin_folders(kind, opts, file_client)
+    }
+    return [entry for folder in folders for entry in writable_below(folder, _CODE)]

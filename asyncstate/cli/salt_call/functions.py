@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from inspect import getdoc
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.salt_call.answer import NO_SUCH_FUNCTION, Answer, Refused
 from asyncstate.cli.salt_call.calling import call_module, check_arguments, misused, read_arguments
+from asyncstate.cli.salt_call.states import StateModule
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -32,8 +34,6 @@ def answer_of(console: Console, settings: Settings, request: Request) -> Answer:
 
 
 def _call_state(console: Console, settings: Settings, request: Request) -> Answer:
-    from asyncstate.cli.salt_call.states import StateModule
-
     module = StateModule(console, settings, request)
     function = module.functions.get(request.name)
     if function is None:
@@ -76,7 +76,9 @@ def _documentation(console: Console, settings: Settings, request: Request) -> An
     from asyncstate.runtime import StateRuntime
 
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
-        docs = runtime.call_sync("sys.doc")
+        docs: dict[str, str] = runtime.call_sync("sys.doc")
+    functions = StateModule(console, settings, request).functions
+    docs |= {f"state.{name}": getdoc(function) or "" for name, function in functions.items()}
     chosen = sorted(name for name in docs if name.startswith(request.function))
     console.write("".join(f"{name}:\n{docs[name]}\n\n" for name in chosen), redacted=True)
     return Answer(value=None, outputter="quiet")

@@ -55,7 +55,7 @@ class Request(msgspec.Struct, kw_only=True):
     states_dirs: list[str] = []
     module_dirs: list[str] = []
     cachedir: str = ""
-    skip_grains: bool = False
+    trust_writable: bool = False
 
     out: str = ""
     out_file: str = ""
@@ -124,7 +124,7 @@ def parse(words: Sequence[str]) -> Request:
         states_dirs=options.states_dir or [],
         module_dirs=[part for each in options.module_dirs or () for part in each.split(",")],
         cachedir=options.cachedir,
-        skip_grains=options.skip_grains,
+        trust_writable=options.trust_writable,
         out=options.output or "",
         out_file=options.output_file or "",
         out_file_append=options.output_file_append,
@@ -232,6 +232,7 @@ OPTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         _folders("--states-dir", "Folder with more state modules (repeatable)."),
         _value("--cachedir", "Folder of the cache and of the lock.", metavar="DIR"),
         _value("--id", "The ID of this machine."),
+        _flag("--trust-writable", "As root, follow configuration and load modules that others can change."),
         _flag("--skip-grains", "Accepted; grains are gathered quickly."),
         _flag("--refresh-grains-cache", "Accepted; grains are never cached."),
         _value("--master", "Accepted; there is no master."),

@@ -8,26 +8,44 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.logs.loggers import get_logger
+
 if TYPE_CHECKING:
+    import logging
+
     from asyncstate.cli.console import Console
     from asyncstate.cli.salt_call.options import Request
     from asyncstate.config import Settings
 
+log: logging.Logger = get_logger(__name__)
+
 CONFIG_DIR = "/etc/salt"
 """Salt's configuration folder."""
+_TRUST = "ASYNCSTATE_TRUST_WRITABLE"
 
 
-def settings_of(console: Console, request: Request) -> Settings:
+def settings_of(console: Console, request: Request, localconfig: str = "") -> Settings:
     """Return the settings, and start the log. Raises ConfigError.
 
     The configuration is ``minion`` in the folder that was named, or in Salt's own; where there is none, that of
-    asyncstate.
+    asyncstate. ``localconfig`` is a file whose options come after these.
     """
     from asyncstate.cli.logs import start_logging
+    from asyncstate.cli.salt_call.trust import trust_plugins, trusts_configuration
     from asyncstate.config import load_settings
 
-    settings = load_settings(_files(request), _overrides(request))
+    files = [*_files(request), *([Path(localconfig)] if localconfig else [])]
+    overrides = _overrides(request)
+    lent = not request.trust_writable and _TRUST not in os.environ and trusts_configuration(files)
+    if lent or request.trust_writable:
+        overrides["trust_writable"] = True
+    settings = load_settings(files, overrides)
     start_logging(console, settings.log_level, settings.log_granular_levels)
+    if lent:
+        settings.trust_writable = False
+        trust_plugins(settings)
+    if not request.local and settings.extra.get("master") and settings.extra.get("master_type") != "disable":
+        log.warning("There is no master: the tree is that of this machine. --local says that this is meant.")
     return settings
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.cli.salt import exclusion
 from asyncstate.cli.salt_call.answer import FAILED, PILLAR_FAILED, Answer, Refused
 from asyncstate.cli.salt_call.collected import collect, conflict
-from asyncstate.cli.salt_call.settings import changed
+from asyncstate.cli.salt_call.settings import changed, settings_of
 from asyncstate.cli.salt_call.showing import Showing, words
 from asyncstate.cli.selection import Selection
 from asyncstate.errors import CompileError, LockHeld, PillarError
@@ -75,8 +75,8 @@ class StateModule:
             "run_request": self.run_request,
             "clear_request": self.clear_request,
             "running": self.running,
-            "list_disabled": lambda: Answer(value=""),
-            "clear_cache": lambda: Answer(value=[]),
+            "list_disabled": self.list_disabled,
+            "clear_cache": self.clear_cache,
             **showing.functions,
         }
 
@@ -221,6 +221,14 @@ class StateModule:
         found = [] if holder is None or not os.path.exists(f"/proc/{holder.pid}") else [conflict(holder)]
         return Answer(value=found)
 
+    def list_disabled(self) -> Answer:
+        """Return nothing: SLS files cannot be disabled."""
+        return Answer(value="")
+
+    def clear_cache(self) -> Answer:
+        """Return []: no compiled tree is kept."""
+        return Answer(value=[])
+
     # running
 
     def _apply(
@@ -272,6 +280,10 @@ class StateModule:
             if strict:
                 raise
             return self._errors(error)
+        except OSError as error:
+            if error.filename is None:
+                raise
+            return Answer(value=[f"{error.filename}: {error.strerror}"], retcode=FAILED, outputter="highstate")
         except LockHeld:
             holder = self.running().value
             return Answer(value=holder, retcode=FAILED, outputter="highstate")
@@ -286,12 +298,17 @@ class StateModule:
         pillar = kwargs.get("pillar")
         if pillar is not None and not isinstance(pillar, dict):
             raise Refused("Pillar data must be formatted as a dictionary, unless pillar_enc is specified.")
+        if kwargs.get("whitelist"):
+            raise Refused("whitelist: name the SLS files instead: state.apply a,b")
         unknown = sorted(set(kwargs) - _KEYWORDS) if check else []
         if unknown:
             self._console.say(f"{self._request.function} does not know the argument {', '.join(unknown)}")
+        settings, localconfig = self._settings, kwargs.get("localconfig")
+        if localconfig:
+            settings = settings_of(self._console, self._request, str(localconfig))
         test = kwargs.get("test")
         return changed(
-            self._settings,
+            settings,
             test=None if test is None else bool(test),
             pillar=pillar,
             saltenv=kwargs.get("saltenv"),

@@ -40,6 +40,17 @@ def test_kitchen_salt(root, salt_call, level):
     assert "Data failed to compile" not in done.out
 
 
+@pytest.mark.parametrize(("line", "changed"), [("", "changed=2"), (" test=true", "unchanged=3")])
+def test_kitchen_salt_of_today(root, salt_call, line, changed):
+    sandbox = root / "kitchen" / "etc" / "salt"
+    shutil.copytree(root / "etc", sandbox)
+    (sandbox / "grains").write_text("role: kitchen\n")
+    start = f"--state-output=changes --config-dir={sandbox} --local state.highstate --log-level=info --id=default-box"
+    done = salt_call(*shlex.split(f"{start}{line} --retcode-passthrough"), config=False)
+    assert done.code == 0
+    assert changed in done.out
+
+
 def test_kitchen_salt_takes_the_version_from_the_second_word(salt_call):
     said = salt_call("--version", config=False).out
     assert said.split(" ")[1] > "0.17.5"

@@ -69,6 +69,7 @@ def test_a_queued_run_waits(root, salt_call):
         (["state.orchestrate", "x"], "runs on a Salt master"),
         (["state.pause", "1"], "apply --resume"),
         (["state.apply", "ok", "pillar_enc=gpg"], "Encrypt a pillar file"),
+        (["state.apply", "whitelist=web"], "name the SLS files instead"),
         (["state.high", "text"], "expected a mapping"),
         (["test.pong_of_this_name"], "'test.pong_of_this_name' is not available."),
         (["test.raise_exception", "ValueError", "said"], "test.raise_exception raised ValueError: said"),
@@ -147,3 +148,22 @@ def test_the_commands_of_asyncstate_point_the_way(salt_call, capfd):
     assert "asyncstate salt-call state.apply" in capfd.readouterr().err
     assert main(["apply", "--local"]) == 1
     assert "asyncstate salt-call" in capfd.readouterr().err
+
+
+def test_localconfig_comes_after_the_configuration(root, salt_call):
+    (root / "more" / "override").write_text("id: elsewhere\n")
+    assert salt_call("state.apply", "web", f"localconfig={root}/more/override").code == 0
+    assert "name elsewhere" in (root / "target" / "web.conf").read_text()
+
+
+def test_a_file_that_is_not_there_does_not_compile(root, salt_call):
+    done = salt_call("state.template", f"{root}/none", "--out=json")
+    assert done.code == 1
+    assert json.loads(done.out) == {"local": [f"{root}/none.sls: No such file or directory"]}
+
+
+def test_a_master_that_nobody_asks_is_told(root, salt_call):
+    with (root / "etc" / "minion").open("a") as file:
+        file.write("master: salt.example\n")
+    assert "There is no master" in salt_call("-l", "warning", "test.ping").errors
+    assert salt_call("-l", "warning", "--local", "test.ping").errors == ""
