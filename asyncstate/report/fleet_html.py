@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from asyncstate.model.result import RunReport
     from asyncstate.report.fleet_profile import FleetProfile
 
+_MOST = 5000
+"""From so many states on, those that were already as described are counted only: a browser must open the page."""
+
 
 def fleet_html_report(
     run: str,
@@ -112,9 +115,14 @@ def _path(profile: FleetProfile) -> Iterator[str]:
 
 def _states(hosts: Sequence[str], reports: Mapping[str, RunReport]) -> Iterator[str]:
     yield "<h2>States</h2>"
+    many = sum(len(report.rows) for report in reports.values()) > _MOST
     for host in hosts:
         if host in reports:
             rows = reports[host].rows
+            shown = {tag: row for tag, row in rows.items() if not many or row["changes"] or row["result"] is not True}
             yield f"<details><summary>{escape(clean(host))}: {count(len(rows), 'state')}</summary>"
-            yield from (state_element(tag, row) for tag, row in rows.items())
+            yield from (state_element(tag, row) for tag, row in shown.items())
+            if len(shown) < len(rows):
+                left_out = count(len(rows) - len(shown), "state")
+                yield f"<p>{left_out} already as described, left out of this long page.</p>"
             yield "</details>"

@@ -76,3 +76,13 @@ def test_a_run_that_did_not_begin_shows_why():
     outline = parsed(text)
     assert "no host <x> fits" in outline.text
     assert "Critical path" not in outline.text
+
+
+def test_a_long_page_only_counts_states_that_were_as_described(monkeypatch):
+    monkeypatch.setattr("asyncstate.report.fleet_html._MOST", 2)
+    same = {**row(True, "as it was"), "changes": {}}
+    rows = {tag("changed"): row(True, "it changed"), tag("same"): same, tag("too"): same}
+    text = fleet_html_report("r1", {"a": HostEnd(0)}, {"a": RunReport(rows=rows)}, FleetProfile())
+    assert "it changed" in text
+    assert "as it was" not in text
+    assert "2 states already as described" in parsed(text).text
