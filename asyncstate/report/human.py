@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from asyncstate.model.result import Row, RunReport
 
 _DETAIL = " " * 14
+_OF_A_ROW = {"name", "result", "changes", "comment"}
 _DEFAULT_FORM = "full"
 _LONG_REPORT = 10
 """With more states than this, a report may not fit on a screen, so it repeats the failed ones at the end."""
@@ -228,8 +229,23 @@ def _full(tag: str, parts: TagParts, row: Row, style: Style) -> Iterator[str]:
         yield from (palette.paint(colour, _DETAIL + line) for line in rest)
     yield palette.paint(colour, "     Changes:")
     if row["changes"]:
-        yield from nested_lines(row["changes"], len(_DETAIL), palette)
+        yield from _changes(row["changes"], style)
     yield from _warnings(row, style)
+
+
+def _changes(changes: Any, style: Style) -> Iterator[str]:
+    """Yield the changes of a row; the rows of other hosts in them, which ``salt.state`` has, as those of a report."""
+    hosts = changes.get("ret") if isinstance(changes, dict) and changes.get("out") == "highstate" else None
+    if not isinstance(hosts, dict):
+        yield from nested_lines(changes, len(_DETAIL), style.palette)
+        return
+    for host, rows in hosts.items():
+        yield _DETAIL + style.palette.paint(style.palette.cyan, f"{clean(str(host))}:")
+        if isinstance(rows, dict) and all(isinstance(row, dict) and row.keys() >= _OF_A_ROW for row in rows.values()):
+            for tag, row in rows.items():
+                yield from (_DETAIL + line for line in row_lines(tag, row, style))
+        else:
+            yield from nested_lines(rows, len(_DETAIL) + 4, style.palette)
 
 
 def _comment(row: Row) -> str:

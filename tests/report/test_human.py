@@ -197,3 +197,29 @@ def test_the_report_is_host_rows_and_summary():
         "------------",
         "Total states run:     1",
     ]
+
+
+def test_the_rows_of_other_hosts_are_rows():
+    """``salt.state`` has them among its changes, as Salt's highstate outputter shows them."""
+    hosts = {"web1": {TAG: row(changes={"mode": "0644"})}, "web2": ["No matching sls"], "web3": False}
+    lines = shown(row(result=False, changes={"out": "highstate", "ret": hosts}), state_output="mixed")
+    start = lines.index("     Changes:") + 1
+    times = " - Started: 10:00:00.000001 - Duration: 1.5 ms"
+    assert lines[start:] == [
+        "              web1:",
+        f"                Name: /etc/web.conf - Function: file.managed - Result: Changed{times}",
+        "              web2:",
+        "                  - No matching sls",
+        "              web3:",
+        "                  False",
+    ]
+    full = shown(row(changes={"out": "highstate", "ret": {"web1": {TAG: row()}}}))
+    assert "                        ID: web_conf" in full
+
+
+@pytest.mark.parametrize(
+    "hosts", ["text", {"web1": {"tag": "no row"}}, {"web1": {"tag": {"result": True}}}, {"web1": {}}]
+)
+def test_changes_that_only_look_like_rows_of_hosts_are_shown_as_they_are(hosts):
+    lines = shown(row(changes={"out": "highstate", "ret": hosts}))
+    assert lines[lines.index("     Changes:") + 1].startswith("              ")
