@@ -109,6 +109,36 @@ def test_with_a_controller_killed_and_replaced_the_order_holds_and_the_run_ends(
         }
 
 
+@settings(max_examples=10, deadline=None)
+@given(ordered_fleets(), ROLLOUTS, st.data(), st.integers(0, 99))
+def test_whatever_hosts_die_and_come_back_a_roll_out_ends_and_nothing_that_ended_runs_twice(fleet, rollout, data, seed):
+    kills = data.draw(st.lists(st.tuples(st.sampled_from(fleet.hosts), st.floats(0, 30), st.floats(0, 60)), max_size=3))
+
+    async def scenario():
+        world = World(fleet, slow=1.0, again=0.2, seed=seed)
+        world.start()
+
+        async def kill(host, at, back):
+            await asyncio.sleep(11 + at)
+            if world.hosts[host].station.alive:
+                await world.hosts[host].kill()
+                await asyncio.sleep(back)
+                world.start(host)
+
+        tasks = [asyncio.create_task(kill(*each)) for each in kills]
+        end = await world.drive(rollout=rollout)
+        await asyncio.gather(*tasks)
+        await asyncio.sleep(300)
+        kept = [kept for host in world.hosts.values() for kept in host.memory.kept.values()]
+        await world.close()
+        return world, end, kept
+
+    world, end, kept = play(scenario())
+    assert len(world.ran()) == len(set(world.ran()))
+    assert set(end.hosts) == set(fleet.hosts)
+    assert all(each.ended for each in kept)
+
+
 MIGRATION = Fleet(
     [
         ("stop1", "web1", []),

@@ -32,6 +32,13 @@ SLOW = {
 }
 
 
+ORDERED = (
+    "ordered:\n  cmd.run:\n    - name: echo {host} >> {out}/ordered\n    - fleet_order: {order}\n"
+    "in line:\n  cmd.run:\n    - name: mkdir {out}/alone && sleep 0.1 && rmdir {out}/alone\n    - fleet_lane: line\n"
+)
+"""The order of hosts is said by numbers; two states of the lane at once would be in each other's way."""
+
+
 class Commands:
     """A server, three agents, and an operator's command line."""
 
@@ -49,6 +56,9 @@ class Commands:
             root.mkdir()
             (root / "app.sls").write_text(text.format(out=self.out))
             (root / "slow.sls").write_text(SLOW.get(host, "").format(out=self.out))
+            order = ["lb1", "db1", "web1"].index(host)
+            (root / "ordered.sls").write_text(ORDERED.format(out=self.out, host=host, order=order))
+            (root / "free.sls").write_text("x:\n  cmd.run:\n    - name: 'true'\n")
             made = asyncio.run(self.server.enrol(host))
             credentials.write(str(root / "creds"), made)
             (root / "config.yaml").write_text(f"grains: {{role: {host.rstrip('1')}}}\n")
@@ -175,6 +185,21 @@ def test_a_report_as_a_page_while_it_runs_and_afterwards(fleet, tmp_path):
         text = (tmp_path / name).read_text()
         path = text[text.index("Critical path") : text.index("<h2>States")]
         assert re.findall(r"<td>(db1|web1|lb1)</td>", path) == ["db1", "web1", "lb1"]
+
+
+def test_barriers_and_lanes_are_kept_through_a_real_server(fleet):
+    done = fleet.operator("apply", "ordered", "--target", "*", "--batch", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (fleet.out / "ordered").read_text() == "lb1\ndb1\nweb1\n"
+
+
+def test_a_roll_out_is_told_of_where_runs_are_listed_and_shown(fleet):
+    done = fleet.operator("apply", "free", "--target", "*", "--batch", "1", "--canary", "web1", "--test")
+    assert done.returncode == 0, done.stderr
+    run = re.search(r"^Run (\w+):", done.stdout, re.MULTILINE)[1]
+    listed = fleet.operator("runs").stdout.splitlines()
+    assert [line for line in listed if line.startswith(run) and "(*, batch 1, canary web1): exit code 0" in line]
+    assert "Roll-out: batch 1, canary web1" in fleet.operator("show", run).stderr
 
 
 def test_a_dry_run_for_people_and_as_events(fleet):
