@@ -137,6 +137,27 @@ handler:
 """
 
 
+async def test_the_example_of_the_documentation_runs(tmp_path, checkout):
+    """Each host has a database, an application or a load balancer; those of a kind have their batches."""
+    text = (checkout / "docs" / "orchestration.md").read_text()
+    example = text.split("```yaml\n")[1].split("```")[0]
+    world = World(tmp_path, hosts=("db1", "web1", "lb1", "lb2"))
+    for host in world.hosts:
+        root = tmp_path / host
+        (root / "postgresql.sls").write_text("db:\n  test.configurable_test_state: [{result: True}, {changes: True}]\n")
+        (root / "app.sls").write_text("migrated:\n  event.send: [{name: app/migrated/1}]\n")
+        (root / "_modules").mkdir()
+        (root / "_modules" / "http.py").write_text("def query(url):\n    return {'status': 200, 'url': url}\n")
+    await world.start()
+    rows = await world.run(example)
+    await world.stop()
+    assert {id_: row["result"] for id_, row in rows.items()} == dict.fromkeys(rows, True)
+    assert list(rows) == ["database", "migrated", "application", "answers", "load_balancer", "tell"]
+    assert rows["load_balancer"]["comment"] == "States ran successfully. Updating lb1, lb2."
+    assert rows["answers"]["changes"]["ret"]["web1"]["url"] == "http://localhost:8080/health"
+    assert rows["tell"]["comment"] == "State was not run because onfail req did not change"
+
+
 async def test_a_tree_of_steps(world):
     rows = await world.run(DEPLOY.replace("OUT", str(world.out)))
     assert {id_: row["result"] for id_, row in rows.items()} == {
