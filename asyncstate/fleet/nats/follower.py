@@ -18,6 +18,7 @@ import math
 import random
 import secrets
 import time
+from contextlib import aclosing
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -84,13 +85,15 @@ async def follow(connection: Connection, pattern: str, *, since: int = 0) -> Asy
     await live.open()
     try:
         while True:
-            async for entry in _missed(connection, pattern, heard, counted=live.unbroken):
-                yield entry
-            async for entry in live.entries():
-                if heard.note(entry):
+            async with aclosing(_missed(connection, pattern, heard, counted=live.unbroken)) as missed:
+                async for entry in missed:
                     yield entry
-                if len(heard.sequences) >= _MOST_HEARD:
-                    break
+            async with aclosing(live.entries()) as entries:
+                async for entry in entries:
+                    if heard.note(entry):
+                        yield entry
+                    if len(heard.sequences) >= heard.most:
+                        break
     finally:
         await live.close()
 
@@ -102,10 +105,14 @@ async def present(connection: Connection, pattern: str) -> list[Stored]:
 
 
 class _Heard:
-    """What was heard: everything up to the sequence ``floor``, and the last ``sequences`` of keys after that."""
+    """What was heard: everything up to the sequence ``floor``, and the last ``sequences`` of keys after that.
+
+    With ``most`` of them it is to be compared.
+    """
 
     def __init__(self, floor: int) -> None:
         self.floor = floor
+        self.most = _MOST_HEARD
         self.sequences: dict[str, int] = {}
 
     def note(self, entry: Stored) -> bool:
@@ -119,6 +126,11 @@ class _Heard:
         """Take note that there is nothing else up to the last entry."""
         self.floor = max(self.floor, *self.sequences.values()) if self.sequences else self.floor
         self.sequences.clear()
+        self.most = _MOST_HEARD
+
+    def postpone(self) -> None:
+        """Take note that a busy server did not say what else there is."""
+        self.most = 2 * len(self.sequences) + _MOST_HEARD
 
 
 async def _missed(connection: Connection, pattern: str, heard: _Heard, *, counted: bool) -> AsyncGenerator[Stored]:
@@ -145,6 +157,9 @@ async def _missed(connection: Connection, pattern: str, heard: _Heard, *, counte
             heard.settle()
             return
         except _Broken:
+            if counted:  # nothing is known to be missing, so this can wait
+                heard.postpone()
+                return
             until = min(until, time.monotonic() + connection.give_up)
             if time.monotonic() >= until:
                 raise NoAnswer(f"the server does not send what it has of {pattern}") from None
