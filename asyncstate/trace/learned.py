@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from asyncstate.model.encode import plain
-from asyncstate.model.requisite import IN_SUFFIXED, REQUISITE_KEYWORDS
+from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, IN_SUFFIXED, REQUISITE_KEYWORDS
 from asyncstate.trace.touched import CHANGES, ENSURED, LISTED, MADE, REMOVED, SET, WRITTEN
 
 if TYPE_CHECKING:
@@ -29,7 +29,11 @@ _SHALLOWEST = 2
 
 GUESSED = frozenset({"cmd", "module"})
 """Bundled state modules whose footprints are guesses."""
-_NO_PART = REQUISITE_KEYWORDS | frozenset(IN_SUFFIXED) | {"order", "parallel", "footprint", "lane", "failhard"}
+_NO_PART = (
+    REQUISITE_KEYWORDS
+    | frozenset(IN_SUFFIXED)
+    | {"order", "parallel", "footprint", "lane", "failhard", FLEET_ORDER, FLEET_LANE}
+)
 """Arguments that say when a state runs, not what it does."""
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from asyncstate.errors import FleetError
 from asyncstate.fleet import subjects
 from asyncstate.fleet.protocol import Report, Rollout, RunRecord, decode
-from asyncstate.fleet.records import find_record
+from asyncstate.fleet.records import find_record, stop_hosts
 from asyncstate.fleet.rollout import Admission, count_of, described, notes, turns_of
 from asyncstate.model.dag import Dag
 
@@ -329,3 +329,30 @@ def test_a_roll_out_in_words():
     assert described(Rollout()) == ""
     assert described(Rollout(batch="10%", canary="web1", max_failures="0")) == "batch 10%, canary web1, max_failures 0"
     assert notes([("a", "b"), ("c",)], 2) == notes([("a", "b")], 0) == []
+
+
+@pytest.mark.parametrize("by_another", [False, True])
+def test_a_cancelled_roll_out_ends_hosts_whose_turn_has_not_come(by_another):
+    async def scenario():
+        world = World(FOUR)
+        for host in world.hosts.values():
+            host.seconds = 20.0
+        world.start()
+        await asyncio.sleep(1)
+        controller = world.controller(rollout=Rollout(batch="1"))
+        running = asyncio.create_task(controller.drive())
+        await asyncio.sleep(10)
+        if by_another:
+            await stop_hosts(world.server.board(), world.seal, "r1", list(world.hosts), "enough")
+        else:
+            controller.cancel("SIGINT")
+        end = await running
+        await world.close()
+        return world, end
+
+    world, end = play(scenario())
+    assert world.ran() == [("r1", "s0")]
+    assert end.exit_code == (2 if by_another else 130)
+    assert {host: each.why for host, each in end.hosts.items() if each.why} == dict.fromkeys(
+        ("web1", "web2", "web3"), "enough" if by_another else "SIGINT"
+    )
