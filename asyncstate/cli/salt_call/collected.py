@@ -13,8 +13,12 @@ if TYPE_CHECKING:
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
     from asyncstate.model.plan import Plan
-    from asyncstate.model.result import RunReport
+    from asyncstate.model.result import Row, RunReport
     from asyncstate.run.lock import Holder
+
+
+_NEVER = "00:00:00.000000"
+_OF_STATES = frozenset({"__id__", "__sls__", "start_time", "duration"})
 
 
 class _Collected(Session):
@@ -29,9 +33,12 @@ class _Collected(Session):
 
 def collect(console: Console, settings: Settings, options: dict[str, Any], start: Callable[[Session], int]) -> Answer:
     """Run what ``start`` starts, and return its rows. Raises CompileError, LockHeld, JournalError."""
-    console.out = "json"
     session = _Collected(console, settings, options)
-    ended = start(session)
+    console.out = "json"  # what a session says to people is said by the outputter here
+    try:
+        ended = start(session)
+    finally:
+        console.out = "human"
     report = session.report
     if report is None:
         return Answer(value={}, retcode=FAILED, outputter="highstate", ended=ended)
@@ -39,7 +46,15 @@ def collect(console: Console, settings: Settings, options: dict[str, Any], start
     cut_short = ended if report.cancelled else 0
     if cut_short:
         console.say(f"The run was cut short: {report.cancelled}.")
-    return Answer(value=report.rows, retcode=retcode, outputter="highstate", ended=cut_short)
+    rows = {tag: _as_in_salt(row) for tag, row in report.rows.items()}
+    return Answer(value=rows, retcode=retcode, outputter="highstate", ended=cut_short)
+
+
+def _as_in_salt(row: Row) -> Row:
+    """Return a row without what Salt's has not, if it stands for a highstate without states and never ran."""
+    if row.get("__id__", "") is not None or row.get("start_time") != _NEVER:
+        return row
+    return {key: value for key, value in row.items() if key not in _OF_STATES}
 
 
 def conflict(holder: Holder) -> str:

@@ -23,6 +23,11 @@ def words(value: Any) -> list[Any]:
     return [part.strip() for part in str(value).split(",")]
 
 
+def names(value: Any) -> list[str]:
+    """Return the names of SLS files, in a list or text."""
+    return [str(name) for name in words(value)]
+
+
 class Showing:
     """The functions of one call. ``adapted`` gives the settings that keywords ask for."""
 
@@ -50,7 +55,7 @@ class Showing:
 
     def show_sls(self, mods: Any, test: Any = None, queue: Any = None, **kwargs: Any) -> Answer:  # noqa: ARG002
         """Return the high data of SLS files."""
-        return self._of(kwargs | {"test": test}, lambda runtime: self._high(runtime, words(mods), kwargs))
+        return self._of(kwargs | {"test": test}, lambda runtime: self._high(runtime, names(mods), kwargs))
 
     def show_lowstate(self, queue: Any = None, **kwargs: Any) -> Answer:  # noqa: ARG002
         """Return the low chunks of the highstate, in the order of a serial run."""
@@ -58,15 +63,15 @@ class Showing:
 
     def show_low_sls(self, mods: Any, test: Any = None, queue: Any = None, **kwargs: Any) -> Answer:  # noqa: ARG002
         """Return the low chunks of SLS files, in the order of a serial run."""
-        return self._of(kwargs | {"test": test}, lambda runtime: self._low(runtime, words(mods), kwargs))
+        return self._of(kwargs | {"test": test}, lambda runtime: self._low(runtime, names(mods), kwargs))
 
     def show_states(self, queue: Any = None, **kwargs: Any) -> Answer:  # noqa: ARG002
         """Return the names of the SLS files of the highstate."""
 
-        def names(runtime: StateRuntime) -> list[str]:
+        def used(runtime: StateRuntime) -> list[str]:
             return list(dict.fromkeys(low["__sls__"] for low in self._low(runtime, None, kwargs)))
 
-        return self._of(kwargs, names)
+        return self._of(kwargs, used)
 
     def show_top(self, queue: Any = None, **kwargs: Any) -> Answer:  # noqa: ARG002
         """Return what top.sls assigns to this machine, by environment."""
@@ -94,7 +99,7 @@ class Showing:
 
     def graph(self, mods: Any, test: Any = None, queue: Any = None, **kwargs: Any) -> Answer:  # noqa: ARG002
         """Return the graph of SLS files, for Graphviz."""
-        return self._of(kwargs | {"test": test}, lambda runtime: self._dot(runtime, words(mods), kwargs))
+        return self._of(kwargs | {"test": test}, lambda runtime: self._dot(runtime, names(mods), kwargs))
 
     def graph_highstate(self, queue: Any = None, **kwargs: Any) -> Answer:  # noqa: ARG002
         """Return the graph of the highstate, for Graphviz."""
@@ -117,21 +122,18 @@ class Showing:
         with StateRuntime(self._adapted(kwargs), secrets=self._console.secrets).open_sync() as runtime:
             yield runtime
 
-    def _high(self, runtime: StateRuntime, sls: list[Any] | None, kwargs: dict[str, Any]) -> Any:
+    def _high(self, runtime: StateRuntime, sls: list[str] | None, kwargs: dict[str, Any]) -> Any:
         from asyncstate.redact.no_log import hush_high
 
-        names = None if sls is None else [str(name) for name in sls]
-        return hush_high(runtime.high_sync(names, saltenv=kwargs.get("saltenv")).data)
+        return hush_high(runtime.high_sync(sls, saltenv=kwargs.get("saltenv")).data)
 
-    def _low(self, runtime: StateRuntime, sls: list[Any] | None, kwargs: dict[str, Any]) -> Any:
-        names = None if sls is None else [str(name) for name in sls]
-        return runtime.shown(runtime.compile_sync(names, saltenv=kwargs.get("saltenv"))).lowstate()
+    def _low(self, runtime: StateRuntime, sls: list[str] | None, kwargs: dict[str, Any]) -> Any:
+        return runtime.shown(runtime.compile_sync(sls, saltenv=kwargs.get("saltenv"))).lowstate()
 
-    def _dot(self, runtime: StateRuntime, sls: list[Any] | None, kwargs: dict[str, Any]) -> str:
+    def _dot(self, runtime: StateRuntime, sls: list[str] | None, kwargs: dict[str, Any]) -> str:
         from asyncstate.analyse.graph import FORMATS
 
-        names = None if sls is None else [str(name) for name in sls]
-        return FORMATS["dot"](runtime.shown(runtime.compile_sync(names, saltenv=kwargs.get("saltenv"))))
+        return FORMATS["dot"](runtime.shown(runtime.compile_sync(sls, saltenv=kwargs.get("saltenv"))))
 
 
 def _usage(states: list[str], used: list[str]) -> dict[str, Any]:

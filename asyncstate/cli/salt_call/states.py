@@ -14,9 +14,9 @@ from asyncstate.cli.salt import exclusion
 from asyncstate.cli.salt_call.answer import FAILED, PILLAR_FAILED, Answer, Refused
 from asyncstate.cli.salt_call.collected import collect, conflict
 from asyncstate.cli.salt_call.settings import changed, settings_of
-from asyncstate.cli.salt_call.showing import Showing, words
+from asyncstate.cli.salt_call.showing import Showing, names, words
 from asyncstate.cli.selection import Selection
-from asyncstate.errors import CompileError, LockHeld, PillarError
+from asyncstate.errors import CompileError, LockHeld, PillarError, RenderError
 from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
@@ -112,12 +112,12 @@ class StateModule:
     ) -> Answer:
         """Apply SLS files, named in a list or separated by commas."""
         given = {"test": test, "exclude": exclude, "queue": queue, "sync_mods": sync_mods, "state_events": state_events}
-        return self._apply(words(mods), kwargs | given)
+        return self._apply(names(mods), kwargs | given)
 
     def sls_id(self, id_: Any, mods: Any, test: Any = None, queue: Any = None, **kwargs: Any) -> Answer:
         """Apply the states of one ID of SLS files, with what they require."""
         try:
-            return self._apply(words(mods), kwargs | {"test": test, "queue": queue}, ids=(str(id_),), strict=True)
+            return self._apply(names(mods), kwargs | {"test": test, "queue": queue}, ids=(str(id_),), strict=True)
         except CompileError as error:
             if not self._has_id(str(id_), mods, kwargs):
                 saltenv = kwargs.get("saltenv") or "base"
@@ -166,6 +166,9 @@ class StateModule:
     def template(self, tem: str, queue: Any = None, **kwargs: Any) -> Answer:
         """Apply one file, from any folder."""
         path = tem if tem.endswith(".sls") else f"{tem}.sls"
+        if not os.path.isfile(path):
+            message = f"Specified SLS {path} on local filesystem cannot be found."
+            return Answer(value=[message], retcode=FAILED, outputter="highstate")
         saltenv = kwargs.get("saltenv")
         kwargs |= {"queue": queue}
         return self._run_plan(kwargs, lambda runtime: runtime.compile_file_sync(path, saltenv=saltenv), sls=path)
@@ -280,6 +283,8 @@ class StateModule:
             if strict:
                 raise
             return self._errors(error)
+        except RenderError as error:
+            return Answer(value=self._console.hide([error.message]), retcode=FAILED, outputter="highstate")
         except OSError as error:
             if error.filename is None:
                 raise

@@ -28,6 +28,8 @@ KNOWN = {
     "saltutil.sync_all --out=json": _NO_COPY,
     "state.apply ok terse=True --out=json": "Salt exits with 1 although nothing failed",
     "state.low '{state: test, fun: nop, name: low, __id__: low}' --out=json": "Salt always exits with 1",
+    "state.show_low_sls ordered --out=json": "it goes through the whole compiler",
+    "state.sls_id held kinds --out=json": "rows stand in the order of a serial run",
     "state.apply badyaml": "the message shows the line",
     "state.apply misspelt": "each row has its time",
     "state.apply misspelt --out=json": "each row has its time",

@@ -159,7 +159,19 @@ def test_localconfig_comes_after_the_configuration(root, salt_call):
 def test_a_file_that_is_not_there_does_not_compile(root, salt_call):
     done = salt_call("state.template", f"{root}/none", "--out=json")
     assert done.code == 1
-    assert json.loads(done.out) == {"local": [f"{root}/none.sls: No such file or directory"]}
+    assert json.loads(done.out) == {"local": [f"Specified SLS {root}/none.sls on local filesystem cannot be found."]}
+
+
+def test_a_text_that_does_not_render_does_not_compile(salt_call):
+    done = salt_call("state.template_str", "{{ broken", "--out=json")
+    assert done.code == 1
+    assert "Jinja syntax error" in json.loads(done.out)["local"][0]
+
+
+def test_short_declarations_are_high_data(salt_call):
+    done = salt_call("state.high", "{a: {test.nop: []}}", "--out=json")
+    assert done.code == 0
+    assert list(json.loads(done.out)["local"]) == ["test_|-a_|-a_|-nop"]
 
 
 def test_a_master_that_nobody_asks_is_told(root, salt_call):

@@ -1,0 +1,9 @@
+one:
+  test.nop:
+    - require:
+      - test: two
+
+two:
+  test.nop:
+    - require:
+      - test: one

@@ -1,0 +1,6 @@
+several:
+  test.succeed_without_changes:
+    - names:
+      - one
+      - two
+      - three

@@ -1,0 +1,7 @@
+before:
+  test.succeed_with_changes:
+    - prereq:
+      - test: changing
+
+changing:
+  test.succeed_with_changes
