@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from asyncstate.run.handle import Run
     from asyncstate.run.lock import RunLock
     from asyncstate.run.resumed import ResumedDispatch
-    from asyncstate.services import Events
+    from asyncstate.services import Events, TreeElsewhere
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.pillar_watch import WatchedPillar
 
@@ -78,6 +78,7 @@ class StateRuntime:
     Several runtimes may share one process and one event loop: they do not affect each other. ``states`` are functions
     of the program that its trees may call, by ``module.function``, as with `register_state`. ``events`` takes what
     ``event.send`` fires, ``orchestra`` has the hosts that the states ``salt.…`` reach; both are those of a fleet.
+    A ``tree`` on another machine takes the place of ``file_roots`` and ``pillar_roots``.
 
     A runtime belongs to the asyncio event loop on which it was entered; its async methods raise EventLoopError on any
     other. Methods that end in ``_sync`` block: call them in a thread without a running loop, else they raise
@@ -92,6 +93,7 @@ class StateRuntime:
         secrets: Secrets | None = None,
         events: Events | None = None,
         orchestra: Orchestra | None = None,
+        tree: TreeElsewhere | None = None,
     ) -> None:
         self.secrets: Secrets = Secrets() if secrets is None else secrets
         """Values that a decrypting renderer produced; every output of a run hides them."""
@@ -100,7 +102,7 @@ class StateRuntime:
         self.settings: Settings = settings or Settings()
         self.settings.validate()
         self._services = RuntimeServices(
-            self.settings, states=states, secrets=self.secrets, events=events, orchestra=orchestra
+            self.settings, states=states, secrets=self.secrets, events=events, orchestra=orchestra, tree=tree
         )
         self._planner = Planner(self.settings, self._services, self.secrets)
         self.host: PluginHost = self._services.host

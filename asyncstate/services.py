@@ -39,11 +39,26 @@ class Events(Protocol):
         """Fire an event. Returns once it is kept. Raises BoardError."""
 
 
+class TreeElsewhere(Protocol):
+    """A tree that lies on another machine. Both may be asked from any thread, and block."""
+
+    @property
+    def files(self) -> FileClient:
+        """The files of the tree; what it finds is on this machine."""
+
+    def pillar(self, grains: Mapping[str, Any], override: Mapping[str, Any], secrets: Secrets) -> dict[str, Any]:
+        """Return the pillar of a host with these grains, with ``override`` merged over it, and add its secrets.
+
+        Raises PillarError.
+        """
+
+
 class RuntimeServices(Services):
     """The services of one runtime, and the plugin host whose plugins they are for.
 
     ``states`` are state functions of the host application by ``module.function``; ``secrets`` are the values to hide;
     ``events`` fires those of this host, if it is in a fleet; ``orchestra`` has the hosts that an operator orchestrates.
+    ``tree`` takes the place of the roots in the settings.
     """
 
     def __init__(
@@ -54,11 +69,13 @@ class RuntimeServices(Services):
         secrets: Secrets,
         events: Events | None = None,
         orchestra: Orchestra | None = None,
+        tree: TreeElsewhere | None = None,
     ) -> None:
         opts = settings.opts()
+        self._tree = tree
         self._events = events
         self._orchestra = orchestra
-        self.file_client: FileClient = LocalFileClient.from_opts(opts)
+        self.file_client: FileClient = LocalFileClient.from_opts(opts) if tree is None else tree.files
         self._pillar_client: FileClient = LocalFileClient.from_opts(opts, "pillar_roots")
         self._settings = settings
         self._secrets = secrets
@@ -104,7 +121,9 @@ class RuntimeServices(Services):
             custom = {name: self.host.grains_functions[name] for name in self.host.grains_functions}
             override = self._settings.grains_override
             self.host.set_grains(grains_source.gather(self._settings.opts(), custom, override))
-        if pillar:
+        if pillar and self._tree is not None:
+            self.host.set_pillar(self._tree.pillar(self.host.grains, self._settings.pillar, self._secrets))
+        elif pillar:
             self.host.set_pillar(
                 compile_pillar(
                     self.host.opts,

@@ -14,7 +14,7 @@ pip-compile "${flags[@]}" "$@" --output-file=requirements/runtime.txt pyproject.
 group build | pip-compile "${flags[@]}" "$@" --constraint=requirements/runtime.txt --output-file=requirements/build.txt -
 (group build && group dev) | pip-compile "${flags[@]}" "$@" --constraint=requirements/runtime.txt \
   --constraint=requirements/build.txt --output-file=requirements/dev.txt pyproject.toml -
-pip-compile "${flags[@]}" "$@" --extra=fleet --extra=fleet-server --constraint=requirements/dev.txt \
+pip-compile "${flags[@]}" "$@" --extra=fleet --extra=fleet-server --extra=ssh --constraint=requirements/dev.txt \
   --output-file=requirements/fleet.txt pyproject.toml
 group mutation | pip-compile "${flags[@]}" "$@" --constraint=requirements/dev.txt --output-file=requirements/mutation.txt -
 group docs | pip-compile "${flags[@]}" "$@" --constraint=requirements/dev.txt --output-file=requirements/docs.txt -

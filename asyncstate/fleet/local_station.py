@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.run.handle import Run
-    from asyncstate.services import Events
+    from asyncstate.services import Events, TreeElsewhere
 
 log: logging.Logger = get_logger(__name__)
 
@@ -50,16 +50,24 @@ class LocalStation:
     """This host. ``settings`` are those of every run; an offer may replace some of them.
 
     ``events`` takes what its states and functions fire. ``allowed`` says which SLS may be rendered.
+    ``tree`` is that of a runtime.
     """
 
-    def __init__(self, settings: Settings, events: Events | None = None, allowed: Policy | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        events: Events | None = None,
+        allowed: Policy | None = None,
+        tree: TreeElsewhere | None = None,
+    ) -> None:
+        self._tree = tree
         self._settings = settings
         self._events = events
         self._allowed = allowed or Policy()
 
     async def grains(self) -> Mapping[str, Any]:
         """Return the grains of this host."""
-        async with StateRuntime(self._settings) as runtime:
+        async with StateRuntime(self._settings, tree=self._tree) as runtime:
             return dict(runtime.host.grains)
 
     @asynccontextmanager
@@ -67,7 +75,9 @@ class LocalStation:
         """Compile what is offered."""
         asked, options = offer.call, offer.options
         states = {} if asked is None else {call.FUNCTION: call.call}
-        async with StateRuntime(self._settings_for(offer), states=states, events=self._events) as runtime:
+        async with StateRuntime(
+            self._settings_for(offer), states=states, events=self._events, tree=self._tree
+        ) as runtime:
             if asked is None:
                 plan = await runtime.compile(
                     list(offer.sls) or None,
@@ -115,6 +125,10 @@ class LocalPart:
         self.shown: ShownPlan = ShownPlan(plan, runtime.secrets)
         self._runtime = runtime
         self._offer = offer
+
+    def rename(self, plan: Plan) -> None:
+        """Take a plan that differs from this one in the names of files only."""
+        self.plan, self.shown = plan, ShownPlan(plan, self._runtime.secrets)
 
     def can_watch(self, module: str) -> bool:
         """Whether a state module has ``mod_watch``."""

@@ -1,30 +1,31 @@
-"""What `asyncstate.fleet.board.Board` promises, of the real server and of the board that tests use in its place."""
+"""What `asyncstate.fleet.board.Board` promises, of the real server and of the board in this process."""
 
 import asyncio
 import itertools
 from types import SimpleNamespace
 
 import pytest
-from memory_board import MemoryServer
 
+from asyncstate.errors import BoardError
 from asyncstate.fleet import subjects
+from asyncstate.fleet.local_board import LocalStore
 
 
-class MemoryPlace:
+class LocalPlace:
     """Two hosts and an operator, as the fixtures ``fleet`` and ``hosts`` have them."""
 
     def __init__(self):
         self.hosts = [SimpleNamespace(name=f"{name}.example.com") for name in ("a", "b")]
-        self._server = MemoryServer()
+        self._server = LocalStore()
 
     def board(self, host=None):
         return self._server.board(host and host.name)
 
 
-@pytest.fixture(params=["nats", "memory"])
+@pytest.fixture(params=["nats", "local"])
 def place(request):
-    if request.param == "memory":
-        return MemoryPlace()
+    if request.param == "local":
+        return LocalPlace()
     return SimpleNamespace(board=request.getfixturevalue("fleet").board, hosts=request.getfixturevalue("hosts"))
 
 
@@ -147,3 +148,18 @@ async def test_the_values_there_are_now_are_returned_at_once(place, run):
             subjects.plan(a, run): b"a",
             subjects.plan(b, run): b"b",
         }
+
+
+async def test_a_host_uses_only_what_is_its_own(place, run):
+    a, b = (each.name for each in place.hosts)
+    async with place.board(place.hosts[0]) as host:
+        for key in (subjects.plan(b, run), subjects.go(a, run), subjects.row(a, b, run, "1"), subjects.run(run)):
+            with pytest.raises(BoardError):
+                await asyncio.wait_for(host.put(key, b"x"), 60)
+        for pattern in (subjects.go(b, run), subjects.rows(b, run), "to.>", "*.>", "report.>"):
+            with pytest.raises(BoardError):
+                await asyncio.wait_for(host.entries(pattern), 60)
+            with pytest.raises(BoardError):
+                await asyncio.wait_for(anext(host.watch(pattern)), 60)
+        with pytest.raises(BoardError):
+            await asyncio.wait_for(host.publish(subjects.report(b, run), b"x", id="1"), 60)

@@ -264,6 +264,7 @@ PAST_THE_DOOR = {
     "modules/_zoneinfo.py": "/etc/localtime and /etc/timezone",
     "modules/alternatives.py": "/etc/alternatives",
     "modules/aptpkg/": "/etc/apt, and private folders of ours",
+    "asyncstate/fleet/ssh/": "files of this program, of the operator's tree and ssh, and private folders of ours",
     "asyncstate/fleet/nats/folder.py": "the server's folder, which nobody else can change",
     "asyncstate/fleet/nats/server.py": "the same",
     "modules/cmd/": "temporary files of ours, and /etc/shells",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from asyncstate.cli.fleet.connection import operator_of
 from asyncstate.cli.fleet.options import progress_option, run_options
+from asyncstate.cli.fleet.over_ssh import require_one_way, session_of, ssh_options
 from asyncstate.cli.fleet.rollout import rollout_of, rollout_options
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import settings_from
@@ -17,9 +19,10 @@ if TYPE_CHECKING:
     from asyncstate.cli.console import Console
     from asyncstate.cli.fleet.shown import Shown
     from asyncstate.config import Settings
-    from asyncstate.fleet.controller import Request
-    from asyncstate.fleet.nats.board import NatsBoard
-    from asyncstate.fleet.signing import OperatorSigner
+    from asyncstate.fleet.board import Board
+    from asyncstate.fleet.controller import FleetEnd, Request
+    from asyncstate.fleet.protocol import Signer
+    from asyncstate.fleet.ssh.session import Session
 
 
 @click.command(
@@ -77,16 +80,19 @@ if TYPE_CHECKING:
 )
 @rollout_options
 @progress_option
-@run_options
+@ssh_options
+@partial(run_options, server_required=False)
 @click.pass_obj
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Bring many hosts into the state that their trees describe, as one run.
 
     Each host compiles its own part. A state may require states of other hosts: `- require: [{host: db1, service:
     postgresql}]`. Without SLS, each host applies its highstate. A host that does not answer is a failure with its name.
+    Hosts have agents, and a server stands between (--creds, --nats); or they are reached over ssh (--ssh).
     """
     from asyncstate.cli.event_loop import run_on
 
+    require_one_way(options)
     settings = settings_from(console, options)
     return run_on("asyncio", lambda: _apply(console, settings, sls, options))
 
@@ -96,7 +102,6 @@ async def _apply(console: Console, settings: Settings, sls: tuple[str, ...], opt
     from asyncstate.fleet.controller import Request
     from asyncstate.fleet.protocol import Options
 
-    board, signer = operator_of(options)
     request = Request(
         target=options["target"],
         sls=sls,
@@ -113,20 +118,46 @@ async def _apply(console: Console, settings: Settings, sls: tuple[str, ...], opt
         patience=options["patience"],
     )
     shown = Shown(console, settings, progress=options["progress"], report=options["report"])
+    if options["ssh"]:
+        session = await session_of(console, settings, options, request.options)
+        return await _run_over_ssh(settings, session, request, shown)
+    board, signer = operator_of(options)
     return await run_across_hosts(settings, board, signer, request, shown)
 
 
-async def run_across_hosts(
-    settings: Settings, board: NatsBoard, signer: OperatorSigner, request: Request, shown: Shown
-) -> int:
+async def _run_over_ssh(settings: Settings, session: Session, request: Request, shown: Shown) -> int:
+    from msgspec.structs import replace
+
+    from asyncstate.fleet.controller import FleetEnd
+    from asyncstate.fleet.ssh.session import Unsigned
+    from asyncstate.fleet.tale import HostEnd
+
+    async with session:
+        absent = {host: HostEnd(2, why) for host, why in sorted(session.failed.items())}
+        for host, host_end in absent.items():
+            shown.ended(host, host_end)
+        end = FleetEnd("over ssh", {})
+        if session.hosts:
+            named = replace(request, target=f"L@{','.join(session.hosts)}")
+            end = await _driven(settings, session.board, Unsigned(), named, shown)
+    end = replace(end, hosts=dict(sorted({**absent, **end.hosts}.items())))
+    shown.end(end)
+    return end.exit_code
+
+
+async def run_across_hosts(settings: Settings, board: Board, signer: Signer, request: Request, shown: Shown) -> int:
     """Do what is asked for and show it; return the exit code. Raises BoardError, FleetError."""
+    async with board:
+        end = await _driven(settings, board, signer, request, shown)
+    shown.end(end)
+    return end.exit_code
+
+
+async def _driven(settings: Settings, board: Board, signer: Signer, request: Request, shown: Shown) -> FleetEnd:
     import os
 
     from asyncstate.fleet.controller import Controller
 
-    async with board:
-        controller = Controller(board, signer, os.urandom(8).hex(), request, shown, nodegroups=settings.nodegroups)
-        with shown.following(controller):
-            end = await controller.drive()
-    shown.end(end)
-    return end.exit_code
+    controller = Controller(board, signer, os.urandom(8).hex(), request, shown, nodegroups=settings.nodegroups)
+    with shown.following(controller):
+        return await controller.drive()

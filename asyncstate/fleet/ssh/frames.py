@@ -1,0 +1,127 @@
+"""What an operator's program and a runner say to each other over the runner's standard streams.
+
+A frame is its length (four bytes, big-endian) and a list in MessagePack: a number, a word, and a value. The runner
+asks with a number of its own and one of `ASKED`; the operator's side answers with that number and `OK`, `ERROR` or
+`MORE`:
+
+    [1, "put", [key, value]]        [1, "ok", None]
+    [2, "watch", [pattern]]         [2, "more", [key, value, revision]]  …  until [2, "close", []]
+
+Number 0 is for what is not answered: `BEGIN` (the operator's first frame), `PING` (both sides, so that each notices
+that the other is gone) and `BYE` (the run is over).
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, Final
+
+import msgspec
+
+from asyncstate.errors import BoardError, ValueTooLarge
+from asyncstate.model.encode import plain
+
+VERSION: Final = 1
+OK: Final = "ok"
+ERROR: Final = "error"
+MORE: Final = "more"
+CLOSE: Final = "close"
+BEGIN: Final = "begin"
+PING: Final = "ping"
+BYE: Final = "bye"
+ASKED: Final = frozenset({"put", "get", "entries", "watch", "publish", "listing", "fetch", "pillar", CLOSE})
+"""What a runner may ask: the board's methods but ``messages``, which no host may read, and those of the tree."""
+
+HEAD: Final = 4
+LARGEST: Final = 64 << 20
+"""Bytes of a frame, at most."""
+CHUNK: Final = 1 << 20
+"""Bytes of a file that one frame carries, at most."""
+SILENCE: Final = 60.0
+"""Seconds without a frame after which the other side is gone."""
+PING_EVERY: Final = 10.0
+
+_LENGTH: Final = struct.Struct(">I")
+
+
+class Frame(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One frame. What ``value`` is follows from ``word``."""
+
+    number: int
+    word: str
+    value: Any = None
+
+
+class Begin(msgspec.Struct, frozen=True, kw_only=True):
+    """The operator's first frame: which host this is, and how it compiles and runs.
+
+    ``settings`` are fields of `asyncstate.config.Settings`, ``environments`` those of the operator's file roots.
+    """
+
+    host: str
+    settings: dict[str, Any] = {}
+    environments: tuple[str, ...] = ("base",)
+    lease: float = 5.0
+    version: int = VERSION
+
+
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    """What an environment of the tree holds: the answer to ``listing``."""
+
+    files: list[str]
+    dirs: list[str]
+    empty_dirs: list[str]
+    links: dict[str, str]
+    states: list[str]
+
+
+class Piece(msgspec.Struct, frozen=True, kw_only=True):
+    """Some of a file: the answer to ``fetch``. ``mode`` are its permissions; ``last`` says that nothing follows."""
+
+    data: bytes
+    mode: int
+    last: bool
+
+
+class Trouble(msgspec.Struct, frozen=True, kw_only=True):
+    """Why something failed; ``issues`` are message, file, line and hint of each mistake in a pillar."""
+
+    text: str
+    issues: tuple[tuple[str, str, int, str], ...] = ()
+
+
+class Pillar(msgspec.Struct, frozen=True, kw_only=True):
+    """The pillar of a host, and what of it must not be shown: the answer to ``pillar``."""
+
+    pillar: dict[Any, Any]
+    secrets: tuple[str, ...] = ()
+
+
+def encode(number: int, word: str, value: Any = None) -> bytes:
+    """Return a frame as bytes. Raises ValueTooLarge for one that is."""
+    frame = Frame(number, word, value)
+    try:
+        data = msgspec.msgpack.encode(frame)
+    except (TypeError, ValueError, OverflowError, RecursionError):  # grains and pillar hold what plugins put into them
+        data = msgspec.msgpack.encode(Frame(number, word, plain(msgspec.to_builtins(value, enc_hook=plain))))
+    if len(data) > LARGEST:
+        raise ValueTooLarge(f"a message of {len(data) >> 20} MiB is longer than the {LARGEST >> 20} MiB there may be")
+    return _LENGTH.pack(len(data)) + data
+
+
+def length(head: bytes) -> int:
+    """Return how many bytes follow a head. Raises BoardError for more than there may be."""
+    (found,) = _LENGTH.unpack(head)
+    if found > LARGEST:
+        raise BoardError(
+            f"what comes is no frame, or one of {found >> 20} MiB: does a program print on the same stream?"
+        )
+    return int(found)
+
+
+def decode(data: bytes) -> Frame:
+    """Return the frame in the bytes after a head. Raises BoardError for anything else."""
+    try:
+        return msgspec.msgpack.decode(data, type=Frame)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise BoardError(f"what comes is no frame: {error}") from None
