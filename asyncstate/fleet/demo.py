@@ -68,8 +68,7 @@ class DemoFleet:
             async with NatsBoard(self.url, self.server.operator()) as board:
                 before = {entry.key: entry.value for entry in await board.entries(subjects.lease())}
                 agents = {host: self._start(host) for host in HOSTS}
-                for agent in agents.values():
-                    stack.push_async_callback(agent.stop, _STOP)
+                stack.push_async_callback(_stop, list(agents.values()))
                 await self._until_there(board, agents, before)
             yield
 
@@ -145,3 +144,9 @@ class DemoFleet:
         except OSError:
             return f"It has no log at {path}."
         return f"Its last words in {path}: {' / '.join(lines)}"
+
+
+async def _stop(agents: list[Service]) -> None:
+    async with anyio.create_task_group() as group:
+        for agent in agents:
+            group.start_soon(agent.stop, _STOP)
