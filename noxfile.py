@@ -116,6 +116,12 @@ def servers(session: nox.Session) -> None:
 
 
 @nox.session
+def salt(session: nox.Session) -> None:
+    """Compare borrowed states with Salt, which is installed from the package index (once, in build/salt)."""
+    python(session, "pytest", "tests", "-m", "salt", *session.posargs)
+
+
+@nox.session
 def platforms(session: nox.Session) -> None:
     """Drive other distributions' package managers and init systems, as root on Debian, in scratch roots."""
     session.run(".ci/platform-tools", external=True)
