@@ -1,4 +1,4 @@
-"""A line between a party and its server that repeats, delays and reorders messages, as no TCP connection does alone.
+"""A line between a party and its server that repeats, delays, reorders and loses messages, as no TCP connection does alone.
 
 It holds the server's own certificate, so it can look into what passes: NATS's protocol, whose frames it may exchange.
 """
@@ -19,10 +19,10 @@ _WITH_PAYLOAD = (b"MSG ", b"HMSG ", b"PUB ", b"HPUB ")
 
 
 class MessageLine:
-    """``with MessageLine(port, folder, chance) as line``: ``line.url`` leads to the server on that port.
+    """``with MessageLine(port, folder.within, late=0.2) as line``: ``line.url`` leads to the server on that port.
 
-    ``folder`` is a server's; ``again``, ``late`` and ``swap`` are how often a message comes twice, comes late (with all
-    behind it), and comes after the next one. It runs in a thread of its own.
+    ``within`` is that of a server's folder; ``again``, ``late``, ``swap`` and ``lose`` are how often a message comes
+    twice, late (with all behind it), after the next one, and never. It runs in a thread of its own.
     """
 
     def __init__(
@@ -33,6 +33,7 @@ class MessageLine:
         again: float = 0.0,
         late: float = 0.0,
         swap: float = 0.0,
+        lose: float = 0.0,
         seed: int = 0,
     ) -> None:
         self._port = port
@@ -40,13 +41,14 @@ class MessageLine:
         self._again = again
         self._late = late
         self._swap = swap
+        self._lose = lose
         self._random = random.Random(seed)
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._serve)
         self._tasks: set[asyncio.Task[None]] = set()
         self.url = ""
-        self.done = dict.fromkeys(("again", "late", "swap"), 0)
+        self.done = dict.fromkeys(("again", "late", "swap", "lose"), 0)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -107,6 +109,8 @@ class MessageLine:
         with suppress(OSError, asyncio.IncompleteReadError):
             while frame := await _frame(reader):
                 message = frame.startswith(_WITH_PAYLOAD)
+                if message and self._happens("lose", self._lose):
+                    continue
                 if message and self._happens("late", self._late):
                     await asyncio.sleep(self._random.uniform(0, 0.5))
                 if message and not held and self._happens("swap", self._swap):
