@@ -124,7 +124,7 @@ async def serve(shape: Shape, folder: str, url: str, hosts: range) -> None:
                 began.set()
                 ready()
 
-            board, verifier = NatsBoard(url, own), OperatorVerifier(own.operators)
+            board, verifier = NatsBoard(url, own, patient=True), OperatorVerifier(own.operators)
             agent = agent_of(shape, host, plan, board=board, verifier=verifier, ready=there)
             task = asyncio.ensure_future(agent.serve())
             waiting = asyncio.ensure_future(began.wait())
@@ -177,7 +177,7 @@ async def control(folder: str, url: str, *, traced: bool) -> None:
     before = memory_of("self")
     if traced:
         tracemalloc.start()
-    async with NatsBoard(url, own) as board:
+    async with NatsBoard(url, own, patient=True) as board:
         controller = Controller(board, OperatorSigner(own.signs), "bench", Request(target="h*", deadline=600), times)
         cpu, began = time.process_time(), time.monotonic()
         end = await controller.drive()
