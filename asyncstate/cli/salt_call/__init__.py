@@ -16,6 +16,8 @@ from asyncstate.cli.functions import complete_modules
 from asyncstate.cli.salt_call.options import OPTIONS, WrongUsage, help_text, parse
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from asyncstate.cli.console import Console
     from asyncstate.cli.salt_call.options import Request
 
@@ -52,7 +54,18 @@ def _completed() -> list[click.Parameter]:
         for group in OPTIONS.values()
         for names, attributes in group
     ]
-    return [*options, click.Argument(["words"], nargs=-1, shell_complete=complete_modules)]
+    return [*options, click.Argument(["words"], nargs=-1, shell_complete=_complete_functions)]
+
+
+def _complete_functions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer functions: those of the state module, and of execution modules."""
+    from click.shell_completion import CompletionItem
+
+    from asyncstate.cli.salt_call.showing import SHOWING
+    from asyncstate.cli.salt_call.states import RUNNING
+
+    known = [CompletionItem(f"state.{name}") for name in sorted([*RUNNING, *SHOWING])]
+    return [item for item in known if item.value.startswith(incomplete)] + complete_modules(ctx, param, incomplete)
 
 
 @click.command("salt-call", cls=_SaltCall, add_help_option=False, params=_completed())

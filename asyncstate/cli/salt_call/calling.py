@@ -90,7 +90,10 @@ def call_module(console: Console, settings: Settings, request: Request, jid: str
         answer = run_on(settings.event_loop, call)
     except FunctionNotFound as error:
         return _others_like(console, settings, request.function, error)
-    answer.value = _shown(console, request.function, answer.value, kwargs.get("unmask"))
+    unmask = kwargs.get("unmask")
+    if unmask is None and request.function == "pillar.items":
+        unmask = settings.extra.get("pillar_mask_output") is False
+    answer.value = _shown(console, request.function, answer.value, unmask)
     return answer
 
 

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from asyncstate.runtime import StateRuntime
 
 
+SHOWING = (
+    "show_highstate show_lowstate show_low_sls show_sls show_states show_state_usage show_top "
+    "sls_exists id_exists graph graph_highstate"
+).split()
+"""The names of the functions."""
+
+
 def words(value: Any) -> list[Any]:
     """Return the elements of a list, or those of text that commas separate."""
     if isinstance(value, (list, tuple)):
@@ -35,19 +42,7 @@ class Showing:
         self._console = console
         self._settings = settings
         self._adapted = adapted
-        self.functions: dict[str, Callable[..., Answer]] = {
-            "show_highstate": self.show_highstate,
-            "show_lowstate": self.show_lowstate,
-            "show_low_sls": self.show_low_sls,
-            "show_sls": self.show_sls,
-            "show_states": self.show_states,
-            "show_state_usage": self.show_state_usage,
-            "show_top": self.show_top,
-            "sls_exists": self.sls_exists,
-            "id_exists": self.id_exists,
-            "graph": self.graph,
-            "graph_highstate": self.graph_highstate,
-        }
+        self.functions: dict[str, Callable[..., Answer]] = {name: getattr(self, name) for name in SHOWING}
 
     def show_highstate(self, queue: Any = None, **kwargs: Any) -> Answer:  # noqa: ARG002 - Salt's parameter
         """Return the high data of the highstate."""

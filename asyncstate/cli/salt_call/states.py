@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
     from asyncstate.runtime import StateRuntime
 
+RUNNING = (
+    "apply highstate sls sls_id top test single low high template template_str request check_request run_request "
+    "clear_request running list_disabled clear_cache"
+).split()
+"""The names of the functions."""
 _KEYWORDS = frozenset(
     {
         "cache", "cache_name", "concurrent", "env", "exclude", "force", "localconfig", "mock", "mods", "name",
@@ -58,27 +63,8 @@ class StateModule:
         self._settings = settings
         self._request = request
         showing = Showing(console, settings, self._adapted)
-        self.functions: dict[str, Callable[..., Answer]] = {
-            "apply": self.apply,
-            "highstate": self.highstate,
-            "sls": self.sls,
-            "sls_id": self.sls_id,
-            "top": self.top,
-            "test": self.test,
-            "single": self.single,
-            "low": self.low,
-            "high": self.high,
-            "template": self.template,
-            "template_str": self.template_str,
-            "request": self.request,
-            "check_request": self.check_request,
-            "run_request": self.run_request,
-            "clear_request": self.clear_request,
-            "running": self.running,
-            "list_disabled": self.list_disabled,
-            "clear_cache": self.clear_cache,
-            **showing.functions,
-        }
+        own = {name: getattr(self, name) for name in RUNNING}
+        self.functions: dict[str, Callable[..., Answer]] = own | showing.functions
 
     def near(self, name: str) -> str:
         """Return why there is no such function, or the nearest name, as the end of a sentence."""
@@ -273,7 +259,14 @@ class StateModule:
         strict: bool = False,
     ) -> Answer:
         queue = kwargs.get("queue")
-        options = {"wait": math.inf if queue else 0.0, "mock": bool(kwargs.get("mock")), "progress": "none"}
+        if queue is None:
+            queue = settings.extra.get("state_queue")
+        options = {
+            "wait": math.inf if queue else 0.0,
+            "mock": bool(kwargs.get("mock")),
+            "unlocked": bool(kwargs.get("concurrent")),
+            "progress": "none",
+        }
         try:
             return collect(self._console, settings, options, start)
         except PillarError as error:

@@ -75,3 +75,23 @@ def test_the_second_word_of_the_version_is_a_version():
 def test_no_option_is_declared_twice():
     names = [name for group in OPTIONS.values() for each, _ in group for name in each.split()]
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["state.app"], ["state.apply"]),
+        (["state.show_t"], ["state.show_top"]),
+        (["test.pin"], ["test.ping"]),
+        (["--retc"], ["--retcode-passthrough"]),
+        (["--local", "--out-f"], ["--out-file", "--out-file-append"]),
+    ],
+)
+def test_a_shell_completes_options_and_functions(root, words, offered):
+    from click.shell_completion import ShellComplete
+
+    from asyncstate.cli.root import root as program
+
+    complete = ShellComplete(program, {}, "asyncstate", "_ASYNCSTATE_COMPLETE")
+    items = complete.get_completions(["salt-call", *words[:-1]], words[-1])
+    assert [item.value for item in items] == offered

@@ -50,13 +50,22 @@ def test_a_second_run_is_refused_as_salt_refuses_it(salt_call):
     assert salt_call("state.apply", "ok", "test=True").code == 0
 
 
-def test_a_queued_run_waits(root, salt_call):
+@pytest.mark.usefixtures("held")
+def test_a_run_that_is_called_concurrent_takes_no_lock(salt_call):
+    assert salt_call("state.apply", "ok", "concurrent=True").code == 0
+
+
+@pytest.mark.parametrize("by", ["queue=True", "state_queue: True", "queue=1"])
+def test_a_queued_run_waits(root, salt_call, by):
+    words = [by] if "=" in by else []
+    with (root / "etc" / "minion").open("a") as file:
+        file.write("" if words else f"{by}\n")
     lock = _lock(root)
     lock.__enter__()
     release = threading.Timer(0.3, lambda: lock.__exit__(None, None, None))
     release.start()
     try:
-        assert salt_call("state.apply", "ok", "queue=True").code == 0
+        assert salt_call("state.apply", "ok", *words).code == 0
     finally:
         release.join()
 
@@ -179,3 +188,11 @@ def test_a_master_that_nobody_asks_is_told(root, salt_call):
         file.write("master: salt.example\n")
     assert "There is no master" in salt_call("-l", "warning", "test.ping").errors
     assert salt_call("-l", "warning", "--local", "test.ping").errors == ""
+
+
+def test_the_setting_of_salt_shows_all_of_the_pillar(root, salt_call):
+    assert "example" not in salt_call("pillar.items").out
+    with (root / "etc" / "minion").open("a") as file:
+        file.write("pillar_mask_output: False\n")
+    assert "example" in salt_call("pillar.items").out
+    assert "example" not in salt_call("pillar.get", "site").out
