@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 OLDEST: Final = (2, 9, 0)
 """The first server that lets a reader be created for named keys only, on which all permissions here rest."""
 _START: Final = 30.0
+_CHECK: Final = 120.0
+"""Seconds for a look at the configuration: a thousand hosts take one of processor time."""
 _STOP: Final = 15.0
 _RELOAD: Final = 15.0
 _TICK: Final = 0.05
@@ -205,7 +207,9 @@ def _pid(folder: Folder) -> int | None:
 
 def _run(argv: list[str]) -> str:
     try:
-        done = run_child(argv, merge_stderr=True, timeout=_START)
+        done = run_child(argv, merge_stderr=True, timeout=_CHECK)
     except (OSError, CommandExecutionError) as error:
         raise FleetError(f"{argv[0]} cannot be run: {error}") from error
+    if done.timed_out:
+        raise FleetError(f"{argv[0]} did not come to its end within {_CHECK:.0f} s: is this machine too busy?")
     return done.stdout.decode(errors="replace").strip()
