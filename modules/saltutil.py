@@ -6,6 +6,7 @@ a fleet, in ``asyncstate fleet orchestrate``.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from asyncstate import dunders
@@ -13,6 +14,8 @@ from asyncstate.errors import CommandExecutionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+log = logging.getLogger(__name__)
 
 _KINDS = (
     "beacons clouds engines executors grains log_handlers matchers modules output pillar proxymodules renderers "
@@ -33,7 +36,7 @@ def sync_modules(*args: Any, **kwargs: Any) -> list[str]:
 sync_states = sync_grains = sync_utils = sync_renderers = sync_returners = sync_modules
 sync_serializers = sync_matchers = sync_sdb = sync_pillar = sync_output = sync_outputters = sync_modules
 sync_beacons = sync_clouds = sync_engines = sync_executors = sync_log_handlers = sync_proxymodules = sync_modules
-sync_thorium = sync_tops = sync_modules
+sync_thorium = sync_tops = sync_resources = sync_wrapper = sync_modules
 
 
 def list_extmods() -> dict[str, list[str]]:
@@ -131,3 +134,46 @@ async def runner(
 def wheel(name: str, *args: Any, **kwargs: Any) -> NoReturn:
     """Raise CommandExecutionError: wheel functions work on a Salt master."""
     raise CommandExecutionError(f"The wheel function {name!r} needs a Salt master; asyncstate has none")
+
+
+def signal_job(jid: str, sig: int = 0) -> str:
+    """Return "": a run is not a job. A signal to its process ends it."""
+    return ""
+
+
+kill_job = term_job = signal_job
+
+
+def kill_all_jobs() -> list[str]:
+    """Return []: a run is not a job. A signal to its process ends it."""
+    return []
+
+
+term_all_jobs = kill_all_jobs
+
+
+def find_cached_job(jid: str) -> dict[str, Any]:
+    """Return {}: a run is not a job. ``asyncstate runs show`` shows past runs."""
+    return {}
+
+
+def clear_job_cache(hours: int = 24) -> bool:
+    """Return True: there are no jobs."""
+    return True
+
+
+def refresh_beacons() -> bool:
+    """Return True: there is nothing to refresh."""
+    return True
+
+
+refresh_matchers = refresh_resources = refresh_beacons
+
+
+def regen_keys() -> bool:
+    """Return True, and log that it has no effect: there is no Salt master that would know the keys."""
+    log.warning("There is no Salt master, and so no key: nothing was done.")
+    return True
+
+
+revoke_auth = regen_keys

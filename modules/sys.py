@@ -45,6 +45,22 @@ def list_state_modules(*args: str) -> list[str]:
     return _modules("states", args)
 
 
+def list_returners(*args: str) -> list[str]:
+    """Return []: results are not sent anywhere."""
+    return []
+
+
+list_returner_functions = list_returners
+
+
+def list_runners(*args: str) -> list[str]:
+    """Return []: runners work on a Salt master."""
+    return []
+
+
+list_runner_functions = list_runners
+
+
 def argspec(module: str = "") -> dict[str, dict[str, Any]]:
     """Return the parameters of execution functions: ``args``, ``defaults``, ``varargs``, ``kwargs``."""
     return _argspecs("modules", module)

@@ -34,6 +34,17 @@ def test_refreshing(plugins):
 def test_no_jobs(plugins):
     assert plugins.call("saltutil.is_running", "state.*") == []
     assert plugins.call("saltutil.running") == []
+    assert plugins.call("saltutil.kill_all_jobs") == plugins.call("saltutil.term_all_jobs") == []
+    assert (
+        plugins.call("saltutil.signal_job", "20200101000000000000", 15) == plugins.call("saltutil.kill_job", "1") == ""
+    )
+    assert plugins.call("saltutil.find_cached_job", "1") == {}
+
+
+def test_what_has_no_meaning_here_succeeds(plugins, caplog):
+    for name in ("clear_cache", "clear_job_cache", "refresh_beacons", "refresh_matchers", "regen_keys", "revoke_auth"):
+        assert plugins.call(f"saltutil.{name}") is True
+    assert "no Salt master" in caplog.text
 
 
 def test_what_needs_a_master(plugins):

@@ -38,6 +38,7 @@ def test_the_rest(plugins):
     assert plugins.call("sys.list_modules") == ["a", "b"]
     assert plugins.call("sys.list_state_functions") == ["s.run"]
     assert plugins.call("sys.list_state_modules", "s*") == ["s"]
+    assert plugins.call("sys.list_returners") == plugins.call("sys.list_runner_functions", "jobs.*") == []
     assert plugins.call("sys.state_doc", "s.run") == {"s.run": "doc of s.run"}
     expected = {"args": ["name", "other", "only"], "defaults": [1, None], "varargs": True, "kwargs": True}
     assert plugins.call("sys.argspec", "a.one") == {"a.one": expected}

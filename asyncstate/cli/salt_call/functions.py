@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from inspect import getdoc
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ def answer_of(console: Console, settings: Settings, request: Request) -> Answer:
         answer = _call_state(console, settings, request)
     else:
         answer = call_module(console, settings, request, jid)
+        answer.value = _with_state_module(console, settings, request, answer.value)
     if request.with_metadata:
         answer.value = _with_metadata(settings, request, answer, jid)
         answer.outputter = "nested"
@@ -46,6 +48,28 @@ def _call_state(console: Console, settings: Settings, request: Request) -> Answe
         if error.__traceback__ is None or error.__traceback__.tb_next is not None:
             raise
         raise misused(function, error) from error
+
+
+def _with_state_module(console: Console, settings: Settings, request: Request, value: Any) -> Any:
+    """Return what ``sys`` says of functions, with those of the state module, which is no plugin here."""
+    if request.function not in {"sys.doc", "sys.list_functions", "sys.list_modules"}:
+        return value
+    patterns = [word if "." in word else f"{word}.*" for word in request.arguments] or ["*"]
+    docs = {
+        name: text
+        for name, text in _state_docs(console, settings, request).items()
+        if any(fnmatchcase(name, pattern) for pattern in patterns)
+    }
+    if not docs:
+        return value
+    if request.function == "sys.doc":
+        return {**value, **docs}
+    return sorted({*value, *(docs if request.function == "sys.list_functions" else ["state"])})
+
+
+def _state_docs(console: Console, settings: Settings, request: Request) -> dict[str, str]:
+    functions = StateModule(console, settings, request).functions
+    return {f"state.{name}": getdoc(function) or "" for name, function in functions.items()}
 
 
 def _with_metadata(settings: Settings, request: Request, answer: Answer, jid: str) -> dict[str, Any]:
@@ -77,8 +101,7 @@ def _documentation(console: Console, settings: Settings, request: Request) -> An
 
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
         docs: dict[str, str] = runtime.call_sync("sys.doc")
-    functions = StateModule(console, settings, request).functions
-    docs |= {f"state.{name}": getdoc(function) or "" for name, function in functions.items()}
+    docs |= _state_docs(console, settings, request)
     chosen = sorted(name for name in docs if name.startswith(request.function))
     console.write("".join(f"{name}:\n{docs[name]}\n\n" for name in chosen), redacted=True)
     return Answer(value=None, outputter="quiet")

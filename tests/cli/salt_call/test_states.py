@@ -196,3 +196,12 @@ def test_the_setting_of_salt_shows_all_of_the_pillar(root, salt_call):
         file.write("pillar_mask_output: False\n")
     assert "example" in salt_call("pillar.items").out
     assert "example" not in salt_call("pillar.get", "site").out
+
+
+def test_the_state_module_is_among_the_others(salt_call):
+    assert json.loads(salt_call("sys.doc", "state.apply", "--out=json").out)["local"]["state.apply"].startswith(
+        "Apply SLS"
+    )
+    assert "state.show_top" in json.loads(salt_call("sys.list_functions", "state", "--out=json").out)["local"]
+    assert json.loads(salt_call("sys.list_modules", "stat*", "--out=json").out)["local"] == ["state", "status"]
+    assert "state.apply:\nApply SLS" in salt_call("-d", "state.a").out
