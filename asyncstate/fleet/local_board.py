@@ -49,7 +49,7 @@ class _Reader:
         self.pattern = pattern
         self.entries: dict[str, Entry] = {}
         self.messages: list[Message] = []
-        self.news = anyio.Event()
+        self.news: anyio.Event = anyio.Event()
 
     def ring(self) -> None:
         self.news.set()

@@ -16,10 +16,8 @@ from asyncstate.logs.loggers import get_logger
 
 try:
     import asyncssh
-except ImportError as error:
-    raise FleetError(
-        f"runs over ssh need asyncssh, which cannot be imported ({error}): pip install 'asyncstate[ssh]'"
-    ) from None
+except ImportError:
+    raise FleetError("runs over ssh need asyncssh, which cannot be imported: pip install 'asyncstate[ssh]'") from None
 
 if TYPE_CHECKING:
     from types import TracebackType

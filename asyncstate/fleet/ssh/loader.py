@@ -1,4 +1,4 @@
-"""What a host's Python is given on its command line. Any Python 3 must be able to read it, to say what it is.
+"""What a host's Python is given on its command line. Any Python since 3.6 must be able to read it, to say what it is.
 
 It takes a line of JSON from the operator's program, says in a line what this host is, takes the bundle if that is
 wanted, runs it in a private folder, and removes the folder at the end.
@@ -32,15 +32,15 @@ def line() -> bytes:
 
 class Loader:
     def __init__(self, asked: "dict[str, Any]") -> None:
-        self.asked = asked
-        self.folder = ""
-        self.kept = ""
+        self.asked: dict[str, Any] = asked
+        self.folder: str = ""
+        self.kept: str = ""
         name = "asyncstate-%s.pyz" % asked["digest"]
         if asked["keep"]:
             self.kept = os.path.join(os.path.expanduser(asked["keep"]), name)
             self.require_private(os.path.dirname(self.kept))
-        self.name = name
-        self.have = bool(self.kept) and os.path.isfile(self.kept) and self.is_whole(self.kept)
+        self.name: str = name
+        self.have: bool = bool(self.kept) and os.path.isfile(self.kept) and self.is_whole(self.kept)
 
     def say(self, **what: object) -> None:
         os.write(1, b"\n" + self.asked["mark"].encode() + b" " + json.dumps(what).encode() + b"\n")
