@@ -71,5 +71,6 @@ def _is_ours(path: str) -> bool:
 
 
 def _program() -> str:
+    """Return the text of the program. With ``-P`` Python imports nothing from the working directory."""
     python = shlex.quote(sys.executable)
-    return f'#!/bin/sh\n{_MARK}\nexec {python} -m asyncstate salt-call "$@"\n'
+    return f'#!/bin/sh\n{_MARK}\nexec {python} -P -m asyncstate salt-call "$@"\n'

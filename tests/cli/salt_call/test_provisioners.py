@@ -112,7 +112,10 @@ def test_an_installed_program_is_called_by_its_name(etc, tmp_path):
     environment = {**os.environ, "PATH": f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin", "COLUMNS": "80"}
     module = [sys.executable, "-m", "asyncstate", "salt-call"]
     subprocess.run([*module, "--install", folder], env=environment, check=True, capture_output=True)
+    (folder / "asyncstate.py").write_text("raise SystemExit('imported from the working directory')\n")
     script = "set -e\nsalt-call --local --out=newline_values_only grains.get role\nsalt-call --local test.retcode 3 || exit $?"
-    done = subprocess.run(["sh", "-c", script], env=environment, check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=folder, env=environment, check=False, capture_output=True, text=True
+    )
     assert done.stdout == "web\nlocal:\n    True\n"
     assert done.returncode == 1

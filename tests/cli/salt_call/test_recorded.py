@@ -66,6 +66,7 @@ def test_the_recorded_command_lines_are_those_of_the_list():
     assert set(OUTCOMES) == set(command_lines())
 
 
+@pytest.mark.feature("F168")
 @pytest.mark.parametrize("line", [line for line in command_lines() if line not in KNOWN])
 def test_a_command_line_is_answered_as_by_salt(root, capfd, line):
     code = main(["salt-call", *words(line, root)])
