@@ -251,6 +251,7 @@ RAISED: tuple[type[AsyncStateError], ...] = (
     errors.RenderError,
     errors.ResumeRefused,
     errors.RunCancelled,
+    errors.ValueTooLarge,
 )
 
 
