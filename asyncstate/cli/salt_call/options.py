@@ -107,7 +107,7 @@ def parse(words: Sequence[str]) -> Request:
     if options.install:
         return Request(install=options.install, force=options.force)
     if options.args_stdin:
-        rest += [argument for line in sys.stdin for argument in line.split()]
+        rest += [argument for line in sys.stdin or () for argument in line.split()]
     if options.args_separator != ",":
         rest = [*rest[:1], *(part for word in rest[1:] for part in word.split(options.args_separator))]
     _check(parser, options, rest)

@@ -77,9 +77,9 @@ class StateModule:
         """Apply SLS files, or without names the highstate."""
         return self.sls(mods, **kwargs) if mods else self.highstate(**kwargs)
 
-    def test(self, *args: Any, **kwargs: Any) -> Answer:
+    def test(self, mods: Any = None, **kwargs: Any) -> Answer:
         """Do a dry run of `apply`."""
-        return self.apply(*args, **{**kwargs, "test": True})
+        return self.apply(mods, **{**kwargs, "test": True})
 
     def highstate(self, test: Any = None, queue: Any = None, state_events: Any = None, **kwargs: Any) -> Answer:
         """Apply what top.sls assigns to this machine."""
@@ -111,12 +111,13 @@ class StateModule:
                 raise Refused(message) from error
             return self._errors(error)
 
-    def top(self, topfn: str, test: Any = None, queue: Any = None, **kwargs: Any) -> Answer:
+    def top(self, topfn: Any, test: Any = None, queue: Any = None, **kwargs: Any) -> Answer:
         """Apply the highstate of another top file."""
-        return self._apply(None, kwargs | {"test": test, "queue": queue}, state_top=topfn)
+        return self._apply(None, kwargs | {"test": test, "queue": queue}, state_top=str(topfn))
 
-    def single(self, fun: str, name: Any, test: Any = None, queue: Any = None, **kwargs: Any) -> Answer:
+    def single(self, fun: Any, name: Any, test: Any = None, queue: Any = None, **kwargs: Any) -> Answer:
         """Run one state function."""
+        fun = str(fun)
         if "." not in fun:
             return Answer(value="Invalid function passed", retcode=FAILED, outputter="highstate")
         settings = self._adapted(kwargs | {"test": test}, check=False)
@@ -149,9 +150,9 @@ class StateModule:
         answer.outputter = ""
         return answer
 
-    def template(self, tem: str, queue: Any = None, **kwargs: Any) -> Answer:
+    def template(self, tem: Any, queue: Any = None, **kwargs: Any) -> Answer:
         """Apply one file, from any folder."""
-        path = tem if tem.endswith(".sls") else f"{tem}.sls"
+        path = str(tem) if str(tem).endswith(".sls") else f"{tem}.sls"
         if not os.path.isfile(path):
             message = f"Specified SLS {path} on local filesystem cannot be found."
             return Answer(value=[message], retcode=FAILED, outputter="highstate")
@@ -159,11 +160,11 @@ class StateModule:
         kwargs |= {"queue": queue}
         return self._run_plan(kwargs, lambda runtime: runtime.compile_file_sync(path, saltenv=saltenv), sls=path)
 
-    def template_str(self, tem: str, queue: Any = None, **kwargs: Any) -> Answer:
+    def template_str(self, tem: Any, queue: Any = None, **kwargs: Any) -> Answer:
         """Apply the text of an SLS file."""
 
         def compiled(runtime: StateRuntime) -> Plan:
-            high = runtime.call_sync("slsutil.renderer", string=tem)
+            high = runtime.call_sync("slsutil.renderer", string=str(tem))
             return runtime.compile_data_sync(self._mapping(high))
 
         return self._run_plan(kwargs | {"queue": queue}, compiled, sls=None)
@@ -175,16 +176,18 @@ class StateModule:
         self._keep_requests({**self._requests(), str(kwargs.get("name", "default")): asked})
         return answer
 
-    def check_request(self, name: str | None = None) -> Answer:
+    def check_request(self, name: Any = None) -> Answer:
         """Return the dry runs that `request` kept."""
         requests = self._requests()
-        if name is not None and name not in requests:
-            raise Refused(f"state.check_request: nothing was requested as {name!r}")
-        return Answer(value=requests[name] if name else requests, outputter="highstate")
+        if name is None:
+            return Answer(value=requests, outputter="highstate")
+        if str(name) not in requests:
+            raise Refused(f"state.check_request: nothing was requested as {name}")
+        return Answer(value=requests[str(name)], outputter="highstate")
 
-    def run_request(self, name: str = "default", **kwargs: Any) -> Answer:
+    def run_request(self, name: Any = "default", **kwargs: Any) -> Answer:
         """Apply what was requested."""
-        asked = self._requests().get(name)
+        asked = self._requests().get(str(name))
         if asked is None:
             return Answer(value={}, outputter="highstate")
         given = {key: value for key, value in {**asked["kwargs"], **kwargs}.items() if key != "test"}
@@ -192,14 +195,14 @@ class StateModule:
         self.clear_request()
         return answer
 
-    def clear_request(self, name: str | None = None) -> Answer:
+    def clear_request(self, name: Any = None) -> Answer:
         """Forget what was requested."""
         requests = self._requests()
         if not requests:
             return Answer(value=True)
-        if name and name not in requests:
+        if name and str(name) not in requests:
             return Answer(value=False)
-        self._keep_requests({key: value for key, value in requests.items() if name and key != name})
+        self._keep_requests({key: value for key, value in requests.items() if name and key != str(name)})
         return Answer(value=True)
 
     def running(self, concurrent: bool = False) -> Answer:

@@ -44,6 +44,8 @@ class _Host:
         self._counts: dict[Any, int] = {}
         self._changed = 0
         self._duration = 0.0
+        self._beside = 0.0
+        """The longest of the states with ``parallel``: Salt counts only that."""
 
     def text(self, host: str, data: Any) -> str:
         """Return the text under the name of the host."""
@@ -98,7 +100,11 @@ class _Host:
         states = int(found[1]) if found else 1
         self._counts[row["result"]] = self._counts.get(row["result"], 0) + states
         duration = row.get("duration", 0)
-        self._duration += float(duration) if isinstance(duration, (int, float)) else 0.0
+        took = float(duration) if isinstance(duration, (int, float)) else 0.0
+        if "__parallel__" in row:
+            self._beside = max(self._beside, took)
+        else:
+            self._duration += took
         return states
 
     def _colour(self, result: Any, *, changed: bool) -> str:
@@ -182,7 +188,8 @@ class _Host:
             yield self._paint(self._light_red, _counted("Warnings", counts["warnings"], wide))
         yield self._paint(palette.cyan, f"{'-' * wide}\nTotal states run: {total:>{wide - 7}}")
         if self._style.state_output_profile:
-            value, unit = (self._duration / 1000, "s") if self._duration > 999 else (self._duration, "ms")
+            total_ms = self._duration + self._beside
+            value, unit = (total_ms / 1000, "s") if total_ms > 999 else (total_ms, "ms")
             yield self._paint(palette.cyan, f"Total run time: {f'{value:.3f}'.rjust(wide - 5)} {unit}")
 
 

@@ -107,3 +107,8 @@ def test_changes_that_are_no_mapping_and_data_beside_the_comment():
     assert "Comment: said one two" in shown(row(0, data=["one", "two"]))
     assert "\n\t\tkey: 1" in shown(row(0, data={"key": 1}))
     assert "Comment: said more" in shown(row(0, data="more"))
+
+
+def test_of_parallel_states_the_longest_counts():
+    rows = [row(n, name=str(n), duration=took, __parallel__=True) for n, took in enumerate((5.0, 9.0))]
+    assert "Total run time:  10.500 ms" in shown(*rows, row(2))
