@@ -13,6 +13,7 @@ from asyncstate.borrow.failure import LostInSalt, failure_of
 from asyncstate.borrow.interpreter import PATIENCE, SaltMissing, find_salt
 from asyncstate.borrow.process import WorkerEnded, WorkerProcess
 from asyncstate.dunders.context import current
+from asyncstate.dunders.observer import observer
 from asyncstate.model.hooks import MOD_AGGREGATE
 from asyncstate.process.ending import belong
 from asyncstate.process.lineage import Lineage, new_mark
@@ -101,6 +102,9 @@ class SaltWorkers:
         """
         call = current.get()
         token = call.cancel
+        watching = observer.get()
+        if watching is not None:
+            watching.missed("a worker of Salt")
         module, _, function = name.partition(".")
         mark = new_mark()
         given = _shared(call)

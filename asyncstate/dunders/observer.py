@@ -45,6 +45,9 @@ class Observer(Protocol):
     ) -> Followed | None:
         """Return how to start a program so that it is followed, or None to start it as it is."""
 
+    def missed(self, program: str) -> None:
+        """Note that a program works for the call that cannot be followed: it runs already."""
+
 
 observer: ContextVar[Observer | None] = ContextVar("asyncstate_observer", default=None)
 """The observer of the call under way."""

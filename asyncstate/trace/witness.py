@@ -93,6 +93,10 @@ class Witness:
         except OSError:
             return None  # no room for a trace, or a working directory that is gone
 
+    def missed(self, program: str) -> None:
+        """Note that something was done unseen."""
+        self.touched.unseen[program] = None
+
     def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Note an event of Python's audit."""
         if event == "open":

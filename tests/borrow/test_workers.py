@@ -12,7 +12,9 @@ from asyncstate.borrow.interpreter import SaltMissing
 from asyncstate.borrow.workers import SaltWorkers
 from asyncstate.dunders.cancel import CancelToken
 from asyncstate.dunders.context import CallContext, SharedContext, current
+from asyncstate.dunders.observer import observer
 from asyncstate.errors import CommandExecutionError, InvocationError, LoaderError, RunCancelled
+from asyncstate.trace.witness import Trace
 
 
 @pytest.fixture
@@ -304,3 +306,13 @@ def test_idle_workers_end_when_they_are_closed(salt, workers, call):
     workers.close()
     wait_for(lambda: not alive(pid))
     assert run(workers, "m.ping") != pid
+
+
+def test_who_follows_a_call_learns_that_a_worker_cannot_be_followed(salt, workers, call):
+    salt.module("m", "def f(): return 1\n")
+    run(workers, "m.f")
+    trace = Trace(None)
+    token = observer.set(trace.of(3))
+    assert run(workers, "m.f") == 1
+    observer.reset(token)
+    assert trace.unseen() == {3: ["a worker of Salt"]}

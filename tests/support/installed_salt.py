@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-VERSION = "3008.5"
+VERSION = "3008.3"
 """The reference."""
 PYTHON = "ASYNCSTATE_TEST_SALT"
 """Names the interpreter of a Salt that is installed already."""
