@@ -182,9 +182,9 @@ class Planner:
         raise CompileError(
             [
                 Issue(
-                    f"There is no state tree: {', '.join(dict.fromkeys(roots))} does not exist",
+                    f"{', '.join(dict.fromkeys(roots))} does not exist: give --file-root, or asyncstate init",
                     hint=f"it is {named}\nname the folder of your tree with --file-root DIR, or file_roots in "
-                    f"{settings.conf_file}; or create this one, with a top.sls",
+                    f"{settings.conf_file}; asyncstate init writes a first tree, with comments",
                 )
             ]
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 COMMANDS = {
     "apply": ("Run", "Bring this machine into the state a tree describes."),
     "check": ("Run", "Compile a tree and report every mistake; run nothing."),
+    "init": ("Run", "Write a first tree, with comments that explain it."),
     "single": ("Run", "Run one state function, without an SLS file."),
     "call": ("Run", "Call one execution module function and print what it returns."),
     "salt-call": ("Run", "Do what Salt's salt-call does: the same options, functions, outputs and exit codes."),

@@ -137,7 +137,7 @@ def test_a_machine_without_a_tree_is_told_what_was_looked_for_and_what_to_do(tre
     monkeypatch.setattr("asyncstate.config.roots.DEFAULT_ROOTS", {"file_roots": gone, "pillar_roots": gone})
     done = run(command, *sls, roots=False)
     assert done.returncode == 1
-    assert f"There is no state tree: {gone} does not exist" in done.stdout
+    assert f"{gone} does not exist: give --file-root, or asyncstate init" in done.stdout
     assert "--file-root DIR" in done.stdout
 
 

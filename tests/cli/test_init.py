@@ -1,0 +1,94 @@
+"""``asyncstate init``: the tree it writes can be applied, and nothing of anybody is overwritten."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import stat
+
+import pytest
+
+from asyncstate.cli import main
+
+
+@pytest.fixture
+def init(tmp_path, monkeypatch, capsys):
+    """Run a command with the default roots in tmp_path; return exit code, standard output and error."""
+    monkeypatch.setenv("ASYNCSTATE_CACHEDIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("ASYNCSTATE_STATE_DIR", str(tmp_path / "state"))
+    defaults = {"file_roots": str(tmp_path / "srv/salt"), "pillar_roots": str(tmp_path / "srv/pillar")}
+    monkeypatch.setattr("asyncstate.config.roots.DEFAULT_ROOTS", defaults)
+
+    def run(*words):
+        code = main(list(words))
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def test_after_init_a_bare_machine_has_a_tree_that_applies_once(init, tmp_path):
+    assert init("check")[0] == 1
+    code, out, _ = init("init")
+    assert code == 0
+    assert str(tmp_path / "srv/salt/top.sls") in out
+    assert "  asyncstate apply\n" in out
+    assert init("check")[0] == 0
+    code, out, err = init("apply")
+    assert code == 0, out + err
+    assert re.search(r"changed=3\b", out)
+    greeting = (tmp_path / "srv/hello/greeting.txt").read_text()
+    assert greeting.startswith("Hello from ")
+    again = init("apply")[1]
+    assert "changed=" not in again
+    assert init("lint", "--strict")[0] == 0
+
+
+def test_the_folder_of_a_pillar_is_for_its_owner(init, tmp_path):
+    assert init("init", str(tmp_path / "mine"))[0] == 0
+    assert stat.S_IMODE((tmp_path / "mine/pillar").stat().st_mode) == 0o700
+
+
+def test_the_next_steps_are_command_lines_that_work(init, run_cli, tmp_path):
+    folder = tmp_path / 'it\'s {{ odd }} "{%" and: #é'
+    _, out, _ = init("init", str(folder))
+    for line in out.partition("then:\n")[2].splitlines():
+        done = run_cli(*shlex.split(line)[1:])
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert (folder / "hello/greeting.txt").is_file()
+
+
+@pytest.mark.parametrize("taken", ["salt/web.sls", "pillar/.hidden"])
+def test_where_files_are_nothing_is_written(init, tmp_path, taken):
+    path = tmp_path / "mine" / taken
+    path.parent.mkdir(parents=True)
+    path.write_text("mine\n")
+    code, out, err = init("init", str(tmp_path / "mine"))
+    assert (code, out) == (1, "")
+    assert f"{path.parent} is not empty: nothing was written" in err
+    assert [each for each in (tmp_path / "mine").rglob("*") if each.is_file()] == [path]
+    assert path.read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("make", [lambda path: path.write_text("mine"), lambda path: path.symlink_to("/nowhere")])
+def test_what_is_no_folder_is_left(init, tmp_path, make):
+    make(tmp_path / "salt")
+    code, _, err = init("init", str(tmp_path))
+    assert code == 1
+    assert f"{tmp_path / 'salt'} is not a directory: nothing was written" in err
+    assert not (tmp_path / "pillar").exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_who_may_not_write_is_told_to_name_a_folder(init, tmp_path):
+    (tmp_path / "srv").mkdir(mode=0o500)
+    code, _, err = init("init")
+    assert code == 1
+    assert "Permission denied. Name a folder that you may write to: asyncstate init DIR" in err
+
+
+def test_an_empty_folder_is_filled(init, tmp_path):
+    (tmp_path / "mine/salt").mkdir(parents=True)
+    assert init("init", str(tmp_path / "mine"))[0] == 0
+    assert (tmp_path / "mine/salt/hello/init.sls").is_file()
