@@ -263,7 +263,8 @@ class Worker:
     def _describe(self, kind: str, module: str, files: list[str]) -> dict[str, Any]:
         loader = self._loaders.load(kind, module, files)
         if module not in loader.loaded_modules:
-            return {"refused": loader.missing_fun_string(module + ".")}
+            reason = loader.missing_fun_string(module + ".")
+            return {"refused": "" if reason.endswith("is not available.") else reason}
         loaded = loader._dict  # noqa: SLF001 - to iterate over the loader itself loads everything
         found = {key: func for key, func in loaded.items() if key.partition(".")[0] == module}
         functions = {key.partition(".")[2]: _parameters(func) for key, func in found.items()}

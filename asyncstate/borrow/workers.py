@@ -87,7 +87,7 @@ class SaltWorkers:
         """Return what Salt says of a module that one of ``files`` may provide.
 
         ``{"file": path, "functions": {name: {"parameters": [(name, kind, has default, default)], "doc": text}}}``, or
-        ``{"refused": reason}``. Raises SaltMissing, LostInSalt, or what loading it raises.
+        ``{"refused": reason}``, "" if Salt does not say. Raises SaltMissing, LostInSalt, or what loading it raises.
         """
         request = wire.encode({"do": "describe", "kind": kind, "module": module, "files": files})
         with self._lent(module) as worker:

@@ -285,6 +285,7 @@ def test_a_module_is_described_with_its_signatures_or_its_refusal(salt, workers)
         "kwargs",
     ]
     assert told["functions"]["present"]["doc"] == "Say\nmore."
+    assert workers.describe("states", "nothing", []) == {"refused": ""}
     assert workers.describe("states", "t", ["t"]) == {"refused": "'t' __virtual__ returned False: no library"}
 
 
