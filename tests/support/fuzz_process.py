@@ -32,8 +32,8 @@ LONGEST_WAIT = 120
 """The longest that a case may last: it may have to wait for its turn on a busy machine."""
 MEMORY = 1 << 30
 """The most memory that a case may add to that of the program."""
-CODES = frozenset({0, 1, 2, 74, 124, 125})
-"""The exit codes of docs/cli.md that say something of the input."""
+CODES = frozenset({0, 1, 2, 64, 74, 124, 125, 255})
+"""The exit codes of docs/cli.md, and of docs/salt-call.md, that say something of the input."""
 _DUMP = signal.SIGRTMIN + 5
 _SHOWN = 1 << 22
 

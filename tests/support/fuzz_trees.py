@@ -443,8 +443,19 @@ _ODD_WORDS += (
     "main.sls",
     "..",
 )
-_WRITING = ("--log-file", "--plan-out", "--svg", "--report", "--junit", "--races", "--output", "--keep")
-_LEFT_OUT = ("--trace-effects", "--root", "--network", "--show-secrets", "--wait", "--timeout")
+_WRITING = (
+    "--log-file",
+    "--out-file",
+    "--output-file",
+    "--plan-out",
+    "--svg",
+    "--report",
+    "--junit",
+    "--races",
+    "--output",
+    "--keep",
+)
+_LEFT_OUT = ("--install", "--trace-effects", "--root", "--network", "--show-secrets", "--wait", "--timeout")
 
 
 def commands():
@@ -481,6 +492,7 @@ _FIRST = {
     "call": ("test.ping", "test.echo", "nope", "sys.doc", "test"),
     "explain": ("a", "b", "nope"),
     "doc": ("test", "file.managed", "test.nope", ""),
+    "salt-call": ("state.apply", "state.show_sls", "state.single", "state.sls_id", "pillar.get", "test.arg", "nope"),
 }
 
 
@@ -514,6 +526,8 @@ def command_lines(draw):
             *(word for word in line[1:] if word != "--no-test"),
         ]
         line = [word for word in line if not word.startswith("test=")]
+    if words[0] == "salt-call":
+        line.append("test=True")
     if words[0] == "single" and "cmd.run" in line:
         line = [word for word in line if word != "true"]
     return case(dict(_PLAIN_TREE), [word for word in line if "\0" not in word])

@@ -108,8 +108,6 @@ def parse(words: Sequence[str]) -> Request:
         return Request(install=options.install, force=options.force)
     if options.args_stdin:
         rest += [argument for line in sys.stdin or () for argument in line.split()]
-    if options.args_separator != ",":
-        rest = [*rest[:1], *(part for word in rest[1:] for part in word.split(options.args_separator))]
     _check(parser, options, rest)
     return Request(
         function=rest[0] if rest else "",
@@ -219,7 +217,6 @@ OPTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         _flag("-d --doc --documentation", "Show the documentation of a function, a module or all.", "doc"),
         _flag("--local", "Do not ask a master; asyncstate never does."),
         _flag("--args-stdin", "Read more arguments from standard input."),
-        _value("--arg-separator", "What separates arguments; a comma separates none.", "args_separator", default=","),
         _value("--no-parse", "Arguments that are text, not YAML: a,b.", metavar="NAMES"),
         _value("--install", "Write a program named salt-call to DIR that runs this command.", metavar="DIR"),
         _flag("--force", "With --install: also where a real salt-call would no longer be found."),
@@ -253,6 +250,8 @@ OPTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         _flag("--hard-crash", "Accepted; it has no effect."),
         _value("--module-executors", "Accepted; functions are called directly."),
         _value("--executor-opts", "Accepted; it has no effect."),
+        _flag("--enable-profiling", "Accepted; see asyncstate apply --profile."),
+        _value("--profiling-path", "Accepted; see asyncstate apply --profile."),
     ],
     "Output": [
         _value(
