@@ -13,7 +13,7 @@ from asyncstate.cli.functions import complete_both
 from asyncstate.cli.options import config_options, data_option, settings_from
 from asyncstate.nearest import nearest
 from asyncstate.reference.function import TITLES, call_lines
-from asyncstate.reference.lookup import borrowed_names, documentation, refusals, why_not
+from asyncstate.reference.lookup import borrowed_names, documentation, missing_extras, refusals, why_not
 from asyncstate.reference.origins import BORROWED
 from asyncstate.report.terminal import one_line
 
@@ -55,7 +55,8 @@ def command(console: Console, /, name: str | None, kind: str | None, why: bool, 
     """Read the documentation of states and execution modules.
 
     NAME is a module (file) or a function (file.managed), including your own in _states and _modules, and those that are
-    borrowed from Salt where Salt is installed. Without NAME, all modules are listed.
+    borrowed from Salt where Salt is installed. Without NAME, all modules are listed, also those that only lack an extra
+    of asyncstate.
     """
     console.answers_with_data = True
     settings = settings_from(console, options)
@@ -71,9 +72,11 @@ def command(console: Console, /, name: str | None, kind: str | None, why: bool, 
             if not found:
                 raise _not_found(loaders, name or "")
         borrowed = {each: borrowed_names(loader) for each, loader in loaders.items() if name is None and not why}
+        extras = {each: missing_extras(loader) for each, loader in loaders.items() if name is None and not why}
     if console.out == "human":
         console.lines(_refusal_text(found) if why else _text(found, name, console.palette()))
         console.lines(_borrowed_text(borrowed, console.palette()))
+        console.lines(_extras_text(extras, console.palette()))
     else:
         console.data(found)
     return 0
@@ -121,6 +124,15 @@ def _borrowed_text(borrowed: dict[str, list[str]], palette: Palette) -> Iterator
             yield palette.paint(palette.bold, f"{TITLES[kind]}s borrowed from Salt, where they load")
             room = max(shutil.get_terminal_size().columns, 40)
             yield from textwrap.wrap("  ".join(names), room, initial_indent="  ", subsequent_indent="  ")
+            yield ""
+
+
+def _extras_text(extras: dict[str, dict[str, str]], palette: Palette) -> Iterator[str]:
+    for kind, modules in extras.items():
+        if modules:
+            yield palette.paint(palette.bold, f"{TITLES[kind]}s whose extra is not installed")
+            width = max(map(len, modules))
+            yield from (f"  {module:<{width}}  pip install 'asyncstate[{extra}]'" for module, extra in modules.items())
             yield ""
 
 

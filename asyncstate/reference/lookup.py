@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.reference.function import Function, platforms
@@ -11,6 +12,9 @@ from asyncstate.reference.origins import origin_of
 if TYPE_CHECKING:
     from asyncstate.load.loader import LazyLoader
     from asyncstate.load.plugin import LoadedFunction
+
+_EXTRA = re.compile(r"pip install '?asyncstate\[([\w-]+)\]")
+"""What a plugin says that needs an extra which is not installed."""
 
 
 def documentation(loader: LazyLoader, name: str | None) -> dict[str, Any]:
@@ -30,6 +34,22 @@ def borrowed_names(loader: LazyLoader) -> list[str]:
         return []
     here = {name.partition(".")[0] for name in loader.names()}
     return [name for name in loader.borrowed.names() if name not in here]
+
+
+def missing_extras(loader: LazyLoader) -> dict[str, str]:
+    """Return the modules that only lack an extra of this package, with its name: x509, and the extra x509."""
+    loader.names()  # loads every plugin: only those that were tried can be refused
+    found: dict[str, str] = {}
+    for file, reason in loader.refusals().items():
+        if wanted := _EXTRA.search(reason):
+            found[_module_of(str(file))] = wanted[1]
+    return dict(sorted(found.items()))
+
+
+def _module_of(file: str) -> str:
+    """Return the name of the plugin in a file: that of its folder, if it is a package."""
+    folder, name = os.path.split(file)
+    return os.path.basename(folder) if name == "__init__.py" else name.removesuffix(".py")
 
 
 def _is_hook(name: str) -> bool:

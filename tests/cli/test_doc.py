@@ -42,6 +42,36 @@ def test_a_misspelt_function_of_a_module_that_loads_gets_the_nearest_name(doc):
     assert "Did you mean file.managed?" in doc("file.manged")[2]
 
 
+@pytest.mark.parametrize(
+    ("library", "modules", "extra"),
+    [
+        ("docker", {"docker", "docker_container", "docker_image", "docker_network"}, "docker"),
+        ("cryptography", {"x509"}, "x509"),
+    ],
+)
+def test_modules_whose_extra_is_missing_are_listed_with_its_name(run_cli, tmp_path, library, modules, extra):
+    before = tmp_path / "without"
+    (before / library).mkdir(parents=True)
+    (before / library / "__init__.py").write_text(f"raise ModuleNotFoundError('gone', name={library!r})\n")
+    (before / "sitecustomize.py").write_text(
+        "import importlib.util as util\nfound = util.find_spec\n"
+        f"util.find_spec = lambda name, *more: None if name == {library!r} else found(name, *more)\n"
+    )
+    run_cli.environ["PYTHONPATH"] = str(before)
+    (tmp_path / "salt").mkdir()
+    out = run_cli("doc", "--file-root", tmp_path / "salt").stdout
+    told = {line.split()[0] for line in out.splitlines() if line.endswith(f"  pip install 'asyncstate[{extra}]'")}
+    assert told == modules
+    assert "States whose extra is not installed" in out
+    missing = run_cli("doc", max(modules), "--file-root", tmp_path / "salt")
+    assert missing.returncode == 1
+    assert f"asyncstate[{extra}]" in missing.stderr
+
+
+def test_where_no_extra_is_missing_none_is_named(doc):
+    assert "extra" not in doc()[1]
+
+
 def test_pillar_of_the_command_line_is_merged_over_that_of_the_configuration(run_cli, tmp_path):
     config = tmp_path / "config.yaml"
     config.write_text("pillar: {app: {port: 80, host: a}, other: 1}\n")
