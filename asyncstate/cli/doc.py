@@ -13,6 +13,7 @@ from asyncstate.cli.functions import complete_both
 from asyncstate.cli.options import config_options, data_option, settings_from
 from asyncstate.nearest import nearest
 from asyncstate.reference.function import TITLES, call_lines
+from asyncstate.reference.language import TOPICS, topic_of, topic_text
 from asyncstate.reference.lookup import borrowed_names, documentation, missing_extras, refusals, why_not
 from asyncstate.reference.origins import BORROWED
 from asyncstate.report.terminal import one_line
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         ("asyncstate doc", "All modules."),
         ("asyncstate doc file", "The functions of a module, one per line."),
         ("asyncstate doc file.managed", "Arguments and documentation of a function."),
+        ("asyncstate doc require", "A word of the SLS language, with an example."),
         ("asyncstate doc --why pkg", "Which files could provide pkg, and why they were not loaded."),
     ),
 )
@@ -54,12 +56,13 @@ if TYPE_CHECKING:
 def command(console: Console, /, name: str | None, kind: str | None, why: bool, **options: Any) -> int:
     """Read the documentation of states and execution modules.
 
-    NAME is a module (file) or a function (file.managed), including your own in _states and _modules, and those that are
-    borrowed from Salt where Salt is installed. Without NAME, all modules are listed, also those that only lack an extra
-    of asyncstate.
+    NAME is a word of the language (require, onlyif, order …), a module (file) or a function (file.managed), including
+    your own in _states and _modules, and those that are borrowed from Salt where Salt is installed. Without NAME, all
+    modules are listed, also those that only lack an extra of asyncstate, and the words of the language.
     """
     console.answers_with_data = True
     settings = settings_from(console, options)
+    topic = topic_of(name) if name and kind is None and not why else ""
     from asyncstate.runtime import StateRuntime
 
     kinds = [kind] if kind else list(TITLES)
@@ -69,16 +72,18 @@ def command(console: Console, /, name: str | None, kind: str | None, why: bool, 
             found: dict[str, Any] = {each: refusals(loader, name) for each, loader in loaders.items()}
         else:
             found = {each: known for each, loader in loaders.items() if (known := documentation(loader, name))}
-            if not found:
+            if not found and not topic:
                 raise _not_found(loaders, name or "")
         borrowed = {each: borrowed_names(loader) for each, loader in loaders.items() if name is None and not why}
         extras = {each: missing_extras(loader) for each, loader in loaders.items() if name is None and not why}
     if console.out == "human":
+        console.lines(_topic_text(topic, console.palette()))
         console.lines(_refusal_text(found) if why else _text(found, name, console.palette()))
         console.lines(_borrowed_text(borrowed, console.palette()))
         console.lines(_extras_text(extras, console.palette()))
+        console.lines(_topic_list(console.palette()) if extras else ())
     else:
-        console.data(found)
+        console.data({"language": {topic: topic_text(topic)}} | found if topic else found)
     return 0
 
 
@@ -91,9 +96,9 @@ def _not_found(loaders: dict[str, LazyLoader], name: str) -> click.UsageError:
         return click.UsageError(f"{name} is not available here: {'; '.join(refused)}")
     if "." not in name:
         known = [each.partition(".")[0] for each in known]
-    near = nearest(name, sorted(set(known)))
+    near = nearest(name, sorted({*known, *TOPICS}))
     hint = f" Did you mean {near}?" if near else f" asyncstate doc --why {name.partition('.')[0]} may say why."
-    return click.UsageError(f"there is no module or function {name!r}.{hint}")
+    return click.UsageError(f"there is no module, function or topic {name!r}.{hint}")
 
 
 def _text(found: dict[str, dict[str, Any]], name: str | None, palette: Palette) -> Iterator[str]:
@@ -125,6 +130,19 @@ def _borrowed_text(borrowed: dict[str, list[str]], palette: Palette) -> Iterator
             room = max(shutil.get_terminal_size().columns, 40)
             yield from textwrap.wrap("  ".join(names), room, initial_indent="  ", subsequent_indent="  ")
             yield ""
+
+
+def _topic_text(topic: str, palette: Palette) -> Iterator[str]:
+    if topic:
+        title, *lines = topic_text(topic).splitlines()
+        yield palette.paint(palette.bold, title)
+        yield from (*lines, "")
+
+
+def _topic_list(palette: Palette) -> Iterator[str]:
+    yield palette.paint(palette.bold, "The language: asyncstate doc TOPIC")
+    room = max(shutil.get_terminal_size().columns, 40)
+    yield from textwrap.wrap("  ".join(TOPICS), room, initial_indent="  ", subsequent_indent="  ")
 
 
 def _extras_text(extras: dict[str, dict[str, str]], palette: Palette) -> Iterator[str]:

@@ -20,8 +20,13 @@ def complete_modules(ctx: click.Context, _param: click.Parameter, incomplete: st
 
 
 def complete_both(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer functions of either kind."""
-    return _complete(ctx, ("states", "modules"), incomplete)
+    """Offer functions of either kind, and words of the language."""
+    from click.shell_completion import CompletionItem
+
+    from asyncstate.reference.language import TOPICS
+
+    topics = [CompletionItem(topic) for topic in TOPICS if topic.startswith(incomplete)]
+    return [*topics, *_complete(ctx, ("states", "modules"), incomplete)]
 
 
 def _complete(ctx: click.Context, kinds: tuple[str, ...], incomplete: str) -> list[CompletionItem]:

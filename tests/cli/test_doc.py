@@ -68,6 +68,24 @@ def test_modules_whose_extra_is_missing_are_listed_with_its_name(run_cli, tmp_pa
     assert f"asyncstate[{extra}]" in missing.stderr
 
 
+def test_words_of_the_language_are_taught(doc):
+    for word in ("require", "require_in", "watch", "onlyif", "order"):
+        code, out, err = doc(word)
+        assert (code, err) == (0, "")
+        assert "\n    " in out
+    assert "requisites  require  watch" in doc()[1]
+    assert '"language"' in doc("retry", "--out", "json")[1]
+    assert "Did you mean onlyif?" in doc("onlif")[2]
+
+
+def test_a_word_that_is_a_module_too_has_both(doc):
+    code, out, _ = doc("pillar")
+    assert code == 0
+    assert out.startswith("pillar: your own data")
+    assert "  pillar.get " in out
+    assert not doc("pillar", "--kind", "modules")[1].startswith("pillar: ")
+
+
 def test_where_no_extra_is_missing_none_is_named(doc):
     assert "extra" not in doc()[1]
 
