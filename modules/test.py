@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import builtins
 import hashlib
+import importlib.metadata
 import logging
 import os
 import random as _random
 import secrets
+import sys
 import time
 from typing import Any
 
@@ -15,12 +17,15 @@ import anyio
 
 from asyncstate import dunders
 from asyncstate._version import __version__
+from asyncstate.data.release import SALT_VERSION
 from asyncstate.dunders import __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
 
 __func_alias__ = {"assertion_": "assertion", "false_": "false", "true_": "true", "try_": "try"}
 
 log = logging.getLogger(__name__)
+
+_LIBRARIES = ("anyio", "Jinja2", "msgspec", "PyYAML", "structlog")
 
 
 def ping() -> bool:
@@ -165,6 +170,38 @@ def rand_str(size: int = 9999999999, hash_type: str | None = None) -> str:
 def version() -> str:
     """Return the version of asyncstate."""
     return __version__
+
+
+def versions_information() -> dict[str, dict[str, str]]:
+    """Return the versions of Salt's behaviour, of asyncstate, of Python, of libraries and of the system."""
+    system = os.uname()
+    return {
+        "Salt Version": {"Salt": ".".join(map(str, SALT_VERSION))},
+        "asyncstate": {"asyncstate": __version__},
+        "Python Version": {"Python": sys.version.replace("\n", "")},
+        "Dependency Versions": {name: _installed(name) for name in _LIBRARIES},
+        "System Versions": {"system": system.sysname, "release": system.release, "machine": system.machine},
+    }
+
+
+def versions_report() -> str:
+    """Return `versions_information` as text."""
+    parts = versions_information()
+    wide = max(len(name) for part in parts.values() for name in part)
+    return "\n \n".join(
+        "\n".join([f"{title}:", *(f"{name:>{wide}}: {version}" for name, version in part.items())])
+        for title, part in parts.items()
+    )
+
+
+versions = versions_report
+
+
+def _installed(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "Not Installed"
 
 
 def get_opts() -> dict[str, Any]:

@@ -116,3 +116,18 @@ def test_provider(plugins):
     plugins.salt = {"pkg.install": None, "cmd.run": None, "test.providers": plugins.salt["test.providers"]}
     files["test"] = "/x/modules/test.py"
     assert plugins.call("test.providers") == {"aptpkg": "pkg", "cmd": "cmd", "test": "test"}
+
+
+def test_versions(plugins):
+    parts = plugins.call("test.versions_information")
+    assert parts["asyncstate"] == {"asyncstate": __version__}
+    assert "Not Installed" not in parts["Dependency Versions"].values()
+    text = plugins.call("test.versions_report")
+    assert text == plugins.call("test.versions")
+    assert text.startswith("Salt Version:\n")
+    assert f"asyncstate: {__version__}\n" in text
+
+
+def test_a_library_that_is_not_there(plugins, monkeypatch):
+    monkeypatch.setattr(module, "_LIBRARIES", ("no-library-of-this-name",))
+    assert "Not Installed" in plugins.call("test.versions")
