@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -21,17 +22,21 @@ if TYPE_CHECKING:
             "asyncstate fleet enroll db1 --dir /srv/fleet --out db1.creds",
             "Credentials for db1: copy them there. Once more, and the former are no longer good.",
         ),
+        (
+            "asyncstate fleet enroll web1 web2 web3 --dir /srv/fleet --out creds",
+            "Credentials for several hosts, in the folder creds.",
+        ),
     ),
 )
-@click.argument("host", shell_complete=complete_enrolled)
+@click.argument("hosts", nargs=-1, required=True, metavar="HOST...", shell_complete=complete_enrolled)
 @option("--dir", "folder", section="Run", required=True, metavar="DIR", help="The folder of `asyncstate fleet up`.")
 @option("--out", "path", section="Output", required=True, metavar="FILE", help="Where to write the credentials.")
 @click.pass_obj
-def command(console: Console, /, host: str, folder: str, path: str) -> int:
+def command(console: Console, /, hosts: tuple[str, ...], folder: str, path: str) -> int:
     """Make a key for HOST, allow it to connect, and write its credentials to FILE, for its owner only.
 
-    It takes effect at once if the server runs on this machine. A host that was enrolled before gets a new key, and its
-    former credentials no longer work.
+    Of several hosts, FILE is a folder: each has HOST.creds there. It takes effect at once if the server runs on this
+    machine. A host that was enrolled before gets a new key, and its former credentials no longer work.
     """
     from asyncstate.cli.event_loop import run_on
     from asyncstate.fleet import credentials
@@ -40,8 +45,22 @@ def command(console: Console, /, host: str, folder: str, path: str) -> int:
 
     place = Folder(folder)
     place.settings()
-    credentials.require_writable(path)
-    credentials.write(path, place.enrol(host))
+    hosts = tuple(dict.fromkeys(hosts))
+    paths = [path] if len(hosts) == 1 else [_within(path, host) for host in hosts]
+    for each in paths:
+        credentials.require_writable(each)
+    for each, made in zip(paths, place.enrol_all(hosts), strict=True):
+        credentials.write(each, made)
     running = run_on("asyncio", lambda: reload(place))
-    console.lines([f"{host}: credentials in {path}" + ("" if running else "; no server runs here, it will know them")])
+    later = "" if running else "; no server runs here, it will know them"
+    console.lines([f"{host}: credentials in {each}{later}" for host, each in zip(hosts, paths, strict=True)])
     return 0
+
+
+def _within(folder: str, host: str) -> str:
+    """Return the path of the credentials of one host among several. Raises UsageError if they have no place there."""
+    if not os.path.isdir(folder):
+        raise click.UsageError(f"{folder} is no folder: the credentials of several hosts are files of their own")
+    if "/" in host:
+        raise click.UsageError(f"{host!r} cannot be the name of a file: enrol this host alone")
+    return os.path.join(folder, f"{host}.creds")

@@ -75,6 +75,8 @@ def test_what_cannot_be(run_cli, tmp_path):
         (("enroll", "web1", "--dir", tmp_path / "no", "--out", tmp_path / "x"), "is not the folder"),
         (("enroll", "web1", "--dir", path, "--out", tmp_path / "no" / "x"), "cannot be written to"),
         (("enroll", "web1", "--dir", path, "--out", tmp_path), "cannot be written to"),
+        (("enroll", "a", "b", "--dir", path, "--out", tmp_path / "x"), "is no folder"),
+        (("enroll", "a", "../b", "--dir", path, "--out", tmp_path), "cannot be the name of a file"),
         (("enroll", "", "--dir", path, "--out", tmp_path / "x"), "cannot be the name of a host"),
         (("enroll", "a\nb", "--dir", path, "--out", tmp_path / "x"), "cannot be the name of a host"),
     ):
@@ -110,3 +112,14 @@ def test_without_the_extra_the_error_names_it(tmp_path, library):
     assert done.returncode == 1
     assert "pip install 'asyncstate[fleet]'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+async def test_several_hosts_come_at_once(fleet, run_cli, tmp_path):
+    folder = tmp_path / "creds"
+    folder.mkdir()
+    done = await asyncio.to_thread(
+        run_cli, "fleet", "enroll", "a", "b", "a", "--dir", fleet.folder.path, "--out", folder
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"a: credentials in {folder}/a.creds\nb: credentials in {folder}/b.creds\n"
+    assert [await let_in(fleet, folder / f"{name}.creds") for name in "ab"] == [True, True]
