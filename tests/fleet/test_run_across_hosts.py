@@ -21,7 +21,7 @@ from asyncstate.errors import (
 )
 from asyncstate.fleet import subjects
 from asyncstate.fleet.controller import Controller, Request
-from asyncstate.fleet.protocol import NodeResult, Offer, Options, RunRecord, decode, encode
+from asyncstate.fleet.protocol import HostPlan, Mistake, NodeResult, Offer, Options, RunRecord, decode, encode
 from asyncstate.fleet.records import find_record, signs_of_life, stop_hosts
 from asyncstate.fleet.tale import HostEnd, read_tales
 
@@ -706,3 +706,44 @@ def test_a_key_that_is_refused_ends_no_agent(refused):
             await world.close()
 
     assert play(scenario()).exit_code == 0
+
+
+def test_a_run_is_taken_up_although_a_host_has_sent_another_plan_since():
+    async def scenario():
+        world = World(Fleet(CHAIN))
+        world.hosts["db1"].seconds = 20.0
+        world.start()
+        first = asyncio.create_task(world.drive())
+        await asyncio.sleep(8)
+        first.cancel()
+        board = world.server.board("db1")
+        broken = HostPlan(run="r1", host="db1", nonce="n", mistakes=(Mistake("no such function", "db.sls", 3),))
+        await board.put(subjects.plan("db1", "r1"), encode(broken))
+        record = await find_record(world.server.board(), "r")
+        end = await world.controller().take_up(record)
+        await world.close()
+        return world, end
+
+    world, end = play(scenario())
+    assert (end.exit_code, end.issues) == (0, ())
+    assert [id_ for what, id_ in world.trace if what == "end"] == ["a", "b", "c"]
+
+
+def test_a_go_that_nobody_signed_is_not_passed_on_by_who_takes_up_a_run():
+    async def scenario():
+        world = World(Fleet(CHAIN))
+        world.hosts["db1"].seconds = 20.0
+        world.start()
+        first = asyncio.create_task(world.drive())
+        await asyncio.sleep(8)
+        first.cancel()
+        go = Seal("mallory").seal(b"{}", subjects.go("db1", "r1"))
+        await world.server.board().put(subjects.held("r1", "db1"), go)
+        record = await find_record(world.server.board(), "r")
+        try:
+            await world.controller().take_up(record)
+        finally:
+            await world.close()
+
+    with pytest.raises(MessageRefused, match="signature"):
+        play(scenario())

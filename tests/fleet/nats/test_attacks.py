@@ -116,6 +116,10 @@ def stolen(victim, run):
         subjects.go(victim, run),
         subjects.stop(victim, run),
         subjects.lost(victim, run, "third"),
+        subjects.barrier(victim, run, 1),
+        subjects.barrier("third", run, 1),
+        subjects.reached(victim, run, 1),
+        subjects.held(run, victim),
         subjects.pulse(run),
         subjects.run(run),
     ]
@@ -132,6 +136,10 @@ def unread(victim, run):
         f"{subjects.event(victim)}.*",
         subjects.lease(victim),
         subjects.log(victim, "0"),
+        subjects.barrier(victim, run, 1),
+        subjects.reached(victim, run, 1),
+        subjects.held(run, victim),
+        subjects.held(run, "a.example.com"),
         subjects.run(run),
     ]
 

@@ -1,0 +1,34 @@
+"""The roll-out that the options and the configuration ask for."""
+
+import click
+import pytest
+
+from asyncstate.cli.fleet.rollout import rollout_of
+from asyncstate.config import Settings
+from asyncstate.fleet.protocol import Rollout
+
+UNSAID = {"batch": None, "canary": "", "max_failures": None, "lanes": ()}
+CONFIGURED = {"fleet_batch": 5, "fleet_max_failures": "10%", "fleet_lanes": {"a": 2, "b": 3}}
+
+
+@pytest.mark.parametrize(
+    ("options", "configured", "rollout"),
+    [
+        ({}, {}, Rollout()),
+        ({}, CONFIGURED, Rollout(batch="5", max_failures="10%", lanes={"a": 2, "b": 3})),
+        (
+            {"batch": "10%", "canary": "web1", "max_failures": "0", "lanes": ("b=1", "x=y=4")},
+            CONFIGURED,
+            Rollout(batch="10%", canary="web1", max_failures="0", lanes={"a": 2, "b": 1, "x=y": 4}),
+        ),
+        ({"batch": "", "max_failures": ""}, CONFIGURED, Rollout(lanes={"a": 2, "b": 3})),
+    ],
+)
+def test_an_option_wins_over_the_configuration(options, configured, rollout):
+    assert rollout_of({**UNSAID, **options}, Settings(**configured)) == rollout
+
+
+@pytest.mark.parametrize("text", ["x", "x=", "=2", "x=0", "x=-1", "x=two"])
+def test_a_lane_without_a_number_of_places_is_refused(text):
+    with pytest.raises(click.BadParameter, match="is no lane with its number of places, migrations=2"):
+        rollout_of({**UNSAID, "lanes": (text,)}, Settings())
