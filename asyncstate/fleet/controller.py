@@ -9,15 +9,14 @@ what they can. All goes are on the board before the first host begins, so that w
 from __future__ import annotations
 
 import math
-import re
 import signal
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import msgspec
 
-from asyncstate.errors import BoardError, CompileError, FleetError, Issue, MessageRefused
+from asyncstate.errors import BoardError, CompileError, Issue, MessageRefused
 from asyncstate.fleet import subjects
 from asyncstate.fleet.barriers import Barriers
 from asyncstate.fleet.board import first_error, put_all
@@ -43,11 +42,10 @@ from asyncstate.fleet.protocol import (
 from asyncstate.fleet.pulse import beat
 from asyncstate.fleet.records import host_infos, read_lease, stop_hosts
 from asyncstate.fleet.rollout import Admission, notes, resolved
+from asyncstate.fleet.selection import Selection
 from asyncstate.fleet.tale import HostEnd, Observer, Relay, Tale
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.event import ChunkFinished
-from asyncstate.nearest import nearest
-from asyncstate.sources.matchers import Matcher
 
 if TYPE_CHECKING:
     import logging
@@ -58,8 +56,6 @@ if TYPE_CHECKING:
     from asyncstate.model.event import AnyEvent
 
 log: logging.Logger = get_logger(__name__)
-
-_NAMES: Final = re.compile(r"(?:L@)?[^\s@*?\[\]()]+")
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,7 +120,7 @@ class Controller:
         self._observer = observer or Observer()
         self._nodegroups = dict(nodegroups or {})
         self._wall = wall
-        self._grains: dict[str, dict[str, Any]] = {}
+        self._selection = Selection({}, self._nodegroups)
         self._plans: dict[str, HostPlan] = {}
         self._pool = Pool()
         self._goes: dict[str, Go] = {}
@@ -166,15 +162,21 @@ class Controller:
         return end[0]
 
     async def _drive(self) -> FleetEnd:
-        self._grains = {host: info.grains for host, info in (await host_infos(self._board)).items()}
-        hosts = list(self._request.hosts) or self._targets()
-        self._record = msgspec.structs.replace(self._record, hosts=tuple(hosts), canaries=self._canaries(hosts))
+        known = await self._select()
+        hosts = list(self._request.hosts) or known.targets(self._request.target)
+        canaries = known.canaries(self._request.rollout.canary, hosts)
+        self._record = msgspec.structs.replace(self._record, hosts=tuple(hosts), canaries=canaries)
         resolved(self._request.rollout, self._record)  # refuses what is no number before anybody is asked
         await self._begin(hosts)
         return await self._go_on(hosts)
 
+    async def _select(self) -> Selection:
+        grains = {host: info.grains for host, info in (await host_infos(self._board)).items()}
+        self._selection = Selection(grains, self._nodegroups)
+        return self._selection
+
     async def _take_up(self, record: RunRecord) -> FleetEnd:
-        self._grains = {host: info.grains for host, info in (await host_infos(self._board)).items()}
+        await self._select()
         self._record = record
         if record.turns:
             await self._take_over(list(record.hosts))
@@ -190,34 +192,6 @@ class Controller:
         end = FleetEnd(self._run, dict(sorted(self._ends.items())), tuple(issues), self._cancelled)
         await self._keep(ended=self._wall(), exit_code=end.exit_code)
         return end
-
-    # who
-
-    def _targets(self) -> list[str]:
-        target = self._request.target
-        hosts = {host for host in self._grains if self._fits(target, host)}
-        if _NAMES.fullmatch(target):  # a host that is named is meant, even if it has never been seen
-            hosts |= set(target.removeprefix("L@").split(",")) - {""} if not hosts or target.startswith("L@") else set()
-        if hosts and (hosts & self._grains.keys() or target.startswith("L@")):
-            return sorted(hosts)
-        near = nearest(target, list(self._grains))
-        known = f"known are {', '.join(sorted(self._grains)[:20])}" if self._grains else "no host has ever been there"
-        raise FleetError(f"no host fits the target {target!r}: {f'did you mean {near!r}?' if near else known}")
-
-    def _fits(self, expression: str, host: str) -> bool:
-        return Matcher({"id": host, "nodegroups": self._nodegroups}, self._grains.get(host, {}), {}).compound(
-            expression
-        )
-
-    def _canaries(self, hosts: list[str]) -> tuple[str, ...]:
-        """Return the hosts that begin first. Raises FleetError if none of these is one."""
-        wanted = self._request.rollout.canary
-        found = tuple(host for host in hosts if self._fits(wanted, host)) if wanted else ()
-        if wanted and not found:
-            near = nearest(wanted, hosts)
-            hint = f"did you mean {near!r}?" if near else f"the run is on {', '.join(hosts[:20])}"
-            raise FleetError(f"no host of the run fits canary {wanted!r}: {hint}")
-        return found
 
     # the beginning
 
@@ -268,7 +242,7 @@ class Controller:
             try:
                 joined = join(
                     sound,
-                    lambda expression: [host for host in sound if self._fits(expression, host)],
+                    lambda expression: [host for host in sound if self._selection.fits(expression, host)],
                     canaries=self._record.canaries,
                     batched=bool(self._record.rollout.batch),
                     lanes=self._record.rollout.lanes,
