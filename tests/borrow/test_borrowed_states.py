@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-import time
 
 import pytest
 
@@ -109,7 +108,6 @@ async def test_retry_and_secrets(runtime, tmp_path):
 
 
 async def test_a_crash_a_hang_and_a_malformed_row_are_one_failed_row_each(runtime):
-    began = time.monotonic()
     rows = await apply(
         runtime("""
         dead:
@@ -131,7 +129,6 @@ async def test_a_crash_a_hang_and_a_malformed_row_are_one_failed_row_each(runtim
     assert "theirs.dies of Salt did not return" in rows["dead"]["comment"]
     assert "status 3" in rows["dead"]["comment"]
     assert "did not end within 1 seconds" in rows["hung"]["comment"]
-    assert time.monotonic() - began < 60
 
 
 async def test_states_of_one_module_take_turns(runtime, salt):

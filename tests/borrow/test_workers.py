@@ -162,7 +162,12 @@ def test_what_a_function_raises_is_raised_here(salt, workers, call, raised, kind
 
 @pytest.mark.parametrize(
     ("end", "words"),
-    [("os._exit(5)", "status 5"), ("os.kill(os.getpid(), 11)", "SIGSEGV"), ("os.close(4), os._exit(0)", "status 0")],
+    [
+        ("os._exit(5)", "status 5"),
+        ("os.kill(os.getpid(), 11)", "SIGSEGV"),
+        ("os.close(4), os._exit(0)", "status 0"),
+        ("os.write(4, b'nonsense' * 9)", "a message of"),
+    ],
 )
 def test_a_worker_that_ends_is_replaced(salt, workers, call, end, words):
     salt.module(
@@ -183,14 +188,22 @@ def test_a_fork_that_salts_code_forgets_answers_nothing(salt, workers, call):
     assert run(workers, "m.fork") is False
 
 
-def test_a_worker_that_ends_while_its_child_holds_the_pipe_is_noticed(salt, workers, call):
+def test_a_worker_that_ends_while_its_child_holds_the_pipe_is_noticed(salt, workers, call, tmp_path):
     salt.module(
-        "m", "import os, time\ndef hide():\n    if os.fork(): os._exit(7)\n    time.sleep(6)\n    os._exit(0)\n"
+        "m",
+        """
+        import os, time
+        def hide(file):
+            child = os.fork()
+            if child:
+                with open(file, "w") as out: out.write(str(child))
+                os._exit(7)
+            time.sleep(1000)
+        """,
     )
-    began = time.monotonic()
-    with pytest.raises(LostInSalt):
-        run(workers, "m.hide")
-    assert time.monotonic() - began < 5.5
+    with pytest.raises(LostInSalt, match="status 7"):
+        run(workers, "m.hide", str(tmp_path / "child"))
+    os.kill(int((tmp_path / "child").read_text()), signal.SIGKILL)
 
 
 def test_a_cancelled_call_ends_its_worker_and_what_it_started_but_not_what_an_earlier_call_did(
@@ -229,12 +242,22 @@ def test_a_cancelled_call_ends_its_worker_and_what_it_started_but_not_what_an_ea
 
 
 def test_calls_at_once_get_workers_of_their_own_up_to_a_limit(salt, workers, call, tmp_path):
-    salt.module("m", "import os, time\ndef rest(): time.sleep(1); return os.getpid()\n")
+    salt.module(
+        "m",
+        """
+        import os, time
+        def rest(folder):
+            open(f"{folder}/{os.getpid()}", "w").close()
+            while len(os.listdir(folder)) < 2: time.sleep(0.01)
+            return os.getpid()
+        """,
+    )
+    (tmp_path / "turns").mkdir()
     found = []
 
     def rest():
         token = current.set(call.derive(cancel=CancelToken()))
-        found.append(run(workers, "m.rest"))
+        found.append(run(workers, "m.rest", str(tmp_path / "turns")))
         current.reset(token)
 
     threads = [threading.Thread(target=rest) for _ in range(6)]

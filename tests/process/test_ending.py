@@ -235,3 +235,14 @@ def test_who_writes_without_end_is_ended():
     assert len(run_child(["head", "-c", "1000000", "/dev/zero"], limit=1_000_000).stdout) == 1_000_000
     with pytest.raises(CommandExecutionError, match="it wrote more than"):
         run_child(["head", "-c", "1000001", "/dev/zero"], limit=1_000_000)
+
+
+def test_a_shared_leader_and_what_it_started_for_others_are_no_members():
+    """A worker takes the mark of each call; a program that it started for an earlier one has that call's mark."""
+    mark = lineage.new_mark()
+    leader, earlier = lineage.Process(10, 1, 10, 5, mark), lineage.Process(11, 10, 11, 6, mark - 1)
+    child, below = lineage.Process(12, 10, 12, 7, mark), lineage.Process(13, 12, 12, 8, 0)
+    everything = [leader, earlier, child, below]
+    found = lineage.Lineage(mark, leader.pid, shared=True).members(everything)
+    assert sorted(process.pid for process in found) == [12, 13]
+    assert sorted(process.pid for process in lineage.Lineage(mark, 0).members(everything)) == [10, 11, 12, 13]
