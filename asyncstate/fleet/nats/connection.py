@@ -40,7 +40,9 @@ GIVE_UP: Final = 300.0
 """Seconds without the server after which a party that was connected gives up."""
 _CONNECT: Final = 5
 _CLOSE: Final = 2.0
-_ATTEMPTS: Final = 5
+_REFUSED_AGAIN: Final = (0.1, 0.3, 1.0, 2.0)
+"""Seconds until a key is shown again that the server does not know: it knows none while it reads its configuration."""
+_ATTEMPTS: Final = len(_REFUSED_AGAIN) + 1
 _ANSWER: Final = 5.0
 _LONGEST_ANSWER: Final = 60.0
 """Seconds in which the server has to answer; twice as many each time, as asking again does not help a busy server."""
@@ -83,6 +85,7 @@ class Connection:
         self._patient = patient
         self._client = _Client(credentials)
         self._begun = False
+        self._refusals = 0
         self._up = asyncio.Event()
         self._lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -100,8 +103,8 @@ class Connection:
                 break
             except (TimeoutError, OSError, ssl.SSLError, nats_errors.Error) as error:
                 self._last_words = self._last_words or _words(error)
-                if self._was_cut_off(error) and refusals + 1 < _ATTEMPTS:
-                    refusals, pause = refusals + 1, _PAUSES[0]
+                if self._key_refused(error) and refusals < len(_REFUSED_AGAIN):
+                    refusals, pause = refusals + 1, _REFUSED_AGAIN[refusals]
                 elif self._patient and not self._refused(error):
                     pause = _PAUSES[-1]
                     if not told:
@@ -124,6 +127,10 @@ class Connection:
         """Whether the server has closed at once, as it does when it refuses a key: its reason can be lost with that."""
         cut_off = isinstance(error, (BrokenPipeError, ConnectionResetError)) or _CUT_OFF.search(self._last_words)
         return bool(cut_off) and not _REFUSED_KEY.search(self._last_words)
+
+    def _key_refused(self, error: Exception) -> bool:
+        """Whether the server seems not to know the key."""
+        return self._was_cut_off(error) or bool(_REFUSED_KEY.search(self._last_words))
 
     def _refused(self, error: Exception) -> bool:
         """Whether there is a server that will not take this party, or that this party does not trust."""
@@ -233,14 +240,20 @@ class Connection:
     async def listen(self, queue: asyncio.Queue[Msg | None], subject: str = "") -> Inbox:
         """Let the messages of a subject go into the queue; None says that the connection is a new one.
 
-        Without a subject, it is a private one.
+        Without a subject, it is a private one. Raises BoardError.
         """
         subject = subject or self._client.new_inbox()
 
         async def arrived(message: Msg) -> None:
             queue.put_nowait(message)
 
-        subscription = await self._client.subscribe(subject, cb=arrived, pending_msgs_limit=-1, pending_bytes_limit=-1)
+        await self._wait_for_server()
+        try:
+            subscription = await self._client.subscribe(
+                subject, cb=arrived, pending_msgs_limit=-1, pending_bytes_limit=-1
+            )
+        except nats_errors.Error as error:
+            raise BoardError(f"nothing can be heard from the server: {_words(error)}") from error
         self.listeners.add(queue)
         return Inbox(self, subject, subscription, queue)
 
@@ -268,8 +281,10 @@ class Connection:
             for waiting in self._asking.get(found[1], ()):
                 if not waiting.done():
                     waiting.set_exception(refusal)
-        elif _REFUSED_KEY.search(words):
-            self._fail(BoardError(self._why_not_connected()))
+        elif self._begun and _REFUSED_KEY.search(words):
+            self._refusals += 1
+            if self._refusals >= _ATTEMPTS:
+                self._fail(BoardError(self._why_not_connected()))
 
     async def _on_lost(self) -> None:
         if not self._begun:
@@ -284,6 +299,7 @@ class Connection:
         if self._giving_up is not None:
             self._giving_up.cancel()
             self._giving_up = None
+        self._refusals = 0
         self._lost = asyncio.get_running_loop().create_future()
         self._up.set()
         for queue in self.listeners:
@@ -355,6 +371,13 @@ class _Client(Client):
         if not self._server_info.get("tls_required"):
             raise nats_errors.Error("the server does not encrypt (no TLS certificate): it gets no signature")
         return base64.b64encode(self._pair.sign(nonce.encode()))
+
+    async def _process_err(self, err_msg: str) -> None:
+        """Connect again if the server no longer knows the key: NATS's client would give up at the first word of it."""
+        if self.options["allow_reconnect"] and _REFUSED_KEY.search(err_msg):
+            await self._process_op_err(nats_errors.AuthorizationError())
+        else:
+            await super()._process_err(err_msg)
 
 
 def _context(authority: str) -> ssl.SSLContext:

@@ -1,6 +1,7 @@
 """A connection begins or says why not, whatever the server does first."""
 
 import asyncio
+import ssl
 
 import pytest
 
@@ -109,3 +110,78 @@ async def test_a_patient_party_waits_for_a_server_and_says_so(hosts, fleet, capl
         await board.put(subjects.lease(hosts[0].name), b"there")
         await board.__aexit__(None, None, None)
     assert caplog.text.count("Waiting for the server") == 1
+
+
+class _Refusing:
+    """Stands before a real server, and answers some connections that it does not know the key.
+
+    ``refuses`` is how many it will refuse; `cut` says the same to those that are there.
+    """
+
+    def __init__(self, fleet):
+        self.refuses = 0
+        self.calls = 0
+        self._real = int(fleet.url.rpartition(":")[2])
+        self._own = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._own.load_cert_chain(fleet.folder.within("server.pem"), fleet.folder.within("server.key"))
+        self._far = ssl.create_default_context(cafile=fleet.folder.within("authority.pem"))
+        self._there = set()
+
+    async def serve(self, reader, writer):
+        self.calls += 1
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._real)
+        writer.write(await far_reader.readline())
+        await writer.start_tls(self._own)
+        if self.refuses:
+            self.refuses -= 1
+            await reader.readuntil(b"PING\r\n")
+            far_writer.close()
+            self._refuse(writer)
+            return
+        await far_writer.start_tls(self._far, server_hostname="127.0.0.1")
+        self._there.add(writer)
+        await asyncio.gather(flow(reader, far_writer), flow(far_reader, writer), return_exceptions=True)
+
+    def cut(self):
+        while self._there:
+            self._refuse(self._there.pop())
+
+    def _refuse(self, writer):
+        writer.write(b"-ERR 'Authorization Violation'\r\n")
+        writer.close()
+
+
+async def flow(source, target):
+    while data := await source.read(65536):
+        target.write(data)
+    target.close()
+
+
+async def test_a_key_that_a_server_does_not_know_for_a_moment_is_shown_again(fleet, hosts):
+    """A server that reads its configuration, as it does when a host is enrolled, refuses keys that it knows."""
+    refusing = _Refusing(fleet)
+    refusing.refuses = 2
+    async with await asyncio.start_server(refusing.serve, "127.0.0.1", 0) as listening:
+        port = listening.sockets[0].getsockname()[1]
+        async with fleet.board(hosts[0], url=f"tls://127.0.0.1:{port}") as board:
+            assert refusing.calls == 3
+            refusing.refuses = 2
+            refusing.cut()
+            await board.put(subjects.lease(hosts[0].name), b"there again")
+            assert await board.get(subjects.lease(hosts[0].name)) == b"there again"
+            assert refusing.calls == 6
+
+
+@pytest.mark.slow
+async def test_a_key_that_is_refused_again_and_again_ends_the_connection(fleet, hosts):
+    refusing = _Refusing(fleet)
+    async with await asyncio.start_server(refusing.serve, "127.0.0.1", 0) as listening:
+        port = listening.sockets[0].getsockname()[1]
+        async with fleet.board(hosts[0], url=f"tls://127.0.0.1:{port}") as board:
+            refusing.refuses = 1000
+            refusing.cut()
+            with pytest.raises(BoardError, match=f"does not know the key of {hosts[0].name}"):
+                await board.put(subjects.lease(hosts[0].name), b"there")
+            with pytest.raises(BoardError, match="does not know the key"):
+                await anext(board.watch(subjects.offer(hosts[0].name)))
+        assert refusing.calls > 4
