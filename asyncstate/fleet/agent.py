@@ -216,7 +216,10 @@ class Agent:
         return self._accept(offer)
 
     async def keep(self, kept: Kept) -> Kept:
-        """Keep this of a run, on disk before it returns."""
+        """Keep this of a run, on disk before it returns; of one that ended, neither its arguments nor its pillar."""
+        if kept.ended:
+            offer = Offer(run=kept.offer.run, host=kept.offer.host, issued=kept.offer.issued)
+            kept = Kept(offer=offer, attempt=kept.attempt, ended=kept.ended)
         await self._memory.save(kept)
         self._kept[kept.offer.run] = kept
         return kept

@@ -192,6 +192,7 @@ class RunFiles:
 
     def __init__(self, state_dir: str, host: str) -> None:
         self._folder = os.path.join(state_dir, "fleet", token(host))
+        self._over: dict[str, float] = {}
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -217,8 +218,14 @@ class RunFiles:
         return await anyio.to_thread.run_sync(self._load)
 
     async def save(self, kept: Kept) -> None:
-        """Keep this of a run, on disk before it returns. Raises FleetError."""
+        """Keep this of a run, on disk before it returns, and forget the oldest that ended. Raises FleetError."""
         await anyio.to_thread.run_sync(self._save, kept)
+        if kept.ended:
+            self._over[kept.offer.run] = kept.offer.issued
+            if len(self._over) > _MOST_KEPT:
+                oldest = min(self._over, key=self._over.__getitem__)
+                del self._over[oldest]
+                await anyio.to_thread.run_sync(self._forget, oldest)
 
     def _load(self) -> dict[str, Kept]:
         found: dict[str, Kept] = {}
@@ -235,12 +242,19 @@ class RunFiles:
                     continue
                 found[kept.offer.run] = kept
             over = sorted((kept for kept in found.values() if kept.ended), key=lambda kept: kept.offer.issued)
-            for kept in over[:-_MOST_KEPT]:
-                filesystem.remove(self._path(kept.offer.run))
-                del found[kept.offer.run]
         except OSError as error:
             raise self._trouble(error) from error
+        for kept in over[:-_MOST_KEPT]:
+            self._forget(kept.offer.run)
+            del found[kept.offer.run]
+        self._over = {kept.offer.run: kept.offer.issued for kept in over[-_MOST_KEPT:]}
         return found
+
+    def _forget(self, run: str) -> None:
+        try:
+            filesystem.remove(self._path(run))
+        except OSError as error:
+            raise self._trouble(error) from error
 
     def _save(self, kept: Kept) -> None:
         self.write(self._path(kept.offer.run), msgspec.json.encode(kept))

@@ -135,6 +135,16 @@ async def test_three_hosts_run_as_one(settings, out):
     assert b"kept-here" not in on_board
 
 
+async def test_nothing_of_a_run_is_kept_once_it_has_ended_but_that_it_ended(settings):
+    world = World(settings)
+    world.start()
+    await world.drive(pillar={"token": "of-the-operator"})
+    await world.stop()
+    for host, own in settings.items():
+        [kept] = (await RunFiles(own.state_dir, host).load()).values()
+        assert (kept.offer.run, kept.ended, kept.go, kept.offer.options) == ("r1", "finished", b"", Options())
+
+
 async def test_a_dry_run_changes_nothing(settings, out):
     world = World(settings)
     world.start()
@@ -202,6 +212,7 @@ async def test_old_runs_are_forgotten(tmp_path, monkeypatch):
         await files.save(
             Kept(offer=Offer(run=f"r{number}", host="a", issued=number), ended="finished" if number else "")
         )
+    assert sorted(path.name for path in (tmp_path / "fleet" / "a").glob("*.run")) == ["r0.run", "r3.run", "r4.run"]
     assert sorted(await files.load()) == ["r0", "r3", "r4"]
 
 
