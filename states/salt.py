@@ -197,11 +197,17 @@ async def wait_for_event(
 
 
 async def runner(name: str, **kwargs: Any) -> Row:
-    """Call a runner, such as ``state.orchestrate`` or ``manage.up``, with these keywords."""
+    """Call a runner, such as ``state.orchestrate`` or ``manage.up``, with these keywords.
+
+    ``arg`` has what it gets by place, ``kwarg`` further keywords.
+    """
+    arg, kwarg = kwargs.pop("arg", None), kwargs.pop("kwarg", None)
     if is_dry_run():
         return would_change(name, f"Runner function '{name}' would be executed.")
     try:
-        out = await __salt__["saltutil.runner"](name, kwarg=kwargs, full_return=True)
+        out = await __salt__["saltutil.runner"](
+            name, arg=list(arg or ()), kwarg={**kwargs, **(kwarg or {})}, full_return=True
+        )
     except (CommandExecutionError, FleetError) as error:
         return failed(name, str(error))
     said = f"Runner function '{name}' {'executed' if out['success'] else 'failed'}."

@@ -106,7 +106,7 @@ class Runners:
         kwarg: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         answers = await self._orchestra.command(tgt, fun, list(arg), kwarg, kind=tgt_type, deadline=timeout)
-        return {host: answer["ret"] for host, answer in answers.items()}
+        return {host: answer["ret"] for host, answer in answers.items() if "ret" in answer}
 
     async def _up(self) -> list[str]:
         return (await self._orchestra.present())[0]

@@ -261,6 +261,8 @@ async def test_runners_and_nested_orchestrations(world):
         "        execute: [{name: salt.execute}, {kwarg: {tgt: db1, fun: test.echo, arg: [hi]}}]\n"
         "typo:\n  salt.runner: [{name: manage.upp}]\n"
         "wrongly:\n  salt.runner: [{name: manage.up}, {a: 1}]\n"
+        "placed:\n  salt.runner:\n    - name: salt.execute\n    - arg: ['db1,gone1', test.echo, [hi]]\n"
+        "    - kwarg: {tgt_type: list, timeout: 1}\n"
     )
     assert rows["nested"]["result"] is True
     [inner] = rows["nested"]["changes"]["return"]["data"]["operator_master"].values()
@@ -274,6 +276,7 @@ async def test_runners_and_nested_orchestrations(world):
     }
     assert rows["typo"]["comment"] == "there is no runner 'manage.upp' in a fleet: did you mean 'manage.up'?"
     assert "wrong arguments" in rows["wrongly"]["comment"]
+    assert rows["placed"]["changes"] == {"return": {"db1": "hi"}}
 
 
 @pytest.mark.parametrize(
