@@ -58,11 +58,24 @@ def write(path: str, credentials: Credentials) -> None:
         raise FleetError(f"the credentials cannot be written to {path}: {error.strerror or error}") from error
 
 
-def require_writable(path: str) -> None:
-    """Raise FleetError if `write` could not write there: before the former credentials of a host are taken from it."""
+def require_writable(path: str, name: str) -> None:
+    """Raise FleetError if `write` could not, or should not, write the credentials of a host there.
+
+    To be asked before the former ones are taken from the host. The credentials of somebody else are not replaced: an
+    operator's exist only once.
+    """
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK) or os.path.isdir(path):
         raise FleetError(f"the credentials cannot be written to {path}: name a file in a folder that can be written to")
+    if not os.path.exists(path):
+        return
+    try:
+        found = read(path)
+    except FleetError:  # nobody's, or nobody can use them
+        return
+    if (found.role, found.name) != (HOST, name):
+        whose = f"host {found.name}" if found.role == HOST else "an operator"
+        raise FleetError(f"{path} has the credentials of {whose} already: name another file, or remove it")
 
 
 def read(path: str) -> Credentials:

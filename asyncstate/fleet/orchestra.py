@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import random
-import re
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +21,7 @@ from asyncstate.fleet.events import events_since
 from asyncstate.fleet.protocol import Call, Options, Rollout
 from asyncstate.fleet.records import host_infos, signs_of_life, stop_hosts
 from asyncstate.fleet.runners import Runners
+from asyncstate.fleet.selection import PILLAR_STAYS, asks_for_pillar
 from asyncstate.fleet.tale import Observer
 from asyncstate.fleet.turns import Turns
 from asyncstate.nearest import nearest
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 
 _STATES: Final = frozenset({"state.apply", "state.sls", "state.highstate", "state.top"})
 _KEYWORDS: Final = ("test", "pillar", "saltenv", "pillarenv", "exclude", "queue", "concurrent", "mods")
-_OF_PILLAR: Final = re.compile(r"(?:^|[\s(])[IJ].?@")
-_PILLAR_KINDS: Final = ("pillar", "pillar_pcre", "pillar_exact")
-_NODEGROUP: Final = re.compile(r"(?:^|[\s(])N@(\S+)")
 _GRACE: Final = 10.0
 """Seconds that a cancelled step takes at most to tell its hosts."""
 
@@ -215,26 +212,8 @@ def _excluded(given: Any) -> list[str]:
 
 def _require_no_pillar(kind: str, target: object, nodegroups: Mapping[str, Any]) -> None:
     """Raise CommandExecutionError for a target that asks for the pillar of hosts."""
-    seen = set[str]()
-    texts = {"compound": [_words(target)], "nodegroup": [f"N@{target}"]}.get(kind, [])
-    asks = kind in _PILLAR_KINDS
-    while texts:
-        text = texts.pop()
-        asks = asks or bool(_OF_PILLAR.search(text))
-        for name in _NODEGROUP.findall(text):
-            if name not in seen:
-                seen.add(name)
-                texts.append(_words(nodegroups.get(name, "")))
-    if asks:
-        raise CommandExecutionError(
-            f"the target {target!r} asks for the pillar of hosts, which does not leave them: use grains, names or "
-            "nodegroups"
-        )
-
-
-def _words(expression: object) -> str:
-    """Return a compound target, given as a text or a list of words, as a text."""
-    return " ".join(map(str, expression)) if isinstance(expression, (list, tuple)) else str(expression)
+    if asks_for_pillar(kind, target, nodegroups):
+        raise CommandExecutionError(f"the target {target!r} {PILLAR_STAYS}")
 
 
 def _listed(target: object) -> list[Any]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.data.paths import DELIMITER, glob_fits, subdict_match
 from asyncstate.logs.loggers import get_logger
+from asyncstate.nearest import nearest
 from asyncstate.sources.patterns import require_fast
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ _ENGINES = {
     "M": "managing_minion",
 }
 _TARGET = re.compile(r"(?:(?P<engine>[GPIJLNSERTM])(?P<delimiter>(?<=[GPIJ]).)?@)?(?P<pattern>.+)$")
+_KIND = re.compile(r"[A-Z]@")
+_KINDS_WRITTEN = ", ".join(f"{kind}@" for kind in sorted((*_ENGINES, "N")))
 _WITHOUT_COUNTERPART = frozenset({"range", "data", "resource"})
 
 
@@ -148,9 +151,7 @@ class Matcher:
         terms: list[str | bool] = []
         for word in self._expanded(words):
             if word in _OPERATORS:
-                if word == "not" and terms and terms[-1] not in ("and", "or", "("):
-                    terms.append("and")
-                terms.append(word)
+                terms += _operator(word, terms)
                 continue
             matched = self._term(word)
             if matched is None:
@@ -161,6 +162,26 @@ class Matcher:
         if verdict is None:
             log.warning("Invalid compound target: %s", expr)
         return bool(verdict)
+
+    def mistake(self, expr: str) -> str:
+        """Return why a compound target is none that could fit any machine, "" if it could."""
+        terms: list[str | bool] = []
+        for word in expr.split():
+            if word.startswith("N@") and word[2:] not in self._nodegroups:
+                near = nearest(word[2:], list(self._nodegroups))
+                hint = f"did you mean {near!r}?" if near else "`nodegroups` in the configuration defines them"
+                return f"names a nodegroup that there is not, {word[2:]!r}: {hint}"
+            if _KIND.match(word) and word[0] not in (*_ENGINES, "N"):
+                return f"has a kind of target that there is not, {word[:2]!r}: there are {_KINDS_WRITTEN}"
+            if word.startswith("E@"):
+                try:
+                    re.compile(word[2:])
+                except re.error as error:
+                    return f"has no regular expression in {word!r}: {error}"
+            terms += _operator(word, terms) if word in _OPERATORS else [True]
+        if _evaluate(terms) is None:
+            return "is not one: targets are combined by `and`, `or`, `not` and parentheses between blanks"
+        return ""
 
     def _term(self, word: str) -> bool | None:
         """Match one word; None if it names an unknown engine."""
@@ -214,6 +235,11 @@ def _is_within(address: str, network: ipaddress.IPv4Network | ipaddress.IPv6Netw
 class _Partial(NamedTuple):
     value: bool
     rest: int
+
+
+def _operator(word: str, terms: Sequence[str | bool]) -> list[str]:
+    """Return an operator as it stands after these terms: ``not`` after one means ``and not``."""
+    return ["and", "not"] if word == "not" and terms and terms[-1] not in ("and", "or", "(") else [word]
 
 
 def _evaluate(terms: Sequence[str | bool]) -> bool | None:

@@ -32,3 +32,26 @@ def test_canaries_are_hosts_of_the_run():
     assert KNOWN.canaries("N@front", ["db1", "web2"]) == ("web2",)
     with pytest.raises(FleetError, match="no host of the run fits canary 'db1': the run is on web1, web2"):
         KNOWN.canaries("db1", ["web1", "web2"])
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ("", "is not one"),
+        ("db1 andd web1", "is not one"),
+        ("db1 and (", "is not one"),
+        ("G@role:db and not", "is not one"),
+        ("X@web1", "has a kind of target that there is not, 'X@': there are E@, G@, I@"),
+        ("N@frnt", "names a nodegroup that there is not, 'frnt': did you mean 'front'"),
+        ("web1 or E@[", "has no regular expression in 'E@\\['"),
+        ("I@role:db", "asks for the pillar of hosts"),
+        ("N@paid", "asks for the pillar of hosts"),
+    ],
+)
+def test_an_expression_that_can_fit_nobody_is_a_mistake(expression, words):
+    known = Selection({"web1": {}}, {"front": "web*", "paid": "web* and J@plan:paid"})
+    with pytest.raises(FleetError, match=words):
+        known.targets(expression)
+    if expression:
+        with pytest.raises(FleetError, match=words):
+            known.canaries(expression, ["web1"])

@@ -47,8 +47,8 @@ def command(console: Console, /, hosts: tuple[str, ...], folder: str, path: str)
     place.settings()
     hosts = tuple(dict.fromkeys(hosts))
     paths = [path] if len(hosts) == 1 else [_within(path, host) for host in hosts]
-    for each in paths:
-        credentials.require_writable(each)
+    for host, each in zip(hosts, paths, strict=True):
+        credentials.require_writable(each, host)
     for each, made in zip(paths, place.enrol_all(hosts), strict=True):
         credentials.write(each, made)
     running = run_on("asyncio", lambda: reload(place))

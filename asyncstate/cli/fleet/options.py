@@ -8,7 +8,7 @@ import click
 
 from asyncstate.cli.fleet.connection import connection_options, optional_connection_options
 from asyncstate.cli.framework import option
-from asyncstate.cli.options import config_file_options, data_option, in_a_directory
+from asyncstate.cli.options import config_file_options, data_option, display_options, in_a_directory
 
 progress_option = option(
     "--progress",
@@ -33,6 +33,6 @@ _report_option = option(
 
 def run_options(function: Any, *, server_required: bool = True) -> Any:
     """Add the options of every command that shows a run: where the server is, and how the run is shown."""
-    for decorate in (data_option("human", "json", "jsonl"), _report_option, config_file_options):
+    for decorate in (data_option("human", "json", "jsonl"), _report_option, display_options, config_file_options):
         function = decorate(function)
     return connection_options(function) if server_required else optional_connection_options(function)

@@ -153,4 +153,5 @@ class Shown(Relay):
             yield ""
         failed = [host for host, each in end.hosts.items() if each.exit_code]
         said = f": {', '.join(failed)}" if failed else ""
-        yield f"Run {end.run}: {len(end.hosts)} hosts, {len(failed)} failed{said}"
+        hosts = "1 host" if len(end.hosts) == 1 else f"{len(end.hosts)} hosts"
+        yield f"Run {end.run}: {hosts}, {len(failed)} failed{said}"

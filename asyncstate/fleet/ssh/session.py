@@ -13,6 +13,7 @@ from asyncstate.errors import AsyncStateError, BoardError, FleetError
 from asyncstate.fleet import subjects
 from asyncstate.fleet.local_board import LocalBoard, LocalStore
 from asyncstate.fleet.protocol import HostInfo, Options, decode
+from asyncstate.fleet.selection import require_sound
 from asyncstate.fleet.ssh import bundle, frames
 from asyncstate.fleet.ssh.connection import Connection, Ways
 from asyncstate.fleet.ssh.desk import Desk, Tree
@@ -132,6 +133,7 @@ class Session:
 
     def _candidates(self) -> list[RosterHost]:
         """Return the hosts that the target may fit: if it asks for grains, each must be asked for its own."""
+        require_sound(self._target, self._settings.nodegroups or {})
         if _BY_GRAINS.search(self._target):
             return list(self._roster)
         found = [host for host in self._roster if self._fits(host.id, host.grains)]

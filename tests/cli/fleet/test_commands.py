@@ -208,6 +208,10 @@ def test_a_dry_run_for_people_and_as_events(fleet):
     assert done.returncode == 0, done.stderr
     assert "ID: site" in done.stdout
     assert "2 hosts, 0 failed" in done.stdout
+    done = fleet.operator("apply", "app", "--target", "db1", "--test", "--state-output", "terse")
+    assert "Function: cmd.run" in done.stdout
+    assert "ID:" not in done.stdout
+    assert "1 host, 0 failed" in done.stdout
     done = fleet.operator("apply", "app", "--target", "db1", "--test", "--out", "jsonl")
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert {event["host"] for event in events} == {"db1"}

@@ -38,7 +38,7 @@ async def test_a_host_comes_is_given_a_new_key_and_goes(fleet, run_cli, tmp_path
     def call(command, host, *more):
         return run_cli("fleet", command, host, "--dir", fleet.folder.path, *more)
 
-    old, new, other = tmp_path / "old.creds", tmp_path / "new.creds", tmp_path / "other.creds"
+    old, new, other, late = (tmp_path / f"{name}.creds" for name in ("old", "new", "other", "late"))
     done = await asyncio.to_thread(call, "enroll", "db1.example.com", "--out", old)
     assert (done.returncode, done.stdout) == (0, f"db1.example.com: credentials in {old}\n"), done.stderr
     assert done.stderr == ""
@@ -56,10 +56,10 @@ async def test_a_host_comes_is_given_a_new_key_and_goes(fleet, run_cli, tmp_path
     fleet.stop()
     done = await asyncio.to_thread(call, "revoke", "other")
     assert "once the server starts" in done.stdout
-    done = await asyncio.to_thread(call, "enroll", "late", "--out", new)
+    done = await asyncio.to_thread(call, "enroll", "late", "--out", late)
     assert "no server runs here" in done.stdout
     fleet.start()
-    assert [await let_in(fleet, each) for each in (other, new)] == [False, True]
+    assert [await let_in(fleet, each) for each in (other, late)] == [False, True]
 
 
 def test_what_cannot_be(run_cli, tmp_path):
@@ -78,6 +78,11 @@ def test_what_cannot_be(run_cli, tmp_path):
         (("enroll", "a", "b", "--dir", path, "--out", tmp_path / "x"), "is no folder"),
         (("enroll", "a", "../b", "--dir", path, "--out", tmp_path), "cannot be the name of a file"),
         (("enroll", "", "--dir", path, "--out", tmp_path / "x"), "cannot be the name of a host"),
+        (("enroll", "web2", "--dir", path, "--out", tmp_path / "web1"), "has the credentials of host web1 already"),
+        (
+            ("enroll", "a", "--dir", path, "--out", path / "operator.creds"),
+            "has the credentials of an operator already",
+        ),
         (("enroll", "a\nb", "--dir", path, "--out", tmp_path / "x"), "cannot be the name of a host"),
     ):
         done = run_cli("fleet", *arguments)
