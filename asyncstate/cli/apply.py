@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import Command, option
-from asyncstate.cli.options import in_a_directory, report_options, run_options, selection_options, tree_options
+from asyncstate.cli.options import (
+    in_a_directory,
+    metrics_option,
+    report_options,
+    run_options,
+    selection_options,
+    tree_options,
+)
 from asyncstate.cli.past_runs import complete_run
 from asyncstate.cli.selection import complete_sls, select
 
@@ -102,6 +109,7 @@ if TYPE_CHECKING:
     help="Write the races that --trace-effects sees to FILE, as JSON.",
 )
 @report_options
+@metrics_option
 @click.pass_obj
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Bring this machine into the state a tree describes.

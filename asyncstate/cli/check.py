@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @tree_options
 @selection_options
 @what_if_options
-@data_option("human", "json", "yaml")
+@data_option("human", "github", "json", "yaml")
 @click.pass_obj
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Compile a tree and report every mistake; run nothing.
@@ -60,12 +60,16 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
         plan = structs.replace(plan, digest=ShownPlan(plan, runtime.secrets).digest)
         whose = origins(plan, runtime.host.loaders["states"])
     found = mistakes(plan.warnings)
+    if console.out == "github":
+        from asyncstate.report.github import issue_annotations
+
+        console.lines(issue_annotations("warning", [issue for issue in plan.warnings if not issue.mistake]))
     if found:
-        if console.out == "human":
+        if console.for_people:
             others = [issue for issue in plan.warnings if not issue.mistake]
             console.say(*warning_lines(others, console.palette(sys.stderr)), *filter(None, [origin_line(whose)]))
         raise CompileError(found)
-    if console.out == "human":
+    if console.for_people:
         console.lines(_summary(plan, console.palette(), origin_line(whose)))
         console.say(*warning_lines(plan.warnings, console.palette(sys.stderr)))
     else:

@@ -16,6 +16,7 @@ from asyncstate.report.terminal import COLOURED, PLAIN, Palette, has_gone
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from asyncstate.model.result import RunReport
     from asyncstate.redact.secrets import Secrets
 
 _LINES = 10_000
@@ -26,6 +27,9 @@ _MOST_UNREAD = 1 << 20
 _PATIENCE = 5.0
 """Seconds for which a reader of standard error may read nothing before he is not waited for any longer."""
 
+CHANGED = 3
+"""Exit code of --detailed-exitcode if all went well and something changed."""
+
 OUTPUT_LOST = 74
 """Exit code if all went well, but the answer or a report could not be written (EX_IOERR)."""
 
@@ -33,10 +37,11 @@ OUTPUT_LOST = 74
 class Console:
     """Writes the answer to standard output, and everything else to standard error.
 
-    ``out`` is the format of the answer (human, json, jsonl, yaml). ``answers_with_data`` marks commands whose standard
-    output is data even in the format for people (a graph, a value): their errors go to standard error. ``answered`` is
-    true once an answer was begun, after which errors go to standard error too. ``incomplete`` is true if a part of the
-    answer, or a requested file, could not be written.
+    ``out`` is the format of the answer (human, github, json, jsonl, yaml). ``answers_with_data`` marks commands whose
+    standard output is data even in the format for people (a graph, a value): their errors go to standard error.
+    ``answered`` is true once an answer was begun, after which errors go to standard error too. ``incomplete`` is true
+    if a part of the answer, or a requested file, could not be written. What is said while messages are held (`hold`) is
+    kept back. ``metrics`` is the file of --metrics, which is written last, about ``report`` and the exit code.
     """
 
     def __init__(self) -> None:
@@ -50,9 +55,17 @@ class Console:
         self.answers_with_data = False
         self.answered: bool = False
         self.incomplete: bool = False
+        self.metrics = ""
+        self.report: RunReport | None = None
+        self._held: list[str] | None = None
         self._no_output = False
         self._answer: TextIO | None = None
         self._secrets: Secrets | None = None
+
+    @property
+    def for_people(self) -> bool:
+        """Whether the answer is text for people, not data for a program."""
+        return self.out in ("human", "github")
 
     @property
     def secrets(self) -> Secrets:
@@ -181,7 +194,10 @@ class Console:
         self.write(b"\n")
 
     def say(self, *lines: str) -> None:
-        """Write lines to standard error, with the secrets hidden."""
+        """Write lines to standard error, with the secrets hidden; later or never if messages are held."""
+        if self._held is not None:
+            self._held += lines
+            return
         stream = sys.stderr
         if stream is None:
             return
@@ -191,8 +207,19 @@ class Console:
         except OSError:  # there is no stream left to report it on
             drop_output(2)
 
+    def hold(self) -> None:
+        """Keep back what is said from now on, until `release`."""
+        self._held = self._held or []
+
+    def release(self) -> None:
+        """Say what was kept back, and keep back nothing more."""
+        held, self._held = self._held, None
+        if held:
+            self.say(*held)
+
     def complain(self, text: str, hint: str = "") -> None:
-        """Write ``asyncstate: text`` to standard error, then the ``hint``, which is the next step."""
+        """Write ``asyncstate: text`` to standard error, after what was held, then the ``hint``: the next step."""
+        self.release()
         palette = self.palette(sys.stderr)
         first, *rest = self._shown(text).rstrip("\n").splitlines() or [""]
         self.say(palette.paint(palette.red, "asyncstate: ") + first, *(f"  {line}" for line in rest))

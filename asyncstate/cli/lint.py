@@ -79,7 +79,7 @@ def _rules(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
     is_flag=True,
     help="Print a unified diff that adds the missing requisites, in place of the findings.",
 )
-@data_option("human", "json", "yaml")
+@data_option("human", "github", "json", "yaml")
 @click.pass_obj
 def command(
     console: Console,
@@ -124,15 +124,19 @@ def command(
             _fix(console, _Trial(runtime, selection, plan), plan, findings)
             return 2 if strict and findings else 0
     shown = one_for_each_place(findings)
-    if console.out == "human":
+    if console.for_people:
         console.lines(lint_lines(plan, shown, console.palette()))
+        if console.out == "github":
+            from asyncstate.report.github import annotation
+
+            console.lines(annotation("warning", each.message, each.file, each.line, each.rule) for each in shown)
     else:
         console.data(lint_data(plan, shown))
     return 2 if strict and findings else 0
 
 
 def _list_rules(console: Console) -> None:
-    if console.out == "human":
+    if console.for_people:
         width = max(map(len, RULES))
         console.lines(f"{rule:{width}}  {what}" for rule, what in RULES.items())
     else:

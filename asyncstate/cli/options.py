@@ -35,6 +35,7 @@ _OVERRIDES = {
     "journal": "journal",
     "concurrency": "concurrency",
     "timeout": "timeout",
+    "grace": "grace_seconds",
     "trust_writable": "trust_writable",
     "state_output": "state_output",
     "state_verbose": "state_verbose",
@@ -96,6 +97,20 @@ def in_a_directory(ctx: click.Context, param: click.Parameter, value: str | None
 
 def _set_out(ctx: click.Context, _param: click.Parameter, value: str) -> str:
     console_of(ctx).out = value
+    return value
+
+
+def _set_metrics(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    import os
+
+    if in_a_directory(ctx, param, value):
+        console_of(ctx).metrics = os.path.abspath(value or "")
+    return value
+
+
+def _hold(ctx: click.Context, _param: click.Parameter, value: bool) -> bool:
+    if value:
+        console_of(ctx).hold()
     return value
 
 
@@ -251,6 +266,15 @@ wait_option: Callable[[Any], Any] = option(
     "Only one run at a time may change this machine; dry runs never wait.",
 )
 
+grace_option: Callable[[Any], Any] = option(
+    "--grace",
+    section="Run",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0),
+    help="How long running states may go on after SIGTERM or another signal of a program, before they are cancelled. "
+    "Default: grace_seconds of the configuration, 30.",
+)
+
 mock_option: Callable[[Any], Any] = option(
     "--mock",
     section="Run",
@@ -281,6 +305,7 @@ run_options: Callable[[Any], Any] = _all(
             type=click.FloatRange(min=0, min_open=True),
             help="Cancel the run after this time and exit with 124.",
         ),
+        grace_option,
         option(
             "--prefetch/--no-prefetch",
             section="Run",
@@ -333,9 +358,10 @@ report_options: Callable[[Any], Any] = _all(
             "--out",
             section="Output",
             default="human",
-            type=click.Choice(["human", "json", "jsonl", "yaml"]),
+            type=click.Choice(["human", "github", "json", "jsonl", "yaml"]),
             callback=_set_out,
-            help="Format of the answer: human (default); json or yaml: one object keyed by state tag, as in Salt but "
+            help="Format of the answer: human (default); github: the same and, in GitHub Actions, an annotation at the "
+            "place of each failure; json or yaml: one object keyed by state tag, as in Salt but "
             "without the minion's name; jsonl: one event per line, as it happens.",
         ),
         option(
@@ -343,8 +369,23 @@ report_options: Callable[[Any], Any] = _all(
             section="Output",
             default="auto",
             type=click.Choice(["auto", "live", "plain", "none"]),
-            help="Show progress on standard error: a live display on a terminal (auto), or a line for each state that "
-            "ends (plain).",
+            help="Show progress on standard error: a live display, or a line for each state that ends (plain). auto: "
+            "live on a terminal; else plain, unless the answer is data or -q is given.",
+        ),
+        option(
+            "-q",
+            "--quiet-ok",
+            section="Output",
+            is_flag=True,
+            callback=_hold,
+            help="Say nothing if nothing changed or failed: for cron, which mails what is said. Data (--out json …) "
+            "and files are written all the same.",
+        ),
+        option(
+            "--detailed-exitcode",
+            section="Output",
+            is_flag=True,
+            help="Exit with 3 if all went well and something changed; in a dry run, if something would change.",
         ),
         option(
             "--profile",
@@ -377,6 +418,16 @@ report_options: Callable[[Any], Any] = _all(
     ]
 )
 """What to show of a run, and where."""
+
+metrics_option: Callable[[Any], Any] = option(
+    "--metrics",
+    section="Output",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    callback=_set_metrics,
+    help="Write how the run ended to FILE, for the textfile collector of Prometheus: exit code, time, and how many "
+    "states changed or failed. Written also if the run could not begin.",
+)
 
 
 def data_option(*forms: str, default: str = "human") -> Callable[[Any], Any]:

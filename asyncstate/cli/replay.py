@@ -39,6 +39,8 @@ def command(console: Console, /, run: str | None, **options: Any) -> int:
     """
     from asyncstate.cli.session import Session
 
+    if options["progress"] == "auto":
+        options["progress"] = "none"  # it is over
     settings = settings_from(console, options)
     with journal_in(settings) as journal:
         entry = journal.find(run)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from asyncstate.cli.console import OUTPUT_LOST, Console, lasting_stderr
+from asyncstate.cli.console import CHANGED, OUTPUT_LOST, Console, lasting_stderr
 from asyncstate.cli.framework import Root, general_options
+from asyncstate.cli.interrupts import Interrupted
 from asyncstate.cli.salt import OPTIONS as SALT_OPTIONS
 from asyncstate.errors import AsyncStateError, CompileError, Issue, LockHeld, RenderError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -24,6 +25,8 @@ INTERNAL_ERROR = 70
 
 LOCK_HELD = 75
 """Exit code if another run holds the lock: the same command may succeed later (EX_TEMPFAIL)."""
+
+_SUCCESS = (0, CHANGED)
 
 _OF_THE_MACHINE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EMFILE})
 """Errors of the machine, never reported as a bug, even if Python names no file."""
@@ -37,8 +40,31 @@ def dispatch(arguments: list[str]) -> int:
     console = Console()
     console.debug = "--debug" in arguments
     with lasting_stderr():
-        code = _dispatch(console, arguments)
-    return OUTPUT_LOST if console.incomplete and not code else code
+        try:
+            code = _dispatch(console, arguments)
+        except Interrupted as ended:
+            _write_metrics(console, ended.exit_code)
+            raise
+        _write_metrics(console, code)
+    return OUTPUT_LOST if console.incomplete and code in _SUCCESS else code
+
+
+def _write_metrics(console: Console, code: int) -> None:
+    """Write the file of --metrics, which everybody may read: its reader runs as another user, and it has no secrets."""
+    if not console.metrics:
+        return
+    import time
+
+    from asyncstate.cli.output_file import write_file
+    from asyncstate.report.metrics import metrics_text
+
+    success = code in _SUCCESS
+    shown = OUTPUT_LOST if success and console.incomplete else code
+    text = metrics_text(console.report, shown, time.time(), success=success and not console.incomplete)
+    try:
+        write_file(console.metrics, text.encode(), mode=0o644)
+    except (OSError, AsyncStateError) as error:
+        console.unwritten(console.metrics, getattr(error, "strerror", "") or str(error))
 
 
 def _dispatch(console: Console, arguments: list[str]) -> int:
@@ -74,6 +100,7 @@ def _usage(console: Console, error: click.ClickException) -> int:
 
 
 def _failure(console: Console, error: BaseException) -> int:
+    console.release()
     notes = [*getattr(error, "__notes__", ())]
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
@@ -97,10 +124,14 @@ def _failure(console: Console, error: BaseException) -> int:
     return 1
 
 
-def _show_issues(console: Console, issues: Iterable[Issue]) -> None:
+def _show_issues(console: Console, issues: Sequence[Issue]) -> None:
     from asyncstate.report.issues import issue_lines
 
-    if console.out != "human" and not console.answered:
+    if console.out == "github":
+        from asyncstate.report.github import issue_annotations
+
+        console.lines([*issue_lines(issues), *issue_annotations("error", issues)])
+    elif not console.for_people and not console.answered:
         console.data([issue.message for issue in issues])
     elif console.answers_with_data or console.answered:
         console.say(*issue_lines(issues, console.palette(sys.stderr)))
@@ -109,7 +140,11 @@ def _show_issues(console: Console, issues: Iterable[Issue]) -> None:
 
 
 def _show_error(console: Console, text: str) -> None:
-    if console.out == "human" or console.answered:
+    if console.out == "github":
+        from asyncstate.report.github import annotation
+
+        console.lines([annotation("error", text)])
+    if console.for_people or console.answered:
         console.complain(text)
     else:
         console.data([text])

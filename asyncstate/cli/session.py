@@ -14,6 +14,7 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from asyncstate.cli.console import CHANGED
 from asyncstate.cli.event_loop import run_on
 from asyncstate.cli.interrupts import Interrupted, delivered_to
 from asyncstate.errors import AsyncStateError, Issue, JournalError, ResumeRefused
@@ -69,7 +70,7 @@ class Session:
     def _make_progress(self) -> LiveProgress | PlainProgress | None:
         wanted = self.options.get("progress", "auto")
         if wanted == "auto":
-            wanted = "live" if sys.stderr.isatty() else "none"
+            wanted = self._fitting_progress()
         if wanted == "none":
             return None
         from asyncstate.report.progress import LiveProgress, PlainProgress
@@ -81,6 +82,11 @@ class Session:
 
         self._remaining = RemainingTime(self.settings)
         return kind(sys.stderr, self._remaining.text)
+
+    def _fitting_progress(self) -> str:
+        if sys.stderr.isatty():
+            return "live"
+        return "plain" if self.console.for_people and not self.options.get("quiet_ok") else "none"
 
     def _make_lines(self) -> JsonLines | None:
         if self.console.out != "jsonl":
@@ -252,10 +258,14 @@ class Session:
         except Exception as error:
             error.add_note("\n".join(applied_lines(report.rows)))
             raise
-        return report.exit_code
+        return self._exit_code(report)
+
+    def _exit_code(self, report: RunReport) -> int:
+        tells_changes = self.options.get("detailed_exitcode") and report.changed
+        return report.exit_code or (CHANGED if tells_changes else 0)
 
     def _warn_of_plan(self, plan: Plan) -> None:
-        if plan.chunks or self.console.out != "human":
+        if plan.chunks or not self.console.for_people:
             self._warn(plan.warnings)
 
     def replay(self, events: Iterable[AnyEvent], plan: Plan | None, *, cut_short: str) -> int:
@@ -275,7 +285,7 @@ class Session:
             plan = recorded.completed(plan)
             self._warn_of_plan(plan)
         self.show(report, plan)
-        return report.exit_code
+        return self._exit_code(report)
 
     @contextmanager
     def _display(self) -> Iterator[None]:
@@ -293,13 +303,21 @@ class Session:
     def show(self, report: RunReport, plan: Plan | None = None) -> None:
         """Write the report in the requested format, the explanation, the profile, and the report files."""
         console = self.console
+        console.report = report
+        silent = bool(self.options.get("quiet_ok")) and _nothing_happened(report)
+        if not silent:
+            console.release()
         if not report.rows and not report.not_started:
             self._warn([Issue("no states: the tree is empty", hint="name an SLS, or see: asyncstate show top")])
-        if console.out == "human" and plan is not None and plan.rows and not plan.chunks and plan.warnings:
+        if silent and console.for_people:
+            pass
+        elif console.for_people and plan is not None and plan.rows and not plan.chunks and plan.warnings:
             from asyncstate.report.issues import warning_lines
 
             console.lines(["Nothing to apply.", *warning_lines(plan.warnings, console.palette())])
-        elif console.out == "human":
+        elif console.out == "github":
+            self._show_on_github(report, plan)
+        elif console.for_people:
             console.lines(self._human(report, plan), redacted=True)
         elif console.out != "jsonl":
             console.data(report.rows, redacted=True)
@@ -309,29 +327,33 @@ class Session:
         self._warn([*report.warnings[before:], *map(Issue, report.notices)])
         if self._lines is not None and self._lines.error:
             console.unwritten("the events", self._lines.error)
-        self._show_times()
-        self._write_files(report)
+        if not silent:
+            self._show_times()
+        self._write_files(report, plan)
         if self._saved is not None:
             self._saved.ended(report)
 
     def _human(self, report: RunReport, plan: Plan | None) -> Iterator[str]:
         from asyncstate.report.human import report_lines, style_from_options
 
-        failed = set(report.failed)
-        places = {
-            chunk.tag: f"{chunk.file}:{chunk.line}" if chunk.line else chunk.file
-            for chunk in (plan.chunks if plan and failed else ())
-            if chunk.file and chunk.tag in failed
-        }
+        places = {tag: f"{file}:{line}" if line else file for tag, (file, line) in _places(plan, report.failed).items()}
         width = shutil.get_terminal_size().columns
         style = style_from_options(self.settings.opts(), self.console.palette(), width=width, places=places)
         return report_lines(report, style)
+
+    def _show_on_github(self, report: RunReport, plan: Plan | None) -> None:
+        from asyncstate.report.github import failure_annotations, issue_annotations, without_commands
+
+        console = self.console
+        console.lines(without_commands(self._human(report, plan)), redacted=True)
+        console.lines(issue_annotations("warning", report.warnings))
+        console.lines(failure_annotations(report, _places(plan, report.failed)), redacted=True)
 
     def _show_times(self) -> None:
         """Show the output of --explain and --profile: below the report, or on standard error if the report is data."""
         if self.profile is None:
             return
-        human = self.console.out == "human"
+        human = self.console.for_people
         palette = self.console.palette(None if human else sys.stderr)
         show = self.console.lines if human else lambda lines: self.console.say(*lines)
         if self.options.get("explain"):
@@ -343,12 +365,12 @@ class Session:
 
             show(["", *profile_lines(self.profile, palette)])
 
-    def _write_files(self, report: RunReport) -> None:
+    def _write_files(self, report: RunReport, plan: Plan | None) -> None:
         """Write the files of --junit, --races and --report."""
         if self.options.get("junit"):
             from asyncstate.report.junit import junit_xml
 
-            self._write_file(self.options["junit"], junit_xml(report))
+            self._write_file(self.options["junit"], junit_xml(report, _places(plan, report.rows)))
         if self.options.get("races"):
             import msgspec
 
@@ -371,7 +393,7 @@ class Session:
 
     def _announce_unknown(self, plan: Plan) -> None:
         """Print how many states have unknown effects, for people, if more than one state can run at once."""
-        if self.console.out == "human" and self.console.log_level not in {"error", "critical", "quiet"}:
+        if self.console.for_people and self.console.log_level not in {"error", "critical", "quiet"}:
             from asyncstate.analyse.lint import unknown_lines
 
             self.console.say(*unknown_lines(plan))
@@ -381,6 +403,18 @@ class Session:
             from asyncstate.report.issues import warning_lines
 
             self.console.say(*warning_lines(issues, self.console.palette(sys.stderr)))
+
+
+def _places(plan: Plan | None, tags: Iterable[str]) -> dict[str, tuple[str, int]]:
+    """Return file and line of these states, by tag; a line is 0 if it is not known. A line costs a look at a file."""
+    wanted = set(tags)
+    chunks = plan.chunks if plan and wanted else ()
+    return {chunk.tag: (chunk.file, chunk.line) for chunk in chunks if chunk.file and chunk.tag in wanted}
+
+
+def _nothing_happened(report: RunReport) -> bool:
+    """Whether nothing changed (in a dry run: would change) or failed, not even what a handler made good."""
+    return report.ok and not report.changed and all(row["result"] is not False for row in report.rows.values())
 
 
 def _interrupt(number: int) -> None:

@@ -8,7 +8,15 @@ import click
 
 from asyncstate.cli.framework import Command
 from asyncstate.cli.functions import complete_states
-from asyncstate.cli.options import config_options, report_options, settings_from, test_option, wait_option
+from asyncstate.cli.options import (
+    config_options,
+    grace_option,
+    metrics_option,
+    report_options,
+    settings_from,
+    test_option,
+    wait_option,
+)
 from asyncstate.cli.salt import fold_keywords, split_arguments
 
 if TYPE_CHECKING:
@@ -31,7 +39,9 @@ _KEYWORDS = ("test", "pillar", "saltenv", "pillarenv")
 @config_options
 @test_option
 @wait_option
+@grace_option
 @report_options
+@metrics_option
 @click.pass_obj
 def command(console: Console, /, function: str, arguments: tuple[str, ...], **options: Any) -> int:
     """Run one state function, without an SLS file.

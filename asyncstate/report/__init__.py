@@ -1,6 +1,6 @@
 """Shows a run to people and programs. Everything is made from its events and the final RunReport only.
 
 Read in this order: ``terminal`` (colours, safe text), ``summary``, ``human`` (with ``nested`` and ``compress``), then
-the other formats: ``progress``, ``jsonl``, ``junit``, ``profile``, ``waits``, ``html``. ``issues`` shows what is wrong
-with a tree.
+the other formats: ``progress``, ``jsonl``, ``junit``, ``github``, ``metrics``, ``profile``, ``waits``, ``html``.
+``issues`` shows what is wrong with a tree.
 """

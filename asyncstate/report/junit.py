@@ -12,19 +12,24 @@ from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from asyncstate.model.result import Row, RunReport
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit_xml(report: RunReport, name: str = "asyncstate") -> str:
-    """Return the document. A handled failure passes; a state that was not run, or not started, counts as skipped."""
-    cases = [line for tag, row in report.rows.items() for line in _case(tag, row, report)]
+def junit_xml(report: RunReport, places: Mapping[str, tuple[str, int]] | None = None, name: str = "asyncstate") -> str:
+    """Return the document. A handled failure passes; a state that was not run, or not started, counts as skipped.
+
+    A state that a failed requisite held back was not run either. ``places`` are file and line of states, by tag.
+    """
+    where = places or {}
+    cases = [line for tag, row in report.rows.items() for line in _case(tag, row, report, where.get(tag, ("", 0)))]
     cases += [line for tag in report.not_started for line in _not_started(tag)]
     skipped = sum(_was_skipped(row) for row in report.rows.values()) + len(report.not_started)
-    counts = f'tests="{len(report.rows) + len(report.not_started)}" failures="{len(report.failed)}" errors="0" '
+    failures = sum(not _was_skipped(report.rows[tag]) for tag in report.failed)
+    counts = f'tests="{len(report.rows) + len(report.not_started)}" failures="{failures}" errors="0" '
     times = f'skipped="{skipped}" time="{report.wall_ms / 1000:.3f}"'
     body = "\n".join(cases)
     return (
@@ -34,10 +39,10 @@ def junit_xml(report: RunReport, name: str = "asyncstate") -> str:
 
 
 def _was_skipped(row: Row) -> bool:
-    return row["result"] is not False and row.get(STATE_RAN) is False
+    return row.get(STATE_RAN) is False
 
 
-def _case(tag: str, row: Row, report: RunReport) -> Iterator[str]:
+def _case(tag: str, row: Row, report: RunReport, place: tuple[str, int]) -> Iterator[str]:
     try:
         function = "{0.state}.{0.fun}".format(parse_tag(tag))
     except ValueError:
@@ -47,13 +52,33 @@ def _case(tag: str, row: Row, report: RunReport) -> Iterator[str]:
     sls = row.get("__sls__") or "single"
     head = f"<testcase classname={_attribute(f'{sls}.{function}')} "
     head += f'name={_attribute(describe_tag(tag))} time="{seconds:.3f}"'
+    file, line = place
+    head += (f" file={_attribute(file)}" if file else "") + (f' line="{line}"' if file and line else "")
     comment = str(row["comment"])
-    if row["result"] is False and tag not in report.handled:
-        yield f"{head}><failure message={_attribute(_first_line(comment))}>{_text(comment)}</failure></testcase>"
-    elif _was_skipped(row):
+    if _was_skipped(row):
         yield f"{head}><skipped message={_attribute(_first_line(comment))}/></testcase>"
+    elif row["result"] is False and tag not in report.handled:
+        details = _text("\n".join([comment, *_details(row, place)]))
+        failure = f"<failure message={_attribute(_first_line(comment))}>{details}</failure>"
+        yield f"{head}>{failure}{_outputs(row)}</testcase>"
     else:
         yield f"{head}><system-out>{_text(comment)}</system-out></testcase>"
+
+
+def _details(row: Row, place: tuple[str, int]) -> Iterator[str]:
+    """Yield what a person looks for below the comment of a failure: the exit code of its command, and its place."""
+    if "retcode" in row["changes"]:
+        yield f"retcode: {row['changes']['retcode']}"
+    file, line = place
+    if file:
+        yield f"at {file}:{line}" if line else f"at {file}"
+
+
+def _outputs(row: Row) -> str:
+    """Return what a failed command wrote, as the elements of a test case."""
+    streams = (("system-out", "stdout"), ("system-err", "stderr"))
+    written = ((name, row["changes"].get(stream)) for name, stream in streams)
+    return "".join(f"<{name}>{_text(str(text))}</{name}>" for name, text in written if text)
 
 
 def _not_started(tag: str) -> Iterator[str]:

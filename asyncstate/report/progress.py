@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _SHOWN = 8
 """How many running states get a line of their own."""
 _LONG = 10.0
-"""Seconds after which a running state is highlighted."""
+"""Seconds after which a running state is highlighted, and a run is one whose end is worth a line."""
 _AGAIN = 30.0
 """Seconds from one line about the remaining time to the next."""
 _QUIET = 0.3
@@ -49,7 +49,7 @@ class PlainProgress:
         self._stream = stream
         self._left = left
         self._clock = clock
-        self._said = float("-inf")
+        self._said = float("inf")
         self._total = 0
         self._done = 0
 
@@ -58,6 +58,7 @@ class PlainProgress:
         match event:
             case RunStarted():
                 self._total = event.chunks
+                self._said = self._clock() + _LONG - _AGAIN
             case ChunkFinished(check=False):
                 self._done += 1
                 self._say(f"{result_word(event.row).lower():<8} {describe_tag(event.tag)}{_took(event)}")
@@ -74,7 +75,10 @@ class PlainProgress:
         print(f"[{self._done:>{width}}/{self._total}] {text}", file=self._stream, flush=True)
 
     def tick(self) -> None:
-        """Say how long the run still takes: as soon as that is known, and every `_AGAIN` seconds."""
+        """Say how long the run still takes: when it has lasted `_LONG` seconds, and then every `_AGAIN` seconds.
+
+        Finding that out reads the journal, which a quick run is spared.
+        """
         if self._clock() - self._said >= _AGAIN and self._done < self._total and (left := self._left()):
             self._said = self._clock()
             self._say(f"time     {left}")

@@ -134,7 +134,7 @@ def test_a_setting_and_comments_silence_rules_for_every_command(run, tmp_path, m
     monkeypatch.setenv("ASYNCSTATE_IGNORE_RULES", "requisite-word")
     assert run("check", "wrong").returncode == 0
     assert rules(run("lint", "wrong", "--out", "json")) == []
-    assert run("apply", "wrong", "--test").stderr == ""
+    assert run("apply", "wrong", "--test", "--progress", "none").stderr == ""
     monkeypatch.setenv("ASYNCSTATE_IGNORE_RULES", "[requisite-wrod]")
     assert "Did you mean 'requisite-word'?" in run("check", "wrong").stderr
 

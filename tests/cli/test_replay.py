@@ -56,7 +56,7 @@ def test_a_replay_gives_the_output_the_files_and_the_exit_code_of_the_run(machin
     machine.sls(tree)
     forms = ["--out", form, "--junit", f"{machine.path}/junit", "--report", f"{machine.path}/html"]
     code = 0 if tree == "{}" else 2
-    out = machine.call("apply", "web", "-j", width, *forms, code=code)
+    out = machine.call("apply", "web", "-j", width, "--progress", "none", *forms, code=code)
     files = [(machine.path / name).read_bytes() for name in ("junit", "html")]
     err = machine.said.err
     assert machine.call("replay", *forms, code=code) == out
@@ -82,7 +82,7 @@ def test_a_run_that_was_killed_is_shown_as_far_as_it_came(machine, monkeypatch):
 
     monkeypatch.setattr(Keeper, "close", lambda self: self._log.close())
     machine.sls(TREE)
-    machine.call("apply", "web", "-j", "1", code=2)
+    machine.call("apply", "web", "-j", "1", "--progress", "none", code=2)
     (log,) = (machine.path / "state" / "journal").iterdir()
     lines = log.read_bytes().splitlines(keepends=True)
     third = [number for number, line in enumerate(lines) if line.startswith(b'["finished"')][2]

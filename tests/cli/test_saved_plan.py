@@ -73,7 +73,7 @@ def edit(path, old, new):
 def test_what_was_reviewed_is_applied(run, saved, tmp_path):
     plan = saved("web")
     assert not (tmp_path / "conf").exists()
-    done = run("apply", "--plan", plan)
+    done = run("apply", "--plan", plan, "--progress", "none")
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "conf").read_text() == "80\n"
     assert "db" not in done.stdout

@@ -113,7 +113,13 @@ def test_plain_progress_says_now_and_then_how_long_the_run_still_takes():
     stream, left, now = io.StringIO(), [""], [0.0]
     plain = PlainProgress(stream, lambda: left[0], lambda: now[0])
     Script(chunks=2).start("a", 0.1).play(plain)
-    for text, seconds in (("", 1), ("about 9 s left", 2), ("about 8 s left", 3), ("about 5 s left", 40)):
+    for text, seconds in (
+        ("early", 1),
+        ("", 11),
+        ("about 9 s left", 12),
+        ("about 8 s left", 13),
+        ("about 5 s left", 50),
+    ):
         left[0], now[0] = text, float(seconds)
         plain.tick()
     Script(chunks=2).finish("a", 0.2).finish("b", 0.3).play(plain)

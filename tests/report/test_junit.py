@@ -36,9 +36,9 @@ def test_a_case_for_each_state():
     assert suite.attrib == {
         "name": "a & b",
         "tests": "7",
-        "failures": "2",
+        "failures": "1",
         "errors": "0",
-        "skipped": "2",
+        "skipped": "3",
         "time": "2.500",
     }
     cases = {case.get("name"): case for case in suite}
@@ -47,7 +47,20 @@ def test_a_case_for_each_state():
     assert failure.get("message") == "first line"
     assert failure.text == 'first line\nsecond <line> & "more" \\x00'
     assert cases["test.nop: skipped"].find("skipped").get("message") == "unless condition is true"
-    assert cases["test.nop: held"].find("failure") is not None
+    assert cases["test.nop: held"].find("failure") is None
+    assert cases["test.nop: held"].find("skipped").get("message") == "One or more requisite failed"
     assert cases["test.nop: saved"].find("failure") is None
     assert cases["test.nop: late"].find("skipped") is not None
     assert cases["strange"].get("classname") == "single."
+
+
+def test_a_failed_command_comes_with_its_output_its_exit_code_and_its_place():
+    changes = {"pid": 7, "retcode": 4, "stdout": "working", "stderr": "disk <full>"}
+    rows = {tag("bad"): {**row(False, 'Command "x" run'), "changes": changes}, tag("fine"): row()}
+    places = {tag("bad"): ("/srv/salt/web.sls", 12), tag("fine"): ("/srv/salt/web.sls", 0)}
+    bad, fine = ET.fromstring(junit_xml(RunReport(rows=rows), places))[0]
+    assert (bad.get("file"), bad.get("line")) == ("/srv/salt/web.sls", "12")
+    assert bad.find("failure").text == 'Command "x" run\nretcode: 4\nat /srv/salt/web.sls:12'
+    assert bad.find("system-out").text == "working"
+    assert bad.find("system-err").text == "disk <full>"
+    assert (fine.get("file"), fine.get("line")) == ("/srv/salt/web.sls", None)

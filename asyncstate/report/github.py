@@ -1,0 +1,68 @@
+"""Annotations of GitHub Actions: lines of a job's log that GitHub shows at the place in a file which they name.
+
+The format is that of GitHub's "Workflow commands for GitHub Actions".
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from typing import TYPE_CHECKING
+
+from asyncstate.model.result import STATE_RAN
+from asyncstate.report.summary import describe_tag
+from asyncstate.report.terminal import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from asyncstate.errors import Issue
+    from asyncstate.model.result import RunReport
+
+
+def annotation(level: str, text: str, file: str = "", line: int = 0, title: str = "") -> str:
+    """Return one annotation. ``level`` is error, warning or notice; without a ``file`` it stands for the whole job."""
+    given = {"file": _in_workspace(file), "line": str(line) if file and line else "", "title": title}
+    properties = ",".join(f"{name}={_property(value)}" for name, value in given.items() if value)
+    return f"::{level}{' ' if properties else ''}{properties}::{_escaped(text)}"
+
+
+def failure_annotations(report: RunReport, places: Mapping[str, tuple[str, int]]) -> Iterator[str]:
+    """Yield an error for each state that failed, and for a run that was cut short.
+
+    ``places`` are file and line of states, by tag. States that a failed requisite held back have none of their own.
+    """
+    for tag in report.failed:
+        row = report.rows[tag]
+        if row.get(STATE_RAN, True):
+            yield annotation("error", str(row["comment"]), *places.get(tag, ("", 0)), title=describe_tag(tag))
+    if report.cancelled:
+        yield annotation("error", f"The run was cut short: {report.cancelled}")
+
+
+def issue_annotations(level: str, issues: Iterable[Issue]) -> Iterator[str]:
+    """Yield an annotation for each mistake in a tree."""
+    for issue in issues:
+        text = "\n".join(filter(None, [issue.message.rstrip("\n"), issue.hint]))
+        yield annotation(level, text, issue.file, issue.line)
+
+
+def without_commands(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines in which GitHub obeys no command: the output of a state may contain ``::``."""
+    word = secrets.token_hex(16)
+    yield f"::stop-commands::{word}"
+    yield from lines
+    yield f"::{word}::"
+
+
+def _in_workspace(file: str) -> str:
+    workspace = os.environ.get("GITHUB_WORKSPACE", "").rstrip("/")
+    return file.removeprefix(f"{workspace}/") if workspace else file
+
+
+def _escaped(text: str) -> str:
+    return clean(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _escaped(text).replace(":", "%3A").replace(",", "%2C")
