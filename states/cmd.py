@@ -172,6 +172,13 @@ def call(
 
     A returned dict updates the row. Any other value is ``retval`` in the changes, and its truth value (None counts as
     true) is the result.
+
+    Example::
+
+        #!py
+
+        def run():
+            return {"longest": {"cmd.call": [{"func": max}, {"args": [[1, 3, 2]]}]}}
     """
     value = func(*args, **(kws or {}))
     if isinstance(value, dict):

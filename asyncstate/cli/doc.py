@@ -12,6 +12,7 @@ from asyncstate.cli.framework import Command, console_of, option
 from asyncstate.cli.functions import complete_both
 from asyncstate.cli.options import config_options, data_option, settings_from
 from asyncstate.nearest import nearest
+from asyncstate.reference.described import Argument
 from asyncstate.reference.function import TITLES, call_lines
 from asyncstate.reference.language import TOPICS, topic_of, topic_text
 from asyncstate.reference.lookup import borrowed_names, documentation, missing_extras, refusals, why_not
@@ -171,11 +172,21 @@ def _function_page(title: str, name: str, entry: dict[str, Any], palette: Palett
     yield from (f"  {line}" for line in call_lines(name, entry["signature"]))
     yield ""
     yield from (f"    {line}".rstrip() for line in (entry["doc"] or "(no documentation)").splitlines())
+    if entry["arguments"]:
+        yield from ("", "  Arguments")
+        yield from _argument_lines(entry["arguments"])
     if entry["example"]:
         yield from ("", "  Example", *(f"    {line}" for line in entry["example"].splitlines()))
     if entry["platforms"]:
         yield from ("", f"  Platforms: {entry['platforms']}")
     yield ""
+
+
+def _argument_lines(arguments: list[dict[str, Any]]) -> Iterator[str]:
+    for each in arguments:
+        argument = Argument(**each)
+        yield f"    {argument.line}"
+        yield from textwrap.wrap(argument.meaning, 96, initial_indent=" " * 8, subsequent_indent=" " * 8)
 
 
 def _place(entry: dict[str, Any]) -> str:

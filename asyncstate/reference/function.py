@@ -30,7 +30,7 @@ class Function(NamedTuple):
     @property
     def signature(self) -> str:
         """The arguments as in the source, ``(name: str, user: str = 'root')``; ``(...)`` if they are unknown."""
-        signature = _signature(self.func)
+        signature = signature_of(self.func)
         return "(...)" if signature is None else str(signature)
 
     @property
@@ -41,7 +41,7 @@ class Function(NamedTuple):
     @property
     def example(self) -> str:
         """A minimal example with the required arguments only; "" if its documentation has an example."""
-        signature = _signature(self.func)
+        signature = signature_of(self.func)
         if signature is None or _CODE_FOLLOWS.search(self.doc):
             return ""
         needed = [
@@ -69,7 +69,8 @@ class _Plain(str):
         return str(self)
 
 
-def _signature(func: Callable[..., Any]) -> inspect.Signature | None:
+def signature_of(func: Callable[..., Any]) -> inspect.Signature | None:
+    """Return the signature with annotations as they are written in the source; None if it is unknown."""
     try:
         signature = inspect.signature(func)
     except (ValueError, TypeError):

@@ -6,12 +6,14 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.reference.described import described
 from asyncstate.reference.function import Function, platforms
-from asyncstate.reference.origins import origin_of
+from asyncstate.reference.origins import BUNDLED, origin_of
 
 if TYPE_CHECKING:
     from asyncstate.load.loader import LazyLoader
     from asyncstate.load.plugin import LoadedFunction
+    from asyncstate.reference.described import Argument
 
 _EXTRA = re.compile(r"pip install '?asyncstate\[([\w-]+)\]")
 """What a plugin says that needs an extra which is not installed."""
@@ -57,11 +59,17 @@ def _is_hook(name: str) -> bool:
     return name.partition(".")[2].startswith("mod_")
 
 
+def _arguments(kind: str, name: str, loaded: LoadedFunction) -> list[Argument]:
+    """Return the arguments of a bundled state; [] for others, whose meaning is not known here."""
+    return described(name, loaded.func) if kind == "states" and origin_of(loaded.module) == BUNDLED else []
+
+
 def _entry(kind: str, name: str, loaded: LoadedFunction) -> dict[str, Any]:
     function = Function(kind, name, loaded.func)
     return {
         "signature": function.signature,
         "doc": function.doc,
+        "arguments": [argument._asdict() for argument in _arguments(kind, name, loaded)],
         "example": function.example,
         "platforms": platforms(loaded.module.file),
         "file": loaded.module.file,

@@ -6,6 +6,7 @@ import inspect
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asyncstate.reference.described import described
 from asyncstate.reference.function import TITLES, Function, call_lines, platforms
 
 if TYPE_CHECKING:
@@ -65,6 +66,13 @@ def _function_lines(function: Function) -> Iterator[str]:
     yield ""
     yield from ("```python", *call_lines(function.name, function.signature), "```", "")
     yield markdown(function.doc)
+    if function.kind == "states" and (arguments := described(function.name, function.func)):
+        yield from ("", "| argument | type | default | meaning |", "| --- | --- | --- | --- |")
+        yield from (
+            f"| `{one.name}` | `{_cell(one.type)}` | {f'`{_cell(one.default)}`' if one.default else 'required'} "
+            f"| {_cell(one.meaning)} |"
+            for one in arguments
+        )
     if function.example:
         yield from ("", "```yaml" if function.kind == "states" else "```shell", function.example, "```")
 
@@ -72,6 +80,11 @@ def _function_lines(function: Function) -> Iterator[str]:
 def markdown(doc: str) -> str:
     """Return a docstring as Markdown: ``::`` before an example becomes a colon, or nothing after a full stop."""
     return _BEGINS_CODE.sub(lambda match: "" if match[1].startswith(" ") else ":", doc)
+
+
+def _cell(text: str) -> str:
+    """Return a text that stays in its cell of a Markdown table."""
+    return text.replace("|", "\\|")
 
 
 def _short(file: str) -> str:

@@ -1,5 +1,6 @@
 """``asyncstate doc``: what trees can use, and why something cannot be used here."""
 
+import json
 import os
 
 import pytest
@@ -66,6 +67,21 @@ def test_modules_whose_extra_is_missing_are_listed_with_its_name(run_cli, tmp_pa
     missing = run_cli("doc", max(modules), "--file-root", tmp_path / "salt")
     assert missing.returncode == 1
     assert f"asyncstate[{extra}]" in missing.stderr
+
+
+def test_a_bundled_state_has_every_argument_described(doc):
+    out = doc("file.managed", "--kind", "states")[1]
+    assert "    name: str, default the ID\n        the absolute path\n" in out
+    answer = json.loads(doc("file.mknod", "--kind", "states", "--out", "json")[1])
+    arguments = {each["name"]: each for each in answer["states"]["file.mknod"]["arguments"]}
+    assert arguments["major"]["meaning"] == "the major number of the device"
+    assert arguments["ntype"]["default"] is None
+
+
+def test_the_arguments_of_a_state_of_the_tree_get_no_meaning_of_others(doc, tmp_path):
+    (tmp_path / "salt/_states").mkdir()
+    (tmp_path / "salt/_states/file.py").write_text("def managed(name, mode=None):\n    return {}\n")
+    assert "Arguments" not in doc("file.managed", "--kind", "states")[1]
 
 
 def test_words_of_the_language_are_taught(doc):
