@@ -9,24 +9,22 @@ what they can. All goes are on the board before the first host begins, so that w
 from __future__ import annotations
 
 import math
-import signal
 import time
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import msgspec
 
-from asyncstate.errors import BoardError, CompileError, Issue, MessageRefused
+from asyncstate.errors import BoardError, Issue, MessageRefused
 from asyncstate.fleet import subjects
 from asyncstate.fleet.barriers import Barriers
 from asyncstate.fleet.board import first_error, put_all
-from asyncstate.fleet.join import join
+from asyncstate.fleet.join import Join
 from asyncstate.fleet.leases import Leases
-from asyncstate.fleet.pool import Pool
+from asyncstate.fleet.plans import Plans
 from asyncstate.fleet.protocol import (
     Call,
     Go,
-    HostPlan,
     Lost,
     Offer,
     Opened,
@@ -43,17 +41,15 @@ from asyncstate.fleet.pulse import beat
 from asyncstate.fleet.records import host_infos, read_lease, stop_hosts
 from asyncstate.fleet.rollout import Admission, notes, resolved
 from asyncstate.fleet.selection import Selection
-from asyncstate.fleet.tale import HostEnd, Observer, Relay, Tale
+from asyncstate.fleet.tale import Failures, FleetEnd, HostEnd, Observer, Tale
 from asyncstate.logs.loggers import get_logger
-from asyncstate.model.event import ChunkFinished
 
 if TYPE_CHECKING:
     import logging
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-    from asyncstate.fleet.board import Board, Entry
+    from asyncstate.fleet.board import Board
     from asyncstate.fleet.protocol import Signer
-    from asyncstate.model.event import AnyEvent
 
 log: logging.Logger = get_logger(__name__)
 
@@ -79,26 +75,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     plans_only: bool = False
 
 
-class FleetEnd(msgspec.Struct, frozen=True):
-    """How a run ended, by host; ``issues`` say why nothing began. ``cancelled`` is the reason of a cancellation."""
-
-    run: str
-    hosts: dict[str, HostEnd]
-    issues: tuple[Issue, ...] = ()
-    cancelled: str = ""
-
-    @property
-    def exit_code(self) -> int:
-        """0: success on all hosts; 1: nothing began; 2: a state failed, or a host; else that of a cancellation."""
-        if self.issues:
-            return 1
-        if self.cancelled in signal.Signals.__members__:
-            return 128 + signal.Signals[self.cancelled]
-        if self.cancelled:
-            return 125
-        return 2 if any(each.exit_code for each in self.hosts.values()) else 0
-
-
 class Controller:
     """One run. ``nodegroups`` are those of the configuration, ``wall`` the time of day of the operator."""
 
@@ -121,8 +97,6 @@ class Controller:
         self._nodegroups = dict(nodegroups or {})
         self._wall = wall
         self._selection = Selection({}, self._nodegroups)
-        self._plans: dict[str, HostPlan] = {}
-        self._pool = Pool()
         self._goes: dict[str, Go] = {}
         self._held: dict[str, bytes] = {}
         self._admission = Admission(())
@@ -134,6 +108,7 @@ class Controller:
         self._cancelled = ""
         self._now = False
         self._record = RunRecord(run=run, target=request.target)
+        self._plans = Plans(board, self._record, self._observer.planned)
         self._leases = Leases()
 
     def cancel(self, reason: str, *, now: bool = False) -> None:
@@ -233,26 +208,19 @@ class Controller:
 
     async def _agree(self, hosts: list[str]) -> list[Issue]:
         """Gather the plans and join them; return what is wrong. Hosts without a plan have failed."""
-        await self._gather_plans(set(hosts))
+        plans = self._plans = Plans(self._board, self._record, self._observer.planned)
+        await plans.gather(self._request.deadline, self._until_cancelled)
         self._end_without_plan(hosts, f"did not answer within {self._request.deadline:.0f} s")
-        sound = {host: plan for host, plan in self._plans.items() if not plan.mistakes}
+        sound = plans.sound
         turns: tuple[tuple[str, ...], ...] = ()
         issues: list[Issue] = []
         if not self._cancelled and sound:
-            try:
-                joined = join(
-                    sound,
-                    lambda expression: [host for host in sound if self._selection.fits(expression, host)],
-                    canaries=self._record.canaries,
-                    batched=bool(self._record.rollout.batch),
-                    lanes=self._record.rollout.lanes,
-                )
+            joined = plans.join(self._selection.fits)
+            if isinstance(joined, Join):
                 self._goes, turns = joined.goes, joined.turns
                 self._observer.joined(sound, self._goes)
-            except CompileError as error:
-                issues = list(error.issues)
-            except MessageRefused as error:
-                issues = [Issue(str(error))]
+            else:
+                issues = joined
         if issues or self._cancelled:
             await self._stop(hosts, self._cancelled or "the plans of the hosts do not fit together", now=False)
             for host in sound:
@@ -265,7 +233,7 @@ class Controller:
                 self._end(host, HostEnd(0))
             self._goes = {}
             return []
-        late = [host for host in hosts if host not in self._plans]
+        late = [host for host in hosts if host not in plans.known]
         await self._stop(late, "the run began without this host: its plan came too late", now=False)
         for words in notes(turns, resolved(self._record.rollout, self._record)[0]):
             self._observer.noted(words)
@@ -276,13 +244,9 @@ class Controller:
         return []
 
     def _end_without_plan(self, hosts: list[str], unheard: str) -> None:
-        for host in hosts:
-            plan = self._plans.get(host)
-            if plan is None and not self._cancelled:
-                self._end(host, HostEnd(2, unheard))
-            elif plan is not None and plan.mistakes:
-                said = "\n".join(str(Issue(each.message, each.file, each.line, each.hint)) for each in plan.mistakes)
-                self._end(host, HostEnd(2, said))
+        for host, why in self._plans.failures(hosts, "" if self._cancelled else unheard):
+            if why:
+                self._end(host, HostEnd(2, why))
 
     async def _keep(self, **changed: Any) -> None:
         self._record = msgspec.structs.replace(self._record, **changed)
@@ -293,48 +257,20 @@ class Controller:
 
         Raises MessageRefused for goes that this operator has not signed.
         """
+        self._plans = Plans(self._board, self._record, self._observer.planned)
         for entry in await self._board.entries(subjects.held(self._run)):
             _, _, host = subjects.parts(entry.key)
             self._held[host] = entry.value
             self._goes[host] = decode(self._signer.open(entry.value, subjects.go(host, self._run)), Go)
-        for entry in await self._board.entries(subjects.plans(self._run)):
-            self._read_plan(entry)
-        self._observer.joined({host: plan for host, plan in self._plans.items() if host in self._goes}, self._goes)
+        await self._plans.look()
+        self._observer.joined(
+            {host: plan for host, plan in self._plans.known.items() if host in self._goes}, self._goes
+        )
         self._end_without_plan([host for host in hosts if host not in self._goes], "did not answer in time")
 
-    def _read_plan(self, entry: Entry) -> HostPlan | None:
-        try:
-            _, host, _ = subjects.parts(entry.key)
-            plan = decode(entry.value, HostPlan)
-            require_fields(plan, run=self._run, host=host)
-        except (MessageRefused, ValueError) as error:
-            log.warning("A plan at %s is refused: %s", entry.key, error)
-            return None
-        if host not in self._record.hosts:
-            log.warning("A plan of host %s is refused: the run was not offered to it", host)
-            return None
-        self._plans[host] = self._pool.plan(plan)
-        self._observer.planned(host, self._plans[host])
-        return self._plans[host]
-
-    async def _gather_plans(self, missing: set[str]) -> None:
-        async def read() -> None:
-            async for entry in self._board.watch(subjects.plans(self._run)):
-                plan = self._read_plan(entry)
-                missing.discard(plan.host if plan is not None else "")
-                if not missing:
-                    group.cancel_scope.cancel()
-                    return
-
-        async def cancelled() -> None:
-            while not self._cancelled:
-                await self._wait(math.inf)
-            group.cancel_scope.cancel()
-
-        with anyio.move_on_after(self._request.deadline):
-            async with anyio.create_task_group() as group:
-                group.start_soon(read)
-                group.start_soon(cancelled)
+    async def _until_cancelled(self) -> None:
+        while not self._cancelled:
+            await self._wait(math.inf)
 
     async def _stop(self, hosts: list[str], reason: str, *, now: bool) -> None:
         await stop_hosts(self._board, self._signer, self._run, hosts, reason, now=now)
@@ -494,7 +430,7 @@ class Controller:
                 if host in self._ends or host not in self._goes:
                     continue
                 watch.seen(host)
-                tale = tales.setdefault(host, Tale(host, _Failures(self._observer, self._failed)))
+                tale = tales.setdefault(host, Tale(host, Failures(self._observer, self._failed)))
                 end = tale.add(report, message.stored)
             except (MessageRefused, ValueError) as error:
                 log.warning("A report at %s is refused: %s", message.subject, error)
@@ -508,16 +444,3 @@ class Controller:
             if lease is not None and lease.host in self._goes:
                 watch.renewed(lease.host, lease.interval)
                 self._news.set()
-
-
-class _Failures(Relay):
-    """Tells of the hosts of which a state has failed."""
-
-    def __init__(self, observer: Observer, failed: Callable[[str], None]) -> None:
-        super().__init__(observer)
-        self._failed = failed
-
-    def event(self, host: str, event: AnyEvent) -> None:
-        if isinstance(event, ChunkFinished) and event.row["result"] is False and not event.check:
-            self._failed(host)
-        super().event(host, event)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import signal
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
 
 import anyio
 import msgspec
 
-from asyncstate.errors import JournalError, MessageRefused
+from asyncstate.errors import Issue, JournalError, MessageRefused
 from asyncstate.fleet import subjects
 from asyncstate.fleet.protocol import FINISHED, Report, decode, require_fields
 from asyncstate.journal.entry import event_of
 from asyncstate.logs.loggers import get_logger
-from asyncstate.model.event import RunFinished
+from asyncstate.model.event import ChunkFinished, RunFinished
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from asyncstate.fleet.board import Board
     from asyncstate.fleet.protocol import Go, HostPlan
@@ -40,6 +41,26 @@ class HostEnd(msgspec.Struct, frozen=True):
     exit_code: int
     why: str = ""
     passed_over: bool = False
+
+
+class FleetEnd(msgspec.Struct, frozen=True):
+    """How a run ended, by host; ``issues`` say why nothing began. ``cancelled`` is the reason of a cancellation."""
+
+    run: str
+    hosts: dict[str, HostEnd]
+    issues: tuple[Issue, ...] = ()
+    cancelled: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """0: success on all hosts; 1: nothing began; 2: a state failed, or a host; else that of a cancellation."""
+        if self.issues:
+            return 1
+        if self.cancelled in signal.Signals.__members__:
+            return 128 + signal.Signals[self.cancelled]
+        if self.cancelled:
+            return 125
+        return 2 if any(each.exit_code for each in self.hosts.values()) else 0
 
 
 class Observer:
@@ -115,6 +136,20 @@ class Relay(Observer):
         """Pass it on."""
         for observer in self._observers:
             observer.lost(host, seconds)
+
+
+class Failures(Relay):
+    """Calls ``failed`` with the host, once for each of its states that fails."""
+
+    def __init__(self, observer: Observer, failed: Callable[[str], None]) -> None:
+        super().__init__(observer)
+        self._failed = failed
+
+    def event(self, host: str, event: AnyEvent) -> None:
+        """Tell, and pass it on."""
+        if isinstance(event, ChunkFinished) and event.row["result"] is False and not event.check:
+            self._failed(host)
+        super().event(host, event)
 
 
 class Tale:

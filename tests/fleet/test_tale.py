@@ -5,7 +5,7 @@ import pytest
 
 from asyncstate.errors import MessageRefused
 from asyncstate.fleet.protocol import Report
-from asyncstate.fleet.tale import Observer, Relay, Tale
+from asyncstate.fleet.tale import Failures, Observer, Relay, Tale
 
 
 class Heard(Observer):
@@ -67,3 +67,15 @@ def test_a_relay_passes_on_everything_that_an_observer_can_note():
         method(*range(method.__code__.co_argcount - 1))
     assert [name for name, _ in heard] == [name for name in methods for _ in range(2)]
     assert set(vars(Relay)) >= set(methods)
+
+
+def test_states_that_fail_are_told_as_they_fail_and_tests_before_a_prereq_are_not():
+    heard, failed = Heard(), []
+    row = b'{"name":"n","result":%s,"changes":{},"comment":"","__run_num__":0}'
+    bad = FINISHED % (row % b"false")
+    checked = bad.replace(b'"tag"', b'"check":true,"tag"')
+    Tale("h", Failures(heard, failed.append)).add(report(events=[FINISHED % (row % b"true"), checked]), 0.0)
+    assert failed == []
+    Tale("h", Failures(heard, failed.append)).add(report(events=[bad]), 0.0)
+    assert failed == ["h"]
+    assert len(heard.events) == 3

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from asyncstate.cli.fleet.shown import Shown
     from asyncstate.config import Settings
     from asyncstate.fleet.board import Board
-    from asyncstate.fleet.controller import FleetEnd, Request
+    from asyncstate.fleet.controller import Request
     from asyncstate.fleet.protocol import Signer
     from asyncstate.fleet.ssh.session import Session
+    from asyncstate.fleet.tale import FleetEnd
 
 
 @click.command(
@@ -128,9 +129,8 @@ async def _apply(console: Console, settings: Settings, sls: tuple[str, ...], opt
 async def _run_over_ssh(settings: Settings, session: Session, request: Request, shown: Shown) -> int:
     from msgspec.structs import replace
 
-    from asyncstate.fleet.controller import FleetEnd
     from asyncstate.fleet.ssh.session import Unsigned
-    from asyncstate.fleet.tale import HostEnd
+    from asyncstate.fleet.tale import FleetEnd, HostEnd
 
     async with session:
         absent = {host: HostEnd(2, why) for host, why in sorted(session.failed.items())}

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
-    from asyncstate.fleet.controller import Controller, FleetEnd
-    from asyncstate.fleet.tale import HostEnd
+    from asyncstate.fleet.controller import Controller
+    from asyncstate.fleet.tale import FleetEnd, HostEnd
     from asyncstate.model.event import AnyEvent
     from asyncstate.report.fleet_profile import FleetProfile
     from asyncstate.report.fleet_progress import LiveFleetProgress, PlainFleetProgress
