@@ -137,7 +137,8 @@ class Member:
         if lost:
             raise lost[0]
         for each in failed:
-            await self._fail("; ".join(_words(each)))
+            waited = self._stop is not None and each.subgroup(LockHeld) is not None
+            await self._fail(self._stop.reason if self._stop is not None and waited else "; ".join(_words(each)))
 
     async def _fail(self, why: str) -> None:
         """Tell that the part failed, as far as the disk of this host takes it, and once the board does."""

@@ -125,8 +125,10 @@ class Run:
 
         May be called from any thread, also before the run is entered and after its end. The first reason counts. Called
         on the event loop, it takes effect at once; from another thread, as soon as the loop handles it. In a handler of
-        `signal.signal`, call ``loop.call_soon_threadsafe(run.stop, reason)``.
+        `signal.signal`, call ``loop.call_soon_threadsafe(run.stop, reason)``. A run that waits for another one to end
+        does not begin: entering it raises LockHeld.
         """
+        self._give_up_lock()
         self._affinity.deliver(self._engine.stop, reason)
 
     def cancel(self, reason: str) -> None:
@@ -134,7 +136,12 @@ class Run:
 
         Returns at once; leaving the block, or `wait`, waits for the end. May be called from any thread, like `stop`.
         """
+        self._give_up_lock()
         self._affinity.deliver(self._engine.cancel, reason)
+
+    def _give_up_lock(self) -> None:
+        if isinstance(self._lock, RunLock):
+            self._lock.give_up()
 
     def __aiter__(self) -> AsyncIterator[AnyEvent]:
         """Yield every event from the first on, as it happens. A reader may leave and come back for the rest.

@@ -59,6 +59,7 @@ class RunLock:
         self._outlast = outlast
         self._survivors: list[Survivors] = []
         self._refuse_at = 0.0
+        self._gives_up = False
         self._lock: FileLock | None = None
         self._stack = ExitStack()
 
@@ -110,6 +111,10 @@ class RunLock:
 
         return release
 
+    def give_up(self) -> None:
+        """Wait no longer for another run: whoever enters this lock now has LockHeld. May be called from any thread."""
+        self._gives_up = True
+
     async def __aenter__(self) -> Self:
         """Take the lock and record its holder. Raises LockHeld, ResumeRefused, OSError, PathRefused."""
         import anyio  # noqa: PLC0415 - only needed with an event loop
@@ -118,6 +123,7 @@ class RunLock:
         if self._lock is not None:  # its holder has handed it on, to a run
             return self
         until = time.monotonic() + self._wait
+        told = False
         while True:
             with anyio.CancelScope(shield=True):
                 taken = await run_sync(self._take)
@@ -128,8 +134,13 @@ class RunLock:
                 raise
             if taken:
                 break
-            if time.monotonic() >= until:
+            if self._gives_up or time.monotonic() >= until:
                 raise self._held()
+            if not told:
+                held = await run_sync(self._held)
+                who = f"process {held.pid}, since {held.since}"
+                log.info("Waiting for another run on this host (%s), %.0f s at most", who, self._wait)
+            told = True
         try:
             while not await run_sync(self._is_alone):  # noqa: ASYNC110 - no event tells of the end of others
                 await anyio.sleep(_LOOK)

@@ -19,6 +19,7 @@ from asyncstate.fleet.tale import Observer
 from asyncstate.journal.entry import UNDER_WAY, RunEntry
 from asyncstate.journal.store import Journal
 from asyncstate.report.recorded import RecordedReport
+from asyncstate.run.lock import RunLock
 from asyncstate.runtime import StateRuntime
 
 DB = """
@@ -258,6 +259,26 @@ async def test_a_run_that_is_under_way_does_not_begin_anew(settings):
         part = UnderWay(runtime, Offer(run="r", host="db1"), plan)
         with pytest.raises(FleetError, match=r"j1 .* still under way"):
             await part.start(None, None, lambda _: None, again=True)
+
+
+async def test_a_part_that_waits_for_another_run_on_its_host_ends_when_it_is_stopped(settings, out, caplog):
+    caplog.set_level("INFO", "asyncstate.run.lock")
+    own = settings["db1"]
+    world = World({"db1": own})
+    async with RunLock(own.cachedir):
+        world.start()
+        await anext(world.server.board().watch("host.*"))
+        request = Request(target="*", sls=("app",))
+        controller = Controller(world.server.board(), world.seal, "r1", request, world.gathered)
+        driving = asyncio.create_task(controller.drive())
+        async with asyncio.timeout(60):
+            while "Waiting for another run on this host" not in caplog.text:  # noqa: ASYNC110 - a log
+                await asyncio.sleep(0.01)
+            controller.cancel("SIGINT")
+            end = await driving
+    await world.stop()
+    assert (end.exit_code, end.hosts["db1"].why) == (130, "SIGINT")
+    assert list(out.iterdir()) == []
 
 
 async def test_a_stricter_policy_holds_for_a_run_that_was_taken_before(tmp_path, settings):
