@@ -1,7 +1,9 @@
 """The documentation names everything there is, nothing that is not, and its examples run."""
 
 import json
+import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -283,6 +285,30 @@ def test_the_tutorial(page, shell, tmp_path):
     assert (folder / "out" / "greeting.txt").read_text() == "changed\n"
     assert "exit code 1" in output
     assert "-Hello" in output or "+Hello" in output
+
+
+def test_salt_in_ten_minutes(page, shell, tmp_path):
+    """Every block in its order: one of YAML names its file in the first line, those of bash are one script."""
+    script = []
+    for language, text in re.findall(r"^```(\w+)\n(.*?)^```", page("salt-in-ten-minutes"), re.MULTILINE | re.DOTALL):
+        if language == "yaml":
+            name, _, content = text.removeprefix("# ").partition("\n")
+            script += [f"mkdir -p {shlex.quote(os.path.dirname(name) or '.')}", f"cat >{shlex.quote(name)} <<'END'"]
+            script += [content.rstrip("\n"), "END"]
+        else:
+            assert language == "bash"
+            script.append(text)
+    output = shell("\n".join(script), tmp_path)
+    out = tmp_path / "first" / "out"
+    assert sorted(each.name for each in out.iterdir()) == [
+        "ada.txt", "edsger.txt", "grace.txt", "hello.txt", "key", "log", "pages",
+    ]  # fmt: skip
+    assert (out / "log").read_text() == "new pages\n"
+    assert (out / "ada.txt").read_text() == "Ada works on Linux\n"
+    assert "did you mean 'file.managed'?" in output
+    assert "exit code 1" in output
+    assert "This is a Debian" in output or not os.path.exists("/etc/debian_version")
+    assert (tmp_path / "first" / "mine" / "salt" / "top.sls").is_file()
 
 
 def test_the_programs_of_the_readme_and_the_library_page(checkout, page, tmp_path):
