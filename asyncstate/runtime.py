@@ -78,7 +78,8 @@ class StateRuntime:
     Several runtimes may share one process and one event loop: they do not affect each other. ``states`` are functions
     of the program that its trees may call, by ``module.function``, as with `register_state`. ``events`` takes what
     ``event.send`` fires, ``orchestra`` has the hosts that the states ``salt.…`` reach; both are those of a fleet.
-    A ``tree`` on another machine takes the place of ``file_roots`` and ``pillar_roots``.
+    A ``tree`` on another machine takes the place of ``file_roots`` and ``pillar_roots``; ``lock_dir`` has the run lock
+    if ``cachedir`` is not that of other runs.
 
     A runtime belongs to the asyncio event loop on which it was entered; its async methods raise EventLoopError on any
     other. Methods that end in ``_sync`` block: call them in a thread without a running loop, else they raise
@@ -94,6 +95,7 @@ class StateRuntime:
         events: Events | None = None,
         orchestra: Orchestra | None = None,
         tree: TreeElsewhere | None = None,
+        lock_dir: str = "",
     ) -> None:
         self.secrets: Secrets = Secrets() if secrets is None else secrets
         """Values that a decrypting renderer produced; every output of a run hides them."""
@@ -101,6 +103,7 @@ class StateRuntime:
         self._affinity = LoopAffinity()
         self.settings: Settings = settings or Settings()
         self.settings.validate()
+        self._lock_dir = lock_dir or self.settings.cachedir
         self._services = RuntimeServices(
             self.settings, states=states, secrets=self.secrets, events=events, orchestra=orchestra, tree=tree
         )
@@ -546,7 +549,7 @@ class StateRuntime:
         from asyncstate.run.lock import RunLock  # noqa: PLC0415 - programs that only compile never run
 
         wanted = not test if lock is None else lock
-        return RunLock(self.settings.cachedir, wait=wait, outlast=outlast) if wanted else nullcontext()
+        return RunLock(self._lock_dir, wait=wait, outlast=outlast) if wanted else nullcontext()
 
     async def call(self, function: str, *args: Any, **kwargs: Any) -> Any:
         """Call an execution function. Raises FunctionNotFound, or what the function raises."""

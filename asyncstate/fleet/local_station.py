@@ -50,7 +50,7 @@ class LocalStation:
     """This host. ``settings`` are those of every run; an offer may replace some of them.
 
     ``events`` takes what its states and functions fire. ``allowed`` says which SLS may be rendered.
-    ``tree`` is that of a runtime.
+    ``tree`` and ``lock_dir`` are those of a runtime.
     """
 
     def __init__(
@@ -59,8 +59,10 @@ class LocalStation:
         events: Events | None = None,
         allowed: Policy | None = None,
         tree: TreeElsewhere | None = None,
+        lock_dir: str = "",
     ) -> None:
         self._tree = tree
+        self._lock_dir = lock_dir
         self._settings = settings
         self._events = events
         self._allowed = allowed or Policy()
@@ -76,7 +78,7 @@ class LocalStation:
         asked, options = offer.call, offer.options
         states = {} if asked is None else {call.FUNCTION: call.call}
         async with StateRuntime(
-            self._settings_for(offer), states=states, events=self._events, tree=self._tree
+            self._settings_for(offer), states=states, events=self._events, tree=self._tree, lock_dir=self._lock_dir
         ) as runtime:
             if asked is None:
                 plan = await runtime.compile(

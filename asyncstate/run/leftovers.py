@@ -51,6 +51,18 @@ def clear_leftovers(directory: str) -> list[Survivors]:
     return found
 
 
+def end_leftovers(directory: str) -> None:
+    """End the processes of dead runs, wait for that, and remove their temporary files: nobody is to go on with them."""
+    for path in remains.all_notes(directory):
+        with remains.dead_run(path) as dead:
+            if dead is not None:
+                lineages = [Lineage(mark, 0) for mark in dead.marks]
+                reaper.end(lineages)
+                reaper.wait(lineages)
+                _clear(dead)
+                remains.forget(path)
+
+
 def still_running(survivors: Iterable[Survivors]) -> str:
     """Return which processes of dead runs still run, as words and as the command that ends them; "" if none does."""
     lineages = [Lineage(mark, 0) for each in survivors for mark in each.marks]

@@ -167,6 +167,10 @@ def plugin_of(name):
     return ".".join(name.split(".")[1:3])
 
 
+STARTS_ITSELF = "asyncstate/fleet/ssh/loader.py:"
+"""Runs on a host before asyncstate is there, and forks so that a parent outlives the runner and clears up for it."""
+
+
 def test_one_place_starts_programs(checkout):
     """Whatever starts a program by other means leaves it behind when its call is cut off."""
     starts = {"Popen", "check_call", "check_output", "getoutput", "getstatusoutput", "fork", "forkpty", "system"}
@@ -187,7 +191,7 @@ def test_one_place_starts_programs(checkout):
             in {"subprocess.run", "subprocess.call", "anyio.run_process", "anyio.open_process"}
         )
     }
-    assert found == set()
+    assert {each for each in found if not each.startswith(STARTS_ITSELF)} == set()
 
 
 def test_the_scheduler_has_no_input_or_output(checkout, graph):
@@ -264,7 +268,12 @@ PAST_THE_DOOR = {
     "modules/_zoneinfo.py": "/etc/localtime and /etc/timezone",
     "modules/alternatives.py": "/etc/alternatives",
     "modules/aptpkg/": "/etc/apt, and private folders of ours",
-    "asyncstate/fleet/ssh/": "files of this program, of the operator's tree and ssh, and private folders of ours",
+    "asyncstate/fleet/ssh/bundle.py": "files of this program and of the packages that it needs",
+    "asyncstate/fleet/ssh/desk.py": "the file roots, which the operator names",
+    "asyncstate/fleet/ssh/loader.py": "private folders of ours, before there is a door: nothing is imported there",
+    "asyncstate/fleet/ssh/roster.py": "the roster, and the keys that it names",
+    "asyncstate/fleet/ssh/runner.py": "/dev/null",
+    "asyncstate/fleet/ssh/tree.py": "private folders of ours",
     "asyncstate/fleet/nats/folder.py": "the server's folder, which nobody else can change",
     "asyncstate/fleet/nats/server.py": "the same",
     "modules/cmd/": "temporary files of ours, and /etc/shells",

@@ -53,6 +53,7 @@ class SshHost:
         self.folder = folder
         self.tmp = folder / "tmp"
         self.tmp.mkdir(parents=True)
+        self.lock_dir = folder / "cache"
         self.path = path
         self.password = password
         self.key = asyncssh.generate_private_key("ssh-ed25519")
@@ -78,8 +79,9 @@ class SshHost:
 
     async def _run(self, process):
         environ = {"PATH": self.path, "HOME": str(self.folder), "TMPDIR": str(self.tmp), "LC_ALL": "C.UTF-8"}
+        environ["ASYNCSTATE_CACHEDIR"] = str(self.lock_dir)
         program = await asyncio.create_subprocess_shell(
-            process.command, env=environ, stdin=-1, stdout=-1, stderr=-1, start_new_session=True
+            f"exec {process.command}", env=environ, stdin=-1, stdout=-1, stderr=-1, start_new_session=True
         )
         self.programs.append(program)
         feeding = asyncio.ensure_future(_feed(process.stdin, program.stdin))
@@ -105,6 +107,15 @@ class SshHost:
     def left(self):
         """What runners have left behind."""
         return sorted(os.listdir(self.tmp))
+
+    def runners(self):
+        """The process ids of the runners, each a child of what the server of ssh has started."""
+        return [
+            int(pid)
+            for program in self.programs
+            if program.returncode is None
+            for pid in Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().split()
+        ]
 
     def cut(self):
         """Break all connections, as a network that is gone does."""

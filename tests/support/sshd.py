@@ -68,7 +68,8 @@ class Sshd:
             "Port": self.port, "ListenAddress": "127.0.0.1", "HostKey": self.key, "PidFile": "none", "UsePAM": "no",
             "StrictModes": "no", "PasswordAuthentication": "no", "AuthorizedKeysFile": keys, "PermitRootLogin": "yes",
             "LogLevel": "VERBOSE", "AllowTcpForwarding": "yes", "UseDNS": "no",
-            "SetEnv": f"TMPDIR={folder}/tmp HOME={folder}/home PATH={path}{':' if path else ''}/usr/local/bin:/usr/bin:/bin",
+            "SetEnv": f"TMPDIR={folder}/tmp HOME={folder}/home PATH={path}{':' if path else ''}/usr/local/bin:/usr/bin:/bin "
+            f"ASYNCSTATE_CACHEDIR={folder}/cache",
         }  # fmt: skip
         (folder / "config").write_text("".join(f"{key} {value}\n" for key, value in lines.items()))
         self.process = None

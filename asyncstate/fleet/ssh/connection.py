@@ -171,6 +171,8 @@ class Connection:
                 await self._launch(connection)
         except TimeoutError:
             raise FleetError(self._why("its shell and its Python did not answer")) from None
+        except msgspec.MsgspecError as error:
+            raise FleetError(f"its first words are not those of the loader: {error}") from None
         except (OSError, asyncssh.Error, EOFError) as error:
             raise FleetError(self._why(f"the runner cannot be started: {error}")) from None
 

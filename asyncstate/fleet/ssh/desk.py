@@ -7,6 +7,7 @@ any minion of Salt does. The pillar is rendered here, for the host that the stre
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import anyio
@@ -35,6 +36,10 @@ log: logging.Logger = get_logger(__name__)
 _MOST_AT_ONCE: Final = 64
 """Questions of one host that are answered at once; it waits with more."""
 _MOST_WATCHES: Final = 200
+_FURTHEST: Final = 1 << 62
+"""Where a piece of a file begins, at most: no file is as long."""
+_ENVIRONMENT: Final = re.compile(r"(?!\.\.?$)[\w.-]{1,200}")
+"""A saltenv that a host may name. It can become a folder (``__env__`` in the file roots)."""
 
 
 class Reader(Protocol):
@@ -67,7 +72,8 @@ class Tree:
         return tuple(self._files.envs())
 
     def listing(self, saltenv: str) -> frames.Listing:
-        """Return what an environment holds. Blocks."""
+        """Return what an environment holds. Blocks. Raises RenderError for a name that none has."""
+        _require_environment(saltenv)
         if saltenv not in self._listings:
             files = self._files
             self._listings[saltenv] = frames.Listing(
@@ -81,6 +87,7 @@ class Tree:
 
     def piece(self, saltenv: str, path: str, start: int) -> frames.Piece:
         """Return some of a file, from ``start``. Blocks. Raises RenderError if there is none."""
+        _require_environment(saltenv)
         found = self._files.find(path, saltenv)
         if found is None:
             raise RenderError(f"there is no such file in the operator's tree ({saltenv})", file=path)
@@ -181,6 +188,8 @@ class Desk:
         elif frame.word == "watch":
             if len(self._watches) >= _MOST_WATCHES:
                 raise BoardError(f"it watches more than {_MOST_WATCHES} things at once")
+            if frame.number in self._watches:
+                raise BoardError(f"it watches twice as number {frame.number}")
             scope = self._watches[frame.number] = anyio.CancelScope()
             group.start_soon(self._watch, frame, writer, scope)
         else:
@@ -192,6 +201,9 @@ class Desk:
             word, value = frames.OK, await self._value(frame.word, frame.value)
         except (AsyncStateError, TypeError, ValueError) as error:
             word, value = frames.ERROR, _trouble(error)
+        except Exception as error:
+            log.exception("What %s asks (%s) cannot be answered", self._host, frame.word)
+            raise BoardError(f"what it asks cannot be answered: {frame.word}: {error!r}") from error
         finally:
             self._room.release()
         await self.send(writer, frame.number, word, value)
@@ -209,7 +221,7 @@ class Desk:
                 return await board.publish(subject, data, id=id_)
             case "listing", [str(saltenv)]:
                 return await anyio.to_thread.run_sync(tree.listing, saltenv)
-            case "fetch", [str(saltenv), str(path), int(start)] if start >= 0:
+            case "fetch", [str(saltenv), str(path), int(start)] if 0 <= start < _FURTHEST:
                 return await anyio.to_thread.run_sync(tree.piece, saltenv, path, start)
             case "pillar", [dict(grains)]:
                 return await anyio.to_thread.run_sync(tree.pillar, self._host, grains, self._minion_opts, self._run)
@@ -223,6 +235,12 @@ class Desk:
                     await self.send(writer, frame.number, frames.MORE, [each.key, each.value, each.revision])
             except (BoardError, TypeError) as error:
                 await self.send(writer, frame.number, frames.ERROR, _trouble(error))
+
+
+def _require_environment(saltenv: str) -> None:
+    """Raise RenderError for what is no name of an environment: it must not lead out of the file roots."""
+    if not _ENVIRONMENT.fullmatch(saltenv):
+        raise RenderError(f"there is no environment {saltenv[:200]!r}")
 
 
 def _trouble(error: Exception) -> frames.Trouble:

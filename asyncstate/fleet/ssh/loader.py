@@ -101,11 +101,44 @@ class Loader:
                 os.unlink(part)
         return path
 
-    def become(self, path: str) -> None:
-        """Be the runner, in this process, until it ends."""
+    def start(self, path: str) -> None:
+        """Start the runner as a child: this process outlives it, and so can clear up for one that is killed."""
         self.say()
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        runner = os.fork()
+        if runner:
+            sys.exit(self.outlive(runner))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
         sys.argv = [path, self.folder]
         runpy.run_path(path, run_name="__main__")
+
+    def outlive(self, runner: int) -> int:
+        """Wait for the runner, pass on what should end it, clear up if it was killed; return the exit code."""
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1):  # the runner's alone: their end is its end
+            os.dup2(nothing, number)
+        for sign in ENDING:
+            signal.signal(sign, lambda number, _: os.kill(runner, number))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+        os.waitid(os.P_PID, runner, os.WEXITED | os.WNOWAIT)  # its number stays its own until no signal is passed on
+        for sign in ENDING:
+            signal.signal(sign, signal.SIG_IGN)
+        status = os.waitpid(runner, 0)[1]
+        if not os.WIFSIGNALED(status):
+            return os.WEXITSTATUS(status)
+        number = os.WTERMSIG(status)
+        why = ": is the memory of this host too small?" if number == signal.SIGKILL else ""
+        os.write(2, b"the runner was killed by signal %d%s\n" % (number, why.encode()))
+        self.clear_for_killed()
+        return 128 + number
+
+    def clear_for_killed(self) -> None:
+        sys.path.insert(0, os.path.join(self.folder, "lib"))
+        try:
+            from asyncstate.fleet.ssh import aftermath  # noqa: PLC0415 - it is there only now
+        except ImportError:  # it was killed before its library was there: it has done nothing
+            return
+        aftermath.clear(self.folder)
 
     def clear(self) -> None:
         if self.folder:
@@ -127,7 +160,7 @@ def main() -> None:
         loader.introduce()
         size = int(line())
         loader.make_folder()
-        loader.become(loader.take(size))
+        loader.start(loader.take(size))
     finally:
         loader.clear()
 

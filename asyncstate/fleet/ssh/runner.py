@@ -10,7 +10,6 @@ import asyncio
 import fcntl
 import logging
 import os
-import shutil
 import signal
 import sys
 import threading
@@ -20,12 +19,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from asyncstate.config import Settings
-from asyncstate.errors import AsyncStateError, CompileError, FleetError, Issue
+from asyncstate import remains
+from asyncstate.config import Settings, default_files, load_settings
+from asyncstate.errors import AsyncStateError, CompileError, ConfigError, FleetError, Issue
 from asyncstate.fleet.agent import Agent
 from asyncstate.fleet.events import HostEvents
 from asyncstate.fleet.local_station import LocalPart, LocalStation
 from asyncstate.fleet.ssh import frames
+from asyncstate.fleet.ssh.aftermath import note_lock_dir
 from asyncstate.fleet.ssh.channel import Channel
 from asyncstate.fleet.ssh.stream_board import StreamBoard
 from asyncstate.fleet.ssh.tree import StreamFiles, StreamTree, WithoutPillar
@@ -66,8 +67,8 @@ class Unsigned:
 class StreamStation(LocalStation):
     """This host with the operator's tree, whose files others know as ``salt://…``: they lie here for a while only."""
 
-    def __init__(self, settings: Settings, events: Events, tree: StreamTree) -> None:
-        super().__init__(settings, events, tree=tree)
+    def __init__(self, settings: Settings, events: Events, tree: StreamTree, lock_dir: str) -> None:
+        super().__init__(settings, events, tree=tree, lock_dir=lock_dir)
         self._files = tree.files
         self._grains_only = WithoutPillar(tree)
 
@@ -105,13 +106,13 @@ def main(folder: str) -> int:
     ended = asyncio.Event()
 
     def end() -> None:
-        threading.Thread(target=_end_for_good, args=[folder], daemon=True).start()
+        threading.Thread(target=_end_for_good, daemon=True).start()
         with suppress(RuntimeError):  # the loop has ended already
             loop.call_soon_threadsafe(ended.set)
 
     channel = Channel(reading, writing, end)
     try:
-        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        with remains.Notes(folder, "the runner"), asyncio.Runner(loop_factory=lambda: loop) as runner:
             begin = channel.start()
             runner.run(_serve(channel, begin, folder, ended))
     except AsyncStateError as error:
@@ -122,11 +123,10 @@ def main(folder: str) -> int:
     return 0
 
 
-def _end_for_good(folder: str) -> None:
-    """End this process if what runs does not come to its end: nobody is there any more who could do it."""
+def _end_for_good() -> None:
+    """End this process if what runs does not come to its end; the loader, which waits for it, clears up."""
     time.sleep(_GRACE)
-    shutil.rmtree(folder, ignore_errors=True)
-    os._exit(1)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _own_streams() -> tuple[int, int]:
@@ -147,11 +147,13 @@ async def _serve(channel: Channel, begin: frames.Begin, folder: str, ended: asyn
     roots = {env: files.roots(env) for env in begin.environments}
     settings = msgspec.convert({**_places(folder), **begin.settings, "file_roots": roots}, Settings)
     settings.id = begin.host
+    lock_dir = _lock_dir(begin)
+    note_lock_dir(folder, lock_dir)
     board = StreamBoard(channel)
     agent = Agent(
         board,
         begin.host,
-        StreamStation(settings, HostEvents(board, begin.host), StreamTree(channel, files)),
+        StreamStation(settings, HostEvents(board, begin.host), StreamTree(channel, files), lock_dir),
         NoMemory(),
         Unsigned(),
         lease=begin.lease,
@@ -176,3 +178,16 @@ def _places(folder: str) -> dict[str, Any]:
         "cachedir": os.path.join(folder, "cache"),
         "state_dir": os.path.join(folder, "state"),
     }
+
+
+def _lock_dir(begin: frames.Begin) -> str:
+    """Return the folder of the lock that runs of this host take, whoever starts them. Raises FleetError."""
+    if cachedir := begin.settings.get("cachedir"):
+        return str(cachedir)
+    try:
+        return load_settings(default_files()).cachedir
+    except ConfigError as error:
+        raise FleetError(
+            f"where other runs of this host have their lock is not known: {error}. Mend its configuration, or name the "
+            "folder as minion_opts: {cachedir: …} in the roster."
+        ) from None

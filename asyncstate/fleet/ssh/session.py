@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import anyio
 
 from asyncstate.config.settings import FIELDS
-from asyncstate.errors import AsyncStateError, BoardError, FleetError
+from asyncstate.errors import AsyncStateError, BoardError, FleetError, MessageRefused
 from asyncstate.fleet import subjects
 from asyncstate.fleet.local_board import LocalBoard, LocalStore
 from asyncstate.fleet.protocol import HostInfo, Options, decode
@@ -148,7 +148,10 @@ class Session:
         infos = {host.id: host.grains for host in self._roster}
         for entry in self._store.values(subjects.host()):
             _, id_ = subjects.parts(entry.key)
-            infos[id_] = {**infos.get(id_, {}), **decode(entry.value, HostInfo).grains}
+            try:
+                infos[id_] = {**infos.get(id_, {}), **decode(entry.value, HostInfo).grains}
+            except MessageRefused as error:
+                self.failed.setdefault(id_, f"what it says of itself is refused: {error}")
         found = [id_ for id_ in self._ready if id_ not in self.failed and self._fits(id_, infos[id_])]
         if not found and not self.failed:
             raise FleetError(f"no host fits the target {self._target!r}: none of {len(self._ready)} has such grains")

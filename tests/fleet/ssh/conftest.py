@@ -90,16 +90,23 @@ class Place:
         ways = Ways(known_hosts=(self.known,), keep=keep)
         return Session(self.roster, self.settings(**more), target, ways, run=options, say=self.said.append, lease=0.5)
 
-    async def apply(self, *sls, target="*", options=NO_OPTIONS, **more):
-        """Do a run; return the session, which is over, and how the run ended."""
+    async def apply(self, *sls, target="*", options=NO_OPTIONS, request=None, **more):
+        """Do a run; return the session, which is over, and how the run ended. ``request`` are further fields of it."""
         async with self.session(target, options, **more) as session:
-            end = await self.drive(session, *sls, options=options) if session.hosts else None
+            end = await self.drive(session, *sls, options=options, **(request or {})) if session.hosts else None
         await self.wait_for_programs()
         return session, end
 
-    async def drive(self, session, *sls, options=NO_OPTIONS):
-        request = Request(target=f"L@{','.join(session.hosts)}", sls=sls, options=options, deadline=60.0)
+    async def drive(self, session, *sls, options=NO_OPTIONS, **more):
+        target = f"L@{','.join(session.hosts)}"
+        request = Request(target=target, sls=sls, options=options, deadline=60.0, **more)
         return await Controller(session.board, Unsigned(), os.urandom(4).hex(), request, self.gathered).drive()
+
+    async def wait_for(self, there):
+        """Wait until something is so."""
+        async with asyncio.timeout(60):
+            while not there():  # noqa: ASYNC110 - another process makes it so
+                await asyncio.sleep(0.05)
 
     async def wait_for_programs(self):
         """Wait until what was started on the hosts has ended."""

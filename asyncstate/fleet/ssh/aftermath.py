@@ -1,0 +1,37 @@
+"""What is done on a host for a runner that was killed: nobody else knows what it has left there.
+
+The loader, which waits for the runner, calls `clear` before it removes the runner's folder.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import Final
+
+from asyncstate import filesystem, remains
+from asyncstate.errors import LockHeld
+from asyncstate.run.leftovers import end_leftovers
+from asyncstate.run.lock import RunLock
+
+_LOCK_DIR: Final = "lock_dir"
+
+
+def note_lock_dir(folder: str, lock_dir: str) -> None:
+    """Note in the runner's folder where the lock of its runs is."""
+    with filesystem.Replacement(os.path.join(folder, _LOCK_DIR), 0o600, is_temporary=False) as new:
+        new.write(os.fsencode(lock_dir))
+        new.commit(sync=False)
+
+
+def clear(folder: str) -> None:
+    """End what a killed runner has left running, and remove its temporary files and its notes beside the lock."""
+    end_leftovers(folder)
+    try:
+        with filesystem.open_read(os.path.join(folder, _LOCK_DIR)) as file:
+            lock_dir = os.fsdecode(file.read())
+    except FileNotFoundError:  # it had not come so far
+        return
+    if remains.all_notes(lock_dir):
+        with suppress(LockHeld), RunLock(lock_dir):  # taking it clears up; another run has done so when it took it
+            pass
