@@ -61,7 +61,7 @@ def described(name: str, func: Callable[..., Any]) -> list[Argument]:
         return []
     module = name.partition(".")[0]
     texts = meanings()
-    found = []
+    found: list[Argument] = []
     for parameter in signature.parameters.values():
         if parameter.kind in {parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL}:
             continue
