@@ -244,9 +244,10 @@ class Controller:
         return []
 
     def _end_without_plan(self, hosts: list[str], unheard: str) -> None:
-        for host, why in self._plans.failures(hosts, "" if self._cancelled else unheard):
-            if why:
-                self._end(host, HostEnd(2, why))
+        if self._cancelled:
+            unheard = "had sent no plan when the run was cancelled"
+        for host, why in self._plans.failures(hosts, unheard):
+            self._end(host, HostEnd(2, why))
 
     async def _keep(self, **changed: Any) -> None:
         self._record = msgspec.structs.replace(self._record, **changed)
@@ -441,6 +442,5 @@ class Controller:
     async def _read_leases(self, watch: Leases) -> None:
         async for entry in self._board.watch(subjects.lease()):
             lease = read_lease(entry)
-            if lease is not None and lease.host in self._goes:
-                watch.renewed(lease.host, lease.interval)
+            if lease is not None and lease.host in self._goes and watch.renewed(lease.host, lease.interval):
                 self._news.set()

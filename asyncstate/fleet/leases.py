@@ -40,10 +40,12 @@ class Leases:
             self._signs = {host: sign if host in self.lost else now for host, sign in self._signs.items()}
         self._heard = now
 
-    def renewed(self, host: str, interval: float) -> None:
-        """Note a sign of a host; the next comes within ``interval`` seconds."""
+    def renewed(self, host: str, interval: float) -> bool:
+        """Note a sign of a host; the next comes within ``interval`` seconds. Returns whether the host was lost."""
+        was_lost = host in self.lost
         self._intervals[host] = min(max(interval, 0.01), 3600.0)
         self.seen(host)
+        return was_lost
 
     def seen(self, host: str) -> None:
         """Note a sign of a host."""

@@ -37,7 +37,8 @@ def test_a_host_is_lost_after_three_intervals_and_until_its_next_sign():
         assert await pass_by(leases, 14, signs=["b"]) == []
         assert await pass_by(leases, 10, signs=["b"]) == [("a", 15.0)]
         assert leases.lost == {"a"}
-        leases.renewed("a", PULSE)
+        assert leases.renewed("b", PULSE) is False
+        assert leases.renewed("a", PULSE) is True
         assert (leases.lost, leases.silence("a")) == (set(), 0.0)
 
     play(scenario())

@@ -293,6 +293,26 @@ def test_cancelling_stops_all_hosts(now):
     assert set(end.hosts) == {"db1", "lb1", "web1"}
 
 
+def test_a_run_that_is_cancelled_before_all_plans_are_there_names_every_host():
+    async def scenario():
+        world = World(Fleet(CHAIN))
+        world.start("db1", "web1")
+        await asyncio.sleep(1)
+        controller = world.controller(target="L@db1,lb1,web1")
+        asyncio.get_running_loop().call_later(10, lambda: controller.cancel("SIGINT"))
+        end = await controller.drive()
+        await world.close()
+        return world, end
+
+    world, end = play(scenario())
+    assert (end.exit_code, world.ran()) == (130, [])
+    assert {host: each.why for host, each in end.hosts.items()} == {
+        "db1": "nothing began",
+        "lb1": "had sent no plan when the run was cancelled",
+        "web1": "nothing began",
+    }
+
+
 def test_a_second_run_beside_the_first_is_refused_by_name():
     async def scenario():
         world = World(Fleet(CHAIN))
