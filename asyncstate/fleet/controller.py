@@ -98,7 +98,6 @@ class Controller:
         self._wall = wall
         self._selection = Selection({}, self._nodegroups)
         self._goes: dict[str, Go] = {}
-        self._held: dict[str, bytes] = {}
         self._admission = Admission(())
         self._staged = False
         self._barriers = Barriers({})
@@ -237,9 +236,8 @@ class Controller:
         await self._stop(late, "the run began without this host: its plan came too late", now=False)
         for words in notes(turns, resolved(self._record.rollout, self._record)[0]):
             self._observer.noted(words)
-        for host, go in self._goes.items():
-            self._held[host] = self._signer.seal(encode(go), subjects.go(host, self._run))
-        await put_all(self._board, ((subjects.held(self._run, host), go) for host, go in self._held.items()))
+        # Sealed for the place where it is held: whoever copies it to the host lets nobody begin.
+        await self._tell((subjects.held(self._run, host), go) for host, go in self._goes.items())
         await self._keep(turns=turns)
         return []
 
@@ -261,8 +259,7 @@ class Controller:
         self._plans = Plans(self._board, self._record, self._observer.planned)
         for entry in await self._board.entries(subjects.held(self._run)):
             _, _, host = subjects.parts(entry.key)
-            self._held[host] = entry.value
-            self._goes[host] = decode(self._signer.open(entry.value, subjects.go(host, self._run)), Go)
+            self._goes[host] = decode(self._signer.open(entry.value, entry.key), Go)
         await self._plans.look()
         self._observer.joined(
             {host: plan for host, plan in self._plans.known.items() if host in self._goes}, self._goes
@@ -323,7 +320,7 @@ class Controller:
         await self._let_begin(self._admission.began(began))
 
     async def _let_begin(self, hosts: list[str]) -> None:
-        await put_all(self._board, ((subjects.go(host, self._run), self._held[host]) for host in hosts))
+        await self._tell((subjects.go(host, self._run), self._goes[host]) for host in hosts)
 
     async def _admit(self) -> None:
         """Let hosts begin that may; end those that never will."""

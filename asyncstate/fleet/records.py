@@ -110,7 +110,7 @@ async def joined_plans(board: Board, signer: Signer, run: str) -> tuple[dict[str
         _, _, host = subjects.parts(entry.key)
         plan = await board.get(subjects.plan(host, run))
         try:
-            go = decode(signer.open(entry.value, subjects.go(host, run)), Go)
+            go = decode(signer.open(entry.value, entry.key), Go)
             if plan is not None and decode(plan, HostPlan).digest == go.digest:  # else it was sent since then
                 plans[host], goes[host] = decode(plan, HostPlan), go
         except MessageRefused as error:

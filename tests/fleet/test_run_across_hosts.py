@@ -21,7 +21,7 @@ from asyncstate.errors import (
 )
 from asyncstate.fleet import subjects
 from asyncstate.fleet.controller import Controller, Request
-from asyncstate.fleet.protocol import HostPlan, Mistake, NodeResult, Offer, Options, RunRecord, decode, encode
+from asyncstate.fleet.protocol import HostPlan, Mistake, NodeResult, Offer, Options, Rollout, RunRecord, decode, encode
 from asyncstate.fleet.records import find_record, signs_of_life, stop_hosts
 from asyncstate.fleet.tale import HostEnd, read_tales
 
@@ -767,3 +767,24 @@ def test_a_go_that_nobody_signed_is_not_passed_on_by_who_takes_up_a_run():
 
     with pytest.raises(MessageRefused, match="signature"):
         play(scenario())
+
+
+def test_a_go_that_is_held_back_lets_nobody_begin_who_finds_it_under_the_key_of_a_go():
+    """Whoever has the server in hand can write what is signed to any key."""
+
+    async def scenario():
+        world = World(Fleet([("a", "db1", []), ("b", "web1", [])]))
+        world.hosts["db1"].seconds = 20.0
+        world.start()
+        running = asyncio.create_task(world.drive(rollout=Rollout(batch="1")))
+        await asyncio.sleep(8)
+        board = world.server.board()
+        held = await board.get(subjects.held("r1", "web1"))
+        await board.put(subjects.go("web1", "r1"), held)
+        end = await running
+        await world.close()
+        return world, end
+
+    world, end = play(scenario())
+    assert end.exit_code == 0
+    assert [id_ for _, id_ in world.trace] == ["a", "a", "b", "b"]
