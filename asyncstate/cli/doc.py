@@ -91,6 +91,8 @@ def command(console: Console, /, name: str | None, kind: str | None, why: bool, 
 def _not_found(loaders: dict[str, LazyLoader], name: str) -> click.UsageError:
     if not name:
         return click.UsageError("no plugins were found")
+    if topic_of(name):
+        return click.UsageError(f"{name} is a word of the language: asyncstate doc {name}, without --kind")
     known = [each for loader in loaders.values() for each in loader.names()]
     refused = why_not(loaders, name.partition(".")[0])
     if refused:

@@ -100,6 +100,7 @@ def test_a_word_that_is_a_module_too_has_both(doc):
     assert out.startswith("pillar: your own data")
     assert "  pillar.get " in out
     assert not doc("pillar", "--kind", "modules")[1].startswith("pillar: ")
+    assert "order is a word of the language: asyncstate doc order" in doc("order", "--kind", "modules")[2]
 
 
 def test_where_no_extra_is_missing_none_is_named(doc):
