@@ -73,6 +73,14 @@ def parts(key: str) -> tuple[str, ...]:
     return (kind, *map(text_of, named))
 
 
+def kind(key: str) -> str:
+    """Return the kind of a key, "" for what is none."""
+    first, *rest = key.split(".", 4)
+    if first != _TO:
+        return first
+    return rest[2] if len(rest) > 2 else ""
+
+
 def mail(reader: str, run: str) -> str:
     """Return the pattern of all that is for ``reader`` in a run."""
     return f"{_TO}.{token(reader)}.{token(run)}.>"
@@ -205,6 +213,9 @@ def written_by(host: str) -> tuple[str, ...]:
 
 STREAMS: Final = ("report", "event")
 """The kinds that are streams of messages; of all others, a key has one value."""
+
+COUNTABLE: Final = frozenset({*STREAMS, _ROW, "lease", "pulse", "log"})
+"""The kinds of which no second value of a key says anything that matters for long."""
 
 _BY_OPERATOR: Final = (
     *(f"{_TO}.*.*.offer", f"{_TO}.*.*.go", f"{_TO}.*.*.stop", f"{_TO}.*.*.lost.*", f"{_TO}.*.*.barrier.*"),

@@ -110,3 +110,19 @@ def test_patterns_of_many_fit_their_keys(reader, writer, run, node):
     assert fits(subjects.goes(run), subjects.go(reader, run))
     assert fits(subjects.rows_written(writer, run), subjects.row(reader, writer, run, node))
     assert fits(subjects.all_reached(run), subjects.reached(writer, run, -3))
+
+
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [
+        (subjects.go("db1", "r"), "go"),
+        (subjects.row("db1", "web", "r", "3"), "row"),
+        (subjects.lost("db1", "r", "web"), "lost"),
+        (subjects.lease("db1"), "lease"),
+        (subjects.report("db1", "r"), "report"),
+        ("to.db1", ""),
+        ("", ""),
+    ],
+)
+def test_the_kind_of_a_key(key, kind):
+    assert subjects.kind(key) == kind

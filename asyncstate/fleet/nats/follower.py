@@ -3,8 +3,8 @@
 The server says again what the stream takes, to whoever listens. That costs it next to nothing, and one that listens may
 miss something: while its connection is lost, when it is slow, when a server of a cluster is lost. So a
 reader on the server tells it what it missed: after each new connection all entries since the last time; every minute
-only if their number is not that of the keys which were heard. (So what nobody notices is the loss of a value in that
-minute, without the connection, which replaces another one of the same minute.) A reader numbers what it sends; when a
+only if their number is not that of the keys which were heard, or if one of these can have a second value that counts.
+(A second row says what the first said, and after a sign of life comes the next.) A reader numbers what it sends; when a
 number is missing, or nothing comes, another one begins.
 
 This uses asyncio, as NATS's client does.
@@ -23,6 +23,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from asyncstate.errors import BoardError
+from asyncstate.fleet import subjects
 from asyncstate.fleet.nats.access import LIVE, ROOT, STREAM
 from asyncstate.fleet.nats.answers import NO_CONSUMER, Refused, answer_of
 from asyncstate.fleet.nats.connection import NoAnswer
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 
     from nats.aio.msg import Msg
 
-    from asyncstate.fleet.nats.connection import Connection, Inbox
+    from asyncstate.fleet.nats.connection import Connection
+    from asyncstate.fleet.nats.inbox import Inbox
 
 _BATCH: Final = 256
 _ANSWER: Final = 10.0
@@ -42,7 +44,10 @@ _IDLE: Final = 20.0
 """Seconds after which the server forgets a reader that asks for nothing."""
 _FIRST_COMPARED: Final = 10.0
 _COMPARED: Final = 60.0
-"""Seconds after which what was heard is compared with what the stream has: at first, and from then on."""
+_SELDOM_COMPARED: Final = 600.0
+"""Seconds after which what was heard is compared with what the stream has: at first, from then on, and at most."""
+_SHARE: Final = 300
+"""The time between two comparisons is so many times what the last one took: a busy server is asked less often."""
 _MOST_HEARD: Final = 10_000
 """Keys that are kept until they are compared."""
 _MOST_WAITING: Final = 10_000
@@ -85,9 +90,12 @@ async def follow(connection: Connection, pattern: str, *, since: int = 0) -> Asy
     await live.open()
     try:
         while True:
+            began = time.monotonic()
             async with aclosing(_missed(connection, pattern, heard, counted=live.unbroken)) as missed:
                 async for entry in missed:
                     yield entry
+            if live.unbroken:
+                live.compared(time.monotonic() - began)
             async with aclosing(live.entries()) as entries:
                 async for entry in entries:
                     if heard.note(entry):
@@ -107,12 +115,13 @@ async def present(connection: Connection, pattern: str) -> list[Stored]:
 class _Heard:
     """What was heard: everything up to the sequence ``floor``, and the last ``sequences`` of keys after that.
 
-    With ``most`` of them it is to be compared.
+    With ``most`` of them it is to be compared. If they are ``countable``, their number is enough for that.
     """
 
     def __init__(self, floor: int) -> None:
         self.floor = floor
         self.most = _MOST_HEARD
+        self.countable = True
         self.sequences: dict[str, int] = {}
 
     def note(self, entry: Stored) -> bool:
@@ -120,6 +129,7 @@ class _Heard:
         if entry.sequence <= max(self.floor, self.sequences.get(entry.key, 0)):
             return False
         self.sequences[entry.key] = entry.sequence
+        self.countable = self.countable and subjects.kind(entry.key) in subjects.COUNTABLE
         return True
 
     def settle(self) -> None:
@@ -127,6 +137,7 @@ class _Heard:
         self.floor = max(self.floor, *self.sequences.values()) if self.sequences else self.floor
         self.sequences.clear()
         self.most = _MOST_HEARD
+        self.countable = True
 
     def postpone(self) -> None:
         """Take note that a busy server did not say what else there is."""
@@ -136,14 +147,14 @@ class _Heard:
 async def _missed(connection: Connection, pattern: str, heard: _Heard, *, counted: bool) -> AsyncGenerator[Stored]:
     """Yield what the stream has and was not heard, by rising sequence. Raises BoardError.
 
-    ``counted``: not if there are as many entries as keys were heard.
+    ``counted``: not if there are as many entries as keys were heard, and their number is enough.
     """
     patience, until = _ANSWER, math.inf
     while True:
         reader = _Reader(connection, pattern)
         try:
             left = await reader.open(heard.floor, patience)
-            if counted and left == len(heard.sequences):  # a key has one entry in the stream
+            if counted and heard.countable and left == len(heard.sequences):  # a key has one entry in the stream
                 left = 0
             while left:
                 entry = await reader.heard(patience)
@@ -175,41 +186,46 @@ class _Live:
         self.unbroken = False
         self._connection = connection
         self._subject = f"{LIVE}{pattern}"
-        self._queue: asyncio.Queue[Msg | None] = asyncio.Queue()
         self._inbox: Inbox | None = None
         self._pause = _FIRST_COMPARED
 
     async def open(self) -> None:
         """Begin to listen."""
-        self._inbox = await self._connection.listen(self._queue, self._subject)
+        self._inbox = await self._connection.listen(self._subject)
 
     async def close(self) -> None:
         """Stop listening."""
         if self._inbox is not None:
             await self._inbox.close()
 
+    def compared(self, took: float) -> None:
+        """Note how long it took to compare what was heard with what the stream has."""
+        self._pause = max(self._pause, min(_SHARE * took, _SELDOM_COMPARED))
+
     async def entries(self) -> AsyncGenerator[Stored]:
         """Yield what comes, until it is to be compared with what the stream has. Raises BoardError."""
+        inbox = _opened(self._inbox)
         loop = asyncio.get_running_loop()
         until = loop.time() + self._pause * random.uniform(0.7, 1.0)  # noqa: S311 - so that not all ask at once
         self._pause = _COMPARED
         self.unbroken = True
         while (left := until - loop.time()) > 0:
             try:
-                message = await _arrival(self._connection, self._queue, left)
+                message = await inbox.take(left)
             except TimeoutError:
                 return
-            if message is None or self._queue.qsize() > _MOST_WAITING:
-                self._begin_anew()
+            if message is None or len(inbox) > _MOST_WAITING:
+                inbox.clear()  # the stream has it, and memory stays bounded if the caller is slow
+                self._pause, self.unbroken = _FIRST_COMPARED, False
                 return
             sequence, stored = _said(message)
             yield Stored(message.subject.removeprefix(LIVE), message.data, sequence, stored)
 
-    def _begin_anew(self) -> None:
-        """Drop what waits: the stream has it. So memory stays bounded if the caller is slow."""
-        while not self._queue.empty():
-            self._queue.get_nowait()
-        self._pause, self.unbroken = _FIRST_COMPARED, False
+
+def _opened(inbox: Inbox | None) -> Inbox:
+    if inbox is None:
+        raise BoardError("nobody listens here yet")
+    return inbox
 
 
 def _said(message: Msg) -> tuple[int, float]:
@@ -225,23 +241,6 @@ def _said(message: Msg) -> tuple[int, float]:
         raise BoardError("the server says again what was written, but not its number") from None
 
 
-async def _arrival(connection: Connection, queue: asyncio.Queue[Msg | None], seconds: float) -> Msg | None:
-    """Return the next message, None for a new connection. Raises TimeoutError, BoardError."""
-    if not queue.empty():
-        return queue.get_nowait()
-    arrival = asyncio.ensure_future(queue.get())
-    try:
-        waited_for: set[asyncio.Future[Any]] = {arrival, connection.ended}
-        await asyncio.wait(waited_for, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        if arrival.done():
-            return arrival.result()
-    finally:
-        arrival.cancel()
-    if connection.ended.done():
-        connection.ended.result()
-    raise TimeoutError
-
-
 class _Reader:
     """One reader on the server. ``pending`` is how many entries there were behind the last one."""
 
@@ -249,9 +248,7 @@ class _Reader:
         self._connection = connection
         self._pattern = pattern
         self._name = secrets.token_hex(16)
-        self._queue: asyncio.Queue[Msg | None] = asyncio.Queue()
         self._inbox: Inbox | None = None
-        self._reply = ""
         self._asked = 0
         self._number = 0
         self.pending = 0
@@ -260,8 +257,7 @@ class _Reader:
         """Make the reader; return how many entries there are for it. Raises _Broken, BoardError."""
         start = {"deliver_policy": "by_start_sequence", "opt_start_seq": since + 1} if since else {}
         request = {"stream_name": STREAM, "config": reader_configuration(self._name, self._pattern) | start}
-        self._inbox = await self._connection.listen(self._queue)
-        self._reply = self._inbox.subject
+        self._inbox = await self._connection.listen()
         subject = f"watch.{self._name}.{self._pattern}"
         try:
             # A cluster may choose a server for the reader that has just been lost: then only another reader helps.
@@ -281,20 +277,21 @@ class _Reader:
 
     async def heard(self, patience: float) -> Stored | None:
         """Return the next entry, None if the server has no other. Raises _Broken, BoardError."""
+        inbox = _opened(self._inbox)
         if self._asked <= 0:
-            await self._ask()
+            await self._ask(inbox)
         try:
-            message = await _arrival(self._connection, self._queue, patience)
+            message = await inbox.take(patience)
         except TimeoutError:
             raise _Broken from None
         if message is None:
             raise _Broken
         return self._looked_at(message)
 
-    async def _ask(self) -> None:
+    async def _ask(self, inbox: Inbox) -> None:
         self._asked = _BATCH
         wanted = {"batch": _BATCH, "no_wait": True}
-        await self._connection.send(f"next.{self._name}", json.dumps(wanted).encode(), reply=self._reply)
+        await self._connection.send(f"next.{self._name}", json.dumps(wanted).encode(), reply=inbox.subject)
 
     def _looked_at(self, message: Msg) -> Stored | None:
         """Return the entry in a message, None if there is no other. Raises _Broken."""
