@@ -130,17 +130,20 @@ class _Refusing:
     async def serve(self, reader, writer):
         self.calls += 1
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._real)
-        writer.write(await far_reader.readline())
-        await writer.start_tls(self._own)
-        if self.refuses:
-            self.refuses -= 1
-            await reader.readuntil(b"PING\r\n")
-            far_writer.close()
-            self._refuse(writer)
-            return
-        await far_writer.start_tls(self._far, server_hostname="127.0.0.1")
-        self._there.add(writer)
-        await asyncio.gather(flow(reader, far_writer), flow(far_reader, writer), return_exceptions=True)
+        try:
+            writer.write(await far_reader.readline())
+            await writer.start_tls(self._own)
+            if self.refuses:
+                self.refuses -= 1
+                await reader.readuntil(b"PING\r\n")
+                self._refuse(writer)
+                return
+            await far_writer.start_tls(self._far, server_hostname="127.0.0.1")
+            self._there.add(writer)
+            await asyncio.gather(flow(reader, far_writer), flow(far_reader, writer), return_exceptions=True)
+        finally:  # whatever the other side does first
+            far_writer.transport.abort()
+            writer.close()
 
     def cut(self):
         while self._there:
@@ -152,9 +155,11 @@ class _Refusing:
 
 
 async def flow(source, target):
-    while data := await source.read(65536):
-        target.write(data)
-    target.close()
+    try:
+        while data := await source.read(65536):
+            target.write(data)
+    finally:
+        target.close()
 
 
 async def test_a_key_that_a_server_does_not_know_for_a_moment_is_shown_again(fleet, hosts):
