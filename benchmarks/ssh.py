@@ -1,7 +1,8 @@
 """What a state costs over ssh, above a local run: no-op states on one host, on loopback, with OpenSSH's sshd.
 
 Both runs are those of the same machine; a local run is `asyncstate apply`'s. The difference of their wall times, as
-their reports say them, by the number of states, is what the fleet's protocol and the stream add.
+their reports say them, by the number of states, is what the fleet's protocol and the stream add. So it is with the CPU
+(user and system): of this process, the operator's, and of the host's runner.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 import sshd  # type: ignore[import-not-found]
@@ -22,25 +24,52 @@ from asyncstate.fleet.ssh.roster import RosterHost
 from asyncstate.fleet.ssh.session import Session, Unsigned
 
 
-async def local(settings: Settings) -> float:
-    """Return the seconds of a local run."""
+class Cost(NamedTuple):
+    """Seconds of a run: on the clock, of this process's CPU, and of the runner's."""
+
+    wall: float
+    here: float
+    there: float = 0.0
+
+
+def runners() -> dict[int, float]:
+    """Return the seconds of CPU that each runner of this machine has used, by its process id."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                words = (entry / "cmdline").read_bytes()
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if b"zlib.decompress" in words and b"-I\0" in words:
+                found[int(entry.name)] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return found
+
+
+async def local(settings: Settings) -> Cost:
+    """Return what a local run costs."""
     async with StateRuntime(settings) as runtime:
-        begun = time.perf_counter()
+        begun, used = time.perf_counter(), time.process_time()
         await runtime.apply(["many"])
-        return time.perf_counter() - begun
+        return Cost(time.perf_counter() - begun, time.process_time() - used)
 
 
-async def over_ssh(settings: Settings, host: RosterHost, known: str) -> float:
-    """Return the seconds of a run on a host that is connected, from its offer to its last report."""
+async def over_ssh(settings: Settings, host: RosterHost, known: str) -> Cost:
+    """Return what a run costs on a host that is connected, from its offer to its last report."""
+    others = set(runners())
     async with Session([host], settings, "*", Ways(known_hosts=(known,))) as session:
         if session.failed:
             raise SystemExit(str(session.failed))
-        begun = time.perf_counter()
+        before = sum(used for pid, used in runners().items() if pid not in others)
+        begun, used = time.perf_counter(), time.process_time()
         request = Request(target="*", sls=("many",))
         end = await Controller(session.board, Unsigned(), os.urandom(4).hex(), request).drive()
         if end.exit_code:
             raise SystemExit(str(end))
-        return time.perf_counter() - begun
+        wall, here = time.perf_counter() - begun, time.process_time() - used
+        after = sum(used for pid, used in runners().items() if pid not in others)
+        return Cost(wall, here, after - before)
 
 
 def main() -> None:
@@ -72,8 +101,13 @@ def main() -> None:
             there = min(asyncio.run(over_ssh(settings, host, str(known))) for _ in range(asked.runs))
         finally:
             server.stop()
-    more = (there - here) / asked.states * 1000
-    print(f"{asked.states} states: local {here:.2f} s, over ssh {there:.2f} s: {more:.3f} ms a state above a local run")
+    wall = (there.wall - here.wall) / asked.states * 1000
+    cpu = (there.here + there.there - here.here) / asked.states * 1000
+    print(f"{asked.states} states: local {here.wall:.2f} s, over ssh {there.wall:.2f} s: {wall:.3f} ms a state more")
+    print(
+        f"CPU: local {here.here:.2f} s; over ssh {there.here:.2f} s operator, {there.there:.2f} s runner: "
+        f"{cpu:.3f} ms a state more"
+    )
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -75,6 +76,12 @@ class _Client(asyncssh.SSHClient):
                 f"for example with: ssh-keyscan -p {self._port} {self._name} >> {files[0] if files else 'FILE'}"
             )
         return False
+
+
+def _expanded(command: str, host: RosterHost) -> str:
+    """Return a ProxyCommand with what ssh puts in place of %h, %n, %p and %r; asyncssh does not."""
+    values = {"h": host.host, "n": host.host, "p": str(host.port), "r": host.user, "%": "%"}
+    return re.sub(r"%(.)", lambda found: values.get(found[1], found[0]), command)
 
 
 def _first(error: BaseException) -> BaseException:
@@ -233,7 +240,7 @@ class Connection:
             if host.passwd:
                 told["password"] = host.passwd
             if options.proxy_command:
-                told["proxy_command"] = options.proxy_command
+                told["proxy_command"] = _expanded(options.proxy_command, host)
             if options.host_key_alias:
                 told["host_key_alias"] = options.host_key_alias
         return told

@@ -1,0 +1,106 @@
+"""``fleet apply --ssh`` as an operator types it: hosts on loopback, the command a process of its own."""
+
+import asyncio
+import os
+import sys
+
+import asyncssh
+import pytest
+from ssh_server import SshHost, write_known_hosts
+
+WITHOUT_ASYNCSSH = "import sys; sys.modules['asyncssh'] = None; sys.argv[0] = 'asyncstate'; from asyncstate.cli import main; sys.exit(main())"
+
+
+class Operator:
+    def __init__(self, folder):
+        self.folder = folder
+        self.key = asyncssh.generate_private_key("ssh-ed25519")
+        self.key.write_private_key(folder / "id")
+        self.key.write_public_key(folder / "id.pub")
+        self.hosts = {}
+
+    def write(self, path, text):
+        full = self.folder / path
+        full.parent.mkdir(parents=True, exist_ok=True)
+        full.write_text(text)
+
+    async def start(self, *names):
+        for name in names:
+            self.hosts[name] = await SshHost(self.folder / name, self.folder / "id").start()
+        write_known_hosts(self.folder / "known_hosts", *self.hosts.values())
+        entries = [
+            f"{name}: {{host: 127.0.0.1, port: {host.port}, user: me, priv: {self.folder}/id}}\n"
+            for name, host in self.hosts.items()
+        ]
+        self.write("roster", "".join(entries))
+
+    async def run(self, *words, python=("-m", "asyncstate")):
+        """Return what a command says, and its exit code."""
+        environ = {
+            **os.environ, "HOME": str(self.folder), "ASYNCSTATE_CACHEDIR": str(self.folder / "cache"),
+            "ASYNCSTATE_STATE_DIR": str(self.folder / "state"),
+        }  # fmt: skip
+        run = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *python,
+            "fleet",
+            *words,
+            cwd=self.folder,
+            env=environ,
+            stdout=-1,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        said, _ = await asyncio.wait_for(run.communicate(), 150)
+        return said.decode(), run.returncode
+
+    async def apply(self, *words, **more):
+        ways = ("--ssh", "roster", "--ssh-known-hosts", "known_hosts", "--file-root", "tree", "--target", "*")
+        return await self.run("apply", *ways, "--progress", "none", *words, **more)
+
+
+@pytest.fixture
+async def operator(tmp_path):
+    made = Operator(tmp_path)
+    yield made
+    for each in made.hosts.values():
+        await each.stop()
+
+
+async def test_dry_runs_roll_outs_lanes_and_reports_are_those_of_every_fleet(operator):
+    out = operator.folder / "out"
+    operator.write(
+        "tree/app.sls",
+        f"line:\n  cmd.run:\n    - name: 'echo {{{{ grains.id }}}} >> {out}; test {{{{ grains.id }}}} != b1'\n"
+        "    - fleet_lane: line\n",
+    )
+    await operator.start("a1", "b1", "c1")
+    said, code = await operator.apply("app", "--test")
+    assert code == 0, said
+    assert not out.exists()
+    said, code = await operator.apply(
+        "app", "--canary", "b1", "--batch", "1", "--max-failures", "0", "--lane", "line=1", "--report", "report.html"
+    )
+    assert code == 2, said
+    assert out.read_text() == "b1\n"
+    assert "a1" in (operator.folder / "report.html").read_text()
+    assert [host.left for host in operator.hosts.values()] == [[], [], []]
+
+
+async def test_without_asyncssh_the_extra_is_named(operator):
+    operator.write("tree/app.sls", "a:\n  test.nop: []\n")
+    await operator.start("a1")
+    said, code = await operator.apply("app", python=("-c", WITHOUT_ASYNCSSH))
+    assert code == 1
+    assert "pip install 'asyncstate[ssh]'" in said
+    assert "Traceback" not in said
+
+
+async def test_options_that_do_not_fit_are_refused_with_words(operator):
+    operator.write("roster", "a1: a1\n")
+    operator.write("known_hosts", "")
+    operator.write("tree/app.sls", "a:\n  test.nop: []\n")
+    said, code = await operator.apply("--ssh-keep", "kept")
+    assert code == 1
+    assert "neither absolute nor begins with ~/" in said
+    said, _ = await operator.run("apply", "--target", "*", "--creds", "c", "--nats", "n", "--ssh-keep", "/k")
+    assert "--ssh-keep goes with --ssh" in said
