@@ -101,7 +101,9 @@ def _words(error: BaseException) -> list[str]:
     if isinstance(error, LockHeld):
         who = f" (process {error.pid}, since {error.since})" if error.pid else ""
         return [f"another run on this host{who} did not end within the --patience of this one"]
-    return [str(error)]
+    if isinstance(error, AsyncStateError | OSError):
+        return [str(error)]
+    return [f"internal error, of which its log says more: {type(error).__name__}: {error}"]
 
 
 class _Over(Exception):
@@ -125,7 +127,7 @@ class Member:
     async def take_part(self) -> None:
         """Take part, to the last report; a part that fails has its words there. Raises BoardError."""
         lost: list[BoardError] = []
-        failed: list[BaseExceptionGroup[AsyncStateError | OSError]] = []
+        failed: list[BaseExceptionGroup[Exception]] = []
         try:
             await self._take_part()
         except* BoardRefused as errors:
@@ -133,6 +135,9 @@ class Member:
         except* BoardError as errors:
             lost.append(first_error(errors))
         except* (AsyncStateError, OSError) as errors:
+            failed.append(errors)
+        except* Exception as errors:  # it would come again whenever the agent is started again
+            log.exception("Internal error in the part of this host in run %s", self._offer.run)
             failed.append(errors)
         if lost:
             raise lost[0]
