@@ -2,7 +2,7 @@
 
 Both runs are those of the same machine; a local run is `asyncstate apply`'s. The difference of their wall times, as
 their reports say them, by the number of states, is what the fleet's protocol and the stream add. So it is with the CPU
-(user and system): of this process, the operator's, and of the host's runner.
+(user and system): of this process, the operator's, and of the host's runner, without sshd's.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import os
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,19 +33,16 @@ class Cost(NamedTuple):
     there: float = 0.0
 
 
-def runners() -> dict[int, float]:
-    """Return the seconds of CPU that each runner of this machine has used, by its process id."""
-    found = {}
+def used_below(folder: str) -> float:
+    """Return the seconds of CPU that the programs of a server of ssh have used: those whose TMPDIR is in its folder."""
+    total = 0.0
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
-            try:
-                words = (entry / "cmdline").read_bytes()
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            if b"zlib.decompress" in words and b"-I\0" in words:
-                found[int(entry.name)] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    return found
+            with suppress(OSError):
+                if f"TMPDIR={folder}/".encode() in (entry / "environ").read_bytes():
+                    fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                    total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return total
 
 
 async def local(settings: Settings) -> Cost:
@@ -57,19 +55,18 @@ async def local(settings: Settings) -> Cost:
 
 async def over_ssh(settings: Settings, host: RosterHost, known: str) -> Cost:
     """Return what a run costs on a host that is connected, from its offer to its last report."""
-    others = set(runners())
+    folder = os.path.dirname(known)
     async with Session([host], settings, "*", Ways(known_hosts=(known,))) as session:
         if session.failed:
             raise SystemExit(str(session.failed))
-        before = sum(used for pid, used in runners().items() if pid not in others)
+        before = used_below(folder)
         begun, used = time.perf_counter(), time.process_time()
         request = Request(target="*", sls=("many",))
         end = await Controller(session.board, Unsigned(), os.urandom(4).hex(), request).drive()
         if end.exit_code:
             raise SystemExit(str(end))
         wall, here = time.perf_counter() - begun, time.process_time() - used
-        after = sum(used for pid, used in runners().items() if pid not in others)
-        return Cost(wall, here, after - before)
+        return Cost(wall, here, used_below(folder) - before)
 
 
 def main() -> None:
