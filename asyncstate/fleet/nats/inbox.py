@@ -1,4 +1,7 @@
-"""Inbox: what comes for one reader of a connection, until the reader takes it."""
+"""Inbox: what comes for one reader of a connection, until the reader takes it.
+
+This uses asyncio, as NATS's client does.
+"""
 
 from __future__ import annotations
 
