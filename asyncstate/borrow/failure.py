@@ -32,7 +32,7 @@ class LostInSalt(CommandExecutionError, RaisedElsewhere):
 
     def __init__(self, message: object = "") -> None:
         super().__init__(message)
-        self.shown = self.message
+        self.shown: str = self.message
 
 
 def failure_of(name: str, told: dict[str, Any]) -> Exception:

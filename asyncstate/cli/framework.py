@@ -105,7 +105,7 @@ class Family(click.Group):
         **attributes: Any,
     ) -> None:
         super().__init__(*args, **attributes)
-        self.parts = dict(parts or {})
+        self.parts: dict[str, tuple[str, str]] = dict(parts or {})
         self.examples = examples
 
     def list_commands(self, ctx: click.Context) -> list[str]:

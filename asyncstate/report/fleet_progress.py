@@ -37,11 +37,14 @@ class HostTally:
     """How far the part of one host is. ``total`` is the number of its states."""
 
     def __init__(self) -> None:
-        self.total = self.done = self.failed = self.changed = 0
+        self.total: int = 0
+        self.done: int = 0
+        self.failed: int = 0
+        self.changed: int = 0
         self.running: dict[str, float] = {}
         self.end: HostEnd | None = None
-        self.lost = False
-        self.begun = False
+        self.lost: bool = False
+        self.begun: bool = False
 
     def start_anew(self) -> None:
         """Forget what an earlier attempt had done."""

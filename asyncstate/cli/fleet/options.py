@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,7 +10,10 @@ from asyncstate.cli.fleet.connection import connection_options, optional_connect
 from asyncstate.cli.framework import option
 from asyncstate.cli.options import config_file_options, data_option, display_options, in_a_directory
 
-progress_option = option(
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+progress_option: Callable[[Any], Any] = option(
     "--progress",
     section="Output",
     default="auto",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class _SaltCall(click.Command):
     """A command that leaves its words to Salt's own parser of options. Its click options serve shell completion."""
 
-    examples = (
+    examples: tuple[tuple[str, str], ...] = (
         ("asyncstate salt-call --local state.apply", "The highstate."),
         ("asyncstate salt-call --local state.apply web test=True --state-output=changes", "A dry run of one SLS file."),
         ("asyncstate salt-call --local --out=json pillar.get site:name", "A value, for a program."),
