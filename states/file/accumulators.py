@@ -41,6 +41,8 @@ def accumulated(name: str, filename: str, text: Any, **kwargs: Any) -> Row:
         return failed(name, "Must provide name to file.accumulated")
     if text is None:
         return failed(name, "No text supplied for accumulator")
+    if not isinstance(text, (str, dict, list, tuple)):
+        return failed(name, f"'text' must be a text or a list of texts, not {text!r}")
     targets = [*_requisites("require_in"), *_requisites("watch_in")]
     if not any("file" in target for target in targets):
         return failed(name, f"Orphaned accumulator {name} in {__low__['__sls__']}:{__low__['__id__']}")

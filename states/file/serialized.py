@@ -109,7 +109,9 @@ def _nothing_fetched() -> dict[str, Any]:
 
 
 def _options(given: Any) -> dict[str, Any]:
-    """Return options written as a mapping, or as a list of mappings."""
+    """Return options written as a mapping, or as a list of mappings. Raises CommandExecutionError for anything else."""
+    if given and not isinstance(given, (dict, list)):
+        raise CommandExecutionError(f"the options of a serializer must be a mapping, not {given!r}")
     if isinstance(given, list):
         return {key: value for item in given if isinstance(item, dict) for key, value in item.items()}
     return dict(given or {})

@@ -161,7 +161,7 @@ def test_doc_of_a_module_and_of_all(run):
 def test_doc_of_nothing_suggests(run):
     done = run("doc", "prob.echo")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "there is no module or function 'prob.echo'. Did you mean probe.echo?" in done.stderr
+    assert "there is no module, function or topic 'prob.echo'. Did you mean probe.echo?" in done.stderr
 
 
 def test_doc_why(run):

@@ -156,7 +156,7 @@ async def test_arguments_that_do_not_fit_are_named(world):
 async def test_secrets_in_an_answer_stay_on_the_host(world):
     await world.call("own.secret")
     assert world.changes()["ret"]["password"] != "kept-here"
-    assert b"kept-here" not in b"".join(message.data for message in world.server.stream)
+    assert b"kept-here" not in b"".join(message.data for message in world.server.past(">", 0))
 
 
 async def test_a_function_is_called_once_whoever_sends_its_offer_again(world, tmp_path):

@@ -80,8 +80,8 @@ def test_a_missing_file_and_a_folder_that_is_not_there(tmp_path):
         credentials.write(str(tmp_path / "no" / "a.creds"), HOST)
     for path in (tmp_path / "no" / "a.creds", tmp_path):
         with pytest.raises(FleetError, match="name a file"):
-            credentials.require_writable(str(path))
-    credentials.require_writable(os.path.relpath(tmp_path / "a.creds"))
+            credentials.require_writable(str(path), HOST.name)
+    credentials.require_writable(os.path.relpath(tmp_path / "a.creds"), HOST.name)
 
 
 def test_neither_repr_nor_str_shows_a_key():

@@ -165,7 +165,7 @@ def sent(*events):
         for event in events:
             reporter.on_event(event)
         await reporter.end(FINISHED)
-        return server.stream
+        return list(server.past(">", 0))
 
     reports = [decode(message.data, Report) for message in asyncio.run(report())]
     assert [each.seq for each in reports] == list(range(len(reports)))

@@ -319,7 +319,7 @@ WITHOUT = {
     **dict.fromkeys(
         "alias alternatives.remove alternatives.auto alternatives.set docker_container docker_network environ event grains group host keyboard kmod locale module "
         "pkg pkgrepo postgres_database postgres_extension postgres_group postgres_privileges postgres_schema "
-        "postgres_user service stateconf test timezone cron.present cron.absent cron.env_present cron.env_absent "
+        "postgres_user salt service stateconf test timezone cron.present cron.absent cron.env_present cron.env_absent "
         "debconf.set docker_image.absent".split(),
         "takes no path, or none but root's own",
     ),

@@ -19,7 +19,9 @@ AT_HOME = frozenset(
 """Modules whose dry runs ask nobody but this machine."""
 
 
-FAIL = frozenset({"test.fail_without_changes", "grains.append", "file.patch"})
+FAIL = frozenset(
+    {"test.fail_without_changes", "grains.append", "file.patch", "alternatives.remove", "alternatives.set"}
+)
 """Whose dry run fails: that is what it is for, or it needs something that is there."""
 
 
