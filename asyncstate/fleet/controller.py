@@ -245,7 +245,7 @@ class Controller:
         if self._cancelled:
             unheard = "had sent no plan when the run was cancelled"
         for host, why in self._plans.failures(hosts, unheard):
-            self._end(host, HostEnd(2, why))
+            self._end(host, HostEnd(1 if host in self._plans.known else 2, why))
 
     async def _keep(self, **changed: Any) -> None:
         self._record = msgspec.structs.replace(self._record, **changed)

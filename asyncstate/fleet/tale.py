@@ -53,14 +53,15 @@ class FleetEnd(msgspec.Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        """0: success on all hosts; 1: nothing began; 2: a state failed, or a host; else that of a cancellation."""
-        if self.issues:
+        """0: success on all hosts; 1: no host has a plan; 2: a state failed, or a host; else that of a cancellation."""
+        codes = {each.exit_code for each in self.hosts.values()}
+        if self.issues or codes == {1}:
             return 1
         if self.cancelled in signal.Signals.__members__:
             return 128 + signal.Signals[self.cancelled]
         if self.cancelled:
             return 125
-        return 2 if any(each.exit_code for each in self.hosts.values()) else 0
+        return 2 if any(codes) else 0
 
 
 class Observer:

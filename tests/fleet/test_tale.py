@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from asyncstate.errors import MessageRefused
+from asyncstate.errors import Issue, MessageRefused
 from asyncstate.fleet.protocol import Report
-from asyncstate.fleet.tale import Failures, Observer, Relay, Tale
+from asyncstate.fleet.tale import Failures, FleetEnd, HostEnd, Observer, Relay, Tale
 
 
 class Heard(Observer):
@@ -79,3 +79,22 @@ def test_states_that_fail_are_told_as_they_fail_and_tests_before_a_prereq_are_no
     Tale("h", Failures(heard, failed.append)).add(report(events=[bad]), 0.0)
     assert failed == ["h"]
     assert len(heard.events) == 3
+
+
+@pytest.mark.parametrize(
+    ("codes", "issues", "cancelled", "code"),
+    [
+        ((0, 0), (), "", 0),
+        ((0, 2), (), "", 2),
+        ((0, 1), (), "", 2),
+        ((1, 1), (), "", 1),
+        ((1, 2), (), "", 2),
+        ((0, 1), (Issue("a cycle"),), "", 1),
+        ((2, 0), (), "SIGTERM", 143),
+        ((2, 0), (), "the operator's program", 125),
+    ],
+)
+def test_the_exit_code_of_a_run_is_that_of_apply(codes, issues, cancelled, code):
+    """A host whose tree does not compile ended with 1, so that is the run's if no other host has a plan either."""
+    hosts = {f"h{at}": HostEnd(each) for at, each in enumerate(codes)}
+    assert FleetEnd("r", hosts, issues, cancelled).exit_code == code
