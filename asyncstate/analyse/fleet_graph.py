@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.analyse.picture import GraphEdge, Picture, Point, dot, family_of, mermaid, svg
 from asyncstate.model.encode import json_bytes
 from asyncstate.model.plan import NodeKind
-from asyncstate.model.requisite import RequisiteKind
+from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, RequisiteKind
 from asyncstate.model.tag import state_tag
 from asyncstate.report.summary import describe_tag
 
@@ -43,8 +43,17 @@ class _Nodes:
                 if chunk is not None:
                     self._beside[host, chunk, NodeKind.CHECK] = len(self.points) - 1
 
+        self._barriers: dict[int, int] = {}
+
     def node(self, host: str, number: int) -> int:
         return self._first[host] + number
+
+    def barrier(self, host: str, order: int) -> int:
+        """Return the node of a barrier, which is one for all hosts. It is drawn with the first that has it."""
+        if order not in self._barriers:
+            self._barriers[order] = len(self.points)
+            self.points.append(Point(f"fleet_order {order}", NodeKind.STAGE, host))
+        return self._barriers[order]
 
     def beside(self, host: str, chunk: int, kind: NodeKind) -> int:
         """Return the node of a test-mode call or a listener; others may ask for one that the plan has not."""
@@ -81,8 +90,24 @@ def picture_of(plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> Picture
                     else nodes.node(host, wait.chunk)
                 )
                 across.setdefault((before, after), []).append(wait.kind)
+        _add_order(across, nodes, host, goes[host])
     edges += [GraphEdge(*pair, tuple(dict.fromkeys(kinds)), "across") for pair, kinds in across.items()]
     return Picture(tuple(nodes.points), tuple(edges))
+
+
+def _add_order(edges: dict[tuple[int, int], list[str]], nodes: _Nodes, host: str, go: Go) -> None:
+    """Add what lanes and barriers order."""
+    for after, before in go.follows:
+        edges.setdefault((nodes.node(host, before), nodes.node(host, after)), []).append(FLEET_LANE)
+    for after, place in go.remote_follows:
+        remote = go.remote[place]
+        edges.setdefault((nodes.node(remote.host, remote.chunk), nodes.node(host, after)), []).append(FLEET_LANE)
+    for barrier in go.barriers:
+        node = nodes.barrier(host, barrier.order)
+        for before in barrier.before:
+            edges.setdefault((nodes.node(host, before), node), []).append(FLEET_ORDER)
+        for after in barrier.after:
+            edges.setdefault((node, nodes.node(host, after)), []).append(FLEET_ORDER)
 
 
 def to_json(plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> str:

@@ -3,13 +3,14 @@
 import json
 import xml.etree.ElementTree as ET
 
+import msgspec
 import pytest
 from fleets import fleets
 from hypothesis import given, settings
 
 from asyncstate.analyse.fleet_graph import FORMATS, picture_of, to_json
 from asyncstate.fleet.join import join
-from asyncstate.fleet.protocol import HostPlan, State
+from asyncstate.fleet.protocol import Barrier, HostPlan, State
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RemoteRequisite
 
@@ -110,6 +111,26 @@ def test_hosts_without_a_go_are_not_in_the_graph(joined):
     assert set(picture_of({**plans, "c": plans["b"]}, goes).hosts()) == {"a<1>", "b"}
     assert picture_of({}, {}).nodes == ()
     assert all(draw({}, {}) for draw in FORMATS.values())
+
+
+def test_lanes_and_barriers_are_edges_and_a_barrier_is_one_node(joined):
+    plans, goes = joined
+    order = {
+        "a<1>": {"barriers": (Barrier(10, (0,), (1,)),), "follows": ((1, 0),)},
+        "b": {"barriers": (Barrier(10, (), (0,)),), "remote_follows": ((1, 0),)},
+    }
+    goes = {host: msgspec.structs.replace(go, **order[host]) for host, go in goes.items()}
+    picture = picture_of(plans, goes)
+    name = [node.label for node in picture.nodes]
+    assert name.count("fleet_order 10") == 1
+    ordered = [(name[edge.before], name[edge.after], edge.sources) for edge in picture.edges if edge.family == "across"]
+    first = goes["b"].remote[0].state.id
+    assert ("test.nop: a0", "fleet_order 10", ("fleet_order",)) in ordered
+    assert ("fleet_order 10", "test.nop: a1", ("fleet_order",)) in ordered
+    assert ("fleet_order 10", "test.nop: b0", ("fleet_order",)) in ordered
+    assert ("test.nop: a0", "test.nop: a1", ("fleet_lane",)) in ordered
+    assert (f"test.nop: {first}", 'test.nop: say "b1"', ("fleet_lane",)) in ordered
+    assert all(draw(plans, goes) for draw in FORMATS.values())
 
 
 @settings(max_examples=20, deadline=None)
