@@ -30,20 +30,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from simulated_fleet import Shape, agent_of, plan_of_a_host
 
 from asyncstate.fleet import credentials, subjects
-from asyncstate.fleet.controller import Controller, Request
+from asyncstate.fleet.controller.controller import Controller, Request
+from asyncstate.fleet.controller.tale import Observer
 from asyncstate.fleet.nats.board import NatsBoard
 from asyncstate.fleet.nats.connection import Connection
 from asyncstate.fleet.nats.folder import Folder
 from asyncstate.fleet.nats.server import running
 from asyncstate.fleet.signing import OperatorSigner, OperatorVerifier
-from asyncstate.fleet.tale import Observer
 from asyncstate.model.event import ChunkFinished, RunFinished
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from asyncstate.fleet.controller.tale import HostEnd
     from asyncstate.fleet.protocol import HostPlan
-    from asyncstate.fleet.tale import HostEnd
     from asyncstate.model.event import AnyEvent
 
 SHAPES = ("chain", "fan_in", "independent")

@@ -21,10 +21,10 @@ import msgspec
 from simulated_fleet import Shape, plan_of_a_host
 
 from asyncstate.fleet import subjects
-from asyncstate.fleet.join import join
+from asyncstate.fleet.controller.pool import Pool
+from asyncstate.fleet.host.part import host_plan
+from asyncstate.fleet.join.join import join
 from asyncstate.fleet.nkeys import OPERATOR, KeyPair
-from asyncstate.fleet.part import host_plan
-from asyncstate.fleet.pool import Pool
 from asyncstate.fleet.protocol import HostPlan, decode, encode
 from asyncstate.fleet.signing import OperatorSigner
 from asyncstate.redact.secrets import Secrets

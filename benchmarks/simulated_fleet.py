@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import msgspec
 
 from asyncstate import Settings, StateRuntime
-from asyncstate.fleet.agent import Agent
+from asyncstate.fleet.host.agent import Agent
 from asyncstate.model.requisite import RemoteRequisite
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from asyncstate.errors import Issue
     from asyncstate.fleet.board import Board
-    from asyncstate.fleet.others import Others
-    from asyncstate.fleet.part import Part
+    from asyncstate.fleet.host.others import Others
+    from asyncstate.fleet.host.part import Part
+    from asyncstate.fleet.host.station import Kept
     from asyncstate.fleet.protocol import Offer, Verifier
-    from asyncstate.fleet.station import Kept
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan

@@ -20,7 +20,7 @@ import msgspec
 from asyncstate.errors import MessageRefused, ValueTooLarge
 from asyncstate.model.chunk import place_text
 from asyncstate.model.encode import plain
-from asyncstate.model.requisite import RemoteRequisite
+from asyncstate.model.requisite import RemoteRequisite, RequisiteKind
 
 VERSION: Final = 1
 """The version of this protocol. A program refuses messages of a later one."""
@@ -142,6 +142,10 @@ class HostPlan(_Message, frozen=True, kw_only=True, omit_defaults=True):
     orders: tuple[tuple[int, int], ...] = ()
     lanes: tuple[tuple[int, str], ...] = ()
     mistakes: tuple[Mistake, ...] = ()
+
+
+TESTED: Final = frozenset({RequisiteKind.PREREQ.value, RequisiteKind.PREREQUIRED.value})
+"""The sources of edges of a plan that the test-mode call of a state does not have."""
 
 
 def node_name(chunk: int, *, check: bool = False, end: bool = False) -> str:

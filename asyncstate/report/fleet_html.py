@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from asyncstate.errors import Issue
-    from asyncstate.fleet.tale import HostEnd
+    from asyncstate.fleet.controller.tale import HostEnd
     from asyncstate.model.result import RunReport
     from asyncstate.report.fleet_profile import FleetProfile
 

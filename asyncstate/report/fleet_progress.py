@@ -6,7 +6,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, TextIO
 
-from asyncstate.fleet.tale import Observer
+from asyncstate.fleet.controller.tale import Observer
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunStarted
 from asyncstate.model.tag import parse_tag, state_tag
 from asyncstate.report.progress import LiveDisplay
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from rich.console import Group
 
+    from asyncstate.fleet.controller.tale import HostEnd
     from asyncstate.fleet.protocol import Go, HostPlan, State
-    from asyncstate.fleet.tale import HostEnd
     from asyncstate.model.event import AnyEvent
 
 _SHOWN = 10

@@ -9,7 +9,7 @@ from fleets import fleets
 from hypothesis import given, settings
 
 from asyncstate.analyse.fleet_graph import FORMATS, picture_of, to_json
-from asyncstate.fleet.join import join
+from asyncstate.fleet.join.join import join
 from asyncstate.fleet.protocol import Barrier, HostPlan, State
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RemoteRequisite
@@ -136,7 +136,7 @@ def test_lanes_and_barriers_are_edges_and_a_barrier_is_one_node(joined):
 @settings(max_examples=20, deadline=None)
 @given(fleets(most=6))
 def test_every_state_is_one_node_and_every_wait_is_an_edge(fleet):
-    from asyncstate.fleet.part import host_plan
+    from asyncstate.fleet.host.part import host_plan
     from asyncstate.redact.secrets import Secrets
     from asyncstate.redact.shown import ShownPlan
 

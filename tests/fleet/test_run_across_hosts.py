@@ -20,10 +20,10 @@ from asyncstate.errors import (
     ResumeRefused,
 )
 from asyncstate.fleet import subjects
-from asyncstate.fleet.controller import Controller, Request
+from asyncstate.fleet.controller.controller import Controller, Request
+from asyncstate.fleet.controller.records import find_record, signs_of_life, stop_hosts
+from asyncstate.fleet.controller.tale import HostEnd, read_tales
 from asyncstate.fleet.protocol import HostPlan, Mistake, NodeResult, Offer, Options, Rollout, RunRecord, decode, encode
-from asyncstate.fleet.records import find_record, signs_of_life, stop_hosts
-from asyncstate.fleet.tale import HostEnd, read_tales
 
 
 @settings(max_examples=8, deadline=None)

@@ -2,7 +2,7 @@ from fleet_events import elsewhere, ran, tag
 from html_outline import Outline
 
 from asyncstate.errors import Issue
-from asyncstate.fleet.tale import HostEnd
+from asyncstate.fleet.controller.tale import HostEnd
 from asyncstate.model.result import RunReport
 from asyncstate.report.fleet_html import fleet_html_report
 from asyncstate.report.fleet_profile import FleetProfile

@@ -4,8 +4,8 @@ import io
 
 import pytest
 
+from asyncstate.fleet.controller.tale import HostEnd
 from asyncstate.fleet.protocol import Go, HostPlan, RemoteState, State, Wait
-from asyncstate.fleet.tale import HostEnd
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunStarted
 from asyncstate.report.fleet_progress import LiveFleetProgress, PlainFleetProgress, Tally
 

@@ -9,7 +9,7 @@ from fake_dispatch import FakeDispatch
 from fake_host import FakeHost, VirtualLoop, local_engine, row
 
 from asyncstate.errors import CompileError
-from asyncstate.fleet.agent import Agent
+from asyncstate.fleet.host.agent import Agent
 from asyncstate.model.event import ChunkFinished, RunFinished
 from asyncstate.model.plan import NodeKind
 from asyncstate.redact.secrets import Secrets

@@ -8,8 +8,8 @@ from fake_host import VirtualLoop
 from fake_station import FakeHostOfFleet
 from memory_board import MemoryServer, Seal
 
-from asyncstate.fleet.controller import Controller, Request
-from asyncstate.fleet.tale import Observer
+from asyncstate.fleet.controller.controller import Controller, Request
+from asyncstate.fleet.controller.tale import Observer
 from asyncstate.model.result import Outcome
 from asyncstate.report.recorded import RecordedReport
 

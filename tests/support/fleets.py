@@ -6,8 +6,8 @@ import msgspec
 from hypothesis import strategies as st
 from plans import PlanBuilder
 
-from asyncstate.fleet.join import join
-from asyncstate.fleet.part import host_plan, part_of
+from asyncstate.fleet.host.part import host_plan, part_of
+from asyncstate.fleet.join.join import join
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RemoteRequisite, RequisiteKind
 from asyncstate.model.result import Outcome

@@ -112,9 +112,9 @@ async def _serve(console: Console, settings: Settings, own: Credentials, options
 
     from asyncstate.cli.logs import LEVELS, also_log_to
     from asyncstate.config.fleet_policy import policy_of
-    from asyncstate.fleet.agent import Agent
     from asyncstate.fleet.events import HostEvents
-    from asyncstate.fleet.local_station import Gate, LocalStation, RunFiles
+    from asyncstate.fleet.host.agent import Agent
+    from asyncstate.fleet.host.local_station import Gate, LocalStation, RunFiles
     from asyncstate.fleet.logbook import Logbook
     from asyncstate.fleet.nats.board import NatsBoard
     from asyncstate.fleet.signing import OperatorVerifier

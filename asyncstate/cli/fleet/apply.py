@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from asyncstate.cli.fleet.shown import Shown
     from asyncstate.config import Settings
     from asyncstate.fleet.board import Board
-    from asyncstate.fleet.controller import Request
+    from asyncstate.fleet.controller.controller import Request
+    from asyncstate.fleet.controller.tale import FleetEnd
     from asyncstate.fleet.protocol import Signer
     from asyncstate.fleet.ssh.session import Session
-    from asyncstate.fleet.tale import FleetEnd
 
 
 @click.command(
@@ -100,7 +100,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 
 async def _apply(console: Console, settings: Settings, sls: tuple[str, ...], options: dict[str, Any]) -> int:
     from asyncstate.cli.fleet.shown import Shown
-    from asyncstate.fleet.controller import Request
+    from asyncstate.fleet.controller.controller import Request
     from asyncstate.fleet.protocol import Options
 
     request = Request(
@@ -129,8 +129,8 @@ async def _apply(console: Console, settings: Settings, sls: tuple[str, ...], opt
 async def _run_over_ssh(settings: Settings, session: Session, request: Request, shown: Shown) -> int:
     from msgspec.structs import replace
 
+    from asyncstate.fleet.controller.tale import FleetEnd, HostEnd
     from asyncstate.fleet.ssh.session import Unsigned
-    from asyncstate.fleet.tale import FleetEnd, HostEnd
 
     async with session:
         absent = {host: HostEnd(2, why) for host, why in sorted(session.failed.items())}
@@ -156,7 +156,7 @@ async def run_across_hosts(settings: Settings, board: Board, signer: Signer, req
 async def _driven(settings: Settings, board: Board, signer: Signer, request: Request, shown: Shown) -> FleetEnd:
     import os
 
-    from asyncstate.fleet.controller import Controller
+    from asyncstate.fleet.controller.controller import Controller
 
     controller = Controller(board, signer, os.urandom(8).hex(), request, shown, nodegroups=settings.nodegroups)
     with shown.following(controller):

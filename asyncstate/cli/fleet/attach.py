@@ -41,8 +41,8 @@ def command(console: Console, /, run: str, **options: Any) -> int:
 async def _attach(console: Console, settings: Settings, run: str, options: dict[str, Any]) -> int:
     from asyncstate.cli.fleet.shown import Shown
     from asyncstate.errors import FleetError
-    from asyncstate.fleet.controller import Controller, Request
-    from asyncstate.fleet.records import find_record
+    from asyncstate.fleet.controller.controller import Controller, Request
+    from asyncstate.fleet.controller.records import find_record
 
     board, signer = operator_of(options)
     shown = Shown(console, settings, progress=options["progress"], report=options["report"])

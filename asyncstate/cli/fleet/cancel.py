@@ -31,7 +31,7 @@ def command(console: Console, /, run: str, *, now: bool, **options: Any) -> int:
 
 
 async def _cancel(console: Console, run: str, options: dict[str, Any], *, now: bool) -> int:
-    from asyncstate.fleet.records import find_record, stop_hosts
+    from asyncstate.fleet.controller.records import find_record, stop_hosts
 
     board, signer = operator_of(options)
     async with board:

@@ -17,7 +17,7 @@ _PATIENCE = 2.0
 
 def complete_runs(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Offer the IDs of runs, newest first, if credentials and address are known by then."""
-    from asyncstate.fleet.records import run_records
+    from asyncstate.fleet.controller.records import run_records
 
     async def names(board: Board) -> list[str]:
         return [record.run for record in await run_records(board)]
@@ -27,7 +27,7 @@ def complete_runs(ctx: click.Context, _param: click.Parameter, incomplete: str) 
 
 def complete_hosts(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Offer the hosts that were ever there, if credentials and address are known by then."""
-    from asyncstate.fleet.records import host_infos
+    from asyncstate.fleet.controller.records import host_infos
 
     async def names(board: Board) -> list[str]:
         return sorted(await host_infos(board))

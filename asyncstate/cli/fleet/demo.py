@@ -68,7 +68,7 @@ async def _demo(console: Console, folder: str, progress: str, *, stays: bool) ->
     from asyncstate.cli.fleet.apply import run_across_hosts
     from asyncstate.cli.fleet.shown import Shown
     from asyncstate.config import Settings
-    from asyncstate.fleet.controller import Request
+    from asyncstate.fleet.controller.controller import Request
     from asyncstate.fleet.demo import HOSTS, DemoFleet
     from asyncstate.fleet.nats.board import NatsBoard
     from asyncstate.fleet.nats.folder import with_free_port

@@ -38,7 +38,7 @@ def fleet_graph(console: Console, settings: Settings, selection: Selection, form
 
 
 async def _of_run(options: dict[str, Any]) -> tuple[Mapping[str, HostPlan], Mapping[str, Go]]:
-    from asyncstate.fleet.records import find_record, joined_plans
+    from asyncstate.fleet.controller.records import find_record, joined_plans
 
     board, signer = operator_of(options)
     async with board:
@@ -53,9 +53,9 @@ async def _of_hosts(
     import os
 
     from asyncstate.errors import CompileError, FleetError
-    from asyncstate.fleet.controller import Controller, Request
+    from asyncstate.fleet.controller.controller import Controller, Request
+    from asyncstate.fleet.controller.tale import Observer
     from asyncstate.fleet.protocol import Options
-    from asyncstate.fleet.tale import Observer
 
     class Joined(Observer):
         plans: Mapping[str, HostPlan] = {}

@@ -76,7 +76,7 @@ async def _logs(console: Console, host: str, number: int, options: dict[str, Any
 
 async def _require_known(board: NatsBoard, host: str) -> None:
     from asyncstate.errors import FleetError
-    from asyncstate.fleet.records import host_infos
+    from asyncstate.fleet.controller.records import host_infos
     from asyncstate.nearest import nearest
 
     known = await host_infos(board)

@@ -11,14 +11,14 @@ from asyncstate.cli.fleet.connection import connection_options, operator_of
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import concurrency_option, report_options, selection_options, test_option, tree_options
 from asyncstate.cli.selection import complete_sls, select
-from asyncstate.fleet.tale import Observer
+from asyncstate.fleet.controller.tale import Observer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from asyncstate.cli.console import Console
-    from asyncstate.fleet.orchestra import Orchestra
-    from asyncstate.fleet.tale import HostEnd
+    from asyncstate.fleet.controller.tale import HostEnd
+    from asyncstate.fleet.orchestration.orchestra import Orchestra
 
 _STEPS: Final = 64
 """Steps at once, if nothing is said: they only wait for hosts."""
@@ -86,7 +86,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 
     @asynccontextmanager
     async def hosts() -> AsyncIterator[Orchestra]:
-        from asyncstate.fleet.orchestra import Limits, Orchestra
+        from asyncstate.fleet.orchestration.orchestra import Limits, Orchestra
         from asyncstate.report.recorded import RecordedReport
 
         async with board:

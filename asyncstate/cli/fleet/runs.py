@@ -29,8 +29,8 @@ def command(console: Console, /, **options: Any) -> int:
 async def _list(console: Console, options: dict[str, Any]) -> int:
     import msgspec
 
-    from asyncstate.fleet.records import run_records
-    from asyncstate.fleet.rollout import described
+    from asyncstate.fleet.controller.records import run_records
+    from asyncstate.fleet.rollout.admission import described
 
     board, _ = operator_of(options)
     async with board:

@@ -39,9 +39,9 @@ def command(console: Console, /, run: str, **options: Any) -> int:
 async def _show(console: Console, settings: Settings, run: str, options: dict[str, Any]) -> int:
     from asyncstate.cli.fleet.shown import Shown
     from asyncstate.errors import FleetError
-    from asyncstate.fleet.records import find_record
-    from asyncstate.fleet.rollout import described
-    from asyncstate.fleet.tale import FleetEnd, HostEnd, read_tales
+    from asyncstate.fleet.controller.records import find_record
+    from asyncstate.fleet.controller.tale import FleetEnd, HostEnd, read_tales
+    from asyncstate.fleet.rollout.admission import described
 
     board, _ = operator_of(options)
     shown = Shown(console, settings, report=options["report"])

@@ -7,15 +7,15 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from asyncstate.fleet.tale import Relay
+from asyncstate.fleet.controller.tale import Relay
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
-    from asyncstate.fleet.controller import Controller
-    from asyncstate.fleet.tale import FleetEnd, HostEnd
+    from asyncstate.fleet.controller.controller import Controller
+    from asyncstate.fleet.controller.tale import FleetEnd, HostEnd
     from asyncstate.model.event import AnyEvent
     from asyncstate.report.fleet_profile import FleetProfile
     from asyncstate.report.fleet_progress import LiveFleetProgress, PlainFleetProgress

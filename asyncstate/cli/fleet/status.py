@@ -29,7 +29,7 @@ def command(console: Console, /, **options: Any) -> int:
 
 
 async def _status(console: Console, options: dict[str, Any]) -> int:
-    from asyncstate.fleet.records import host_infos, signs_of_life
+    from asyncstate.fleet.controller.records import host_infos, signs_of_life
 
     board, _ = operator_of(options)
     async with board:

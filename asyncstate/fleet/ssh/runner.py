@@ -22,9 +22,9 @@ import msgspec
 from asyncstate import remains
 from asyncstate.config import Settings, default_files, load_settings
 from asyncstate.errors import AsyncStateError, CompileError, ConfigError, FleetError, Issue
-from asyncstate.fleet.agent import Agent
 from asyncstate.fleet.events import HostEvents
-from asyncstate.fleet.local_station import LocalPart, LocalStation
+from asyncstate.fleet.host.agent import Agent
+from asyncstate.fleet.host.local_station import LocalPart, LocalStation
 from asyncstate.fleet.ssh import frames
 from asyncstate.fleet.ssh.aftermath import note_lock_dir
 from asyncstate.fleet.ssh.channel import Channel
@@ -36,8 +36,8 @@ from asyncstate.runtime import StateRuntime
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
+    from asyncstate.fleet.host.station import Kept
     from asyncstate.fleet.protocol import Offer
-    from asyncstate.fleet.station import Kept
     from asyncstate.services import Events
 
 _GRACE: Final = 20.0
@@ -45,7 +45,7 @@ _GRACE: Final = 20.0
 
 
 class NoMemory:
-    """The memory of a host that keeps nothing: an `asyncstate.fleet.station.Memory`."""
+    """The memory of a host that keeps nothing: an `asyncstate.fleet.host.station.Memory`."""
 
     async def load(self) -> dict[str, Kept]:
         """Return nothing."""

@@ -11,9 +11,9 @@ import anyio
 from asyncstate.config.settings import FIELDS
 from asyncstate.errors import AsyncStateError, BoardError, FleetError, MessageRefused
 from asyncstate.fleet import subjects
+from asyncstate.fleet.controller.selection import require_sound
 from asyncstate.fleet.local_board import LocalBoard, LocalStore
 from asyncstate.fleet.protocol import HostInfo, Options, decode
-from asyncstate.fleet.selection import require_sound
 from asyncstate.fleet.ssh import bundle, frames
 from asyncstate.fleet.ssh.connection import Connection, Ways
 from asyncstate.fleet.ssh.desk import Desk, Tree

@@ -8,10 +8,10 @@ import sys
 import pytest
 from fake_station import comparable
 
-from asyncstate.fleet.controller import Controller, Request
+from asyncstate.fleet.controller.controller import Controller, Request
+from asyncstate.fleet.controller.tale import Observer
 from asyncstate.fleet.nats.server import reload
 from asyncstate.fleet.signing import OperatorSigner, OperatorVerifier
-from asyncstate.fleet.tale import Observer
 from asyncstate.report.recorded import RecordedReport
 from asyncstate.run.engine import Engine, RunOptions
 

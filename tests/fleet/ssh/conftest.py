@@ -9,12 +9,12 @@ import pytest
 from ssh_server import SshHost, write_known_hosts
 
 from asyncstate.config import Settings
-from asyncstate.fleet.controller import Controller, Request
+from asyncstate.fleet.controller.controller import Controller, Request
+from asyncstate.fleet.controller.tale import Observer
 from asyncstate.fleet.protocol import Options
 from asyncstate.fleet.ssh import bundle
 from asyncstate.fleet.ssh.connection import Ways
 from asyncstate.fleet.ssh.session import Session, Unsigned
-from asyncstate.fleet.tale import Observer
 from asyncstate.report.recorded import RecordedReport
 
 

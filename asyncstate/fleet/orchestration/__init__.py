@@ -1,0 +1,1 @@
+"""Orchestrations: their steps are runs across hosts, each with a controller of its own."""

@@ -1,0 +1,77 @@
+"""What hosts say that they would run is taken from those who were asked, once it is what it says to be."""
+
+import asyncio
+
+from memory_board import MemoryServer
+
+from asyncstate.errors import Issue
+from asyncstate.fleet import subjects
+from asyncstate.fleet.controller.plans import Plans
+from asyncstate.fleet.join.join import Join
+from asyncstate.fleet.protocol import HostPlan, Mistake, RunRecord, State, encode
+from asyncstate.model.requisite import RemoteRequisite
+
+STATE = State("test", "nop", "a", "a", "s", "/srv/s.sls", 1)
+
+
+def plans_of(server, *hosts):
+    heard = []
+    record = RunRecord(run="r", target="*", hosts=hosts)
+    return Plans(server.board(), record, lambda host, _plan: heard.append(host)), heard
+
+
+async def send(server, host, **fields):
+    plan = HostPlan(**{"run": "r", "host": host, "nonce": "n", "states": (STATE,), "nodes": 1, **fields})
+    await server.board(host).put(subjects.plan(host, "r"), encode(plan))
+
+
+async def never():
+    await asyncio.Event().wait()
+
+
+async def test_plans_are_awaited_until_all_are_there():
+    server = MemoryServer()
+    plans, heard = plans_of(server, "a", "b")
+    gathering = asyncio.create_task(plans.gather(60, never))
+    await send(server, "a")
+    await send(server, "b", states=(), nodes=0, mistakes=(Mistake("no such state", "/srv/s.sls", 3),))
+    await gathering
+    assert heard == ["a", "b"]
+    assert list(plans.sound) == ["a"]
+    assert list(plans.failures(["a", "b", "c"], "is silent")) == [
+        ("b", str(Issue("no such state", "/srv/s.sls", 3))),
+        ("c", "is silent"),
+    ]
+
+
+async def test_nobody_waits_longer_than_asked_or_after_the_stop():
+    plans, _ = plans_of(MemoryServer(), "a")
+    await plans.gather(0.01, never)
+
+    async def at_once():
+        pass
+
+    await plans.gather(1e9, at_once)
+    assert plans.known == {}
+
+
+async def test_plans_of_hosts_that_were_not_asked_and_of_other_runs_are_refused():
+    server = MemoryServer()
+    plans, heard = plans_of(server, "a", "b")
+    await send(server, "stranger")
+    await send(server, "a", run="other")
+    await server.board("b").put(subjects.plan("b", "r"), b"{")
+    await plans.look()
+    assert (plans.known, heard) == ({}, [])
+
+
+async def test_plans_are_joined_or_it_is_said_why_not():
+    server = MemoryServer()
+    plans, _ = plans_of(server, "a")
+    await send(server, "a")
+    await plans.look()
+    assert isinstance(plans.join(lambda _expression, _host: False), Join)
+    await send(server, "a", requires=(RemoteRequisite(0, "require", "nobody", "id", "x"),))
+    await plans.look()
+    [issue] = plans.join(lambda _expression, _host: False)
+    assert "nobody" in issue.message

@@ -1,0 +1,97 @@
+"""What one host learns of the others of its run."""
+
+import asyncio
+
+import pytest
+from fake_host import VirtualLoop
+from fleets import Fleet
+from memory_board import MemoryServer, Seal
+
+from asyncstate.fleet import subjects
+from asyncstate.fleet.host.mailbox import Mailbox
+from asyncstate.fleet.host.others import Others
+from asyncstate.fleet.protocol import Lost, NodeResult, Offer, Opened, decode, encode
+from asyncstate.model.result import Outcome
+
+PART = Fleet([("a", "db1", []), ("b", "web1", [("require", "a", False)])]).parts()["web1"]
+NODE = PART.remote["db1", "0"]
+
+
+def first_arrival(*, row, notice):
+    async def scenario():
+        server, seal = MemoryServer(), Seal()
+        board = server.board("web1")
+        mail = Mailbox(board, "web1", "r")
+        others = Others(board, mail, Offer(run="r", host="web1"), PART, seal)
+        if row is not None:
+            await server.board("db1").put(subjects.row("web1", "db1", "r", "0"), encode(row))
+        key = subjects.lost("web1", "r", "db1")
+        await server.board().put(key, seal.seal(encode(notice), key))
+        tasks = [asyncio.create_task(each) for each in (mail.receive(), others.receive())]
+        async with asyncio.timeout(100):
+            arrived = await anext(others.outcomes())
+        for task in tasks:
+            task.cancel()
+        return arrived, others.words([NODE])
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        return runner.run(scenario())
+
+
+def test_a_notice_of_loss_does_not_overtake_a_row_that_was_written_before():
+    row = NodeResult(run="r", host="db1", node="0", result=True, changed=True)
+    arrived, words = first_arrival(row=row, notice=Lost(run="r", host="web1", lost="db1", seconds=15.0))
+    assert arrived == (NODE, Outcome(result=True, changed=True))
+    assert words == ""
+
+
+def test_a_notice_says_why_a_host_that_is_there_sends_nothing_more():
+    (_, outcome), words = first_arrival(row=None, notice=Lost(run="r", host="web1", lost="db1", why="no space"))
+    assert (outcome.result, outcome.ran) == (False, False)
+    assert "Host db1 ended without it: no space." in words
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_was_told_before_a_restart_stays(again):
+    async def scenario():
+        server = MemoryServer()
+        board = server.board("db1")
+        part = Fleet([("a", "db1", []), ("b", "web1", [("require", "a", False)])]).parts()["db1"]
+        offer = Offer(run="r", host="db1")
+        key = subjects.row("web1", "db1", "r", "0")
+        if again:
+            await board.put(key, encode(NodeResult(run="r", host="db1", node="0", result=True)))
+        others = Others(board, Mailbox(board, "db1", "r"), offer, part, Seal())
+        await others.close("enough", again=again)
+        await others.flush()
+        return decode(server.values(key)[0].value, NodeResult)
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        row = runner.run(scenario())
+    assert (row.result, row.why) == ((True, "") if again else (False, "db1 did not run it: enough."))
+
+
+def test_a_barrier_that_the_operator_did_not_open_stays_closed():
+    async def scenario():
+        server = MemoryServer()
+        board = server.board("h2")
+        args = {"a": {"fleet_order": 1}, "b": {"fleet_order": 2}}
+        part = Fleet([("a", "h1", []), ("b", "h2", [])], args=args).parts()["h2"]
+        mail = Mailbox(board, "h2", "r")
+        others = Others(board, mail, Offer(run="r", host="h2"), part, Seal())
+        key = subjects.barrier("h2", "r", 1)
+        await server.board().put(key, Seal("mallory").seal(encode(Opened(run="r", host="h2", order=1)), key))
+        tasks = [asyncio.create_task(each) for each in (mail.receive(), others.receive())]
+        await asyncio.sleep(5)
+        early = list(others._arrived)
+        await server.board().put(key, Seal().seal(encode(Opened(run="r", host="h2", order=1)), key))
+        async with asyncio.timeout(100):
+            arrived = await anext(others.outcomes())
+        for task in tasks:
+            task.cancel()
+        return early, arrived, part.barriers
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        early, arrived, barriers = runner.run(scenario())
+    assert early == []
+    assert arrived == (barriers[1], Outcome(result=True, changed=False))
