@@ -16,8 +16,8 @@ from asyncstate.report.terminal import COLOURED, PLAIN, Palette, has_gone
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from asyncstate.model.result import RunReport
     from asyncstate.redact.secrets import Secrets
+    from asyncstate.report.host_result import HostResult
 
 _LINES = 10_000
 """How many lines of a report are joined at once: that of a large run is never held as a whole."""
@@ -41,7 +41,7 @@ class Console:
     standard output is data even in the format for people (a graph, a value): their errors go to standard error.
     ``answered`` is true once an answer was begun, after which errors go to standard error too. ``incomplete`` is true
     if a part of the answer, or a requested file, could not be written. What is said while messages are held (`hold`) is
-    kept back. ``metrics`` is the file of --metrics, which is written last, about ``report`` and the exit code.
+    kept back. ``metrics`` is the file of --metrics, which is written last, about ``results`` and the exit code.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Console:
         self.answered: bool = False
         self.incomplete: bool = False
         self.metrics = ""
-        self.report: RunReport | None = None
+        self.results: list[HostResult] = []
         self._held: list[str] | None = None
         self._no_output = False
         self._answer: TextIO | None = None
@@ -136,6 +136,14 @@ class Console:
         if os.environ.get("FORCE_COLOR"):
             return True
         return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
+
+    def fitting_progress(self, wanted: str, *, quiet: bool) -> str:
+        """Return how progress is shown, live, plain or none: as ``wanted`` (``--progress``), if that is not auto."""
+        if wanted != "auto":
+            return wanted
+        if sys.stderr is not None and sys.stderr.isatty():
+            return "live"
+        return "plain" if self.for_people and not quiet else "none"
 
     def lines(self, lines: Iterable[str], *, redacted: bool = False) -> None:
         """Write lines to standard output. ``redacted`` lines are not searched for secrets again."""

@@ -351,6 +351,35 @@ display_options: Callable[[Any], Any] = _all(
     ]
 )
 
+outcome_options: Callable[[Any], Any] = _all(
+    [
+        option(
+            "-q",
+            "--quiet-ok",
+            section="Output",
+            is_flag=True,
+            callback=_hold,
+            help="Say nothing if nothing changed or failed: for cron, which mails what is said. Data (--out json …) "
+            "and files are written all the same.",
+        ),
+        option(
+            "--detailed-exitcode",
+            section="Output",
+            is_flag=True,
+            help="Exit with 3 if all went well and something changed; in a dry run, if something would change.",
+        ),
+        option(
+            "--junit",
+            section="Output",
+            metavar="FILE",
+            type=click.Path(dir_okay=False),
+            callback=in_a_directory,
+            help="Write the result to FILE as JUnit XML, for a CI server.",
+        ),
+    ]
+)
+"""What programs are told of a run, of this machine or of a fleet."""
+
 report_options: Callable[[Any], Any] = _all(
     [
         display_options,
@@ -372,21 +401,7 @@ report_options: Callable[[Any], Any] = _all(
             help="Show progress on standard error: a live display, or a line for each state that ends (plain). auto: "
             "live on a terminal; else plain, unless the answer is data or -q is given.",
         ),
-        option(
-            "-q",
-            "--quiet-ok",
-            section="Output",
-            is_flag=True,
-            callback=_hold,
-            help="Say nothing if nothing changed or failed: for cron, which mails what is said. Data (--out json …) "
-            "and files are written all the same.",
-        ),
-        option(
-            "--detailed-exitcode",
-            section="Output",
-            is_flag=True,
-            help="Exit with 3 if all went well and something changed; in a dry run, if something would change.",
-        ),
+        outcome_options,
         option(
             "--profile",
             is_flag=True,
@@ -406,14 +421,6 @@ report_options: Callable[[Any], Any] = _all(
             type=click.Path(dir_okay=False),
             callback=in_a_directory,
             help="Write a report to FILE.html: when each state ran, the critical path, every diff. Needs no network.",
-        ),
-        option(
-            "--junit",
-            section="Output",
-            metavar="FILE",
-            type=click.Path(dir_okay=False),
-            callback=in_a_directory,
-            help="Write the result to FILE as JUnit XML, for a CI server.",
         ),
     ]
 )

@@ -55,16 +55,13 @@ def _write_metrics(console: Console, code: int) -> None:
         return
     import time
 
-    from asyncstate.cli.output_file import write_file
+    from asyncstate.cli.output_file import write_answer
     from asyncstate.report.metrics import metrics_text
 
     success = code in _SUCCESS
     shown = OUTPUT_LOST if success and console.incomplete else code
-    text = metrics_text(console.report, shown, time.time(), success=success and not console.incomplete)
-    try:
-        write_file(console.metrics, text.encode(), mode=0o644)
-    except (OSError, AsyncStateError) as error:
-        console.unwritten(console.metrics, getattr(error, "strerror", "") or str(error))
+    text = metrics_text(console.results, shown, time.time(), success=success and not console.incomplete)
+    write_answer(console, console.metrics, text, mode=0o644)
 
 
 def _dispatch(console: Console, arguments: list[str]) -> int:

@@ -68,9 +68,8 @@ class Session:
         return Profile()
 
     def _make_progress(self) -> LiveProgress | PlainProgress | None:
-        wanted = self.options.get("progress", "auto")
-        if wanted == "auto":
-            wanted = self._fitting_progress()
+        quiet = bool(self.options.get("quiet_ok"))
+        wanted = self.console.fitting_progress(self.options.get("progress", "auto"), quiet=quiet)
         if wanted == "none":
             return None
         from asyncstate.report.progress import LiveProgress, PlainProgress
@@ -82,11 +81,6 @@ class Session:
 
         self._remaining = RemainingTime(self.settings)
         return kind(sys.stderr, self._remaining.text)
-
-    def _fitting_progress(self) -> str:
-        if sys.stderr.isatty():
-            return "live"
-        return "plain" if self.console.for_people and not self.options.get("quiet_ok") else "none"
 
     def _make_lines(self) -> JsonLines | None:
         if self.console.out != "jsonl":
@@ -302,9 +296,12 @@ class Session:
 
     def show(self, report: RunReport, plan: Plan | None = None) -> None:
         """Write the report in the requested format, the explanation, the profile, and the report files."""
+        from asyncstate.report.host_result import HostResult
+
         console = self.console
-        console.report = report
-        silent = bool(self.options.get("quiet_ok")) and _nothing_happened(report)
+        result = HostResult(report=report)
+        console.results = [result]
+        silent = bool(self.options.get("quiet_ok")) and result.uneventful
         if not silent:
             console.release()
         if not report.rows and not report.not_started:
@@ -343,11 +340,13 @@ class Session:
 
     def _show_on_github(self, report: RunReport, plan: Plan | None) -> None:
         from asyncstate.report.github import failure_annotations, issue_annotations, without_commands
+        from asyncstate.report.host_result import HostResult
 
         console = self.console
         console.lines(without_commands(self._human(report, plan)), redacted=True)
         console.lines(issue_annotations("warning", report.warnings))
-        console.lines(failure_annotations(report, _places(plan, report.failed)), redacted=True)
+        result = HostResult(report=report, places=_places(plan, report.failed))
+        console.lines(failure_annotations([result]), redacted=True)
 
     def _show_times(self) -> None:
         """Show the output of --explain and --profile: below the report, or on standard error if the report is data."""
@@ -367,29 +366,25 @@ class Session:
 
     def _write_files(self, report: RunReport, plan: Plan | None) -> None:
         """Write the files of --junit, --races and --report."""
+        from asyncstate.cli.output_file import write_answer
+
         if self.options.get("junit"):
+            from asyncstate.report.host_result import HostResult
             from asyncstate.report.junit import junit_xml
 
-            self._write_file(self.options["junit"], junit_xml(report, _places(plan, report.rows)))
+            result = HostResult(report=report, places=_places(plan, report.rows))
+            write_answer(self.console, self.options["junit"], junit_xml([result]))
         if self.options.get("races"):
             import msgspec
 
             from asyncstate.model.encode import json_bytes
 
             races = {"races": msgspec.to_builtins(report.races)}
-            self._write_file(self.options["races"], json_bytes(races).decode() + "\n")
+            write_answer(self.console, self.options["races"], json_bytes(races).decode() + "\n")
         if self.options.get("report") and self.profile is not None:
             from asyncstate.report.html import html_report
 
-            self._write_file(self.options["report"], html_report(report, self.profile))
-
-    def _write_file(self, path: str, text: str) -> None:
-        from asyncstate.cli.output_file import write_file
-
-        try:
-            write_file(path, text.encode("utf-8", "backslashreplace"))
-        except (OSError, AsyncStateError) as error:
-            self.console.unwritten(path, error.strerror or str(error))
+            write_answer(self.console, self.options["report"], html_report(report, self.profile))
 
     def _announce_unknown(self, plan: Plan) -> None:
         """Print how many states have unknown effects, for people, if more than one state can run at once."""
@@ -410,11 +405,6 @@ def _places(plan: Plan | None, tags: Iterable[str]) -> dict[str, tuple[str, int]
     wanted = set(tags)
     chunks = plan.chunks if plan and wanted else ()
     return {chunk.tag: (chunk.file, chunk.line) for chunk in chunks if chunk.file and chunk.tag in wanted}
-
-
-def _nothing_happened(report: RunReport) -> bool:
-    """Whether nothing changed (in a dry run: would change) or failed, not even what a handler made good."""
-    return report.ok and not report.changed and all(row["result"] is not False for row in report.rows.values())
 
 
 def _interrupt(number: int) -> None:

@@ -14,10 +14,10 @@ from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from asyncstate.errors import Issue
-    from asyncstate.model.result import RunReport
+    from asyncstate.report.host_result import HostResult
 
 
 def annotation(level: str, text: str, file: str = "", line: int = 0, title: str = "") -> str:
@@ -27,17 +27,22 @@ def annotation(level: str, text: str, file: str = "", line: int = 0, title: str 
     return f"::{level}{' ' if properties else ''}{properties}::{_escaped(text)}"
 
 
-def failure_annotations(report: RunReport, places: Mapping[str, tuple[str, int]]) -> Iterator[str]:
-    """Yield an error for each state that failed, and for a run that was cut short.
+def failure_annotations(results: Iterable[HostResult]) -> Iterator[str]:
+    """Yield an error for each state that failed, for a run that was cut short, and for a host that did not take part.
 
-    ``places`` are file and line of states, by tag. States that a failed requisite held back have none of their own.
+    States that a failed requisite held back have none of their own.
     """
-    for tag in report.failed:
-        row = report.rows[tag]
-        if row.get(STATE_RAN, True):
-            yield annotation("error", str(row["comment"]), *places.get(tag, ("", 0)), title=describe_tag(tag))
-    if report.cancelled:
-        yield annotation("error", f"The run was cut short: {report.cancelled}")
+    for result in results:
+        report, host = result.report, f"{result.host}: " if result.host else ""
+        for tag in report.failed:
+            row = report.rows[tag]
+            if row.get(STATE_RAN, True):
+                title = f"{host}{describe_tag(tag)}"
+                yield annotation("error", str(row["comment"]), *result.place(tag), title=title)
+        if result.problem:
+            yield annotation("error", f"{host}{result.problem}")
+        elif report.cancelled:
+            yield annotation("error", f"{host}The run was cut short: {report.cancelled}")
 
 
 def issue_annotations(level: str, issues: Iterable[Issue]) -> Iterator[str]:

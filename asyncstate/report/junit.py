@@ -12,37 +12,43 @@ from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
-    from asyncstate.model.result import Row, RunReport
+    from asyncstate.model.result import Row
+    from asyncstate.report.host_result import HostResult
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit_xml(report: RunReport, places: Mapping[str, tuple[str, int]] | None = None, name: str = "asyncstate") -> str:
-    """Return the document. A handled failure passes; a state that was not run, or not started, counts as skipped.
+def junit_xml(results: Iterable[HostResult]) -> str:
+    """Return the document, a suite for each host.
 
-    A state that a failed requisite held back was not run either. ``places`` are file and line of states, by tag.
+    A handled failure passes; a state that was not run, or not started, counts as skipped. A state that a failed
+    requisite held back was not run either. A host that failed without a report is an error.
     """
-    where = places or {}
-    cases = [line for tag, row in report.rows.items() for line in _case(tag, row, report, where.get(tag, ("", 0)))]
+    suites = "\n".join(map(_suite, results))
+    return f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites>\n{suites}\n</testsuites>\n'
+
+
+def _suite(result: HostResult) -> str:
+    report = result.report
+    cases = [line for tag, row in report.rows.items() for line in _case(tag, row, result)]
     cases += [line for tag in report.not_started for line in _not_started(tag)]
+    cases += _problem(result.problem) if result.problem else []
     skipped = sum(_was_skipped(row) for row in report.rows.values()) + len(report.not_started)
     failures = sum(not _was_skipped(report.rows[tag]) for tag in report.failed)
-    counts = f'tests="{len(report.rows) + len(report.not_started)}" failures="{failures}" errors="0" '
+    errors = int(bool(result.problem))
+    counts = f'tests="{len(report.rows) + len(report.not_started) + errors}" failures="{failures}" errors="{errors}" '
     times = f'skipped="{skipped}" time="{report.wall_ms / 1000:.3f}"'
     body = "\n".join(cases)
-    return (
-        '<?xml version="1.0" encoding="utf-8"?>\n<testsuites>\n'
-        f"<testsuite name={_attribute(name)} {counts}{times}>\n{body}\n</testsuite>\n</testsuites>\n"
-    )
+    return f"<testsuite name={_attribute(result.host or 'asyncstate')} {counts}{times}>\n{body}\n</testsuite>"
 
 
 def _was_skipped(row: Row) -> bool:
     return row.get(STATE_RAN) is False
 
 
-def _case(tag: str, row: Row, report: RunReport, place: tuple[str, int]) -> Iterator[str]:
+def _case(tag: str, row: Row, result: HostResult) -> Iterator[str]:
     try:
         function = "{0.state}.{0.fun}".format(parse_tag(tag))
     except ValueError:
@@ -52,12 +58,12 @@ def _case(tag: str, row: Row, report: RunReport, place: tuple[str, int]) -> Iter
     sls = row.get("__sls__") or "single"
     head = f"<testcase classname={_attribute(f'{sls}.{function}')} "
     head += f'name={_attribute(describe_tag(tag))} time="{seconds:.3f}"'
-    file, line = place
+    file, line = place = result.place(tag)
     head += (f" file={_attribute(file)}" if file else "") + (f' line="{line}"' if file and line else "")
     comment = str(row["comment"])
     if _was_skipped(row):
         yield f"{head}><skipped message={_attribute(_first_line(comment))}/></testcase>"
-    elif row["result"] is False and tag not in report.handled:
+    elif row["result"] is False and tag not in result.report.handled:
         details = _text("\n".join([comment, *_details(row, place)]))
         failure = f"<failure message={_attribute(_first_line(comment))}>{details}</failure>"
         yield f"{head}>{failure}{_outputs(row)}</testcase>"
@@ -84,6 +90,11 @@ def _outputs(row: Row) -> str:
 def _not_started(tag: str) -> Iterator[str]:
     yield f'<testcase classname="not started" name={_attribute(describe_tag(tag))} time="0">'
     yield '<skipped message="not started: the run ended before"/></testcase>'
+
+
+def _problem(text: str) -> Iterator[str]:
+    yield '<testcase classname="run" name="the host takes part" time="0">'
+    yield f"<error message={_attribute(_first_line(text))}>{_text(text)}</error></testcase>"
 
 
 def _first_line(text: str) -> str:

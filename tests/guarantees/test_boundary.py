@@ -22,6 +22,7 @@ from asyncstate.analyse.graph import to_dot, to_json, to_mermaid, to_svg
 from asyncstate.cli.console import Console
 from asyncstate.model.encode import json_bytes, plain
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted, decode_event, encode_event
+from asyncstate.report.host_result import HostResult
 from asyncstate.report.html import html_report
 from asyncstate.report.human import FORMS, report_lines, style_from_options
 from asyncstate.report.junit import junit_xml
@@ -174,7 +175,7 @@ def assert_shown(done):
         assert "Total states run:" in text
         assert text.encode()
     assert html_report(report, done.profile).encode()
-    assert len(list(ET.fromstring(junit_xml(report)).iter("testcase"))) == len(report.rows)
+    assert len(list(ET.fromstring(junit_xml([HostResult(report=report)])).iter("testcase"))) == len(report.rows)
     assert "\n".join(profile_lines(done.profile)).encode()
     assert "\n".join(run_lines(done.profile)).encode()
     if done.plan.digest not in DRAWN:  # a picture shows the plan and nothing of the run

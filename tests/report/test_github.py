@@ -3,6 +3,7 @@ from __future__ import annotations
 from asyncstate.errors import Issue
 from asyncstate.model.result import RunReport
 from asyncstate.report.github import annotation, failure_annotations, issue_annotations, without_commands
+from asyncstate.report.host_result import HostResult
 
 BAD, HELD, GOOD = (f"test_|-{name}_|-{name}_|-nop" for name in ("bad", "held", "good"))
 
@@ -29,7 +30,7 @@ def test_a_file_in_the_workspace_is_named_as_in_the_repository(monkeypatch):
 def test_each_failure_is_an_error_but_what_it_held_back_is_not():
     rows = {BAD: row(False, "broke"), HELD: row(False, "held", __state_ran__=False), GOOD: row(True, "fine")}
     report = RunReport(rows=rows, cancelled="SIGTERM")
-    assert list(failure_annotations(report, {BAD: ("/srv/a.sls", 2)})) == [
+    assert list(failure_annotations([HostResult(report=report, places={BAD: ("/srv/a.sls", 2)})])) == [
         "::error file=/srv/a.sls,line=2,title=test.nop%3A bad::broke",
         "::error::The run was cut short: SIGTERM",
     ]
@@ -46,3 +47,12 @@ def test_the_output_of_a_state_is_no_command():
     assert middle == ["::add-mask::x", "text"]
     assert last == f"::{word}::"
     assert next(without_commands([])) != first
+
+
+def test_hosts_of_a_fleet_are_named():
+    bad = HostResult(host="web1", report=RunReport(rows={BAD: row(False, "broke")}), places={BAD: ("/srv/a.sls", 2)})
+    gone = HostResult(host="web2", report=RunReport(rows={}, cancelled="lost"), problem="is lost")
+    assert list(failure_annotations([bad, gone])) == [
+        "::error file=/srv/a.sls,line=2,title=web1%3A test.nop%3A bad::broke",
+        "::error::web2: is lost",
+    ]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 
 from asyncstate.model.result import RunReport
+from asyncstate.report.host_result import HostResult
 from asyncstate.report.junit import junit_xml
 
 
@@ -32,7 +33,7 @@ def test_a_case_for_each_state():
         "strange": row(__sls__=None),
     }
     report = RunReport(rows=rows, handled=(tag("saved"),), not_started=(tag("late"),), wall_ms=2500.0)
-    suite = ET.fromstring(junit_xml(report, name="a & b"))[0]
+    suite = ET.fromstring(junit_xml([HostResult(host="a & b", report=report)]))[0]
     assert suite.attrib == {
         "name": "a & b",
         "tests": "7",
@@ -58,9 +59,19 @@ def test_a_failed_command_comes_with_its_output_its_exit_code_and_its_place():
     changes = {"pid": 7, "retcode": 4, "stdout": "working", "stderr": "disk <full>"}
     rows = {tag("bad"): {**row(False, 'Command "x" run'), "changes": changes}, tag("fine"): row()}
     places = {tag("bad"): ("/srv/salt/web.sls", 12), tag("fine"): ("/srv/salt/web.sls", 0)}
-    bad, fine = ET.fromstring(junit_xml(RunReport(rows=rows), places))[0]
+    bad, fine = ET.fromstring(junit_xml([HostResult(report=RunReport(rows=rows), places=places)]))[0]
     assert (bad.get("file"), bad.get("line")) == ("/srv/salt/web.sls", "12")
     assert bad.find("failure").text == 'Command "x" run\nretcode: 4\nat /srv/salt/web.sls:12'
     assert bad.find("system-out").text == "working"
     assert bad.find("system-err").text == "disk <full>"
     assert (fine.get("file"), fine.get("line")) == ("/srv/salt/web.sls", None)
+
+
+def test_a_suite_for_each_host_and_an_error_for_one_that_did_not_take_part():
+    here = HostResult(host="web1", report=RunReport(rows={tag("a"): row()}), places={tag("a"): ("/srv/a.sls", 2)})
+    gone = HostResult(host="web2", report=RunReport(rows={}), problem="did not answer\nwithin 60 s")
+    web1, web2 = ET.fromstring(junit_xml([here, gone]))
+    assert [each.get("name") for each in (web1, web2)] == ["web1", "web2"]
+    assert web1[0].get("file") == "/srv/a.sls"
+    assert (web2.get("tests"), web2.get("errors"), web2.get("failures")) == ("1", "1", "0")
+    assert web2[0].find("error").get("message") == "did not answer"

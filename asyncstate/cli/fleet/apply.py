@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.fleet.connection import operator_of
-from asyncstate.cli.fleet.options import progress_option, run_options
+from asyncstate.cli.fleet.options import driving_options, run_options
 from asyncstate.cli.fleet.over_ssh import require_one_way, session_of, ssh_options
 from asyncstate.cli.fleet.rollout import rollout_of, rollout_options
 from asyncstate.cli.framework import Command, option
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     help="What becomes of states that wait for a host that is lost: they fail (default), or wait for it.",
 )
 @rollout_options
-@progress_option
+@driving_options
 @ssh_options
 @partial(run_options, server_required=False)
 @click.pass_obj
@@ -99,7 +99,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 
 
 async def _apply(console: Console, settings: Settings, sls: tuple[str, ...], options: dict[str, Any]) -> int:
-    from asyncstate.cli.fleet.shown import Shown
+    from asyncstate.cli.fleet.shown import Shown, shown_as
     from asyncstate.fleet.controller.controller import Request
     from asyncstate.fleet.protocol import Options
 
@@ -118,7 +118,7 @@ async def _apply(console: Console, settings: Settings, sls: tuple[str, ...], opt
         deadline=options["deadline"],
         patience=options["patience"],
     )
-    shown = Shown(console, settings, progress=options["progress"], report=options["report"])
+    shown = Shown(console, settings, **shown_as(options))
     if options["ssh"]:
         session = await session_of(console, settings, options, request.options)
         return await _run_over_ssh(settings, session, request, shown)
@@ -140,17 +140,14 @@ async def _run_over_ssh(settings: Settings, session: Session, request: Request, 
         if session.hosts:
             named = replace(request, target=f"L@{','.join(session.hosts)}")
             end = await _driven(settings, session.board, Unsigned(), named, shown)
-    end = replace(end, hosts=dict(sorted({**absent, **end.hosts}.items())))
-    shown.end(end)
-    return end.exit_code
+    return shown.end(replace(end, hosts=dict(sorted({**absent, **end.hosts}.items()))))
 
 
 async def run_across_hosts(settings: Settings, board: Board, signer: Signer, request: Request, shown: Shown) -> int:
     """Do what is asked for and show it; return the exit code. Raises BoardError, FleetError."""
     async with board:
         end = await _driven(settings, board, signer, request, shown)
-    shown.end(end)
-    return end.exit_code
+    return shown.end(end)
 
 
 async def _driven(settings: Settings, board: Board, signer: Signer, request: Request, shown: Shown) -> FleetEnd:

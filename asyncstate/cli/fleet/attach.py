@@ -8,7 +8,7 @@ import click
 
 from asyncstate.cli.fleet.completion import complete_runs
 from asyncstate.cli.fleet.connection import operator_of
-from asyncstate.cli.fleet.options import progress_option, run_options
+from asyncstate.cli.fleet.options import driving_options, run_options
 from asyncstate.cli.framework import Command
 from asyncstate.cli.options import settings_from
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     examples=(("asyncstate fleet attach 4be1", "Go on with the run whose ID begins so, and show its report."),),
 )
 @click.argument("run", shell_complete=complete_runs)
-@progress_option
+@driving_options
 @run_options
 @click.pass_obj
 def command(console: Console, /, run: str, **options: Any) -> int:
@@ -39,13 +39,13 @@ def command(console: Console, /, run: str, **options: Any) -> int:
 
 
 async def _attach(console: Console, settings: Settings, run: str, options: dict[str, Any]) -> int:
-    from asyncstate.cli.fleet.shown import Shown
+    from asyncstate.cli.fleet.shown import Shown, shown_as
     from asyncstate.errors import FleetError
     from asyncstate.fleet.controller.controller import Controller, Request
     from asyncstate.fleet.controller.records import find_record
 
     board, signer = operator_of(options)
-    shown = Shown(console, settings, progress=options["progress"], report=options["report"])
+    shown = Shown(console, settings, **shown_as(options))
     async with board:
         record = await find_record(board, run)
         if record.plans_only:
@@ -58,5 +58,4 @@ async def _attach(console: Console, settings: Settings, run: str, options: dict[
         controller = Controller(board, signer, record.run, request, shown, nodegroups=settings.nodegroups)
         with shown.following(controller):
             end = await controller.take_up(record)
-    shown.end(end)
-    return end.exit_code
+    return shown.end(end)

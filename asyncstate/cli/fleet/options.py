@@ -8,7 +8,15 @@ import click
 
 from asyncstate.cli.fleet.connection import connection_options, optional_connection_options
 from asyncstate.cli.framework import option
-from asyncstate.cli.options import config_file_options, data_option, display_options, in_a_directory
+from asyncstate.cli.options import (
+    config_file_options,
+    data_option,
+    display_options,
+    grace_option,
+    in_a_directory,
+    metrics_option,
+    outcome_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +27,7 @@ progress_option: Callable[[Any], Any] = option(
     default="auto",
     type=click.Choice(["auto", "live", "plain", "none"]),
     help="Show progress on standard error: a live display on a terminal, else a line for each host that ends, unless "
-    "the answer is data (auto).",
+    "the answer is data or -q is given (auto).",
 )
 
 
@@ -34,8 +42,16 @@ _report_option = option(
 )
 
 
+def driving_options(function: Any) -> Any:
+    """Add the options of commands that drive a run to its end: what signals do, and what other programs are told."""
+    for decorate in (metrics_option, outcome_options, progress_option, grace_option):
+        function = decorate(function)
+    return function
+
+
 def run_options(function: Any, *, server_required: bool = True) -> Any:
     """Add the options of every command that shows a run: where the server is, and how the run is shown."""
-    for decorate in (data_option("human", "json", "jsonl"), _report_option, display_options, config_file_options):
+    forms = data_option("human", "github", "json", "jsonl")
+    for decorate in (forms, _report_option, display_options, config_file_options):
         function = decorate(function)
     return connection_options(function) if server_required else optional_connection_options(function)

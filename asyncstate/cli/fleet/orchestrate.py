@@ -9,7 +9,15 @@ import click
 
 from asyncstate.cli.fleet.connection import connection_options, operator_of
 from asyncstate.cli.framework import Command, option
-from asyncstate.cli.options import concurrency_option, report_options, selection_options, test_option, tree_options
+from asyncstate.cli.options import (
+    concurrency_option,
+    grace_option,
+    metrics_option,
+    report_options,
+    selection_options,
+    test_option,
+    tree_options,
+)
 from asyncstate.cli.selection import complete_sls, select
 from asyncstate.fleet.controller.tale import Observer
 
@@ -53,6 +61,7 @@ _STEPS: Final = 64
     type=click.FloatRange(min=0, min_open=True),
     help="Cancel the orchestration after this time and exit with 124.",
 )
+@grace_option
 @option(
     "--deadline",
     section="Run",
@@ -70,6 +79,7 @@ _STEPS: Final = 64
     help="How long hosts wait without a sign of this program (600).",
 )
 @report_options
+@metrics_option
 @click.pass_obj
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Run an orchestration: steps of `salt.state`, `salt.function` and others, each on hosts of its own.

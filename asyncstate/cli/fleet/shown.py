@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from asyncstate.cli.console import CHANGED
 from asyncstate.fleet.controller.tale import Relay
 
 if TYPE_CHECKING:
@@ -16,35 +17,51 @@ if TYPE_CHECKING:
     from asyncstate.config import Settings
     from asyncstate.fleet.controller.controller import Controller
     from asyncstate.fleet.controller.tale import FleetEnd, HostEnd
+    from asyncstate.fleet.protocol import HostPlan
     from asyncstate.model.event import AnyEvent
     from asyncstate.report.fleet_profile import FleetProfile
     from asyncstate.report.fleet_progress import LiveFleetProgress, PlainFleetProgress
+    from asyncstate.report.host_result import HostResult
     from asyncstate.report.recorded import RecordedReport
 
 _TICK = 0.125
 
 
+def shown_as(options: dict[str, Any]) -> dict[str, Any]:
+    """Return what options say about how a run is shown that is driven to its end."""
+    return {name: options[name] for name in ("progress", "report", "junit", "quiet_ok", "detailed_exitcode")}
+
+
 class Shown(Relay):
     """Shows a run: its events as lines of JSON while it goes on, else its progress, and its reports at the end.
 
-    ``progress`` and ``report``, a file, are those of the options.
+    The names of further arguments are those of the options.
     """
 
     def __init__(
-        self, console: Console, settings: Settings, *, progress: str = "none", report: str | None = None
+        self,
+        console: Console,
+        settings: Settings,
+        *,
+        progress: str = "none",
+        report: str | None = None,
+        junit: str | None = None,
+        quiet_ok: bool = False,
+        detailed_exitcode: bool = False,
     ) -> None:
         self._console = console
         self._settings = settings
         self._reports: dict[str, RecordedReport] = {}
-        self._progress = self._make_progress(progress)
+        self._plans: dict[str, HostPlan] = {}
+        self._progress = self._make_progress(console.fitting_progress(progress, quiet=quiet_ok))
         self._report = report
+        self._junit = junit
+        self._quiet_ok = quiet_ok
+        self._detailed_exitcode = detailed_exitcode
         self._profile = self._make_profile()
         super().__init__(*(each for each in (self._progress, self._profile) if each is not None))
 
     def _make_progress(self, wanted: str) -> LiveFleetProgress | PlainFleetProgress | None:
-        if wanted == "auto":
-            plain = "plain" if self._console.out == "human" else "none"
-            wanted = "live" if sys.stderr.isatty() else plain
         if wanted == "none":
             return None
         from asyncstate.report.fleet_progress import LiveFleetProgress, PlainFleetProgress
@@ -82,6 +99,11 @@ class Shown(Relay):
             finally:
                 progress.close()
 
+    def planned(self, host: str, plan: HostPlan) -> None:
+        """Keep where the states of a host are declared."""
+        super().planned(host, plan)
+        self._plans[host] = plan
+
     def noted(self, words: str) -> None:
         """Say what the operator should know before hosts begin."""
         super().noted(words)
@@ -117,8 +139,12 @@ class Shown(Relay):
         if end.why:
             self._console.say(f"{host}: {end.why}")
 
-    def end(self, end: FleetEnd) -> None:
-        """Show the whole run."""
+    def end(self, end: FleetEnd) -> int:
+        """Show the whole run; return the exit code of the program."""
+        results = self._console.results = list(self._results(end))
+        silent = self._quiet_ok and not end.exit_code and all(each.uneventful for each in results)
+        if not silent:
+            self._console.release()
         if end.issues:
             from asyncstate.report.issues import issue_lines
 
@@ -126,22 +152,54 @@ class Shown(Relay):
         if self._console.out == "json":
             rows = {host: recorded.report().rows for host, recorded in sorted(self._reports.items())}
             self._console.data({**{host: {} for host in end.hosts}, **rows}, redacted=True)
-        elif self._console.out == "human":
+        elif self._console.out == "human" and not silent:
             self._console.lines(self._human(end), redacted=True)
+        elif self._console.out == "github" and not silent:
+            self._show_on_github(end, results)
+        self._write_files(end, results)
+        changed = self._detailed_exitcode and any(each.report.changed for each in results)
+        return end.exit_code or (CHANGED if changed else 0)
+
+    def _results(self, end: FleetEnd) -> Iterator[HostResult]:
+        """Yield how the run ended on each host, also on those of which there is no report."""
+        from asyncstate.model.result import RunReport
+        from asyncstate.report.host_result import HostResult
+
+        for host, host_end in end.hosts.items():
+            recorded = self._reports.get(host)
+            report = recorded.report("lost") if recorded else RunReport(rows={})
+            yield HostResult(host=host, report=report, places=self._places(host), problem=host_end.why)
+
+    def _places(self, host: str) -> dict[str, tuple[str, int]]:
+        """Return file and line of the states of a host, by tag, for who shows them."""
+        from asyncstate.model.tag import state_tag
+
+        plan = self._plans.get(host)
+        if plan is None or (self._junit is None and self._console.out != "github"):
+            return {}
+        states = plan.states
+        return {state_tag(each.state, each.id, each.name, each.fun): (each.file, each.line) for each in states}
+
+    def _show_on_github(self, end: FleetEnd, results: list[HostResult]) -> None:
+        from asyncstate.report.github import failure_annotations, issue_annotations, without_commands
+
+        self._console.lines(without_commands(self._human(end)), redacted=True)
+        self._console.lines(issue_annotations("error", end.issues))
+        self._console.lines(failure_annotations(results), redacted=True)
+
+    def _write_files(self, end: FleetEnd, results: list[HostResult]) -> None:
+        from asyncstate.cli.output_file import write_answer
+
+        if self._junit is not None:
+            from asyncstate.report.junit import junit_xml
+
+            write_answer(self._console, self._junit, junit_xml(results))
         if self._report is not None and self._profile is not None:
-            self._write_report(end, self._report, self._profile)
+            from asyncstate.report.fleet_html import fleet_html_report
 
-    def _write_report(self, end: FleetEnd, path: str, profile: FleetProfile) -> None:
-        from asyncstate.cli.output_file import write_file
-        from asyncstate.errors import AsyncStateError
-        from asyncstate.report.fleet_html import fleet_html_report
-
-        reports = {host: recorded.report("lost") for host, recorded in sorted(self._reports.items())}
-        page = fleet_html_report(end.run, end.hosts, reports, profile, end.issues)
-        try:
-            write_file(path, page.encode("utf-8", "backslashreplace"))
-        except (OSError, AsyncStateError) as error:
-            self._console.unwritten(path, getattr(error, "strerror", None) or str(error))
+            reports = {host: recorded.report("lost") for host, recorded in sorted(self._reports.items())}
+            page = fleet_html_report(end.run, end.hosts, reports, self._profile, end.issues)
+            write_answer(self._console, self._report, page)
 
     def _human(self, end: FleetEnd) -> Iterator[str]:
         from asyncstate.report.human import report_lines, style_from_options

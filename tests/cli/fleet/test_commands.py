@@ -202,7 +202,7 @@ def test_a_roll_out_is_told_of_where_runs_are_listed_and_shown(fleet):
     assert "Roll-out: batch 1, canary web1" in fleet.operator("show", run).stderr
 
 
-def test_a_dry_run_for_people_and_as_events(fleet):
+def test_a_dry_run_for_people_as_events_and_for_programs(fleet, tmp_path):
     before = (fleet.out / "log").read_text() if (fleet.out / "log").exists() else ""
     done = fleet.operator("apply", "app", "--target", "* and not lb1", "--test")
     assert done.returncode == 0, done.stderr
@@ -217,6 +217,11 @@ def test_a_dry_run_for_people_and_as_events(fleet):
     assert {event["host"] for event in events} == {"db1"}
     assert [events[0]["event"], events[-1]["event"]] == ["run_started", "run_finished"]
     assert ((fleet.out / "log").read_text() if (fleet.out / "log").exists() else "") == before
+    told = ("--junit", str(tmp_path / "junit.xml"), "--metrics", str(tmp_path / "m.prom"))
+    done = fleet.operator("apply", "app", "--target", "db1", "--test", "-q", "--detailed-exitcode", *told)
+    assert (done.returncode, done.stderr) == (3, "")
+    assert f'file="{fleet.home}/db1/app.sls" line="2"' in (tmp_path / "junit.xml").read_text()
+    assert 'asyncstate_states{host="db1",outcome="changed"} 1' in (tmp_path / "m.prom").read_text()
 
 
 def test_the_joined_graph_of_hosts_and_of_a_run_that_was(fleet):
