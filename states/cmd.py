@@ -203,7 +203,17 @@ async def wait_script(name: str, **kwargs: Any) -> Row:
 
 
 async def wait_call(name: str, func: Any = None, **kwargs: Any) -> Row:
-    """Do nothing: only a watched state that changed makes the call. Takes the arguments of `call`."""
+    """Do nothing: only a watched state that changed makes the call. Takes the arguments of `call`.
+
+    Example::
+
+        #!py
+
+        def run():
+            told = [{"func": print}, {"args": ["changed"]}, {"watch": [{"file": "/etc/app.conf"}]}]
+            watched = [{"source": "salt://app/app.conf"}]
+            return {"/etc/app.conf": {"file.managed": watched}, "told": {"cmd.wait_call": told}}
+    """
     return unchanged(name)
 
 

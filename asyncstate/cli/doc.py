@@ -189,6 +189,7 @@ def _argument_lines(arguments: list[dict[str, Any]]) -> Iterator[str]:
         argument = Argument(**each)
         yield f"    {argument.line}"
         yield from textwrap.wrap(argument.meaning, 96, initial_indent=" " * 8, subsequent_indent=" " * 8)
+        yield from (f"          {line}" for line in argument.example)
 
 
 def _place(entry: dict[str, Any]) -> str:

@@ -67,10 +67,10 @@ def _function_lines(function: Function) -> Iterator[str]:
     yield from ("```python", *call_lines(function.name, function.signature), "```", "")
     yield markdown(function.doc)
     if function.kind == "states" and (arguments := described(function.name, function.func)):
-        yield from ("", "| argument | type | default | meaning |", "| --- | --- | --- | --- |")
+        yield from ("", "| argument | type | default | meaning | example |", "| --- | --- | --- | --- | --- |")
         yield from (
             f"| `{one.name}` | `{_cell(one.type)}` | {f'`{_cell(one.default)}`' if one.default else 'required'} "
-            f"| {_cell(one.meaning)} |"
+            f"| {_cell(one.meaning)} | {'<br>'.join(f'`{_cell(line)}`' for line in one.example)} |"
             for one in arguments
         )
     if function.example:

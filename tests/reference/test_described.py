@@ -1,11 +1,12 @@
-"""Every argument of every bundled state has a type, a default or the word that it is required, and a meaning."""
+"""Every argument of every bundled state has a type, a default or the word that it is required, a meaning, an example."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from asyncstate.reference.described import Argument, described, meanings
+from asyncstate.reference.described import Argument, described
+from asyncstate.reference.entries import entries, entry_of, example_of
 from asyncstate.reference.pages import bundled_modules
 
 
@@ -17,26 +18,42 @@ def functions():
                 yield f"{name}.{function}", func
 
 
-def plain(name: str, mode: Any, *more: str, user: str | None = None, size: dict[str, int] = (), **rest: object) -> None:
+def plain(
+    name: str,
+    mode: Any,
+    *more: str,
+    user: str | None = None,
+    size: dict[str, int] = (),
+    drop: bool = True,
+    **rest: object,
+) -> None:
     """Do it."""
 
 
-def test_an_argument_has_type_default_and_meaning():
-    texts = meanings()
+def test_an_argument_has_type_default_meaning_and_example():
+    known = entries()
     found = described("file.plain", plain)
     assert found == [
-        Argument("name", "str", "the ID", texts["file.name"]),
-        Argument("mode", "any", None, texts["mode"]),
-        Argument("user", "str | None", "None", texts["file.user"]),
-        Argument("size", "dict[str, int]", "()", texts["file.size"]),
+        Argument("name", "str", "the ID", known["file.name"].meaning, ("- name: /etc/app.conf",)),
+        Argument("mode", "any", None, known["mode"].meaning, ("- mode: '0644'",)),
+        Argument("user", "str | None", "None", known["file.user"].meaning, ("- user: root",)),
+        Argument("size", "dict[str, int]", "()", known["file.size"].meaning, ("- size: 10M",)),
+        Argument("drop", "bool", "True", "", ("- drop: False",)),
     ]
     assert [each.line for each in found][:2] == ["name: str, default the ID", "mode: any, required"]
     assert described("sky.plain", plain)[0].meaning == ""
 
 
-def test_the_most_exact_meaning_holds():
+def test_the_most_exact_entry_holds():
     links = [each.meaning for each in described("file.symlink", plain) if each.name == "mode"]
-    assert links == [meanings()["file.symlink.mode"]] != [meanings()["mode"]]
+    assert links == [entries()["file.symlink.mode"].meaning] != [entries()["mode"].meaning]
+    assert entry_of("file.directory", "name") == (entries()["file.name"].meaning, "/srv/app")
+
+
+def test_an_example_brings_what_it_needs():
+    assert example_of("file.managed", "defaults") == {"defaults": "{port: 80}", "template": "jinja"}
+    assert len(example_of("file.directory", "recurse")) == 3
+    assert example_of("sky.plain", "colour") == {}
 
 
 def test_every_argument_of_every_bundled_state_is_described():
@@ -50,18 +67,19 @@ def test_every_argument_of_every_bundled_state_is_described():
     assert sum(len(described(name, func)) for name, func in functions()) > 1000
 
 
-def test_no_meaning_is_of_an_argument_that_does_not_exist():
+def test_nothing_is_written_of_an_argument_that_does_not_exist():
     used = set()
     for name, func in functions():
         module = name.partition(".")[0]
         for argument in described(name, func):
             keys = (f"{name}.{argument.name}", f"{module}.{argument.name}", argument.name)
-            used |= {next(key for key in keys if key in meanings())}
-    assert sorted(meanings().keys() - used) == []
+            for part in ("meaning", "example"):
+                used |= set([key for key in keys if key in entries() and getattr(entries()[key], part)][:1])
+    assert sorted(entries().keys() - used) == []
 
 
 def test_meanings_are_short_and_plain():
-    for name, text in meanings().items():
+    for name, (text, _) in entries().items():
         assert len(text) < 140, name
         assert not text.endswith("."), name
         assert not re.search(r"\b(TODO|TBD)\b", text), name

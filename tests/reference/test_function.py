@@ -35,7 +35,7 @@ def test_arguments_are_shown_as_they_are_written():
 @pytest.mark.parametrize(
     ("kind", "example"),
     [
-        ("states", "my-id:\n  x.managed:\n    - name: example\n    - mode: example"),
+        ("states", "my-id:\n  x.managed:\n    - name: example\n    - mode: '0644'"),
         ("modules", "asyncstate call x.managed NAME MODE"),
     ],
 )

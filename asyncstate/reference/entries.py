@@ -1,0 +1,62 @@
+"""What is written of the arguments of the bundled states: what each one means, and an example of it.
+
+The texts are in ``arguments/``: an entry is an argument, or ``module.argument``, or ``module.function.argument``,
+its meaning after two blanks or in the next line, and its example after ``e.g.`` in a line of its own. An example is the
+value as YAML; where it needs other arguments, they follow ``with``, with semicolons between them. Of several entries
+for an argument the most exact one that has a meaning gives the meaning, and likewise the example.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+_FOLDER = Path(__file__).resolve().parent / "arguments"
+_EXAMPLE = "e.g. "
+
+
+class Entry(NamedTuple):
+    """``meaning`` or ``example`` is "" where nothing is written."""
+
+    meaning: str = ""
+    example: str = ""
+
+
+@cache
+def entries() -> dict[str, Entry]:
+    """Return all entries by name. Raises ValueError if a name has two."""
+    found: dict[str, Entry] = {}
+    for file in sorted(_FOLDER.glob("*.txt")):
+        name = ""
+        for line in file.read_text(encoding="utf-8").splitlines():
+            text = line.strip()
+            if not text or text.startswith("# "):
+                continue
+            if not line.startswith(" "):
+                name, _, text = (part.strip() for part in line.partition("  "))
+                if name in found:
+                    raise ValueError(f"{file}: {name} is described twice")
+                found[name] = Entry()
+            if text.startswith(_EXAMPLE):
+                found[name] = found[name]._replace(example=text.removeprefix(_EXAMPLE))
+            elif text:
+                found[name] = found[name]._replace(meaning=text)
+    return found
+
+
+def entry_of(function: str, argument: str) -> Entry:
+    """Return what is written of an argument of the state function ``module.function``."""
+    module = function.partition(".")[0]
+    known = [entries().get(key, Entry()) for key in (f"{function}.{argument}", f"{module}.{argument}", argument)]
+    return Entry(
+        next((each.meaning for each in known if each.meaning), ""),
+        next((each.example for each in known if each.example), ""),
+    )
+
+
+def example_of(function: str, argument: str) -> dict[str, str]:
+    """Return the example of an argument: its value as YAML text and those of the arguments that it needs, by name."""
+    value, _, more = entry_of(function, argument).example.partition(" with ")
+    needs = dict(each.split(": ", 1) for each in more.split("; ")) if more else {}
+    return {argument: value, **needs} if value else {}
