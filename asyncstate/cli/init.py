@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from asyncstate.cli.framework import Command
-from asyncstate.config import roots
-from asyncstate.filesystem import is_directory, lexists, listdir, makedirs, mkdir, parent
+from asyncstate.cli.options import config_file_options, settings_from
+from asyncstate.filesystem import is_directory, lexists, listdir, mkdir, parent, remove, rmdir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from asyncstate.cli.console import Console
+    from asyncstate.config.settings import Settings
 
 _STARTER = Path(__file__).resolve().parent.parent / "reference" / "starter_tree"
 _FOLDER = "@FOLDER@"
@@ -32,30 +34,50 @@ _FOLDER = "@FOLDER@"
     ),
 )
 @click.argument("dir", required=False)
+@config_file_options
 @click.pass_obj
-def command(console: Console, /, dir: str | None) -> int:
+def command(console: Console, /, dir: str | None, **options: Any) -> int:
     """Write a first tree, with comments that explain it.
 
     SLS files go to DIR/salt, pillar to DIR/pillar. Without DIR, they go to the folders in which asyncstate looks
-    if nothing names others: /srv/salt and /srv/pillar. Where one of the two has files already, nothing is written: no
-    file is overwritten.
+    on this machine: those of the configuration, else /srv/salt and /srv/pillar. Where one of the two has files
+    already, nothing is written: no file is overwritten. If the disk is full, what was written is removed.
     """
-    folders = _folders(dir)
+    folders = _configured(settings_from(console, options)) if dir is None else _beneath(dir)
     _require_free(folders.values())
+    made: list[str] = []
     try:
-        written = _write(folders)
-    except PermissionError as error:
-        raise click.UsageError(
-            f"{error.filename}: {error.strerror}. Name a folder that you may write to: asyncstate init DIR"
-        ) from error
+        written = _write(folders, made)
+    except OSError as error:
+        _undo(made)
+        next_step = (
+            "Name a folder that you may write to: asyncstate init DIR"
+            if isinstance(error, PermissionError)
+            else "Nothing of the tree was kept."
+        )
+        raise click.UsageError(f"{error.filename or folders['salt']}: {error.strerror}. {next_step}") from error
     console.lines(_next_steps(folders, written, named=dir is not None))
     return 0
 
 
-def _folders(named: str | None) -> dict[str, str]:
-    """Return where the parts of the tree go, by their names in the starter tree."""
-    if named is None:
-        return {"salt": roots.DEFAULT_ROOTS["file_roots"], "pillar": roots.DEFAULT_ROOTS["pillar_roots"]}
+def _configured(settings: Settings) -> dict[str, str]:
+    """Return the first folder of each kind of root in which an apply without options looks."""
+    return {
+        "salt": next(iter(settings.file_roots.values()))[0],
+        "pillar": next(iter(settings.pillar_roots.values()))[0],
+    }
+
+
+def _beneath(named: str) -> dict[str, str]:
+    """Return where the parts of the tree go, by their names in the starter tree. Raises UsageError."""
+    if not named.strip():
+        raise click.UsageError("DIR is empty: name a folder, as in asyncstate init ./first")
+    try:
+        named.encode()
+    except UnicodeEncodeError as error:
+        raise click.UsageError(
+            f"{named!r} is no UTF-8, and the files of a tree name the folder: choose another name"
+        ) from error
     base = os.path.abspath(os.path.expanduser(named))
     return {part: os.path.join(base, part) for part in ("salt", "pillar")}
 
@@ -70,12 +92,13 @@ def _require_free(folders: Iterable[str]) -> None:
             )
 
 
-def _write(folders: Mapping[str, str]) -> list[str]:
-    """Write the starter tree and return its files. Pillar often has secrets: its folder is for the owner only."""
+def _write(folders: Mapping[str, str], made: list[str]) -> list[str]:
+    """Write the starter tree and return its files. Pillar often has secrets: its folder is for the owner only.
+
+    ``made`` receives each file and folder that is made, in order.
+    """
     for part, folder in folders.items():
-        makedirs(os.path.dirname(folder), 0o755)
-        if not is_directory(folder):
-            mkdir(folder, 0o700 if part == "pillar" else 0o755)
+        _make_folder(folder, 0o700 if part == "pillar" else 0o755, made)
     shown = os.path.join(os.path.dirname(folders["salt"]), "hello")
     quoted = json.dumps(shown).replace("{", r"\u007b")  # a name is data: no brace of it begins a template
     written = []
@@ -83,12 +106,34 @@ def _write(folders: Mapping[str, str]) -> list[str]:
         for source in sorted((_STARTER / part).rglob("*")):
             target = os.path.join(folder, source.relative_to(_STARTER / part))
             if source.is_dir():
-                mkdir(target, 0o755)
+                _make_folder(target, 0o755, made)
                 continue
-            with parent(target) as place, open(place.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w") as file:
-                file.write(source.read_text(encoding="utf-8").replace(_FOLDER, quoted))
+            text = source.read_text(encoding="utf-8").replace(_FOLDER, quoted)
+            with parent(target) as place:
+                descriptor = place.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+                made.append(target)
+                with open(descriptor, "w", encoding="utf-8") as file:
+                    file.write(text)
             written.append(target)
     return written
+
+
+def _make_folder(folder: str, mode: int, made: list[str]) -> None:
+    """Make a folder, and with ordinary rights those above it that are missing."""
+    if is_directory(folder):
+        return
+    above = os.path.dirname(folder)
+    if above != folder:
+        _make_folder(above, 0o755, made)
+    mkdir(folder, mode)
+    made.append(folder)
+
+
+def _undo(made: Iterable[str]) -> None:
+    """Remove what was made, the last first; what somebody else has put into a folder stays, and so does the folder."""
+    for path in reversed([*made]):
+        with suppress(OSError):
+            rmdir(path) if is_directory(path) else remove(path)
 
 
 def _next_steps(folders: Mapping[str, str], written: Iterable[str], *, named: bool) -> Iterator[str]:

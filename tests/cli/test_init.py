@@ -9,6 +9,7 @@ import stat
 
 import pytest
 
+from asyncstate.cli import init as init_module
 from asyncstate.cli import main
 
 
@@ -92,3 +93,48 @@ def test_an_empty_folder_is_filled(init, tmp_path):
     (tmp_path / "mine/salt").mkdir(parents=True)
     assert init("init", str(tmp_path / "mine"))[0] == 0
     assert (tmp_path / "mine/salt/hello/init.sls").is_file()
+
+
+def test_configured_roots_are_filled(init, tmp_path, monkeypatch):
+    for name in ("states", "secrets"):
+        (tmp_path / name).mkdir()
+    config = tmp_path / "asyncstate.yaml"
+    config.write_text(f"file_roots: {{base: [{tmp_path}/states]}}\npillar_roots: {{base: [{tmp_path}/secrets]}}\n")
+    monkeypatch.setenv("ASYNCSTATE_CONFIG", str(config))
+    code, out, err = init("init")
+    assert code == 0, err
+    assert (tmp_path / "states/top.sls").is_file()
+    assert (tmp_path / "secrets/top.sls").is_file()
+    assert "  asyncstate apply\n" in out
+    assert init("apply", "--test")[0] == 0
+
+
+@pytest.mark.parametrize(("named", "said"), [("", "DIR is empty"), (" ", "DIR is empty"), ("a\udcff", "no UTF-8")])
+def test_odd_names_are_refused_in_words(init, tmp_path, monkeypatch, named, said):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = init("init", named)
+    assert (code, out) == (1, "")
+    assert said in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("calls", range(12))
+def test_a_full_disk_leaves_nothing(init, tmp_path, monkeypatch, calls):
+    """Each file and folder in turn is the one that there is no room for."""
+    left = iter(range(calls))
+
+    def limited(real):
+        def call(*args, **kwargs):
+            if next(left, None) is None:
+                raise OSError(28, "No space left on device", str(args[0]))
+            return real(*args, **kwargs)
+
+        return call
+
+    monkeypatch.setattr("asyncstate.cli.init.mkdir", limited(init_module.mkdir))
+    monkeypatch.setattr("asyncstate.cli.init.parent", limited(init_module.parent))
+    code, _, err = init("init", str(tmp_path / "a" / "b"))
+    if code:
+        assert "No space left on device. Nothing of the tree was kept." in err
+        assert not (tmp_path / "a").exists()
+    assert (code == 0) == (next(left, None) is not None or (tmp_path / "a/b/pillar/top.sls").exists())
