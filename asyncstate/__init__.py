@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row, RunReport
     from asyncstate.run.handle import Run
-    from asyncstate.runtime import RunKeywords, StateRuntime
+    from asyncstate.run.options import RunKeywords
+    from asyncstate.runtime import StateRuntime
 
 __all__ = [
     "AsyncStateError",
@@ -47,7 +48,8 @@ _HOMES = {
     "asyncstate.model.plan": ("Plan",),
     "asyncstate.model.result": ("Row", "RunReport"),
     "asyncstate.run.handle": ("Run",),
-    "asyncstate.runtime": ("RunKeywords", "StateRuntime"),
+    "asyncstate.run.options": ("RunKeywords",),
+    "asyncstate.runtime": ("StateRuntime",),
 }
 
 _checkout.mount(__path__[0])

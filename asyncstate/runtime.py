@@ -15,9 +15,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager, nullcontext
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
-
-from msgspec.structs import asdict
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from asyncstate.config import Settings
 from asyncstate.load.trust import require_trusted_plugins
@@ -35,41 +33,19 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.high.highstate import HighData
     from asyncstate.dunders import Orchestra
-    from asyncstate.journal.keeper import Keeper
     from asyncstate.load.host import PluginHost
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
-    from asyncstate.plans.key import Key
-    from asyncstate.plans.record import Inputs, PlanRecord, Selection
-    from asyncstate.plans.recording import PlanRecorder
-    from asyncstate.run.dispatch import Dispatch, Elsewhere
+    from asyncstate.plans.record import PlanRecord, Selection
+    from asyncstate.run.dispatch import Elsewhere
     from asyncstate.run.handle import Run
     from asyncstate.run.lock import RunLock
-    from asyncstate.run.resumed import ResumedDispatch
+    from asyncstate.run.options import RunKeywords
+    from asyncstate.run.records import PlanRecords
     from asyncstate.services import Events, TreeElsewhere
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.pillar_watch import WatchedPillar
-
-
-class RunKeywords(TypedDict, total=False):
-    """The keywords that `StateRuntime.apply` and `StateRuntime.single` pass to `StateRuntime.run`, which explains each.
-
-    Functions of your own can pass them on: ``async def deploy(**options: Unpack[RunKeywords])``.
-    """
-
-    concurrency: int | None
-    test: bool | None
-    failhard: bool | None
-    shuffle: int | None
-    timeout: float | None
-    mock: bool
-    trace_effects: bool
-    prefetch: int | None
-    observers: Sequence[Callable[[AnyEvent], None]]
-    about: Mapping[str, Any] | None
-    resume: str | None
-    force: bool
 
 
 class StateRuntime:
@@ -157,7 +133,7 @@ class StateRuntime:
 
     def _open_on_loop(self) -> None:
         # Modules that a run needs are imported here, in a thread: an import on the loop would block it.
-        for name in ("chunk.local", "engine", "handle", "lock"):
+        for name in ("assembly", "handle", "lock"):
             import_module(f"asyncstate.run.{name}")
         import_module("filelock")
         self._open()
@@ -225,9 +201,7 @@ class StateRuntime:
     async def _off_loop(self, compile_: Callable[[], Plan]) -> Plan:
         def compile_in_thread() -> Plan:
             plan = compile_()
-            import asyncstate.run.chunk.local  # noqa: PLC0415 - otherwise `run` imports it on the program's loop
-            import asyncstate.run.engine  # noqa: F401, PLC0415
-
+            import_module("asyncstate.run.assembly")  # otherwise `run` imports it on the program's loop
             return plan
 
         with attended(self.host.workers):
@@ -264,11 +238,10 @@ class StateRuntime:
         return self._planner.data(data, sls=sls, saltenv=saltenv, exclude=exclude, ids=ids)
 
     def compile_file_sync(self, path: str | Path, *, saltenv: str | None = None) -> Plan:
-        """Compile one file that need not lie in a file root.
+        """Compile one file that need not lie in a file root. As with Salt's ``state.template`` it stands alone.
 
-        Raises CompileError; OSError if it cannot be read; PathRefused for a pipe or a device.
-
-        As with Salt's ``state.template`` it may neither include nor extend nor exclude anything.
+        Raises CompileError, also if it includes, extends or excludes anything; OSError if it cannot be read; and
+        PathRefused for a pipe or a device.
         """
         self._affinity.refuse(
             "StateRuntime.compile_file_sync", "await asyncio.to_thread(runtime.compile_file_sync, path)"
@@ -313,63 +286,13 @@ class StateRuntime:
         tree was compiled. It imports the state modules of the plan and reads files, so it blocks. Raises PlanError if
         the key cannot be read or made.
         """
-        return self._recorder(
-            plan, ShownPlan(plan, self.secrets), selection, failhard=failhard, make_key=make_key
-        ).record()
+        recorder = self._records().recorder
+        return recorder(plan, ShownPlan(plan, self.secrets), selection, failhard=failhard, make_key=make_key).record()
 
-    def _recorder(
-        self,
-        plan: Plan,
-        shown: ShownPlan,
-        selection: Selection | None = None,
-        *,
-        failhard: bool | None,
-        make_key: bool = True,
-    ) -> PlanRecorder:
-        from asyncstate.plans.key import Key  # noqa: PLC0415 - few programs keep plans
-        from asyncstate.plans.record import Selection  # noqa: PLC0415
-        from asyncstate.plans.recording import PlanRecorder, Treatment  # noqa: PLC0415
-        from asyncstate.run.chunk.local import LocalDispatch  # noqa: PLC0415
-        from asyncstate.run.options import RunOptions, Traits  # noqa: PLC0415
+    def _records(self) -> PlanRecords:
+        from asyncstate.run.records import PlanRecords  # noqa: PLC0415 - few programs keep plans
 
-        settings, host = self.settings, self.host
-        key = Key.of(settings.state_dir, make=make_key)
-        options = RunOptions(run_id="", failhard=settings.failhard if failhard is None else failhard)
-        traits = Traits.of(plan, options, LocalDispatch(plan, host).module_traits())
-        return PlanRecorder(
-            plan,
-            shown,
-            key,
-            inputs=self._inputs_of(plan, key),
-            selection=selection or Selection(),
-            treatment=Treatment(
-                traits.failhard,
-                traits.exclusive,
-                {chunk: tuple(lanes) for chunk, lanes in traits.lanes.items()},
-                settings.lanes,
-            ),
-            host=str(host.opts.get("id") or ""),
-        )
-
-    def _inputs_of(self, plan: Plan, key: Key) -> Inputs:
-        from asyncstate.plans.inputs import inputs_of  # noqa: PLC0415 - as above
-
-        return inputs_of(
-            key,
-            files=plan.files,
-            roots={env: self.file_client.roots(env) for env in self.file_client.envs()},
-            pillar=self.host.pillar,
-            grains=self.host.grains,
-            plugin_folders=self.host.plugin_paths(bundled=False),
-            opts=self.host.opts,
-        )
-
-    def _plan_key(self, plan: Plan) -> str:
-        """Return what names a plan together with all that it was compiled from."""
-        from asyncstate.plans.key import Key  # noqa: PLC0415 - as above
-
-        key = Key.of(self.settings.state_dir)
-        return key.of_value("plan and inputs", plan.digest, asdict(self._inputs_of(plan, key)))
+        return PlanRecords(self.settings, self.host, self.file_client)
 
     def run(
         self,
@@ -416,9 +339,8 @@ class StateRuntime:
         there is no such run. With ``events`` the run can also be iterated over; a program that does not iterate saves
         that work with ``events=False``. Raises ValueError for a concurrency below 1 and a negative timeout.
         """
-        from asyncstate.run.chunk.local import LocalDispatch  # noqa: PLC0415 - programs that only compile never run
-        from asyncstate.run.chunk.loop_watch import LoopWatch  # noqa: PLC0415
-        from asyncstate.run.engine import Engine, RunOptions  # noqa: PLC0415
+        from asyncstate.run.assembly import Parts, assembled  # noqa: PLC0415 - programs that only compile never run
+        from asyncstate.run.engine import RunOptions  # noqa: PLC0415
         from asyncstate.run.handle import Feed, Run  # noqa: PLC0415
 
         settings = self.settings
@@ -435,54 +357,23 @@ class StateRuntime:
             prefetch=settings.prefetch_places if prefetch is None else prefetch,
         )
         feed = Feed() if events else None
-        watching = [*observers, feed.put] if feed is not None else list(observers)
-        run_lock = self._run_lock(lock, wait, test=options.test or mock, outlast=resume is not None and not force)
-        dispatch: Dispatch = LocalDispatch(plan, self.host, test=options.test, mock=mock, watch=LoopWatch())
-        if trace_effects:
-            from asyncstate.run.chunk.learning import Learning  # noqa: PLC0415 - few runs are traced
-            from asyncstate.run.chunk.traced import traced  # noqa: PLC0415
-
-            keep = Learning(plan, self.host, self.secrets, settings.state_dir).keep
-            own = (settings.cachedir, settings.state_dir, *self.host.plugin_paths())
-            dispatch = traced(plan, dispatch, own=own, keep=keep)
-        resumed: ResumedDispatch | None = None
-        if resume is not None:
-            from asyncstate.run.resumed import ResumedDispatch  # noqa: PLC0415 - few runs are resumed
-
-            if options.test or mock:
-                raise ValueError("only a real run can resume another one")
-            dispatch = resumed = ResumedDispatch(plan, dispatch, ShownPlan(plan, self.secrets).tag)
-        keep_journal = None
-        if not mock and (resumed is not None or settings.journaled != "off"):
-            from asyncstate.run.keeping import Keeping  # noqa: PLC0415 - programs that only compile keep nothing
-
-            keeping = Keeping(
-                settings,
-                lambda: self._plan_key(plan),
-                lambda shown: self._recorder(plan, shown, failhard=options.failhard),
-                resumed=resumed,
-                run=resume,
-                force=force,
-            )
-
-            def keep_journal(shown: ShownPlan) -> tuple[Keeper | None, list[str]]:
-                return keeping.begin(options, about or {}, shown, engine.stop)
-
-        engine = Engine(
+        engine = assembled(
             plan,
-            dispatch,
             options,
-            watching,
-            in_thread=self.host.workers.run,
-            secrets=self.secrets,
-            journal=keep_journal,
+            [*observers, feed.put] if feed is not None else list(observers),
+            Parts(settings, self.host, self.secrets, self._records),
+            mock=mock,
+            trace_effects=trace_effects,
+            about=about or {},
+            resume=resume,
+            force=force,
             elsewhere=elsewhere,
         )
         return Run(
             engine,
             feed,
             host=self.host,
-            lock=run_lock,
+            lock=self._run_lock(lock, wait, test=options.test or mock, outlast=resume is not None and not force),
             running=self._runs,
             affinity=self._affinity,
         )

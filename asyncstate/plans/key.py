@@ -48,7 +48,7 @@ class Key:
         if not make:
             try:
                 return cls(_read(path))
-            except (FileNotFoundError, PermissionError):
+            except (FileNotFoundError, NotADirectoryError, PermissionError):
                 return cls(os.urandom(_BYTES))
         try:
             try:

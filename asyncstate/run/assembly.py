@@ -1,0 +1,99 @@
+"""What a run is made of: who calls the states, what is recorded of them, what is carried over from an earlier run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from asyncstate.redact.shown import ShownPlan
+from asyncstate.run.chunk.local import LocalDispatch
+from asyncstate.run.chunk.loop_watch import LoopWatch
+from asyncstate.run.engine import Engine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from asyncstate.config import Settings
+    from asyncstate.journal.keeper import Keeper
+    from asyncstate.load.host import PluginHost
+    from asyncstate.model.event import AnyEvent
+    from asyncstate.model.plan import Plan
+    from asyncstate.redact.secrets import Secrets
+    from asyncstate.run.dispatch import Dispatch, Elsewhere
+    from asyncstate.run.options import RunOptions
+    from asyncstate.run.records import PlanRecords
+    from asyncstate.run.resumed import ResumedDispatch
+
+
+class Parts(NamedTuple):
+    """What a runtime has for each of its runs. ``records`` makes a `PlanRecords`, which only few runs need."""
+
+    settings: Settings
+    host: PluginHost
+    secrets: Secrets
+    records: Callable[[], PlanRecords]
+
+
+def assembled(
+    plan: Plan,
+    options: RunOptions,
+    observers: Sequence[Callable[[AnyEvent], None]],
+    parts: Parts,
+    *,
+    mock: bool,
+    trace_effects: bool,
+    about: Mapping[str, Any],
+    resume: str | None,
+    force: bool,
+    elsewhere: Elsewhere | None,
+) -> Engine:
+    """Return the engine of a run; `StateRuntime.run` says what the options mean.
+
+    Raises ValueError if a dry or mocked run is to resume another one, ConfigError if effects cannot be traced.
+    """
+    dispatch: Dispatch = LocalDispatch(plan, parts.host, test=options.test, mock=mock, watch=LoopWatch())
+    if trace_effects:
+        dispatch = _traced(plan, dispatch, parts)
+    resumed: ResumedDispatch | None = None
+    if resume is not None:
+        from asyncstate.run.resumed import ResumedDispatch  # noqa: PLC0415 - few runs are resumed
+
+        if options.test or mock:
+            raise ValueError("only a real run can resume another one")
+        dispatch = resumed = ResumedDispatch(plan, dispatch, ShownPlan(plan, parts.secrets).tag)
+    keep_journal = None
+    if not mock and (resumed is not None or parts.settings.journaled != "off"):
+        from asyncstate.run.keeping import Keeping  # noqa: PLC0415 - a run without a journal keeps nothing
+
+        keeping = Keeping(
+            parts.settings,
+            lambda: parts.records().key_of(plan),
+            lambda shown: parts.records().recorder(plan, shown, failhard=options.failhard),
+            resumed=resumed,
+            run=resume,
+            force=force,
+        )
+
+        def keep_journal(shown: ShownPlan) -> tuple[Keeper | None, list[str]]:
+            return keeping.begin(options, about, shown, engine.stop)
+
+    engine = Engine(
+        plan,
+        dispatch,
+        options,
+        observers,
+        in_thread=parts.host.workers.run,
+        secrets=parts.secrets,
+        journal=keep_journal,
+        elsewhere=elsewhere,
+    )
+    return engine
+
+
+def _traced(plan: Plan, dispatch: Dispatch, parts: Parts) -> Dispatch:
+    """Return the dispatch with each state's effects recorded, except those on what is the program's own."""
+    from asyncstate.run.chunk.learning import Learning  # noqa: PLC0415 - few runs are traced
+    from asyncstate.run.chunk.traced import traced  # noqa: PLC0415
+
+    settings, host = parts.settings, parts.host
+    keep = Learning(plan, host, parts.secrets, settings.state_dir).keep
+    return traced(plan, dispatch, own=(settings.cachedir, settings.state_dir, *host.plugin_paths()), keep=keep)
