@@ -130,12 +130,6 @@ def _exclusions(text: str) -> list[Any]:
     return value if isinstance(value, list) else [name.strip() for name in str(value).split(",")]
 
 
-def exclusion(text: Any) -> Any:
-    """Read one ``--exclude``: ``NAME`` and ``sls:NAME`` leave out an SLS, ``id:NAME`` an ID."""
-    kind, colon, name = text.partition(":") if isinstance(text, str) else ("", "", "")
-    return {kind: name} if colon and kind in {"id", "sls"} and name else text
-
-
 def parse_value(text: str) -> Any:
     """Read a command-line value as Salt does: as YAML, but as text where YAML would lose something.
 

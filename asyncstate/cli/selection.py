@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.cli.options import settings_from
-from asyncstate.cli.salt import exclusion, fold_keywords, sls_names
+from asyncstate.cli.salt import fold_keywords, sls_names
+from asyncstate.compile.high.exclude import exclusion
 from asyncstate.errors import CompileError
 from asyncstate.nearest import nearest
 

@@ -59,7 +59,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a host runs its part, as the options of ``apply``.
 
     ``on_lost`` says what becomes of states that wait for a lost host: fail, wait. ``top`` is the top file of a
-    highstate, "" for that of the host's configuration.
+    highstate, "" for that of the host's configuration. ``exclude`` is as on a command line: ``NAME`` or ``sls:NAME``
+    is an SLS, ``id:NAME`` an ID.
     """
 
     test: bool = False

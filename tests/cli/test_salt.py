@@ -7,7 +7,6 @@ import pytest
 
 from asyncstate.cli.salt import (
     MappingType,
-    exclusion,
     fold_keywords,
     keyword,
     parse_value,
@@ -98,14 +97,6 @@ def test_sls_names_are_split_at_commas():
         sls_names(["web,,db"])
     with pytest.raises(click.UsageError, match="tset=True: no such keyword"):
         sls_names(["tset=True"])
-
-
-def test_exclusion():
-    assert exclusion("web") == "web"
-    assert exclusion("sls:web") == {"sls": "web"}
-    assert exclusion("id:a:b") == {"id": "a:b"}
-    assert exclusion("other:x") == "other:x"
-    assert exclusion({"id": "x"}) == {"id": "x"}
 
 
 def test_a_mapping_is_json_or_yaml():

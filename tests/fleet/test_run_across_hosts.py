@@ -9,6 +9,7 @@ from fleets import OUTCOMES, Fleet, fleets
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_board import Seal
+from msgspec.structs import replace
 
 from asyncstate.errors import (
     BoardError,
@@ -135,19 +136,48 @@ def test_a_host_that_comes_late_does_not_run():
     assert world.ran() == [("r1", "b")]
 
 
-def test_requisites_on_a_host_that_is_not_there_are_an_error_and_nothing_begins():
+def test_who_requires_a_host_that_is_not_there_does_not_begin_and_others_do():
     async def scenario():
-        world = World(Fleet(CHAIN))
-        world.start("web1", "lb1")
-        end = await world.drive(target="L@db1,web1,lb1")
+        world = World(Fleet([*CHAIN, ("d", "mail1", [])]))
+        world.start("web1", "lb1", "mail1")
+        end = await world.drive(target="L@db1,web1,lb1,mail1")
         await asyncio.sleep(300)
+        kept = {name: host.memory.kept["r1"].ended for name, host in world.hosts.items() if name != "db1"}
         await world.close()
+        return world, end, kept
+
+    world, end, kept = play(scenario())
+    assert (end.exit_code, end.issues) == (2, ())
+    assert end.hosts["db1"].why == "did not answer within 30 s"
+    assert end.hosts["web1"].why == (
+        "did not begin: its state s:b has [require: {host: db1, test: a}], and db1 has no plan: it did not answer"
+    )
+    assert end.hosts["lb1"].why == "did not begin: its state s:c waits for host web1, which does not begin"
+    assert end.hosts["mail1"] == HostEnd(0)
+    assert world.ran() == [("r1", "d")]
+    assert kept == {"mail1": "finished", **{host: end.hosts[host].why for host in ("web1", "lb1")}}
+
+
+@pytest.mark.parametrize("claimed", [{"edges": (0, 7), "sources": ("require",)}, {"nodes": 10**15}, {"v": 99}])
+def test_a_host_with_a_malformed_plan_fails_and_so_does_who_requires_it_and_others_run(claimed):
+    async def scenario():
+        world = World(Fleet([*CHAIN, ("d", "mail1", [])]))
+        put = world.server.put
+
+        def malformed(key, value):
+            if key == subjects.plan("db1", "r1"):
+                value = encode(replace(decode(value, HostPlan), **claimed))
+            put(key, value)
+
+        world.server.put = malformed
+        end = await plain(world)
         return world, end
 
     world, end = play(scenario())
-    assert end.exit_code == 1
-    assert "No host of this run fits requisite [require: {host: db1, test: a}]" in end.issues[0].message
-    assert world.ran() == []
+    assert {host: each.exit_code for host, each in end.hosts.items()} == {"db1": 1, "web1": 2, "lb1": 2, "mail1": 0}
+    assert "its plan is refused: " in end.hosts["db1"].why
+    assert world.ran() == [("r1", "d")]
+    assert all(host.memory.kept["r1"].ended for host in world.hosts.values())
 
 
 def test_a_tree_that_does_not_compile_fails_its_host_only():

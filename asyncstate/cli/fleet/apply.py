@@ -10,7 +10,7 @@ import click
 from asyncstate.cli.fleet.connection import operator_of
 from asyncstate.cli.fleet.options import driving_options, run_options
 from asyncstate.cli.fleet.over_ssh import require_one_way, session_of, ssh_options
-from asyncstate.cli.fleet.rollout import rollout_of, rollout_options
+from asyncstate.cli.fleet.rollout import lanes_of, rollout_of, rollout_options
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import settings_from
 from asyncstate.cli.salt import MappingType
@@ -42,7 +42,13 @@ if TYPE_CHECKING:
     metavar="EXPR",
     help="Which hosts, as Salt's compound targets: '*', web1, 'web*', L@a,b, 'G@role:db and not E@old.*', N@group.",
 )
-@option("--exclude", section="Selection", multiple=True, metavar="NAME", help="Leave out an SLS or an ID; repeatable.")
+@option(
+    "--exclude",
+    section="Selection",
+    multiple=True,
+    metavar="NAME",
+    help="Leave out an SLS (NAME or sls:NAME) or an ID (id:NAME); repeatable.",
+)
 @option("--saltenv", section="Tree", metavar="ENV", help="Environment of the SLS files.")
 @option(
     "--pillar",
@@ -118,7 +124,7 @@ async def _apply(console: Console, settings: Settings, sls: tuple[str, ...], opt
         deadline=options["deadline"],
         patience=options["patience"],
     )
-    shown = Shown(console, settings, **shown_as(options))
+    shown = Shown(console, settings, **shown_as(options), lanes=lanes_of(options))
     if options["ssh"]:
         session = await session_of(console, settings, options, request.options)
         return await _run_over_ssh(settings, session, request, shown)

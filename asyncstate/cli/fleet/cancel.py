@@ -31,11 +31,17 @@ def command(console: Console, /, run: str, *, now: bool, **options: Any) -> int:
 
 
 async def _cancel(console: Console, run: str, options: dict[str, Any], *, now: bool) -> int:
+    from asyncstate.errors import FleetError
     from asyncstate.fleet.controller.records import find_record, stop_hosts
 
     board, signer = operator_of(options)
     async with board:
         record = await find_record(board, run)
+        if record.ended is not None:
+            raise FleetError(
+                f"run {record.run} has ended, no host was told: `asyncstate fleet show {record.run}` shows it"
+            )
         await stop_hosts(board, signer, record.run, record.hosts, "it was cancelled by fleet cancel", now=now)
-    console.lines([f"{record.run}: {len(record.hosts)} hosts were told to stop"])
+    told = "1 host was" if len(record.hosts) == 1 else f"{len(record.hosts)} hosts were"
+    console.lines([f"{record.run}: {told} told to stop"])
     return 0

@@ -55,12 +55,31 @@ def rollout_of(options: dict[str, Any], settings: Settings) -> Rollout:
     from asyncstate.fleet.protocol import Rollout
 
     batch, most = options["batch"], options["max_failures"]
+    _require_count("--batch", batch, least=1)
+    _require_count("--max-failures", most, least=0)
     return Rollout(
         batch=str(settings.fleet_batch) if batch is None else batch,
         canary=options["canary"],
         max_failures=str(settings.fleet_max_failures) if most is None else most,
-        lanes={**settings.fleet_lanes, **dict(map(_lane, options["lanes"]))},
+        lanes={**settings.fleet_lanes, **lanes_of(options)},
     )
+
+
+def lanes_of(options: dict[str, Any]) -> dict[str, int]:
+    """Return the places of the lanes that the options name. Raises BadParameter."""
+    return dict(map(_lane, options["lanes"]))
+
+
+def _require_count(option: str, text: str | None, *, least: int) -> None:
+    """Raise UsageError for a number of hosts that is none, before anybody is asked."""
+    from asyncstate.errors import FleetError
+    from asyncstate.fleet.rollout.admission import count_of
+
+    try:
+        if text:
+            count_of(option, text, 1, least=least)
+    except FleetError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def _lane(text: str) -> tuple[str, int]:

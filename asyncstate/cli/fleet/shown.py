@@ -11,13 +11,13 @@ from asyncstate.cli.console import CHANGED
 from asyncstate.fleet.controller.tale import Relay
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
     from asyncstate.fleet.controller.controller import Controller
     from asyncstate.fleet.controller.tale import FleetEnd, HostEnd
-    from asyncstate.fleet.protocol import HostPlan
+    from asyncstate.fleet.protocol import Go, HostPlan
     from asyncstate.model.event import AnyEvent
     from asyncstate.report.fleet_profile import FleetProfile
     from asyncstate.report.fleet_progress import LiveFleetProgress, PlainFleetProgress
@@ -48,7 +48,9 @@ class Shown(Relay):
         junit: str | None = None,
         quiet_ok: bool = False,
         detailed_exitcode: bool = False,
+        lanes: Collection[str] = (),
     ) -> None:
+        self._lanes = lanes
         self._console = console
         self._settings = settings
         self._reports: dict[str, RecordedReport] = {}
@@ -103,6 +105,13 @@ class Shown(Relay):
         """Keep where the states of a host are declared."""
         super().planned(host, plan)
         self._plans[host] = plan
+
+    def joined(self, plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> None:
+        """Say which of the lanes that the options name have no state."""
+        from asyncstate.fleet.rollout.admission import lanes_without_states
+
+        super().joined(plans, goes)
+        self._console.say(*lanes_without_states(self._lanes, plans.values()))
 
     def noted(self, words: str) -> None:
         """Say what the operator should know before hosts begin."""

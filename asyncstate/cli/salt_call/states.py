@@ -10,12 +10,12 @@ import math
 import os
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.cli.salt import exclusion
 from asyncstate.cli.salt_call.answer import FAILED, PILLAR_FAILED, Answer, Refused
 from asyncstate.cli.salt_call.collected import collect, conflict
 from asyncstate.cli.salt_call.settings import changed, settings_of
 from asyncstate.cli.salt_call.showing import Showing, names, words
 from asyncstate.cli.selection import Selection
+from asyncstate.compile.high.exclude import exclusion
 from asyncstate.errors import CompileError, LockHeld, PillarError, RenderError
 from asyncstate.nearest import nearest
 

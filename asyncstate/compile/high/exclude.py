@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from asyncstate.compile.high.highstate import HighData
 
 
+def exclusion(text: Any) -> Any:
+    """Return what a text on a command line excludes: ``NAME`` and ``sls:NAME`` an SLS, ``id:NAME`` an ID."""
+    kind, colon, name = text.partition(":") if isinstance(text, str) else ("", "", "")
+    return {kind: name} if colon and kind in {"id", "sls"} and name else text
+
+
 def add_excludes(high: HighData, exclude: Sequence[Any] | str) -> None:
     """Add what the command line excludes: SLS names or globs, ``{sls: …}``, ``{id: …}``."""
     items = exclude.split(",") if isinstance(exclude, str) else list(exclude)

@@ -22,7 +22,7 @@ from asyncstate.fleet.controller.leases import Leases
 from asyncstate.fleet.controller.plans import Plans
 from asyncstate.fleet.controller.records import host_infos, read_lease, stop_hosts
 from asyncstate.fleet.controller.selection import Selection
-from asyncstate.fleet.controller.tale import Failures, FleetEnd, HostEnd, Observer, Tale
+from asyncstate.fleet.controller.tale import CANCELLED, Failures, FleetEnd, HostEnd, Observer, Tale
 from asyncstate.fleet.join.join import Join
 from asyncstate.fleet.protocol import (
     Call,
@@ -115,6 +115,12 @@ class Controller:
         self._cancelled = self._cancelled or reason
         self._now = self._now or now
         self._news.set()
+
+    async def abandon(self, reason: str) -> None:
+        """Do what is left once `drive` was cancelled: end what runs on hosts, and keep that the run has ended."""
+        if self._record.begun:
+            await self._stop(list(self._record.hosts), reason, now=True)
+            await self._keep(ended=self._wall(), exit_code=CANCELLED)
 
     async def drive(self) -> FleetEnd:
         """Do the run. Raises BoardError; FleetError if no host fits the target."""
@@ -212,34 +218,45 @@ class Controller:
         self._end_without_plan(hosts, f"did not answer within {self._request.deadline:.0f} s")
         sound = plans.sound
         turns: tuple[tuple[str, ...], ...] = ()
+        blocked: dict[str, str] = {}
         issues: list[Issue] = []
         if not self._cancelled and sound:
             joined = plans.join(self._selection.fits)
             if isinstance(joined, Join):
-                self._goes, turns = joined.goes, joined.turns
-                self._observer.joined(sound, self._goes)
+                self._goes, turns, blocked = joined.goes, joined.turns, joined.blocked
+                self._observer.joined({host: sound[host] for host in self._goes}, self._goes)
             else:
                 issues = joined
         if issues or self._cancelled:
             await self._stop(hosts, self._cancelled or "the plans of the hosts do not fit together", now=False)
             for host in sound:
-                self._end(host, HostEnd(1 if issues else 125, "nothing began"))
+                self._end(host, HostEnd(1 if issues else CANCELLED, "nothing began"))
             self._goes = {}
             return issues
+        await self._leave_out(hosts, blocked)
         if self._request.plans_only:
             await self._stop(hosts, "only its plan was asked for", now=False)
             for host in sound:
                 self._end(host, HostEnd(0))
             self._goes = {}
             return []
-        late = [host for host in hosts if host not in plans.known]
-        await self._stop(late, "the run began without this host: its plan came too late", now=False)
         for words in notes(turns, resolved(self._record.rollout, self._record)[0]):
             self._observer.noted(words)
         # Sealed for the place where it is held: whoever copies it to the host lets nobody begin.
         await self._tell((subjects.held(self._run, host), go) for host, go in self._goes.items())
         await self._keep(turns=turns)
         return []
+
+    async def _leave_out(self, hosts: list[str], blocked: Mapping[str, str]) -> None:
+        """Tell hosts that the run begins without them; ``blocked`` are those that wait for hosts without a plan."""
+        plans = self._plans
+        late = [host for host in hosts if host not in plans.known]
+        await self._stop(late, "the run began without this host: its plan came too late", now=False)
+        for host, why in plans.refused.items():
+            await self._stop([host], f"the run began without this host: {why}", now=False)
+        for host, why in blocked.items():
+            await self._stop([host], f"did not begin: {why}", now=False)
+            self._end(host, HostEnd(2, f"did not begin: {why}"))
 
     def _end_without_plan(self, hosts: list[str], unheard: str) -> None:
         if self._cancelled:
@@ -264,7 +281,10 @@ class Controller:
         self._observer.joined(
             {host: plan for host, plan in self._plans.known.items() if host in self._goes}, self._goes
         )
-        self._end_without_plan([host for host in hosts if host not in self._goes], "did not answer in time")
+        left_out = [host for host in hosts if host not in self._goes]
+        self._end_without_plan(left_out, "did not answer in time")
+        for host in left_out:
+            self._end(host, HostEnd(2, "did not begin: its plan came too late, or it waits for a host without one"))
 
     async def _until_cancelled(self) -> None:
         while not self._cancelled:

@@ -10,7 +10,8 @@ from asyncstate.errors import CompileError, Issue, MessageRefused
 from asyncstate.fleet import subjects
 from asyncstate.fleet.controller.pool import Pool
 from asyncstate.fleet.join.join import Join, join
-from asyncstate.fleet.protocol import HostPlan, decode, require_fields
+from asyncstate.fleet.join.soundness import require_sound
+from asyncstate.fleet.protocol import HostPlan, Mistake, decode, require_fields
 from asyncstate.logs.loggers import get_logger
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ log: logging.Logger = get_logger(__name__)
 
 
 class Plans:
-    """The plans of a run's hosts. ``planned`` is told of each as it comes; those of other hosts are refused."""
+    """The plans of a run's hosts. ``planned`` is told of each as it comes; those of others are refused."""
 
     def __init__(self, board: Board, record: RunRecord, planned: Callable[[str, HostPlan], None]) -> None:
         self._board = board
@@ -32,6 +33,8 @@ class Plans:
         self._planned = planned
         self._pool = Pool()
         self.known: dict[str, HostPlan] = {}
+        self.refused: dict[str, str] = {}
+        """Why the plans of hosts are no plans, though they were sent as such."""
 
     @property
     def sound(self) -> dict[str, HostPlan]:
@@ -64,36 +67,43 @@ class Plans:
             self._read(entry)
 
     def _read(self, entry: Entry) -> str:
-        """Take a plan; return its host, "" if it is refused."""
+        """Take a plan; return its host, "" if it was not asked. One that is refused is a mistake of its host."""
+        run = self._record.run
         try:
             _, host, _ = subjects.parts(entry.key)
-            plan = decode(entry.value, HostPlan)
-            require_fields(plan, run=self._record.run, host=host)
-        except (MessageRefused, ValueError) as error:
+        except ValueError as error:
             log.warning("A plan at %s is refused: %s", entry.key, error)
             return ""
         if host not in self._record.hosts:
             log.warning("A plan of host %s is refused: the run was not offered to it", host)
             return ""
+        self.refused.pop(host, None)
+        try:
+            plan = decode(entry.value, HostPlan)
+            require_fields(plan, run=run, host=host)
+            require_sound(plan)
+        except MessageRefused as error:
+            log.warning("The plan of host %s is refused: %s", host, error)
+            why = self.refused[host] = f"its plan is refused: {error}"
+            plan = HostPlan(run=run, host=host, nonce="", mistakes=(Mistake(why),))
         self.known[host] = self._pool.plan(plan)
         self._planned(host, self.known[host])
         return host
 
     def join(self, fits: Callable[[str, str], bool]) -> Join | list[Issue]:
         """Join the plans that can run, or return why they do not fit. ``fits(expression, host)`` resolves targets."""
-        sound = self.sound
+        hosts = self._record.hosts
         try:
             return join(
-                sound,
-                lambda expression: [host for host in sound if fits(expression, host)],
+                self.sound,
+                lambda expression: [host for host in hosts if fits(expression, host)],
+                absent=dict(self.failures(hosts, "it did not answer")),
                 canaries=self._record.canaries,
                 batched=bool(self._record.rollout.batch),
                 lanes=self._record.rollout.lanes,
             )
         except CompileError as error:
             return list(error.issues)
-        except MessageRefused as error:
-            return [Issue(str(error))]
 
     def failures(self, hosts: Iterable[str], unheard: str) -> Iterator[tuple[str, str]]:
         """Yield which of these hosts cannot run, and why: ``unheard`` for those that sent nothing."""

@@ -9,6 +9,7 @@ import anyio
 from asyncstate.errors import FleetError, MessageRefused
 from asyncstate.fleet import subjects
 from asyncstate.fleet.board import put_all
+from asyncstate.fleet.join.soundness import require_sound
 from asyncstate.fleet.protocol import Go, HostInfo, HostPlan, Lease, RunRecord, Stop, decode, encode, require_fields
 from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import nearest
@@ -111,8 +112,10 @@ async def joined_plans(board: Board, signer: Signer, run: str) -> tuple[dict[str
         plan = await board.get(subjects.plan(host, run))
         try:
             go = decode(signer.open(entry.value, entry.key), Go)
-            if plan is not None and decode(plan, HostPlan).digest == go.digest:  # else it was sent since then
-                plans[host], goes[host] = decode(plan, HostPlan), go
+            found = decode(plan, HostPlan) if plan is not None else None
+            if found is not None and found.digest == go.digest:  # else it was sent since then
+                require_sound(found)
+                plans[host], goes[host] = found, go
         except MessageRefused as error:
             raise FleetError(f"the plan of {host} in run {run} is refused: {error}") from None
     if not goes:

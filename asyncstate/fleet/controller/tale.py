@@ -28,6 +28,8 @@ log: logging.Logger = get_logger(__name__)
 
 QUIET: Final = 5.0
 """Seconds of silence after which the board has no more to say of a run; at first, four times as long."""
+CANCELLED: Final = 125
+"""The exit code of a run that was cancelled, by no signal."""
 _MOST_EARLY: Final = 1000
 """How many reports of a host may be kept until those before them arrive."""
 
@@ -60,7 +62,7 @@ class FleetEnd(msgspec.Struct, frozen=True):
         if self.cancelled in signal.Signals.__members__:
             return 128 + signal.Signals[self.cancelled]
         if self.cancelled:
-            return 125
+            return CANCELLED
         return 2 if any(codes) else 0
 
 

@@ -10,6 +10,7 @@ import anyio.to_thread
 import msgspec
 
 from asyncstate import filesystem
+from asyncstate.compile.high.exclude import exclusion
 from asyncstate.config.fleet_policy import Policy
 from asyncstate.errors import FleetError
 from asyncstate.fleet.host import call, policy, replay
@@ -84,7 +85,7 @@ class LocalStation:
                 plan = await runtime.compile(
                     list(offer.sls) or None,
                     saltenv=options.saltenv,
-                    exclude=options.exclude,
+                    exclude=[exclusion(each) for each in options.exclude],
                     remote=True,
                     refusal=lambda sls: policy.refusal_of_sls(self._allowed, sls),
                 )

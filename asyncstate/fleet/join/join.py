@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from asyncstate.errors import CompileError, Issue, MessageRefused
-from asyncstate.fleet.join.joined_graph import REQUISITES, JoinedGraph
+from asyncstate.errors import CompileError, Issue
+from asyncstate.fleet.join.blocked import without_blocked
+from asyncstate.fleet.join.joined_graph import JoinedGraph
 from asyncstate.fleet.join.targets import Need, Place, Resolver, file_of
 from asyncstate.fleet.protocol import Barrier, Go, RemoteState, Wait
 from asyncstate.fleet.rollout.admission import turns_of
@@ -26,47 +27,53 @@ if TYPE_CHECKING:
 
     from asyncstate.fleet.protocol import HostPlan
 
-_MOST_NODES = 5_000_000
 _PREREQ, _PREREQUIRED = RequisiteKind.PREREQ.value, RequisiteKind.PREREQUIRED.value
 
 
 class Join(msgspec.Struct, frozen=True):
-    """``goes`` are the slices by host, ``digest`` names the joined graph. ``turns``: see `RunRecord.turns`."""
+    """``goes`` are the slices by host, ``digest`` names the joined graph. ``turns``: see `RunRecord.turns`.
+
+    ``blocked`` says why hosts with a plan cannot begin: they wait for hosts that have none.
+    """
 
     goes: dict[str, Go]
     digest: str
     turns: tuple[tuple[str, ...], ...] = ()
+    blocked: dict[str, str] = {}
 
 
 def join(
     plans: Mapping[str, HostPlan],
     match: Callable[[str], Collection[str]],
     *,
+    absent: Mapping[str, str] | None = None,
     canaries: Collection[str] = (),
     batched: bool = False,
     lanes: Mapping[str, int] | None = None,
 ) -> Join:
-    """Join the plans of hosts. ``match`` returns the hosts that fit a target expression; others than these are ignored.
+    """Join sound plans of hosts. ``match`` returns the hosts that fit a target expression; others are ignored.
+
+    ``absent`` are the hosts of the run without a plan, and why. Who waits for them is left out; all others are joined.
 
     ``lanes`` has the places of the fleet's lanes, where they are more than one. If hosts are ``batched``, those that
     begin later have their turns in lanes later, too.
 
     Raises CompileError with every mistake of every plan and every target that is missing, and if a canary waits for a
-    host that is none; CycleError for a cycle, MessageRefused for a plan that cannot be one.
+    host that is none; CycleError for a cycle.
     """
     ordered = {host: plans[host] for host in sorted(plans)}
-    for host, plan in ordered.items():
-        _require_sound(host, plan)
     issues = [
         Issue(f"{host}: {each.message}", file_of(host, each.file), each.line, each.hint)
         for host, plan in ordered.items()
         for each in plan.mistakes
     ]
-    resolver = Resolver(ordered, match)
+    resolver = Resolver(ordered, match, absent or {})
     needs = list(resolver.needs())
     issues += resolver.issues
     if issues:
         raise CompileError(issues)
+    needs, blocked = without_blocked(ordered, needs, resolver.blocked)
+    ordered = {host: plan for host, plan in ordered.items() if host not in blocked}
     graph = JoinedGraph(ordered, needs)
     graph.require_no_cycle()
     _require_canaries_first(ordered, needs, graph.ordered, canaries)
@@ -74,7 +81,7 @@ def join(
     rank = {host: number for number, turn in enumerate(turns) for host in turn}
     if not batched:
         rank = {host: int(host not in canaries) for host in rank}
-    return _Slices(ordered, needs, list(graph.queues(rank, lanes or {})), graph.ordered).join(turns)
+    return _Slices(ordered, needs, list(graph.queues(rank, lanes or {})), graph.ordered).join(turns, blocked)
 
 
 def _links(needs: Iterable[Need]) -> Iterator[tuple[Place, Place, str]]:
@@ -142,20 +149,6 @@ def _require_canaries_first(
         raise CompileError(issues)
 
 
-def _require_sound(host: str, plan: HostPlan) -> None:
-    states, nodes = len(plan.states), plan.nodes
-    sound = (
-        states <= nodes <= _MOST_NODES
-        and len(plan.edges) == 2 * len(plan.sources)
-        and all(0 <= node < nodes for node in plan.edges)
-        and all(0 <= chunk < states <= node < nodes for chunk, node in plan.checks)
-        and all(0 <= each.chunk < states and each.kind in REQUISITES for each in plan.requires)
-        and all(0 <= chunk < states for chunk, _ in (*plan.orders, *plan.lanes))
-    )
-    if not sound:
-        raise MessageRefused(f"the plan of host {host} is malformed: it refers to states that it does not have")
-
-
 class _Slices:
     """What each host is told: what its states wait for, and who waits for them."""
 
@@ -203,12 +196,13 @@ class _Slices:
             before, after = tuple(earlier.get(host, ())), tuple(later.get(host, ()))
             self._barriers[host].append(Barrier(order, before, after))
 
-    def join(self, turns: tuple[tuple[str, ...], ...]) -> Join:
+    def join(self, turns: tuple[tuple[str, ...], ...], blocked: dict[str, str]) -> Join:
         """Return the slices."""
         goes = {host: self._go(host, plan) for host, plan in self._plans.items()}
         named = msgspec.json.encode([msgspec.structs.replace(go, nonce="") for go in goes.values()])
         digest = hashlib.sha256(named).hexdigest()
-        return Join({host: msgspec.structs.replace(go, join=digest) for host, go in goes.items()}, digest, turns)
+        named_alike = {host: msgspec.structs.replace(go, join=digest) for host, go in goes.items()}
+        return Join(named_alike, digest, turns, blocked)
 
     def _go(self, host: str, plan: HostPlan) -> Go:
         return Go(

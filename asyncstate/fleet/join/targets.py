@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from asyncstate.errors import Issue
+from asyncstate.model.requisite import RequisiteKind
 from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
@@ -68,15 +69,26 @@ class _Names:
 
 
 class Resolver:
-    """Resolves the requisites of all hosts. ``issues`` has what is wrong with them."""
+    """Resolves the requisites of all hosts. ``issues`` has what is wrong with them.
 
-    def __init__(self, plans: Mapping[str, HostPlan], match: Callable[[str], Collection[str]]) -> None:
+    ``absent`` are the hosts of the run that have no plan, with the reason. ``blocked`` says which hosts have a state
+    that waits for one of them, and for no other host.
+    """
+
+    def __init__(
+        self,
+        plans: Mapping[str, HostPlan],
+        match: Callable[[str], Collection[str]],
+        absent: Mapping[str, str],
+    ) -> None:
         self.issues: list[Issue] = []
+        self.blocked: dict[str, str] = {}
+        self._absent = absent
         self._plans = plans
         self._match = match
         self._names = {host: _Names(plan.states) for host, plan in plans.items()}
-        self._hosts: dict[str, list[str]] = {}
-        self._found: dict[tuple[str, str, str, str], tuple[Place, ...]] = {}
+        self._hosts: dict[str, tuple[list[str], list[str]]] = {}
+        self._found: dict[tuple[str, str, str, str, bool], tuple[Place, ...]] = {}
 
     def needs(self) -> Iterator[Need]:
         """Yield every requisite once, in the order of hosts and states."""
@@ -99,27 +111,43 @@ class Resolver:
             yield Need(target, requisite.kind, (own,))
 
     def _targets(self, host: str, plan: HostPlan, requisite: RemoteRequisite) -> tuple[Place, ...]:
-        key = (host, requisite.hosts, requisite.key, requisite.value)
+        waits = not requisite.reverse or requisite.kind == RequisiteKind.PREREQ
+        key = (host, requisite.hosts, requisite.key, requisite.value, waits)
         known = self._found.get(key)
         if known is not None:
             return known
-        hosts = [each for each in self._fitting(requisite.hosts) if each != host]
+        fitting, absent = self._fitting(requisite.hosts)
+        hosts = [each for each in fitting if each != host]
         found = [(each, number) for each in hosts for number in self._names[each].exact(requisite.key, requisite.value)]
         if not found and _GLOB.search(requisite.value):
             found = [
                 (each, number) for each in hosts for number in self._names[each].glob(requisite.key, requisite.value)
             ]
-        if not found:
+        if not found and absent:
+            if waits:
+                self._block(host, plan, requisite, absent[0])
+        elif not found:
             self._missing(host, plan, requisite, hosts)
         self._found[key] = tuple(found)
         return self._found[key]
 
-    def _fitting(self, expression: str) -> list[str]:
+    def _fitting(self, expression: str) -> tuple[list[str], list[str]]:
+        """Return the hosts that fit and have a plan, and those that fit and have none."""
         hosts = self._hosts.get(expression)
         if hosts is None:
-            fitting = {expression} if expression in self._plans else set(self._match(expression))
-            hosts = self._hosts[expression] = [host for host in self._plans if host in fitting]
+            known = expression in self._plans or expression in self._absent
+            fitting = {expression} if known else set(self._match(expression))
+            hosts = self._hosts[expression] = (
+                [host for host in self._plans if host in fitting],
+                [host for host in self._absent if host in fitting],
+            )
         return hosts
+
+    def _block(self, host: str, plan: HostPlan, requisite: RemoteRequisite, absent: str) -> None:
+        """Note that a host cannot begin."""
+        place = plan.states[requisite.chunk].place
+        why = f"its state {place} has [{requisite}], and {absent} has no plan: {self._absent[absent]}"
+        self.blocked.setdefault(host, why)
 
     def _missing(self, host: str, plan: HostPlan, requisite: RemoteRequisite, hosts: list[str]) -> None:
         state = plan.states[requisite.chunk]

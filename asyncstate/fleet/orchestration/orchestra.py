@@ -16,7 +16,7 @@ import msgspec
 
 from asyncstate.errors import CommandExecutionError
 from asyncstate.fleet.controller.controller import Controller, Request
-from asyncstate.fleet.controller.records import host_infos, signs_of_life, stop_hosts
+from asyncstate.fleet.controller.records import host_infos, signs_of_life
 from asyncstate.fleet.controller.selection import PILLAR_STAYS, asks_for_pillar
 from asyncstate.fleet.controller.tale import Observer
 from asyncstate.fleet.events import events_since
@@ -171,7 +171,7 @@ class Orchestra:
             end = await controller.drive()
         except anyio.get_cancelled_exc_class():
             with anyio.move_on_after(_GRACE, shield=True):
-                await stop_hosts(self._board, self._signer, run, hosts, "the orchestration was cancelled", now=True)
+                await controller.abandon("the orchestration was cancelled")
             raise
         return answers.answers(end.hosts, end.issues, expected=expected)
 
@@ -203,11 +203,15 @@ def _rollout(batch: str | None, *, failhard: bool) -> Rollout:
 
 
 def _excluded(given: Any) -> list[str]:
-    """Return what an ``exclude`` of Salt names: a text with commas, or a list of names and ``{sls: name}``."""
+    """Return what an ``exclude`` of Salt names, as `Options.exclude`: of a text with commas, or a list."""
     if given is None:
         return []
     items = given if isinstance(given, list) else str(given).split(",")
-    return [str(each) for item in items for each in (item.values() if isinstance(item, dict) else [item])]
+    return [
+        each
+        for item in items
+        for each in ([f"{kind}:{name}" for kind, name in item.items()] if isinstance(item, dict) else [str(item)])
+    ]
 
 
 def _require_no_pillar(kind: str, target: object, nodegroups: Mapping[str, Any]) -> None:

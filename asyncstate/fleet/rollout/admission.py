@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 from asyncstate.errors import FleetError
 from asyncstate.model.dag import Dag
+from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from asyncstate.fleet.protocol import Rollout, RunRecord
+    from asyncstate.fleet.protocol import HostPlan, Rollout, RunRecord
 
 _COUNT: Final = re.compile(r"([0-9]+)|([0-9]+(?:\.[0-9]+)?)%")
 _SHOWN: Final = 5
@@ -29,9 +30,13 @@ def count_of(option: str, text: str, hosts: int, *, least: int = 0) -> int:
     Raises FleetError, which names the option.
     """
     found = _COUNT.fullmatch(text.strip())
-    if found is None or (found[2] is not None and float(found[2]) > 100) or (least and not float(found[1] or found[2])):
-        wanted = f"a number from {least} on or a percentage of hosts, 2 or 10%"
+    wanted = f"a number from {least} on or a percentage of hosts, 2 or 10%"
+    if found is None:
         raise FleetError(f"{option}: {text!r} is not {wanted}")
+    if least and not float(found[1] or found[2]):
+        raise FleetError(f"{option}: with {text} no host would ever begin: it is {wanted}")
+    if found[2] is not None and float(found[2]) > 100:
+        raise FleetError(f"{option}: {text} is more than all hosts, which are 100%: it is {wanted}")
     number = int(found[1]) if found[1] is not None else int(hosts * float(found[2]) / 100)
     return max(number, least)
 
@@ -144,6 +149,18 @@ def notes(turns: Iterable[tuple[str, ...]], batch: int) -> list[str]:
         for turn in turns
         if batch and len(turn) > batch
     ]
+
+
+def lanes_without_states(lanes: Iterable[str], plans: Iterable[HostPlan]) -> list[str]:
+    """Return what to say of the lanes that no state of these plans is in."""
+    known = sorted({lane for plan in plans for _, lane in plan.lanes})
+    found: list[str] = []
+    for lane in lanes:
+        if lane not in known:
+            near = nearest(lane, known)
+            has = f"its lanes are {', '.join(known[:_SHOWN])}" if known else "no state has a fleet_lane"
+            found.append(f"no state of this run is in lane {lane!r}: {f'did you mean {near!r}?' if near else has}")
+    return found
 
 
 def described(rollout: Rollout) -> str:

@@ -28,6 +28,19 @@ def test_an_option_wins_over_the_configuration(options, configured, rollout):
     assert rollout_of({**UNSAID, **options}, Settings(**configured)) == rollout
 
 
+@pytest.mark.parametrize(
+    ("option", "text", "words"),
+    [
+        ("batch", "200%", "--batch: 200% is more than all hosts, which are 100%"),
+        ("batch", "0", "--batch: with 0 no host would ever begin: it is a number from 1 on"),
+        ("max_failures", "few", "--max-failures: 'few' is not a number from 0 on or a percentage of hosts, 2 or 10%"),
+    ],
+)
+def test_what_is_no_number_of_hosts_is_refused_before_anybody_is_asked(option, text, words):
+    with pytest.raises(click.UsageError, match=words):
+        rollout_of({**UNSAID, option: text}, Settings())
+
+
 @pytest.mark.parametrize("text", ["x", "x=", "=2", "x=0", "x=-1", "x=two"])
 def test_a_lane_without_a_number_of_places_is_refused(text):
     with pytest.raises(click.BadParameter, match="is no lane with its number of places, migrations=2"):

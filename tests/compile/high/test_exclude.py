@@ -1,6 +1,8 @@
 import pytest
 from trees import ids, messages, plan
 
+from asyncstate.compile.high.exclude import exclusion
+
 TREE = {
     "s": "include: [t.a, t.b]\nmine: test.nop\n",
     "t.a": "a1: test.nop\na2: {test.nop: [{require_in: [{test: mine}]}]}\n",
@@ -51,3 +53,11 @@ def test_an_excluded_state_cannot_be_required():
 def test_a_list_is_no_id(value):
     (message,) = messages(with_exclude(f"[{{id: {value}}}]"))
     assert message.startswith("The exclude of ID ")
+
+
+def test_what_a_command_line_excludes():
+    assert exclusion("web") == "web"
+    assert exclusion("sls:web") == {"sls": "web"}
+    assert exclusion("id:a:b") == {"id": "a:b"}
+    assert exclusion("other:x") == "other:x"
+    assert exclusion({"id": "x"}) == {"id": "x"}

@@ -55,14 +55,21 @@ async def test_nobody_waits_longer_than_asked_or_after_the_stop():
     assert plans.known == {}
 
 
-async def test_plans_of_hosts_that_were_not_asked_and_of_other_runs_are_refused():
+async def test_what_is_no_plan_is_a_mistake_of_its_host_and_of_nobody_else():
     server = MemoryServer()
-    plans, heard = plans_of(server, "a", "b")
+    plans, heard = plans_of(server, "a", "b", "c", "d")
     await send(server, "stranger")
     await send(server, "a", run="other")
     await server.board("b").put(subjects.plan("b", "r"), b"{")
-    await plans.look()
-    assert (plans.known, heard) == ({}, [])
+    await send(server, "c", edges=(0, 7), sources=("require",))
+    await send(server, "d")
+    await plans.gather(60, never)
+    assert (list(plans.sound), heard) == (["d"], ["a", "b", "c", "d"])
+    assert plans.refused.keys() == {"a", "b", "c"}
+    assert dict(plans.failures("c", "")) == {
+        "c": "its plan is refused: the plan of host c is malformed: it refers to states that it does not have"
+    }
+    assert list(plans.join(lambda _expression, _host: False).goes) == ["d"]
 
 
 async def test_plans_are_joined_or_it_is_said_why_not():

@@ -146,6 +146,13 @@ async def test_nothing_of_a_run_is_kept_once_it_has_ended_but_that_it_ended(sett
         assert (kept.offer.run, kept.ended, kept.go, kept.offer.options) == ("r1", "finished", b"", Options())
 
 
+@pytest.mark.parametrize(("exclude", "left"), [("id:one", ["two"]), ("sls:app", []), ("one", ["one", "two"])])
+async def test_what_a_run_excludes_is_an_sls_or_an_id(settings_of, exclude, left):
+    station = LocalStation(settings_of("db1", "one: test.nop\ntwo: test.nop\n"))
+    async with station.prepare(Offer(run="r", sls=("app",), options=Options(exclude=(exclude,)))) as part:
+        assert [chunk.id for chunk in part.plan.chunks] == left
+
+
 async def test_a_dry_run_changes_nothing(settings, out):
     world = World(settings)
     world.start()

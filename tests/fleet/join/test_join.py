@@ -204,24 +204,6 @@ def test_every_mistake_of_every_host_is_told():
     ]
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"edges": (0, 9), "sources": ("require",)},
-        {"edges": (0,), "sources": ("require",)},
-        {"nodes": 10**12},
-        {"nodes": 0},
-        {"checks": ((0, 0),)},
-        {"requires": (RemoteRequisite(3, "require", "a", "id", "b"),)},
-        {"requires": (RemoteRequisite(0, "nonsense", "a", "id", "b"),)},
-    ],
-)
-def test_a_plan_that_cannot_be_one_is_refused_by_name(wrong):
-    sound = {"states": (State("test", "nop", "x", "x", "s"),), "nodes": 1}
-    with pytest.raises(MessageRefused, match="plan of host h1"):
-        join({"h1": HostPlan(host="h1", nonce="n", **{**sound, **wrong})}, lambda _: [])
-
-
 def test_many_states_of_other_hosts_are_one_set():
     requisite = RemoteRequisite(0, "require_any", "db1", "sls", "s")
     plans = two_hosts(requisite, *(f"x{number}" for number in range(20)))

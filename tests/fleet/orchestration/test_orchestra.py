@@ -347,6 +347,8 @@ async def test_a_step_that_is_cancelled_ends_on_its_hosts(world):
         assert running.cancelled()
         [stop] = world.server.values("to.db1.*.stop")
         assert b"the orchestration was cancelled" in stop.value
+        [record] = await run_records(world.server.board())
+        assert (record.exit_code, record.ended is not None) == (125, True)
         async for message in world.server.board().messages("report.db1.*"):
             if decode(message.data, Report).ended:
                 return

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from asyncstate.errors import FleetError
 from asyncstate.fleet import subjects
 from asyncstate.fleet.controller.records import find_record, stop_hosts
-from asyncstate.fleet.protocol import Report, Rollout, RunRecord, decode
-from asyncstate.fleet.rollout.admission import Admission, count_of, described, notes, turns_of
+from asyncstate.fleet.protocol import HostPlan, Report, Rollout, RunRecord, decode
+from asyncstate.fleet.rollout.admission import Admission, count_of, described, lanes_without_states, notes, turns_of
 from asyncstate.model.dag import Dag
 
 FOUR = Fleet([(f"s{number}", f"web{number}", []) for number in range(4)])
@@ -140,11 +140,20 @@ def test_numbers_and_percentages(text, hosts, least, number):
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "0", "0%", "101%", "2 hosts", "10 %"])
 def test_what_is_no_number_of_hosts_is_refused_before_anybody_is_asked(text):
-    with pytest.raises(FleetError, match=r"batch: '.*' is not a number from 1 on or a percentage of hosts, 2 or 10%"):
+    with pytest.raises(FleetError, match=r"batch: .* is (not )?a number from 1 on or a percentage of hosts, 2 or 10%"):
         count_of("batch", text, 5, least=1)
     if text:
         with pytest.raises(FleetError, match="batch: "):
             rolled_out(FOUR, batch=text)
+
+
+def test_a_lane_without_states_has_words():
+    plans = [HostPlan(nonce="n", lanes=((0, "migrations"), (1, "db"))), HostPlan(nonce="n")]
+    assert lanes_without_states(["migrations", "migration", "zzzzzz"], plans) == [
+        "no state of this run is in lane 'migration': did you mean 'migrations'?",
+        "no state of this run is in lane 'zzzzzz': its lanes are db, migrations",
+    ]
+    assert lanes_without_states(["x"], plans[1:]) == ["no state of this run is in lane 'x': no state has a fleet_lane"]
 
 
 # who goes first
