@@ -116,11 +116,20 @@ class Remaining:
             case RunStarted():
                 self._began.clear()
             case ChunkStarted(check=False):
-                self._began[event.tag] = self._clock()
+                self.began(event.tag)
             case ChunkRetried():
                 self._paused.add(event.tag)
             case ChunkFinished(check=False):
-                self._ended[event.tag] = self._clock() - self._began.pop(event.tag, self._clock())
+                self.ended(event.tag)
+
+    def began(self, tag: str) -> None:
+        """Note that a state begins."""
+        self._began[tag] = self._clock()
+
+    def ended(self, tag: str) -> None:
+        """Note that a state has ended."""
+        now = self._clock()
+        self._ended[tag] = now - self._began.pop(tag, now)
 
     def between(self) -> tuple[float, float] | None:
         """Return the fewest and the most seconds that the run still takes; None if nothing is known."""

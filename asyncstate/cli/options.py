@@ -398,8 +398,9 @@ report_options: Callable[[Any], Any] = _all(
             section="Output",
             default="auto",
             type=click.Choice(["auto", "live", "plain", "none"]),
-            help="Show progress on standard error: a live display, or a line for each state that ends (plain). auto: "
-            "live on a terminal; else plain, unless the answer is data or -q is given.",
+            help="Show progress on standard error: a live display, or a line for each state that changed something, "
+            "failed or took a second (plain). auto: live on a terminal; else plain, unless the answer is data or -q is "
+            "given.",
         ),
         outcome_options,
         option(

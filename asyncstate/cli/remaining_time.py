@@ -11,12 +11,14 @@ from asyncstate.analyse.simulate import Rules
 from asyncstate.cli.past_runs import journal_in
 from asyncstate.errors import AsyncStateError
 from asyncstate.model.event import RunStarted
+from asyncstate.run.onlooker import Onlooker
 
 if TYPE_CHECKING:
     from asyncstate.config import Settings
     from asyncstate.journal.entry import RunEntry
     from asyncstate.journal.store import Journal
     from asyncstate.model.event import Event
+    from asyncstate.model.result import Row
     from asyncstate.plans.record import PlanRecord
 
 _LOOKED_AT = 5
@@ -25,7 +27,7 @@ _LARGEST = 20_000
 """States of a plan for which this is done: more would take seconds of the run's own time."""
 
 
-class RemainingTime:
+class RemainingTime(Onlooker):
     """Says how long a run still takes. The first call of `text` starts a thread that looks for a past run."""
 
     def __init__(self, settings: Settings) -> None:
@@ -39,6 +41,15 @@ class RemainingTime:
         if isinstance(event, RunStarted):
             self._started = event
         self._remaining.on_event(event)
+
+    def began(self, tag: str) -> None:
+        """Follow the run."""
+        self._remaining.began(tag)
+
+    def ended(self, tag: str, row: Row) -> bool:  # noqa: ARG002 - the interface of onlookers
+        """Follow the run."""
+        self._remaining.ended(tag)
+        return True
 
     def text(self) -> str:
         """Return how long the run still takes and how that is known, "" if it is not, or not yet."""

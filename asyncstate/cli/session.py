@@ -18,6 +18,7 @@ from asyncstate.cli.console import CHANGED
 from asyncstate.cli.event_loop import run_on
 from asyncstate.cli.interrupts import Interrupted, delivered_to
 from asyncstate.errors import AsyncStateError, Issue, JournalError, ResumeRefused
+from asyncstate.run.onlooker import Onlooker
 from asyncstate.run.timer import Timer
 
 if TYPE_CHECKING:
@@ -58,7 +59,9 @@ class Session:
         self._saved: SavedPlan | None = None
         self._hosts: Callable[[], AbstractAsyncContextManager[Orchestra | None]] = nullcontext
         sinks = (self._remaining, self.profile, self.progress, self._lines)
-        self._observers: list[Callable[[AnyEvent], None]] = [sink.on_event for sink in sinks if sink is not None]
+        self._observers: list[Callable[[AnyEvent], None]] = [
+            sink if isinstance(sink, Onlooker) else sink.on_event for sink in sinks if sink is not None
+        ]
 
     def _make_profile(self) -> Profile | None:
         if not any(self.options.get(name) for name in ("profile", "report", "explain")):

@@ -18,6 +18,7 @@ from asyncstate.model.event import (
 from asyncstate.report.human import result_word
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import clean, count, short_time
+from asyncstate.run.onlooker import Onlooker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from rich.live import Live
 
     from asyncstate.model.event import Event
+    from asyncstate.model.result import Row
 
 _SHOWN = 8
 """How many running states get a line of their own."""
@@ -33,14 +35,18 @@ _LONG = 10.0
 """Seconds after which a running state is highlighted, and a run is one whose end is worth a line."""
 _AGAIN = 30.0
 """Seconds from one line about the remaining time to the next."""
+_SLOW = 1000.0
+"""Milliseconds from which on a state has a line of its own, even if it changed nothing."""
 _QUIET = 0.3
 """Seconds before the display appears: quick runs do not pay its start-up time."""
 
 
-class PlainProgress:
-    """One line for each state that ended, and for each that keeps running, on ``stream``.
+class PlainProgress(Onlooker):
+    """Lines on ``stream``: one for each state that did something or took long, and for each that keeps running.
 
-    ``left`` says how long the run still takes, "" if that is not known: a line now and then, from `tick`.
+    States that are as they should be are only counted: a line for each would take a quarter of the processor time of a
+    run that has 10,000 of them, and the report has them. ``left`` says how long the run still takes, "" if that is not
+    known: a line now and then, from `tick`.
     """
 
     def __init__(
@@ -49,16 +55,26 @@ class PlainProgress:
         self._stream = stream
         self._left = left
         self._clock = clock
-        self._said = float("inf")
+        self._said = self._spoke = float("inf")
         self._total = 0
         self._done = 0
 
+    def ended(self, tag: str, row: Row) -> bool:  # noqa: ARG002 - the interface of onlookers
+        """Count a state that was as it should be."""
+        if not _is_usual(row):
+            return False
+        self._done += 1
+        return True
+
     def on_event(self, event: Event) -> None:
-        """Print the event in one line."""
+        """Print the event in one line, if it has one."""
         match event:
             case RunStarted():
                 self._total = event.chunks
-                self._said = self._clock() + _LONG - _AGAIN
+                self._spoke = self._clock()
+                self._said = self._spoke + _LONG - _AGAIN
+            case ChunkFinished(check=False) if _is_usual(event.row):
+                self._done += 1
             case ChunkFinished(check=False):
                 self._done += 1
                 self._say(f"{result_word(event.row).lower():<8} {describe_tag(event.tag)}{_took(event)}")
@@ -72,19 +88,34 @@ class PlainProgress:
 
     def _say(self, text: str) -> None:
         width = len(str(self._total))
+        self._spoke = self._clock()
         print(f"[{self._done:>{width}}/{self._total}] {text}", file=self._stream, flush=True)
 
     def tick(self) -> None:
         """Say how long the run still takes: when it has lasted `_LONG` seconds, and then every `_AGAIN` seconds.
 
-        Finding that out reads the journal, which a quick run is spared.
+        Finding that out reads the journal, which a quick run is spared. If that is not known and nothing was said for
+        `_LONG` seconds, this says how many states have ended.
         """
-        if self._clock() - self._said >= _AGAIN and self._done < self._total and (left := self._left()):
-            self._said = self._clock()
+        now = self._clock()
+        if self._done >= self._total:
+            return
+        if now - self._said >= _AGAIN and (left := self._left()):
+            self._said = now
             self._say(f"time     {left}")
+        elif now - self._spoke >= _LONG:
+            self._say(f"ended    {count(self._done, 'state')}")
 
     def close(self) -> None:
         """Do nothing: the stream stays open."""
+
+
+def _is_usual(row: Row) -> bool:
+    """Whether a state was as it should be, and that was found out at once."""
+    if row["result"] is not True or row["changes"] or row.get("warnings"):
+        return False
+    duration = row.get("duration")
+    return not isinstance(duration, (int, float)) or duration < _SLOW
 
 
 def _took(event: ChunkFinished) -> str:

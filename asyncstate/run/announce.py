@@ -9,6 +9,7 @@ from asyncstate.model.chunk import fresh
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.event import AnyEvent, ChunkFinished, ChunkReady, ChunkStarted
 from asyncstate.model.plan import NodeKind
+from asyncstate.run.onlooker import Onlooker
 from asyncstate.run.shared import Shared
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ class Announcer:
     """Calls ``observers`` with each event as ``shown``, in order, before anything else happens.
 
     The ``journal`` gets each before them all, so that nothing is shown that it does not have. An observer that raises
-    gets no further events; ``notices`` says so, and the run goes on.
+    gets no further events; ``notices`` says so, and the run goes on. If all are onlookers, no event is made that none
+    of them needs.
     """
 
     def __init__(
@@ -49,19 +51,23 @@ class Announcer:
         self._clock = clock
         self._sequence = 0
         self._groups: dict[int, str] = {}
+        self._onlookers = [each for each in observers if isinstance(each, Onlooker)]
+        self._note_begin = [each for each in self._onlookers if type(each).began is not Onlooker.began]
 
     @property
     def shows(self) -> bool:
-        """Whether there are observers."""
-        return bool(self._observers)
+        """Whether there are observers that need every event."""
+        return len(self._observers) > len(self._onlookers)
 
     @property
     def heard(self) -> bool:
         """Whether anybody gets the events."""
         return self._journal is not None or bool(self._observers)
 
-    def emit(self, kind: type[AnyEvent], **fields: Any) -> None:
-        """Make an event and send it."""
+    def emit(
+        self, kind: type[AnyEvent], to: Sequence[Callable[[AnyEvent], None]] | None = None, /, **fields: Any
+    ) -> None:
+        """Make an event and send it ``to`` these observers (default: all)."""
         event = kind(
             run_id=self.run_id,
             seq=self._sequence,
@@ -72,26 +78,31 @@ class Announcer:
         self._sequence += 1
         if self._journal is not None:
             self._journal.on_event(event)
-        broken = []
-        for observer in self._observers:
+        for observer in self._observers if to is None else to:
             try:
                 observer(event)
             except BaseException as error:  # noqa: BLE001 - whatever a program's observer does, states go on
-                broken.append(observer)
-                self.notices.append(
-                    f"The observer {_name(observer)} raised {type(error).__name__} at event {event.seq} "
-                    f"({kind.__name__}) and gets no further events{_error_text(error)}"
-                )
-        if broken:
-            self._observers = [known for known in self._observers if not any(known is each for each in broken)]
+                self._drop(observer, error, event.seq, kind)
+
+    def _drop(self, observer: Any, error: BaseException, seq: int, kind: type[AnyEvent]) -> None:
+        self._observers = [known for known in self._observers if known is not observer]
+        self._onlookers = [known for known in self._onlookers if known is not observer]
+        self._note_begin = [known for known in self._note_begin if known is not observer]
+        self.notices.append(
+            f"The observer {_name(observer)} raised {type(error).__name__} at event {seq} ({kind.__name__}) "
+            f"and gets no further events{_error_text(error)}"
+        )
 
     def started(self, chunk: LowChunk, *, check: bool) -> None:
         """Send `ChunkStarted`."""
-        if self._journal is not None and not self._observers and self.shown.is_open(chunk):
-            line = started_line(self.run_id, self._sequence, self._seconds(), chunk, check=check)
-            if line is not None:
-                self._sequence += 1
-                self._journal.write(line)
+        if not self.shows and self.shown.is_open(chunk):
+            line = None
+            if self._journal is not None:
+                line = started_line(self.run_id, self._sequence, self._seconds(), chunk, check=check)
+            if line is not None or self._journal is None:
+                self._write(line)
+                if self._note_begin and not check:
+                    self._tell_began(chunk.tag)
                 return
         if self.heard:
             self.emit(
@@ -106,14 +117,42 @@ class Announcer:
 
     def finished(self, chunk: LowChunk, tag: str, row: Row, why: str, *, check: bool, subs: Mapping[str, Row]) -> None:
         """Send `ChunkFinished`. Observers get copies, so that they cannot change a row."""
-        if self._journal is not None and not self._observers and not subs and self.shown.is_open(chunk):
-            line = finished_line(self.run_id, self._sequence, self._seconds(), tag, row, why=why, check=check)
-            if line is not None:
-                self._sequence += 1
-                self._journal.write(line)
-                return
+        wanted: Sequence[Callable[[AnyEvent], None]] | None = None
+        if not self.shows and not subs and self.shown.is_open(chunk):
+            line = None
+            if self._journal is not None:
+                line = finished_line(self.run_id, self._sequence, self._seconds(), tag, row, why=why, check=check)
+            if line is not None or self._journal is None:
+                wanted = () if check else self._tell_ended(tag, row)
+                if not wanted:
+                    self._write(line)
+                    return
         if self.heard:
-            self.emit(ChunkFinished, tag=tag, row=fresh(row), why=why, check=check, sub_rows=fresh(dict(subs)))
+            subs = fresh(dict(subs))
+            self.emit(ChunkFinished, wanted, tag=tag, row=fresh(row), why=why, check=check, sub_rows=subs)
+
+    def _write(self, line: bytes | None) -> None:
+        self._sequence += 1
+        if self._journal is not None and line is not None:
+            self._journal.write(line)
+
+    def _tell_began(self, tag: str) -> None:
+        for onlooker in self._note_begin:
+            try:
+                onlooker.began(tag)
+            except BaseException as error:  # noqa: BLE001 - as in `emit`
+                self._drop(onlooker, error, self._sequence - 1, ChunkStarted)
+
+    def _tell_ended(self, tag: str, row: Row) -> list[Onlooker]:
+        """Tell the onlookers that a state ended; return those that need its event."""
+        wanted = []
+        for onlooker in self._onlookers:
+            try:
+                if not onlooker.ended(tag, row):
+                    wanted.append(onlooker)
+            except BaseException as error:  # noqa: BLE001 - as in `emit`
+                self._drop(onlooker, error, self._sequence, ChunkFinished)
+        return wanted
 
     def _seconds(self) -> float:
         return int((self._clock() - self.began) * 1e6) / 1e6  # a quarter of what round() takes

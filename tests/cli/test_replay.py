@@ -74,7 +74,7 @@ def test_a_profile_and_an_explanation_that_nobody_asked_for_then(machine):
 def test_a_progress_of_lines(machine):
     machine.apply()
     machine.call("replay", "--progress", "plain", code=2)
-    assert "[4/4]" in machine.said.err
+    assert "[3/4] failed" in machine.said.err
 
 
 def test_a_run_that_was_killed_is_shown_as_far_as_it_came(machine, monkeypatch):

@@ -91,21 +91,21 @@ def test_a_reader_that_goes_away_does_not_stop_the_run(error, message):
     assert lines.error == message
 
 
-def test_plain_progress_is_a_line_for_each_state_that_ends():
+def test_plain_progress_is_a_line_for_each_state_that_did_something():
     stream = io.StringIO()
     script = Script(chunks=12).start("a", 0.1).finish("a", 0.2, changes={"x": 1})
     script.start("p", 0.2, check=True).finish("p", 0.2, check=True)
     script.add(ChunkRetried, 0.3, tag=tag("b"), attempt=1, result=False, comment="no", interval=2.0)
     script.add(ChunkOutput, 0.4, tag=tag("b"), text="still running", seconds=30.0)
     script.add(ChunkOutput, 0.4, tag=tag("b"), text="odd\x1b[0m")
-    script.finish("b", 0.5, result=False).end(0.6)
+    script.start("same", 0.5).finish("same", 0.5).finish("b", 0.5, result=False).end(0.6)
     script.play(PlainProgress(stream))
     assert stream.getvalue().splitlines() == [
         "[ 1/12] changed  test.nop: a (12 ms)",
         "[ 1/12] retry    test.nop: b: attempt 1 failed, again in 2.0 s",
         "[ 1/12] running  test.nop: b (for 30.0 s)",
         "[ 1/12] note     test.nop: b: odd",
-        "[ 2/12] failed   test.nop: b (12 ms)",
+        "[ 3/12] failed   test.nop: b (12 ms)",
     ]
 
 
@@ -118,6 +118,8 @@ def test_plain_progress_says_now_and_then_how_long_the_run_still_takes():
         ("", 11),
         ("about 9 s left", 12),
         ("about 8 s left", 13),
+        ("", 41),
+        ("", 45),
         ("about 5 s left", 50),
     ):
         left[0], now[0] = text, float(seconds)
@@ -125,8 +127,10 @@ def test_plain_progress_says_now_and_then_how_long_the_run_still_takes():
     Script(chunks=2).finish("a", 0.2).finish("b", 0.3).play(plain)
     now[0] = 99.0
     plain.tick()
-    assert [line for line in stream.getvalue().splitlines() if "time" in line] == [
+    assert stream.getvalue().splitlines() == [
+        "[0/2] ended    0 states",
         "[0/2] time     about 9 s left",
+        "[0/2] ended    0 states",
         "[0/2] time     about 5 s left",
     ]
 
