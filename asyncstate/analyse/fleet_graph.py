@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.analyse.picture import GraphEdge, Picture, Point, dot, family_of, mermaid, svg
+from asyncstate.analyse.picture import GraphEdge, Manner, Picture, Point, drawn, family_of, reduced
 from asyncstate.model.encode import json_bytes
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, RequisiteKind
@@ -12,7 +12,7 @@ from asyncstate.model.tag import state_tag
 from asyncstate.report.summary import describe_tag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from asyncstate.fleet.protocol import Go, HostPlan
 
@@ -34,7 +34,10 @@ class _Nodes:
         for host, plan in plans.items():
             self._first[host] = len(self.points)
             labels = self._labels[host]
-            self.points += [Point(label, NodeKind.CHUNK, host) for label in labels]
+            self.points += [
+                Point(label, NodeKind.CHUNK, host, f"{each.file}:{each.line}" if each.line else each.file)
+                for label, each in zip(labels, plan.states, strict=True)
+            ]
             checks = {node: chunk for chunk, node in plan.checks}
             for node in range(len(labels), plan.nodes):
                 chunk = checks.get(node)
@@ -110,12 +113,13 @@ def _add_order(edges: dict[tuple[int, int], list[str]], nodes: _Nodes, host: str
             edges.setdefault((node, nodes.node(host, after)), []).append(FLEET_ORDER)
 
 
-def to_json(plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> str:
+def to_json(plans: Mapping[str, HostPlan], goes: Mapping[str, Go], manner: Manner) -> str:
     """Return ``{nodes: [{id, host, kind, label, tag, sls, file, line}], edges: [{before, after, sources, family}]}``.
 
     Only states have what follows the label.
     """
     picture = picture_of(plans, goes)
+    edges_shown = picture.edges if manner.every_edge else reduced(picture).edges
     nodes: list[dict[str, Any]] = []
     states = {host: iter(plans[host].states) for host in goes}
     for number, point in enumerate(picture.nodes):
@@ -127,19 +131,11 @@ def to_json(plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> str:
         nodes.append(data)
     edges = [
         {"before": edge.before, "after": edge.after, "sources": edge.sources, "family": edge.family}
-        for edge in picture.edges
+        for edge in edges_shown
     ]
     return json_bytes({"nodes": nodes, "edges": edges}).decode() + "\n"
 
 
-def _drawn(draw: Callable[[Picture], str]) -> Callable[[Mapping[str, HostPlan], Mapping[str, Go]], str]:
-    return lambda plans, goes: draw(picture_of(plans, goes))
-
-
-FORMATS: dict[str, Callable[[Mapping[str, HostPlan], Mapping[str, Go]], str]] = {
-    "dot": _drawn(dot),
-    "mermaid": _drawn(mermaid),
-    "svg": _drawn(svg),
-    "json": to_json,
-}
-"""The formats of ``show graph --fleet --format``."""
+def graph_text(plans: Mapping[str, HostPlan], goes: Mapping[str, Go], manner: Manner) -> str:
+    """Return the joined graph, as ``show graph --fleet`` does."""
+    return to_json(plans, goes, manner) if manner.form == "json" else drawn(picture_of(plans, goes), manner)

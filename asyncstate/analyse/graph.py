@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.analyse.picture import GraphEdge, Picture, Point, dot, family_of, mermaid, svg
+from asyncstate.analyse.picture import GraphEdge, Manner, Picture, Point, drawn, family_of, reduced
 from asyncstate.model.encode import json_bytes
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.report.summary import describe_tag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from asyncstate.model.plan import Node, Plan
 
@@ -49,26 +49,24 @@ def node_label(plan: Plan, node: Node) -> str:
 
 def picture_of(plan: Plan) -> Picture:
     """Return the plan as a graph to draw."""
-    nodes = tuple(Point(node_label(plan, node), node.kind) for node in plan.nodes)
+    nodes = tuple(Point(node_label(plan, node), node.kind, place=_place(plan, node)) for node in plan.nodes)
     return Picture(nodes, tuple(graph_edges(plan)))
 
 
-def to_dot(plan: Plan) -> str:
-    """Return the plan in Graphviz's language."""
-    return dot(picture_of(plan))
+def _place(plan: Plan, node: Node) -> str:
+    """Return where a state is declared, as file:line; "" for other nodes."""
+    if node.chunk < 0:
+        return ""
+    chunk = plan.chunks[node.chunk]
+    return f"{chunk.file}:{chunk.line}" if chunk.line else chunk.file
 
 
-def to_mermaid(plan: Plan) -> str:
-    """Return the plan as a Mermaid flow chart, as GitHub and GitLab show it in Markdown."""
-    return mermaid(picture_of(plan))
+def graph_text(plan: Plan, manner: Manner) -> str:
+    """Return a plan as a graph, as ``show graph`` does."""
+    return to_json(plan, manner) if manner.form == "json" else drawn(picture_of(plan), manner)
 
 
-def to_svg(plan: Plan) -> str:
-    """Return the plan as a complete SVG picture, without the help of Graphviz."""
-    return svg(picture_of(plan))
-
-
-def to_json(plan: Plan) -> str:
+def to_json(plan: Plan, manner: Manner) -> str:
     """Return ``{nodes: [{id, kind, label, tag, sls, file, line}], edges: […], contingent: […], digest}``.
 
     A contingent edge is ``{before, after, proof, resources}``: it binds unless the proof succeeds first. An edge is
@@ -77,7 +75,7 @@ def to_json(plan: Plan) -> str:
     nodes = [_node_data(plan, number, node) for number, node in enumerate(plan.nodes)]
     edges = [
         {"before": edge.before, "after": edge.after, "sources": edge.sources, "resources": edge.resources}
-        for edge in graph_edges(plan)
+        for edge in (graph_edges(plan) if manner.every_edge else reduced(picture_of(plan)).edges)
     ]
     contingent = [
         {"before": edge.before, "after": edge.after, "proof": edge.proof, "resources": edge.resources}
@@ -94,7 +92,3 @@ def _node_data(plan: Plan, number: int, node: Node) -> dict[str, Any]:
     if node.members:
         data["members"] = node.members
     return data
-
-
-FORMATS: dict[str, Callable[[Plan], str]] = {"dot": to_dot, "mermaid": to_mermaid, "json": to_json, "svg": to_svg}
-"""The formats of ``show graph --format``."""

@@ -149,6 +149,12 @@ def top(console: Console, /, **options: Any) -> int:
     help="dot (default) for Graphviz, mermaid for Markdown, svg for a browser, json for programs.",
 )
 @option(
+    "--edges",
+    section="Output",
+    type=click.Choice(["needed", "all"]),
+    help="needed (default in pictures): without edges that follow from others. all (default in json): every edge.",
+)
+@option(
     "--output",
     section="Output",
     metavar="FILE",
@@ -169,22 +175,26 @@ def top(console: Console, /, **options: Any) -> int:
 def graph(console: Console, /, sls: tuple[str, ...], form: str, output: str | None, **options: Any) -> int:
     """Show which states wait for which.
 
-    Solid lines are requisites, thick grey lines are stages of explicit order, dashed lines connect states that touch
-    the same file, service …, dotted lines are groups that share one call, and several targets combined in one node.
-    With --fleet, each host compiles its part and tells what others may know of it; red lines go from host to host.
+    The colour and the pattern of a line say why: each requisite has its own; thick grey lines are stages of explicit
+    order, dashed ones connect states that touch the same file, service …, dotted ones are groups that share one call,
+    and several targets combined in one node. With --fleet, each host compiles its part and tells what others may know
+    of it; red lines go from host to host. An SVG explains its lines; edges that follow from others are left out.
     """
     settings, selection = select(console, sls, options)
+    from asyncstate.analyse.picture import Manner
+
+    manner = Manner(form, every_edge=(options["edges"] or ("all" if form == "json" else "needed")) == "all")
     if options["fleet"]:
         from asyncstate.cli.fleet.graph import fleet_graph
 
-        text = fleet_graph(console, settings, selection, form, options)
+        text = fleet_graph(console, settings, selection, manner, options)
     elif options["target"] or options["run"]:
         raise click.UsageError("--target and --run are for the graph of many hosts: add --fleet")
     else:
-        from asyncstate.analyse.graph import FORMATS
+        from asyncstate.analyse.graph import graph_text
 
         plan, _ = _plan(console, settings, selection)
-        text = FORMATS[form](plan)
+        text = graph_text(plan, manner)
     if output is None:
         console.write(text)
     else:

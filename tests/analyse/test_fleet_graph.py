@@ -8,13 +8,21 @@ import pytest
 from fleets import fleets
 from hypothesis import given, settings
 
-from asyncstate.analyse.fleet_graph import FORMATS, picture_of, to_json
+from asyncstate.analyse.fleet_graph import graph_text, picture_of
+from asyncstate.analyse.picture import Manner
 from asyncstate.fleet.join.join import join
 from asyncstate.fleet.protocol import Barrier, HostPlan, State
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RemoteRequisite
 
 SVG = "{http://www.w3.org/2000/svg}"
+
+
+FORMS = ("dot", "mermaid", "svg", "json")
+
+
+def shown(plans, goes, form):
+    return graph_text(plans, goes, Manner(form, every_edge=True))
 
 
 def state(name):
@@ -73,31 +81,33 @@ def test_nodes_are_grouped_by_host_and_edges_across_are_marked(joined):
 
 
 def test_dot_has_a_cluster_and_mermaid_a_subgraph_for_each_host(joined):
-    dot = FORMATS["dot"](*joined)
+    dot = shown(*joined, "dot")
     assert dot.count("subgraph cluster_") == 2
     assert 'label="a<1>"' in dot
     assert dot.count("{") == dot.count("}")
-    mermaid = FORMATS["mermaid"](*joined)
+    mermaid = shown(*joined, "mermaid")
     assert 'subgraph h0["a#lt;1#gt;"]' in mermaid
     assert mermaid.count("  end") == 2
 
 
 def test_svg_has_a_band_for_each_host_and_every_box_is_within_its_own(joined):
-    root = ET.fromstring(FORMATS["svg"](*joined))
-    bands = [each for each in root.findall(f"{SVG}rect") if each.get("x") == "0"]
-    assert len(bands) == 2
-    ends = [(float(each.get("y")), float(each.get("y")) + float(each.get("height"))) for each in bands]
+    root = ET.fromstring(shown(*joined, "svg"))
+    graph = root.find(f"{SVG}g")
+    ends = [
+        (float(each.get("y")), float(each.get("y")) + float(each.get("height"))) for each in graph.findall(f"{SVG}rect")
+    ]
+    assert len(ends) == 2
     assert ends[0][1] <= ends[1][0] + 0.1
     picture = picture_of(*joined)
-    boxes = [group.find(f"{SVG}rect") for group in root.findall(f"{SVG}g")]
+    boxes = [group.find(f"{SVG}rect") for group in graph.findall(f"{SVG}g")]
     for node, box in zip(picture.nodes, boxes, strict=True):
         top, bottom = ends[["a<1>", "b"].index(node.host)]
-        assert top <= float(box.get("y")) < float(box.get("y")) + 24 <= bottom
-    assert "across" in "".join(root.itertext())
+        assert top <= float(box.get("y")) < float(box.get("y")) + float(box.get("height")) <= bottom
+    assert "from host to host" in "".join(root.itertext())
 
 
 def test_json_has_the_place_of_each_state(joined):
-    data = json.loads(to_json(*joined))
+    data = json.loads(shown(*joined, "json"))
     assert [(each["host"], each.get("tag"), each.get("line")) for each in data["nodes"][:2]] == [
         ("a<1>", "test_|-a0_|-a0_|-nop", 3),
         ("a<1>", "test_|-a1_|-a1_|-nop", 3),
@@ -110,7 +120,7 @@ def test_hosts_without_a_go_are_not_in_the_graph(joined):
     plans, goes = joined
     assert set(picture_of({**plans, "c": plans["b"]}, goes).hosts()) == {"a<1>", "b"}
     assert picture_of({}, {}).nodes == ()
-    assert all(draw({}, {}) for draw in FORMATS.values())
+    assert all(shown({}, {}, form) for form in FORMS)
 
 
 def test_lanes_and_barriers_are_edges_and_a_barrier_is_one_node(joined):
@@ -130,7 +140,7 @@ def test_lanes_and_barriers_are_edges_and_a_barrier_is_one_node(joined):
     assert ("fleet_order 10", "test.nop: b0", ("fleet_order",)) in ordered
     assert ("test.nop: a0", "test.nop: a1", ("fleet_lane",)) in ordered
     assert (f"test.nop: {first}", 'test.nop: say "b1"', ("fleet_lane",)) in ordered
-    assert all(draw(plans, goes) for draw in FORMATS.values())
+    assert all(shown(plans, goes, form) for form in FORMS)
 
 
 @settings(max_examples=20, deadline=None)
@@ -155,4 +165,4 @@ def test_every_state_is_one_node_and_every_wait_is_an_edge(fleet):
         for remote in (go.remote[place] for place in wait.remote)
     }
     assert len([edge for edge in picture.edges if edge.family == "across"]) == len(across)
-    ET.fromstring(FORMATS["svg"](plans, goes))
+    ET.fromstring(shown(plans, goes, "svg"))

@@ -18,7 +18,8 @@ from odd_hooks import ASYNC_MODULE, EXECUTION, GRAINS, MODULE, ODDITIES, ask
 from odd_values import odd_values
 
 from asyncstate import Settings, StateRuntime
-from asyncstate.analyse.graph import to_dot, to_json, to_mermaid, to_svg
+from asyncstate.analyse.graph import graph_text
+from asyncstate.analyse.picture import Manner
 from asyncstate.cli.console import Console
 from asyncstate.model.encode import json_bytes, plain
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted, decode_event, encode_event
@@ -180,7 +181,7 @@ def assert_shown(done):
     assert "\n".join(run_lines(done.profile)).encode()
     if done.plan.digest not in DRAWN:  # a picture shows the plan and nothing of the run
         DRAWN.add(done.plan.digest)
-        assert all(draw(done.plan).encode() for draw in (to_dot, to_mermaid, to_json, to_svg))
+        assert all(graph_text(done.plan, Manner(form)).encode() for form in ("dot", "mermaid", "json", "svg"))
 
 
 def shown_as_yaml(report, capfdbinary):

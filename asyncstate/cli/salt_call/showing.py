@@ -126,9 +126,11 @@ class Showing:
         return runtime.shown(runtime.compile_sync(sls, saltenv=kwargs.get("saltenv"))).lowstate()
 
     def _dot(self, runtime: StateRuntime, sls: list[str] | None, kwargs: dict[str, Any]) -> str:
-        from asyncstate.analyse.graph import FORMATS
+        from asyncstate.analyse.graph import graph_text
+        from asyncstate.analyse.picture import Manner
 
-        return FORMATS["dot"](runtime.shown(runtime.compile_sync(sls, saltenv=kwargs.get("saltenv"))))
+        plan = runtime.shown(runtime.compile_sync(sls, saltenv=kwargs.get("saltenv")))
+        return graph_text(plan, Manner("dot", every_edge=True))
 
 
 def _usage(states: list[str], used: list[str]) -> dict[str, Any]:

@@ -1,0 +1,60 @@
+"""Which edges a picture shows, and how."""
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asyncstate.analyse.picture import GraphEdge, Picture, Point, family_of, reduced
+from asyncstate.model.plan import NodeKind
+
+REASONS = ("require", "watch", "onfail", "require_any", "prereq", "footprint", "stage", "group", "set")
+REACTING = {"watch", "onfail", "require_any", "prereq"}
+
+
+@st.composite
+def pictures(draw, size=9):
+    pairs = st.tuples(st.integers(0, size - 1), st.integers(0, size - 1)).filter(lambda pair: pair[0] < pair[1])
+    reasons = st.lists(st.sampled_from(REASONS), min_size=1, max_size=2, unique=True)
+    edges = draw(st.dictionaries(pairs, reasons, max_size=25))
+    points = tuple(Point(str(number), NodeKind.CHUNK) for number in range(size))
+    return Picture(points, tuple(GraphEdge(*pair, tuple(why), family_of(why)) for pair, why in edges.items()))
+
+
+def reached(edges):
+    found = {(edge.before, edge.after) for edge in edges}
+    for via in range(9):
+        found |= {(first, last) for first, a in found if a == via for b, last in found if b == via}
+    return found
+
+
+def requiring(edges):
+    return [edge for edge in edges if {"require", "watch", "set"} & {*edge.sources}]
+
+
+@given(pictures())
+def test_what_comes_before_what_what_fails_with_what_and_what_reacts_is_still_shown(picture):
+    fewer = reduced(picture)
+    assert reached(fewer.edges) == reached(picture.edges)
+    assert reached(requiring(fewer.edges)) == reached(requiring(picture.edges))
+    assert all(edge in fewer.edges for edge in picture.edges if REACTING & {*edge.sources})
+    assert fewer.implied == len(picture.edges) - len(fewer.edges)
+
+
+@given(pictures())
+def test_no_other_edge_could_be_left_out(picture):
+    fewer = reduced(picture)
+    for edge in fewer.edges:
+        rest = [other for other in fewer.edges if other != edge]
+        assert (
+            REACTING & {*edge.sources}
+            or reached(rest) != reached(fewer.edges)
+            or reached(requiring(rest)) != reached(requiring(fewer.edges))
+        )
+
+
+def test_the_strongest_requisite_decides_how_an_edge_is_drawn():
+    edge = GraphEdge(0, 1, ("require", "footprint"), "requisite")
+    assert edge.kind == "require"
+    assert msgspec.structs.replace(edge, sources=("require", "onchanges_any")).kind == "onchanges"
+    assert msgspec.structs.replace(edge, sources=("prerequired",)).kind == "prereq"
+    assert msgspec.structs.replace(edge, sources=("footprint",), family="footprint").kind == "footprint"
