@@ -41,7 +41,8 @@ class Console:
     standard output is data even in the format for people (a graph, a value): their errors go to standard error.
     ``answered`` is true once an answer was begun, after which errors go to standard error too. ``incomplete`` is true
     if a part of the answer, or a requested file, could not be written. What is said while messages are held (`hold`) is
-    kept back. ``metrics`` is the file of --metrics, which is written last, about ``results`` and the exit code.
+    kept back. ``arguments`` is the command line. ``metrics`` is the file of --metrics, which is written last, about
+    ``results`` and the exit code.
     """
 
     def __init__(self) -> None:
@@ -56,6 +57,7 @@ class Console:
         self.answered: bool = False
         self.incomplete: bool = False
         self.metrics = ""
+        self.arguments: tuple[str, ...] = ()
         self.results: list[HostResult] = []
         self._held: list[str] | None = None
         self._no_output = False

@@ -421,7 +421,7 @@ report_options: Callable[[Any], Any] = _all(
             metavar="FILE.html",
             type=click.Path(dir_okay=False),
             callback=in_a_directory,
-            help="Write a report to FILE.html: when each state ran, the critical path, every diff. Needs no network.",
+            help="Write the run as one page: when each state ran, what waits for what, every diff. Needs no network.",
         ),
     ]
 )

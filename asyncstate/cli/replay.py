@@ -44,6 +44,4 @@ def command(console: Console, /, run: str | None, **options: Any) -> int:
     settings = settings_from(console, options)
     with journal_in(settings) as journal:
         entry = journal.find(run)
-        return Session(console, settings, options).replay(
-            journal.events(entry.id), plan_of(journal, entry), cut_short=entry.ending
-        )
+        return Session(console, settings, options).replay(journal.events(entry.id), plan_of(journal, entry), entry)

@@ -39,6 +39,7 @@ def dispatch(arguments: list[str]) -> int:
     """Run one command and return its exit code. Every error becomes a message; only bugs are reported as bugs."""
     console = Console()
     console.debug = "--debug" in arguments
+    console.arguments = tuple(arguments)
     with lasting_stderr():
         try:
             code = _dispatch(console, arguments)

@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from asyncstate.cli.selection import Selection
     from asyncstate.config import Settings
     from asyncstate.dunders import Orchestra
+    from asyncstate.journal.entry import RunEntry
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
     from asyncstate.plans.record import PlanRecord
+    from asyncstate.report.html import About
     from asyncstate.report.jsonl import JsonLines
     from asyncstate.report.profile import Profile
     from asyncstate.report.progress import LiveProgress, PlainProgress
@@ -56,6 +58,7 @@ class Session:
         self.progress: LiveProgress | PlainProgress | None = self._make_progress()
         self._lines = self._make_lines()
         self._about: dict[str, Any] = {}
+        self._host = ""
         self._saved: SavedPlan | None = None
         self._hosts: Callable[[], AbstractAsyncContextManager[Orchestra | None]] = nullcontext
         sinks = (self._remaining, self.profile, self.progress, self._lines)
@@ -217,6 +220,8 @@ class Session:
             self._hosts() as orchestra,
             StateRuntime(self.settings, secrets=self.console.secrets, orchestra=orchestra) as runtime,
         ):
+            self._host = str(runtime.host.opts.get("id") or "")
+            self._about["line"] = self._line()
             plan = await planned(runtime)
             if self._saved is not None:
                 await runtime.host.workers.run(self._saved.compiled, runtime, plan)
@@ -251,7 +256,7 @@ class Session:
         report = run.report
         try:
             with delivered_to(_interrupt):
-                self.show(report, runtime.shown(plan) if report.failed else plan)
+                self.show(report, runtime.shown(plan) if report.failed or self.options.get("report") else plan)
         except Exception as error:
             error.add_note("\n".join(applied_lines(report.rows)))
             raise
@@ -265,11 +270,12 @@ class Session:
         if plan.chunks or not self.console.for_people:
             self._warn(plan.warnings)
 
-    def replay(self, events: Iterable[AnyEvent], plan: Plan | None, *, cut_short: str) -> int:
+    def replay(self, events: Iterable[AnyEvent], plan: Plan | None, entry: RunEntry) -> int:
         """Show a run again from its events, as if it had just ended; return its exit code.
 
-        ``plan`` is for display; ``cut_short`` says how a run ended whose last event is missing.
+        ``plan`` is for display; ``entry`` is what the journal says of the run.
         """
+        self._about, self._host, cut_short = entry.about, entry.host, entry.ending
         from asyncstate.report.recorded import RecordedReport
 
         recorded = RecordedReport()
@@ -387,7 +393,18 @@ class Session:
         if self.options.get("report") and self.profile is not None:
             from asyncstate.report.html import html_report
 
-            write_answer(self.console, self.options["report"], html_report(report, self.profile))
+            page = html_report(report, self.profile, plan, self._page_about())
+            write_answer(self.console, self.options["report"], page)
+
+    def _line(self) -> str:
+        from asyncstate.cli.command_line import shown_command
+
+        return self.console.secrets.redactor.text(shown_command(self.console.arguments))
+
+    def _page_about(self) -> About:
+        from asyncstate.report.html import About
+
+        return About(self._host, str(self._about.get("line") or ""), tuple(map(str, self._about.get("sls") or ())))
 
     def _announce_unknown(self, plan: Plan) -> None:
         """Print how many states have unknown effects, for people, if more than one state can run at once."""

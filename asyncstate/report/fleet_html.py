@@ -1,12 +1,11 @@
-"""A run across hosts as one HTML file that needs no network: what failed, a lane for each host, the critical path."""
+"""A run across hosts as one HTML file that needs no network: the page of a run, with a group of lanes for each host."""
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
-from asyncstate.report.html import LANE, assign_lanes, bars, page, state_element
-from asyncstate.report.summary import describe_tag
+from asyncstate.report.html import date_text, page, place_text, sls_text
+from asyncstate.report.page_data import PageData, PageState, add_releases, page_states, place_bars
 from asyncstate.report.terminal import clean, count, short_time
 
 if TYPE_CHECKING:
@@ -14,115 +13,111 @@ if TYPE_CHECKING:
 
     from asyncstate.errors import Issue
     from asyncstate.fleet.controller.tale import HostEnd
-    from asyncstate.model.result import RunReport
     from asyncstate.report.fleet_profile import FleetProfile
+    from asyncstate.report.host_result import HostResult
+    from asyncstate.report.profile import Timing
 
-_MOST = 5000
-"""From so many states on, those that were already as described are counted only: a browser must open the page."""
+_MOST = 20_000
+"""With more states, those that were already as described come without their comments: a browser must open the page."""
 
 
 def fleet_html_report(
     run: str,
     ends: Mapping[str, HostEnd],
-    reports: Mapping[str, RunReport],
+    results: Sequence[HostResult],
     profile: FleetProfile,
     issues: Sequence[Issue] = (),
 ) -> str:
-    """Return the HTML page. ``profile`` must have received every event of the run; ``issues`` say why nothing began."""
-    hosts = sorted({*ends, *reports}, key=lambda host: (not _failed(host, ends), host))
-    failed = [host for host in hosts if _failed(host, ends)]
-    title = f"asyncstate: run {run} {'failed' if failed or issues else 'succeeded'}"
-    body = [
-        f"<h1>{escape(title)}</h1>",
-        f"<pre>{escape(chr(10).join(_summary(hosts, failed, reports, profile)))}</pre>",
-        *(f"<pre>{escape(clean(str(issue)))}</pre>" for issue in issues),
-        *_failures(failed, ends, reports),
-        *_lanes(hosts, failed, reports, profile),
-        *_path(profile),
-        *_states(hosts, reports),
-    ]
-    return page(title, body)
+    """Return the HTML page. ``profile`` must have received every event of the run; ``issues`` say why nothing began.
+
+    Hosts that failed come first, each with its reason as a state of its own if its report does not have it.
+    """
+    by_host = {result.host: result for result in results}
+    hosts = sorted({*ends, *by_host}, key=lambda host: (not _failed(host, ends), host))
+    states = _states(hosts, by_host)
+    place_hosts(states, hosts, profile)
+    data = PageData(
+        states=list(states.values()),
+        hosts=list(map(clean, hosts)),
+        failed_hosts=[number for number, host in enumerate(hosts) if _failed(host, ends)],
+        wall=profile.wall,
+    )
+    _shorten(data)
+    numbers = {key: number for number, key in enumerate(states)}
+    add_releases(data, _releases(numbers, profile))
+    title = (
+        f"{'dry run' if any(result.report.test for result in results) else 'run'} across {count(len(hosts), 'host')}"
+    )
+    return page(
+        title,
+        data,
+        ok=not data.failed_hosts and not issues,
+        facts=_facts(run, data, profile),
+        notes=[*map(str, issues), *_notes(results)],
+    )
 
 
 def _failed(host: str, ends: Mapping[str, HostEnd]) -> bool:
     return host in ends and bool(ends[host].exit_code)
 
 
-def _summary(
-    hosts: Sequence[str], failed: Sequence[str], reports: Mapping[str, RunReport], profile: FleetProfile
-) -> Iterator[str]:
-    rows = [row for report in reports.values() for row in report.rows.values()]
-    bad = sum(row["result"] is False for row in rows)
-    changed = sum(report.changed for report in reports.values())
-    word = "would change" if any(report.test for report in reports.values()) else "changed"
-    yield f"{count(len(hosts), 'host')}, {len(failed)} failed"
-    yield f"{count(len(rows), 'state')}, {changed} {word}, {bad} failed"
+def _states(hosts: Sequence[str], results: Mapping[str, HostResult]) -> dict[tuple[str, str], PageState]:
+    """Return the states by host and tag; under the tag "" why there is no report of a host, or not all of it."""
+    states: dict[tuple[str, str], PageState] = {}
+    for number, host in enumerate(hosts):
+        result = results.get(host)
+        if result is None:
+            continue
+        if result.problem:
+            text = clean(result.problem)
+            states[host, ""] = PageState(function="", id=clean(host), kind="failed", comment=text, host=number)
+        places = {tag: place_text(file, line) for tag, (file, line) in result.places.items() if file}
+        states.update(((host, tag), state) for tag, state in page_states(result.report, places, number))
+    return states
+
+
+def place_hosts(states: Mapping[tuple[str, str], PageState], hosts: Sequence[str], profile: FleetProfile) -> None:
+    """Give the states of all hosts their times on the common time line, and mark the critical path."""
+    begins = profile.begins()
+    for host in hosts:
+        if host in begins:
+            timings = profile.hosts[host].finished
+            of_host = {timing.tag: states[host, timing.tag] for timing in timings if (host, timing.tag) in states}
+            place_bars(of_host, timings, begins[host])
+    for step in profile.critical_path():
+        state = states.get((step.host, step.timing.tag))
+        if state is not None:
+            state.critical = True
+
+
+def _shorten(data: PageData) -> None:
+    if len(data.states) > _MOST:
+        for state in data.states:
+            if state.kind == "unchanged" and state.comment:
+                state.comment = "(left out of this long page)"
+
+
+def _releases(numbers: Mapping[tuple[str, str], int], profile: FleetProfile) -> Iterator[tuple[int, Timing, int]]:
+    """Yield for each state that waited for one its number, its times, and the number of what it waited for last."""
+    for host, own in profile.hosts.items():
+        for timing in own.finished:
+            before = profile.released_by(host, timing)
+            number = numbers.get((host, timing.tag))
+            by = numbers.get((before[0], before[1].tag)) if before is not None else None
+            if number is not None and by is not None:
+                yield number, timing, by
+
+
+def _facts(run: str, data: PageData, profile: FleetProfile) -> Iterator[tuple[str, str]]:
+    yield "Hosts", f"{len(data.hosts)}, {len(data.failed_hosts)} failed"
+    yield "Date", date_text(min((each.began_at for each in profile.hosts.values() if each.began_at), default=0.0))
+    yield "SLS", sls_text((), data.states)
     if profile.wall:
         on_path = sum(step.timing.seconds for step in profile.critical_path())
-        yield f"{short_time(profile.wall)} wall time, {short_time(on_path)} of it in states on the critical path"
+        yield "Took", f"{short_time(profile.wall)}, {short_time(on_path)} of it in states on the critical path"
+    yield "Run", run
 
 
-def _failures(failed: Sequence[str], ends: Mapping[str, HostEnd], reports: Mapping[str, RunReport]) -> Iterator[str]:
-    if not failed:
-        return
-    yield "<h2>What failed</h2>"
-    for host in failed:
-        yield f"<h3>{escape(clean(host))}</h3>"
-        if ends[host].why:
-            yield f"<p>{escape(clean(ends[host].why))}</p>"
-        rows = reports[host].rows.items() if host in reports else ()
-        yield from (state_element(tag, row) for tag, row in rows if row["result"] is False)
-
-
-def _lanes(
-    hosts: Sequence[str], failed: Sequence[str], reports: Mapping[str, RunReport], profile: FleetProfile
-) -> Iterator[str]:
-    begins, path = profile.begins(), profile.critical_path()
-    if not path:
-        return
-    wall = max(profile.wall, 0.001)
-    yield "<h2>When each host ran what</h2>"
-    yield f"<p>{short_time(wall)} from left to right; hosts that failed first. The states on the critical path are "
-    yield 'outlined. Point at a bar to read its name.</p><div class="hosts">'
-    for host in hosts:
-        timings = sorted(profile.hosts[host].finished, key=lambda each: each.started) if host in begins else []
-        critical = {step.timing.tag for step in path if step.host == host}
-        height = (max(assign_lanes(timings), default=0) + 1) * LANE
-        marked = ' class="bad"' if host in failed else ""
-        yield f"<span{marked}>{escape(clean(host))}</span>"
-        yield f'<svg viewBox="0 0 1000 {height}" height="{height}" preserveAspectRatio="none">'
-        yield from bars(timings, reports[host].rows if host in reports else {}, critical, wall, begins.get(host, 0.0))
-        yield "</svg>"
-    yield "</div>"
-
-
-def _path(profile: FleetProfile) -> Iterator[str]:
-    path = profile.critical_path()
-    if not path:
-        return
-    yield "<h2>Critical path</h2>"
-    yield "<p>Each state waited last for the one before it. Only these can make the run shorter.</p><table>"
-    for step in path:
-        cells = (
-            short_time(step.began),
-            clean(step.host),
-            describe_tag(step.timing.tag),
-            short_time(step.timing.seconds),
-        )
-        yield f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
-    yield "</table>"
-
-
-def _states(hosts: Sequence[str], reports: Mapping[str, RunReport]) -> Iterator[str]:
-    yield "<h2>States</h2>"
-    many = sum(len(report.rows) for report in reports.values()) > _MOST
-    for host in hosts:
-        if host in reports:
-            rows = reports[host].rows
-            shown = {tag: row for tag, row in rows.items() if not many or row["changes"] or row["result"] is not True}
-            yield f"<details><summary>{escape(clean(host))}: {count(len(rows), 'state')}</summary>"
-            yield from (state_element(tag, row) for tag, row in shown.items())
-            if len(shown) < len(rows):
-                left_out = count(len(rows) - len(shown), "state")
-                yield f"<p>{left_out} already as described, left out of this long page.</p>"
-            yield "</details>"
+def _notes(results: Sequence[HostResult]) -> Iterator[str]:
+    for result in results:
+        yield from (f"{result.host}: {text}" for text in (*map(str, result.report.warnings), *result.report.notices))

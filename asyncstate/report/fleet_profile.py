@@ -97,6 +97,14 @@ class FleetProfile(Observer):
             joint = text.find(_JOINT, joint + 1)
         return None
 
+    def released_by(self, host: str, timing: Timing) -> tuple[str, Timing] | None:
+        """Return the host and the times of what a state of ``host`` waited for last; None if it waited for nothing."""
+        other = self._elsewhere(timing)
+        if other is not None:
+            return other
+        before = self.hosts[host].timing(timing.after)
+        return None if before is None or before.ended < 0 else (host, before)
+
     @property
     def wall(self) -> float:
         """Seconds from the beginning of the first part to the end of the last state."""
@@ -125,11 +133,7 @@ class FleetProfile(Observer):
         while (host, timing.tag) not in seen:
             seen.add((host, timing.tag))
             yield Step(host, begins[host] + timing.started, timing)
-            other = self._elsewhere(timing)
-            if other is not None and other[0] in begins:
-                host, timing = other
-                continue
-            before = self.hosts[host].timing(timing.after)
-            if before is None or before.ended < 0:
+            before = self.released_by(host, timing)
+            if before is None or before[0] not in begins:
                 return
-            timing = before
+            host, timing = before

@@ -1,134 +1,214 @@
-"""A run as one HTML file that needs no network: counts, a Gantt chart with the critical path, every state's changes."""
+"""A run as one HTML file that needs no network: its states, when each ran, and what waited for what.
+
+The file has all of the run as data, and the scripts in `page/` that show it. No text of a run is ever read as markup or
+as a script: it comes as JSON, the scripts put it into the document as text, and the policy of the page lets nothing run
+and load but what this module wrote.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import re
+import time
+from base64 import b64encode
+from functools import cache
 from html import escape
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from asyncstate.report.human import result_word
-from asyncstate.report.nested import nested_lines
-from asyncstate.report.summary import describe_tag, summary_lines
-from asyncstate.report.terminal import Palette, clean, short_time
+import msgspec
+
+from asyncstate.model.encode import utf8
+from asyncstate.report.page_data import (
+    WORDS,
+    PageData,
+    add_plan,
+    add_releases,
+    page_states,
+    place_bars,
+)
+from asyncstate.report.summary import cut_short
+from asyncstate.report.terminal import clean, count, short_time
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from asyncstate.model.result import Row, RunReport
-    from asyncstate.report.profile import Profile, Timing
+    from asyncstate.model.plan import Plan
+    from asyncstate.model.result import RunReport
+    from asyncstate.report.page_data import PageState
+    from asyncstate.report.profile import Profile
 
-LANE = 22
-"""The height of a lane."""
-_TICKS = 8
-_STYLE = """
-body { font: 14px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color: #1f2933; }
-pre { font: 12px/1.4 ui-monospace, monospace; white-space: pre-wrap; margin: .3em 0 .3em 1.5em; }
-h1 { font-size: 1.4em; } h2 { font-size: 1.1em; margin-top: 2em; }
-svg { width: 100%; background: #f5f7fa; } svg text { font-size: 11px; fill: #52606d; }
-details { border-left: 4px solid #cbd2d9; padding: .15em .6em; margin: .2em 0; }
-summary { cursor: pointer; } .time { color: #7b8794; float: right; }
-.Clean { border-color: #3f9142; } .Changed { border-color: #0a84a8; }
-.Failed { border-color: #c52707; } .Differs { border-color: #c99a2e; }
-rect.Clean { fill: #9ad29c; } rect.Changed { fill: #7cc4dc; }
-rect.Failed { fill: #ef8a76; } rect.Differs { fill: #f0d28a; }
-rect.critical { stroke: #1f2933; stroke-width: 2; }
-.hosts { display: grid; grid-template-columns: max-content 1fr; gap: 2px 1em; align-items: center; }
-.hosts .bad { color: #b42318; font-weight: bold; } table { border-collapse: collapse; }
-td { padding: .1em 1em .1em 0; vertical-align: top; }
-.add { color: #2f7d32; } .del { color: #b42318; } .at { color: #0a6f8f; }
-"""
-_DIFF = Palette(green="\x01add\x02", red="\x01del\x02", cyan="\x01at\x02", reset="\x03")
-"""Marks for colours, made of characters that `clean` removes from all texts; `_block` turns them into elements."""
+_SCRIPTS = ("states", "list", "chart", "timeline", "layout", "graph", "main")
+_BASICS = 200
+"""How many of the states that failed a browser without scripts shows."""
+_BASIC_TEXT = 5000
+"""How many characters of a comment it shows."""
+_NOTES = 100
+_SLS_NAMED = 20
 
 
-def html_report(report: RunReport, profile: Profile) -> str:
-    """Return the HTML page. ``profile`` must have received every event of the run."""
-    verdict = "succeeded" if report.ok else "failed"
-    title = f"asyncstate: {'dry run' if report.test else 'run'} {verdict}"
-    body = [
-        f"<h1>{escape(title)}</h1>",
-        f"<pre>{escape(chr(10).join(summary_lines(report)))}</pre>",
-        *_gantt(report, profile),
-        "<h2>States</h2>",
-        *(state_element(tag, row) for tag, row in report.rows.items()),
-    ]
-    return page(title, body)
+class About(msgspec.Struct, frozen=True):
+    """What is said of a run beside its report. ``sls`` are those that it was told to apply; none is the top file."""
+
+    host: str = ""
+    command: str = ""
+    sls: tuple[str, ...] = ()
 
 
-def page(title: str, body: Iterable[str]) -> str:
-    """Return a page with this title and these elements."""
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f"<style>{_STYLE}</style></head>\n<body>\n{chr(10).join(body)}\n</body></html>\n"
+def html_report(report: RunReport, profile: Profile, plan: Plan | None = None, about: About | None = None) -> str:
+    """Return the page. ``profile`` must have received every event of the run; ``plan`` is for display."""
+    places = {chunk.tag: place_text(chunk.file, chunk.line) for chunk in plan.chunks if chunk.file} if plan else {}
+    states = dict(page_states(report, places))
+    timings = profile.finished
+    place_bars(states, timings)
+    for timing in profile.critical_path():
+        if timing.tag in states:
+            states[timing.tag].critical = True
+    data = PageData(states=list(states.values()), wall=max([profile.wall, *(timing.ended for timing in timings)]))
+    numbers = {tag: number for number, tag in enumerate(states)}
+    if plan is not None:
+        add_plan(data, plan, numbers)
+    else:
+        released = ((timing, numbers.get(timing.tag), numbers.get(timing.after)) for timing in timings)
+        add_releases(data, ((to, timing, by) for timing, to, by in released if to is not None and by is not None))
+    notes = [str(issue) for issue in report.warnings] + list(report.notices)
+    return page(
+        "dry run" if report.test else "run",
+        data,
+        ok=report.ok,
+        facts=_facts(report, profile, states.values(), about or About()),
+        notes=notes,
     )
 
 
-def state_element(tag: str, row: Row) -> str:
-    """Return a state with its comment and its changes; open if it failed."""
-    word = result_word(row)
-    duration = row.get("duration")
-    took = short_time(duration / 1000) if isinstance(duration, (int, float)) else ""
-    opened = " open" if word == "Failed" else ""
-    changes = "\n".join(nested_lines(row["changes"], 4, _DIFF)) if row["changes"] else ""
-    return (
-        f'<details class="{word}"{opened}><summary><span class="time">{took}</span>{word}: '
-        f"{escape(describe_tag(tag))} <small>({escape(str(row.get('__sls__') or ''))})</small></summary>"
-        f"<pre>{escape(clean(str(row['comment'])))}</pre>{_block(changes)}</details>"
-    )
+def place_text(file: str, line: int) -> str:
+    """Return a place as ``file:line``; without the line if that is 0, which is not known."""
+    return f"{file}:{line}" if line else file
 
 
-def _block(text: str) -> str:
-    if not text:
-        return ""
-    marked = escape(text).replace("\x01", '<span class="').replace("\x02", '">').replace("\x03", "</span>")
-    return f"<pre>{marked}</pre>"
+def _facts(report: RunReport, profile: Profile, states: Iterable[PageState], about: About) -> Iterator[tuple[str, str]]:
+    yield "Host", about.host
+    yield "Date", date_text(profile.began_at)
+    yield "Command", about.command
+    yield "SLS", sls_text(about.sls, states)
+    if report.test:
+        yield "Dry run", "nothing was changed"
+    if report.cancelled:
+        yield "Cut short", cut_short(report)
+    if profile.wall:
+        yield "Took", f"{short_time(profile.wall)}, with at most {count(report.concurrency, 'state')} at once"
+    if report.shuffle is not None:
+        yield "Order", f"shuffled: --shuffle {report.shuffle} repeats it"
+    yield "Run", report.run_id
 
 
-def _gantt(report: RunReport, profile: Profile) -> Iterator[str]:
-    timings = sorted(profile.finished, key=lambda timing: timing.started)
-    if not timings:
+def date_text(seconds: float) -> str:
+    """Return a time of day with its date and the difference to UTC; "" for 0, which is not known."""
+    return time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(seconds)) if seconds else ""
+
+
+def sls_text(asked: Sequence[str], states: Iterable[PageState]) -> str:
+    """Return the SLS that a run was told to apply; else those of its states, as the top file names them."""
+    named = list(asked) or list(dict.fromkeys(state.sls for state in states if state.sls))
+    more = f" and {len(named) - _SLS_NAMED} more" if len(named) > _SLS_NAMED else ""
+    return ", ".join(named[:_SLS_NAMED]) + more
+
+
+def page(what: str, data: PageData, *, ok: bool, facts: Iterable[tuple[str, str]], notes: Sequence[str]) -> str:
+    """Return a page for ``what``. Facts without a text are left out."""
+    verdict = "succeeded" if ok else "failed"
+    policy = f"default-src 'none'; style-src {_hash(_style())}; script-src {_hash(_script())}; base-uri 'none'; "
+    parts = {
+        "title": escape(clean(f"asyncstate: {what} {verdict}")),
+        "heading": escape(clean(what)),
+        "verdict": verdict,
+        "policy": f"{policy}form-action 'none'",
+        "style": _style(),
+        "script": _script(),
+        "facts": "".join(_fact(term, text) for term, text in facts if text),
+        "notes": "".join(_notes(notes)),
+        "counts": "".join(_counts(data.states)),
+        "basics": "".join(_basics(data)),
+        "data": _json(data),
+    }
+    return utf8(_PART.sub(lambda match: parts[match[1]], _resource("page.html")))
+
+
+_PART = re.compile(r"\{\{(\w+)\}\}")
+
+
+@cache
+def _resource(name: str) -> str:
+    return files("asyncstate.report").joinpath("page", name).read_text(encoding="utf-8")
+
+
+def _style() -> str:
+    return _resource("page.css")
+
+
+@cache
+def _script() -> str:
+    return "\n".join(['"use strict";', *(_resource(f"{name}.js") for name in _SCRIPTS)])
+
+
+@cache
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+_NOT_IN_A_SCRIPT = str.maketrans({"<": r"\u003c", ">": r"\u003e", "&": r"\u0026"})
+
+
+def _json(data: PageData) -> str:
+    """Return JSON in which nothing ends the element that it stands in."""
+    for state in data.states:
+        for name in ("function", "id", "name", "sls", "place", "comment", "changes"):
+            setattr(state, name, utf8(getattr(state, name)))
+        state.warnings = tuple(map(utf8, state.warnings))
+    data.joints = list(map(utf8, data.joints))
+    data.reasons = [(utf8(text), family) for text, family in data.reasons]
+    return msgspec.json.encode(data).decode().translate(_NOT_IN_A_SCRIPT)
+
+
+def _fact(term: str, text: str) -> str:
+    return f"<div><dt>{escape(term)}</dt><dd>{escape(clean(text))}</dd></div>"
+
+
+def _notes(notes: Sequence[str]) -> Iterator[str]:
+    if not notes:
         return
-    wall = max(profile.wall, 0.001, *(timing.ended for timing in timings))
-    critical = {timing.tag for timing in profile.critical_path()}
-    lanes = assign_lanes(timings)
-    height = (max(lanes) + 1) * LANE + 20
-    yield "<h2>When each state ran</h2>"
-    outlined = "The state" if len(critical) == 1 else f"The {len(critical)} states"
-    yield f"<p>{outlined} on the critical path {'is' if len(critical) == 1 else 'are'} outlined. "
-    yield "Point at a bar to read its name.</p>"
-    yield f'<svg viewBox="0 0 1000 {height}" preserveAspectRatio="none">'
-    for tick in range(_TICKS):
-        yield f'<text x="{1000 * tick / _TICKS:.0f}" y="{height - 5}">{short_time(wall * tick / _TICKS)}</text>'
-    yield from bars(timings, report.rows, critical, wall)
-    yield "</svg>"
+    yield f'<details class="notes" open><summary>{count(len(notes), "warning")}</summary><ul>'
+    yield from (f"<li>{escape(clean(text))}</li>" for text in notes[:_NOTES])
+    if len(notes) > _NOTES:
+        yield f"<li>… and {len(notes) - _NOTES} more</li>"
+    yield "</ul></details>"
 
 
-def bars(
-    timings: Sequence[Timing], rows: Mapping[str, Row], critical: Collection[str], wall: float, begin: float = 0.0
-) -> Iterator[str]:
-    """Yield a bar for each timing, in order of start, in a picture 1000 wide for ``wall`` seconds.
-
-    ``begin`` is where their time begins in it; the states with the tags ``critical`` are outlined.
-    """
-    for timing, lane in zip(timings, assign_lanes(timings), strict=True):
-        row = rows.get(timing.tag)
-        kind = (result_word(row) if row else "Clean") + (" critical" if timing.tag in critical else "")
-        waited = f", waited {short_time(timing.waited)} for a slot" if timing.waited >= 0.001 else ""
-        label = escape(f"{describe_tag(timing.tag)}: {short_time(timing.seconds)}{waited}")
-        left, width = 1000 * (begin + timing.started) / wall, max(1000 * timing.seconds / wall, 1.0)
-        yield (
-            f'<rect class="{kind}" x="{left:.2f}" y="{lane * LANE + 2}" width="{width:.2f}" height="{LANE - 4}">'
-            f"<title>{label}</title></rect>"
-        )
+def _counts(states: Sequence[PageState]) -> Iterator[str]:
+    """Yield a button for each kind of states that there are; without scripts they only say how many."""
+    numbers = dict.fromkeys(WORDS, 0)
+    for state in states:
+        numbers[state.kind] += 1
+    for kind, number in numbers.items():
+        if number:
+            yield (
+                f'<button class="count {kind}" type="button" data-kind="{kind}" aria-pressed="false" disabled>'
+                f'<span class="sign" aria-hidden="true">{_SIGNS[kind]}</span>{WORDS[kind]} <b>{number}</b></button>'
+            )
 
 
-def assign_lanes(timings: Sequence[Timing]) -> list[int]:
-    """Return the number of a lane for each timing, in order of start: the first one that is free."""
-    free_at: list[float] = []
-    lanes = []
-    for timing in timings:
-        lane = next((number for number, end in enumerate(free_at) if end <= timing.started), len(free_at))
-        if lane == len(free_at):
-            free_at.append(0.0)
-        free_at[lane] = timing.ended
-        lanes.append(lane)
-    return lanes
+_SIGNS = dict(zip(WORDS, "✗⊘!…◐●·✓", strict=True))
+
+
+def _basics(data: PageData) -> Iterator[str]:
+    """Yield what failed, for browsers without scripts."""
+    failed = [state for state in data.states if state.kind == "failed"]
+    yield f"<p>{count(len(failed), 'state')} failed. With JavaScript, this page shows all states.</p>"
+    for state in failed[:_BASICS]:
+        host = f"{data.hosts[state.host]}: " if data.hosts else ""
+        place = f" <small>{escape(state.place)}</small>" if state.place else ""
+        comment = escape(state.comment[:_BASIC_TEXT])
+        head = escape(f"{host}{state.function}: {state.id}")
+        yield f"<article><h3>{head}{place}</h3><pre>{comment}</pre></article>"
+    if len(failed) > _BASICS:
+        yield f"<p>… and {len(failed) - _BASICS} more</p>"

@@ -66,6 +66,8 @@ class Profile:
         self.wall: float = 0.0
         self.concurrency: int = 1
         self.digest: str = ""
+        self.began_at: float = 0.0
+        """When the run began, in seconds since the epoch; 0 if no event said it."""
         self.ahead: int = 0
         """How many fetches ahead have brought something."""
         self.ahead_seconds: float = 0.0
@@ -76,7 +78,7 @@ class Profile:
         """Note the time of an event."""
         match event:
             case RunStarted():
-                self.concurrency, self.digest = event.concurrency, event.digest
+                self.concurrency, self.digest, self.began_at = event.concurrency, event.digest, event.wall
             case ChunkReady(check=False):
                 timing = self._of(event.tag)
                 timing.ready, timing.after = event.time, event.after

@@ -89,7 +89,8 @@ def run_lines(entry: RunEntry, report: RunReport, palette: Palette = PLAIN) -> I
         "Host": entry.host,
         "At once": count(entry.concurrency, "state"),
         "Plan": entry.digest[:16],
-        "Options": _options(entry.about),
+        "Command": str(entry.about.get("line") or ""),
+        "Options": _options({name: value for name, value in entry.about.items() if name != "line"}),
     }
     width = max(map(len, facts)) + 1
     for name, value in facts.items():

@@ -81,7 +81,7 @@ def _beyond(report: RunReport, palette: Palette) -> Iterator[str]:
     if report.shuffle is not None:
         yield f"Order shuffled with seed {report.shuffle}: --shuffle {report.shuffle} repeats it."
     if report.cancelled:
-        yield palette.paint(palette.red, _cut_short(report))
+        yield palette.paint(palette.red, cut_short(report))
     if report.not_started:
         yield palette.paint(palette.red, f"Not started: {count(len(report.not_started), 'state')}")
         for tag in report.not_started[:_LISTED]:
@@ -90,7 +90,8 @@ def _beyond(report: RunReport, palette: Palette) -> Iterator[str]:
             yield f"    … and {len(report.not_started) - _LISTED} more"
 
 
-def _cut_short(report: RunReport) -> str:
+def cut_short(report: RunReport) -> str:
+    """Return when and why a run was cut short, as a sentence."""
     after = f"after {short_time(report.wall_ms / 1000)}{'' if report.not_started else ', when all had been started'}"
     match report.cancelled:
         case "SIGINT":

@@ -1,73 +1,104 @@
 from __future__ import annotations
 
-from html_outline import Outline
-from hypothesis import given
-from hypothesis import strategies as st
+import base64
+import hashlib
+import re
 
-from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished
+import msgspec
+from plans import PlanBuilder
+from report_page import Page, page_of, row, tag
+
+from asyncstate.errors import Issue
 from asyncstate.model.result import RunReport
-from asyncstate.report.html import assign_lanes, html_report
-from asyncstate.report.profile import Profile, Timing
+from asyncstate.report.html import html_report
+from asyncstate.report.profile import Profile
+
+HOSTILE = "</script><script>alert(1)</script><!--<b>\x1b[0m\x00\u2028\u202e\udcff & \"'"
 
 
-def tag(name):
-    return f"test_|-{name}_|-{name}_|-nop"
+def test_no_text_of_a_run_is_markup_or_a_script():
+    """Whatever a text is, it is in the data only, where nothing ends the element; or escaped, in the basics."""
+    rows = {
+        HOSTILE: row(result=False, changes={HOSTILE: HOSTILE}, comment=HOSTILE, warnings=[HOSTILE], __sls__=HOSTILE)
+    }
+    text = page_of(rows, warnings=(Issue(HOSTILE),), cancelled=HOSTILE)
+    text.encode()
+    page = Page(text)
+    scripts = [attributes for name, attributes in page.outline.elements if name == "script"]
+    assert scripts == [{"id": "data", "type": "application/json"}, {}]
+    assert text.count("<b>") == 1  # of the count
+    assert not re.search("[\x00\x1b\u2028\u202e]", text)
+    state = page.data["states"][0]
+    for field in ("comment", "changes", "id", "sls"):
+        assert "</script><script>alert(1)</script>" in state[field]
+    assert "alert(1)" not in page.script
 
 
-def page():
-    profile = Profile()
-    rows = {}
-    for number, (name, result) in enumerate([("good", True), ("<bad> & worse", False)]):
-        changes = {"diff": "--- a\n+++ b\n@@ -1 +1 @@\n-old <x>\n+new"} if result else {}
-        rows[tag(name)] = {
-            "name": name,
-            "result": result,
-            "changes": changes,
-            "comment": "<script>\x1b[0m",
-            "duration": 5.0,
-        }
-        common = {"run_id": "r", "seq": number, "tag": tag(name)}
-        profile.on_event(ChunkStarted(time=number, function="test.nop", id=name, name=name, sls="s", **common))
-        profile.on_event(ChunkFinished(time=number + 0.5, row=rows[tag(name)], why="met", **common))
-    profile.on_event(RunFinished(run_id="r", seq=9, time=2.0, exit_code=2, succeeded=1, changed=1, failed=1))
-    return html_report(RunReport(rows=rows), profile)
+def test_the_policy_lets_nothing_run_but_the_script_of_the_page():
+    page = Page(page_of({"a": row()}))
+    for source, text in (("script-src", page.script), ("style-src", page.style)):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{source} 'sha256-{digest}';" in page.policy
+    assert page.policy.startswith("default-src 'none';")
+    assert not {"link", "img", "iframe", "object"} & {name for name, _ in page.outline.elements}
+    assert "http" not in page.script + page.style
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", page.script)
+    handlers = [key for _, attributes in page.outline.elements for key in attributes if key.startswith(("on", "style"))]
+    assert handlers == []
 
 
-def test_the_page_is_well_formed_and_everything_is_escaped():
-    outline = Outline()
-    outline.feed(page())
-    assert outline.open == []
-    assert "script" not in {name for name, _ in outline.elements}
-    assert "<script>" in outline.text
-    assert "Failed: test.nop: <bad> & worse" in outline.text
-    assert "Summary for local" in outline.text
+def test_the_page_says_which_run_it_was_and_counts_without_scripts():
+    rows = {"good": row(), "bad": row(result=False, comment="it broke"), "new": row(changes={"a": 1})}
+    page = Page(page_of(rows))
+    text = page.outline.text
+    for fact in ("web1", "asyncstate apply web", "2023-11-1", "Took1.5 s"):
+        assert fact in text
+    counts = [attributes["data-kind"] for name, attributes in page.outline.elements if "data-kind" in attributes]
+    assert counts == ["failed", "changed", "unchanged"]
+    basics = page.static.partition("<noscript>")[2]
+    assert "test.nop: bad" in basics
+    assert "it broke" in basics
 
 
-def test_bars_and_failed_states_stand_out():
-    outline = Outline()
-    outline.feed(page())
-    assert [each["class"] for name, each in outline.elements if name == "rect"] == ["Changed", "Failed critical"]
-    assert [(each["class"], "open" in each) for name, each in outline.elements if name == "details"] == [
-        ("Changed", False),
-        ("Failed", True),
-    ]
+def test_each_state_has_its_kind():
+    """What a failed requisite held back is no failure of its own."""
+    held = row(result=False, __state_ran__=False)
+    rows = {"held": held, "unmet": row(__state_ran__=False), "made good": row(result=False), "same": row()}
+    page = Page(page_of(rows, handled=(tag("made good"),), not_started=(tag("late"),)))
+    kinds = {name: state["kind"] for name, state in page.states.items()}
+    assert kinds == {
+        "held": "held", "unmet": "skipped", "made good": "handled", "same": "unchanged", "late": "waiting",
+    }  # fmt: skip
+    dry = Page(page_of({"a": row(result=None), "b": row()}, test=True))
+    assert [state["kind"] for state in dry.data["states"]] == ["would", "unchanged"]
+    assert "Dry run" in dry.outline.text
 
 
-def test_diff_lines_are_marked():
-    assert '<span class="del">-old &lt;x&gt;</span>' in page()
-    assert '<span class="add">+new</span>' in page()
+def test_bars_have_lanes_and_the_critical_path_is_marked():
+    page = Page(page_of({"a": row(), "b": row(), "c": row()}, after={"c": "a"}))
+    assert {name: state.get("critical", False) for name, state in page.states.items()} == {
+        "a": True, "b": False, "c": True,
+    }  # fmt: skip
+    assert page.states["b"]["began"] == page.states["a"]["ended"] == 0.5
+    assert page.data["wall"] == 1.5
+    assert page.joined() == {("a", "c"): ["require", "requisite"]}
+
+
+def test_the_graph_is_that_of_the_plan_and_marks_what_other_paths_stand_for():
+    plan = PlanBuilder().chunk("a").chunk("b", require=["a"]).chunk("c", require=["b", "a"]).set("all", "a").build()
+    declared = msgspec.structs.replace(plan.chunks[0], file="/srv/web.sls", declared=3)
+    plan = msgspec.structs.replace(plan, chunks=(declared, *plan.chunks[1:]))
+    page = Page(page_of({"a": row(), "b": row(), "c": row()}, plan))
+    assert set(page.joined()) == {("a", "b"), ("b", "c"), ("a", "all")}
+    assert set(page.joined(needed=False)) == {("a", "c")}
+    assert page.states["a"]["place"] == "/srv/web.sls:3"
+
+
+def test_changes_have_marks_for_colours_that_no_text_can_have():
+    page = Page(page_of({"a": row(changes={"diff": "--- a\n+++ b\n@@ -1 +1 @@\n-old\x01\n+new"})}))
+    assert "\x02-old\\x01\x04\n\x01+new\x04" in "\n".join(map(str.strip, page.states["a"]["changes"].splitlines()))
 
 
 def test_a_run_of_nothing_has_a_page():
-    assert "Total states run:     0" in html_report(RunReport(rows={}), Profile())
-
-
-@given(st.lists(st.tuples(st.floats(0, 10), st.floats(0, 3))))
-def test_bars_of_a_lane_never_overlap(spans):
-    timings = sorted(
-        (Timing(str(n), started=at, ended=at + took) for n, (at, took) in enumerate(spans)), key=lambda t: t.started
-    )
-    lanes = {}
-    for timing, lane in zip(timings, assign_lanes(timings), strict=True):
-        assert lanes.get(lane, 0.0) <= timing.started
-        lanes[lane] = timing.ended
+    page = Page(html_report(RunReport(rows={}), Profile()))
+    assert page.data["states"] == []

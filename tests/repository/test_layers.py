@@ -255,6 +255,7 @@ PAST_THE_DOOR = {
     "asyncstate/data/host.py": "Salt's filters list what a template names",
     "asyncstate/reference/entries.py": "files of our own package",
     "asyncstate/reference/function.py": "plugins that were loaded",
+    "asyncstate/report/html.py": "files of our own package",
     "asyncstate/reference/language.py": "files of our own package",
     "asyncstate/shake/": "throw-away roots, after all that ran in them has ended, and this Python",
     "asyncstate/sources/fileclient.py": "the file roots, which the operator names and whose rim it keeps itself",

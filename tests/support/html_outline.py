@@ -16,7 +16,7 @@ class Outline(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         self.elements.append((tag, dict(attributes)))
-        if tag != "meta":
+        if tag not in {"meta", "input"}:
             self.open.append(tag)
 
     def handle_endtag(self, tag):

@@ -37,7 +37,7 @@ _report_option = option(
     metavar="FILE.html",
     type=click.Path(dir_okay=False),
     callback=in_a_directory,
-    help="Write a report to FILE.html: what failed, a lane for each host, the critical path across hosts, every diff. "
+    help="Write the run as one page: a lane for each host, the critical path across hosts, every diff. "
     "Needs no network.",
 )
 

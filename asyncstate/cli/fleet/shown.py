@@ -184,7 +184,7 @@ class Shown(Relay):
         from asyncstate.model.tag import state_tag
 
         plan = self._plans.get(host)
-        if plan is None or (self._junit is None and self._console.out != "github"):
+        if plan is None or (self._junit is None and self._report is None and self._console.out != "github"):
             return {}
         states = plan.states
         return {state_tag(each.state, each.id, each.name, each.fun): (each.file, each.line) for each in states}
@@ -206,8 +206,7 @@ class Shown(Relay):
         if self._report is not None and self._profile is not None:
             from asyncstate.report.fleet_html import fleet_html_report
 
-            reports = {host: recorded.report("lost") for host, recorded in sorted(self._reports.items())}
-            page = fleet_html_report(end.run, end.hosts, reports, self._profile, end.issues)
+            page = fleet_html_report(end.run, end.hosts, results, self._profile, end.issues)
             write_answer(self._console, self._report, page)
 
     def _human(self, end: FleetEnd) -> Iterator[str]:

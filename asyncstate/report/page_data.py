@@ -1,0 +1,243 @@
+"""What the page of a run knows: its states, and what waits for what. The scripts in `page/` show it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from asyncstate.model.plan import NodeKind
+from asyncstate.model.reduction import transitive_reduction
+from asyncstate.model.requisite import RequisiteKind
+from asyncstate.model.result import STATE_RAN, changes_something
+from asyncstate.model.tag import parse_tag
+from asyncstate.report.nested import nested_lines
+from asyncstate.report.summary import describe_tag
+from asyncstate.report.terminal import Palette, clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from asyncstate.model.plan import Node, Plan
+    from asyncstate.model.result import Row, RunReport
+    from asyncstate.report.profile import Timing
+
+WORDS = {
+    "failed": "Failed",
+    "held": "Held back",
+    "handled": "Failed, and handled",
+    "waiting": "Not started",
+    "would": "Would change",
+    "changed": "Changed",
+    "skipped": "Not needed",
+    "unchanged": "As described",
+}
+"""What became of a state, in words, the worst first. A failed requisite holds a state back; one that was not met, or a
+condition, makes it not needed."""
+
+_MOST_EDGES = 200_000
+"""With more edges, those that other paths stand for are left out: a browser must open the page."""
+_REQUISITES = frozenset(kind.value for kind in RequisiteKind)
+_MARKS = Palette(green="\x01", red="\x02", cyan="\x03", reset="\x04")
+"""Marks for colours, made of characters that `clean` removes from all texts."""
+
+
+class PageState(msgspec.Struct, omit_defaults=True):
+    """A state on the page. ``kind`` is a key of `WORDS`; ``place`` is its file and line.
+
+    Times are in seconds since the run began; without ``ended`` it never had a slot. ``changes`` has the marks for
+    colours. ``host`` is the number of its host, ``lane`` one of the lanes of that.
+    """
+
+    function: str
+    id: str
+    kind: str
+    name: str = ""
+    sls: str = ""
+    place: str = ""
+    comment: str = ""
+    changes: str = ""
+    warnings: tuple[str, ...] = ()
+    host: int = 0
+    lane: int = 0
+    began: float | None = None
+    ended: float | None = None
+    waited: float = 0.0
+    critical: bool = False
+
+
+class PageData(msgspec.Struct):
+    """All that the scripts of the page get.
+
+    Nodes are numbered: ``states`` first, then ``joints``, the labels of what is no state. An edge is (before, after,
+    number of its reason, whether no other path stands for it), a reason (its text, ``requisite``, ``order`` or
+    ``across``, which is from one host to another).
+    """
+
+    states: list[PageState]
+    joints: list[str] = []
+    edges: list[tuple[int, int, int, bool]] = []
+    reasons: list[tuple[str, str]] = []
+    hosts: list[str] = []
+    failed_hosts: list[int] = msgspec.field(name="failedHosts", default_factory=list)
+    wall: float = 0.0
+    words: dict[str, str] = msgspec.field(default_factory=lambda: WORDS)
+
+
+def kind_of(row: Row, *, test: bool, handled: bool = False) -> str:
+    """Return what became of a state: a key of `WORDS`."""
+    ran = row.get(STATE_RAN) is not False
+    if row["result"] is False:
+        if handled:
+            return "handled"
+        return "failed" if ran else "held"
+    if not ran:
+        return "skipped"
+    if changes_something(row, test=test):
+        return "would" if test else "changed"
+    return "unchanged"
+
+
+def page_states(report: RunReport, places: Mapping[str, str], host: int = 0) -> Iterator[tuple[str, PageState]]:
+    """Yield every state of a report with its tag, in serial order, then those that were not started.
+
+    ``places`` are file and line of states, by tag.
+    """
+    handled = frozenset(report.handled)
+    for tag, row in report.rows.items():
+        kind = kind_of(row, test=report.test, handled=tag in handled)
+        yield tag, _state(tag, row, kind, places.get(tag, ""), host)
+    for tag in report.not_started:
+        yield tag, _state(tag, {}, "waiting", places.get(tag, ""), host)
+
+
+def _state(tag: str, row: Row, kind: str, place: str, host: int) -> PageState:
+    try:
+        parts = parse_tag(tag)
+        function, id_, name = f"{parts.state}.{parts.fun}", parts.id, parts.name
+    except ValueError:  # a plugin may return a row under any key
+        function, id_, name = "", tag, ""
+    changes = row.get("changes")
+    return PageState(
+        function=clean(function),
+        id=clean(id_),
+        kind=kind,
+        name=clean(name) if name != id_ else "",
+        sls=clean(str(row.get("__sls__") or "")),
+        place=clean(place),
+        comment=clean(_comment(row.get("comment", ""))).strip(),
+        changes="\n".join(nested_lines(changes, 0, _MARKS)) if changes else "",
+        warnings=tuple(clean(str(each)) for each in row.get("warnings") or ()),
+        host=host,
+    )
+
+
+def _comment(comment: object) -> str:
+    return "\n".join(map(str, comment)) if isinstance(comment, (list, tuple)) else str(comment)
+
+
+def place_bars(states: Mapping[str, PageState], timings: Iterable[Timing], begin: float = 0.0) -> None:
+    """Give the states of a host their times and lanes. ``begin`` is when its part began, in seconds."""
+    timings = sorted(timings, key=lambda timing: timing.started)
+    for timing, lane in zip(timings, assign_lanes(timings), strict=True):
+        state = states.get(timing.tag)
+        if state is not None:
+            state.began, state.ended = round(begin + timing.started, 6), round(begin + timing.ended, 6)
+            state.lane = lane
+            state.waited = timing.waited if timing.waited >= 0.001 else 0.0
+
+
+def assign_lanes(timings: Sequence[Timing]) -> list[int]:
+    """Return the number of a lane for each timing, in order of start: the first one that is free."""
+    free_at: list[float] = []
+    lanes = []
+    for timing in timings:
+        lane = next((number for number, end in enumerate(free_at) if end <= timing.started), len(free_at))
+        if lane == len(free_at):
+            free_at.append(0.0)
+        free_at[lane] = timing.ended
+        lanes.append(lane)
+    return lanes
+
+
+class Edges:
+    """Collects the edges of a page by their reasons."""
+
+    def __init__(self) -> None:
+        self._reasons: dict[tuple[str, str], int] = {}
+        self._edges: dict[tuple[int, int], int] = {}
+
+    def add(self, before: int, after: int, reason: str, family: str) -> None:
+        """Add an edge between two nodes; the first reason for it counts."""
+        if before != after:
+            number = self._reasons.setdefault((clean(reason), family), len(self._reasons))
+            self._edges.setdefault((before, after), number)
+
+    def put_into(self, data: PageData) -> None:
+        """Give a page its edges and their reasons."""
+        data.reasons = list(self._reasons)
+        size = len(data.states) + len(data.joints)
+        try:
+            needed = set(transitive_reduction(size, self._edges))
+        except ValueError:  # a damaged record can tell of states that waited for each other
+            needed = set(self._edges)
+        kept = needed if len(self._edges) > _MOST_EDGES else self._edges
+        data.edges = [(*edge, self._edges[edge], edge in needed) for edge in self._edges if edge in kept]
+
+
+def add_plan(data: PageData, plan: Plan, numbers: Mapping[str, int]) -> None:
+    """Give a page the graph of a plan; ``numbers`` are those of the page's states, by tag.
+
+    What a plan has beside states, such as what a glob stands for, becomes joints; so do states without a row.
+    """
+    node_of = list(_nodes(data, plan, numbers))
+    edges = Edges()
+    for before, after, sources, resources in plan.dag.joined():
+        family = "requisite" if not _REQUISITES.isdisjoint(sources) else "order"
+        edges.add(node_of[before], node_of[after], ", ".join([*sources, *resources]), family)
+    for number, node in enumerate(plan.nodes):
+        if node.kind is NodeKind.LISTENER:
+            for target in node.members:
+                edges.add(node_of[target], node_of[number], RequisiteKind.LISTEN.value, "requisite")
+    edges.put_into(data)
+
+
+def _nodes(data: PageData, plan: Plan, numbers: Mapping[str, int]) -> Iterator[int]:
+    """Yield for each node of the plan its number on the page."""
+    for node in plan.nodes:
+        tag = _row_of(plan, node)
+        number = numbers.get(tag, -1) if tag else -1
+        if number < 0:
+            number = len(data.states) + len(data.joints)
+            data.joints.append(clean(_joint(plan, node)))
+        yield number
+
+
+def _row_of(plan: Plan, node: Node) -> str:
+    """Return the tag of the row that a node leads to, "" if it leads to none."""
+    if node.kind is NodeKind.CHUNK:
+        return plan.chunks[node.chunk].tag
+    return node.label if node.kind is NodeKind.LISTENER else ""
+
+
+def _joint(plan: Plan, node: Node) -> str:
+    match node.kind:
+        case NodeKind.CHUNK:
+            return describe_tag(plan.chunks[node.chunk].tag)
+        case NodeKind.CHECK:
+            return f"check {describe_tag(plan.chunks[node.chunk].tag)}"
+        case NodeKind.LISTENER:
+            return describe_tag(node.label)
+        case kind:
+            return node.label or {NodeKind.SET: "all of", NodeKind.STAGE: "stage", NodeKind.GROUP: "group"}[kind]
+
+
+def add_releases(data: PageData, timings: Iterable[tuple[int, Timing, int]]) -> None:
+    """Give a page without a plan a graph of what released each state last: (its number, its times, that number)."""
+    edges = Edges()
+    for number, timing, before in timings:
+        across = data.states[number].host != data.states[before].host
+        requisite = not _REQUISITES.isdisjoint(timing.because)
+        family = "across" if across else "requisite" if requisite else "order"
+        edges.add(before, number, ", ".join([*timing.because, *timing.resources]), family)
+    edges.put_into(data)
