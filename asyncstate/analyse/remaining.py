@@ -202,7 +202,7 @@ def _round(seconds: float) -> str:
     """Return a time no more exact than it is known."""
     step = next((step for limit, step in ((20, 1), (120, 5), (600, 30)) if seconds < limit), 60)
     rounded = round(seconds / step) * step
-    return f"{rounded} s" if rounded < 100 else short_time(rounded)
+    return f"{rounded} s" if rounded < 60 else short_time(rounded)
 
 
 def source_text(begun: float, now: float) -> str:

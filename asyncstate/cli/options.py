@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
 
-FORMS = ("full", "terse", "mixed", "changes", "filter")
+FORMS = ("full", "terse", "mixed", "changes", "filter", "brief")
 """The values of ``--state-output``, each also with ``_id``. Equal to `asyncstate.report.human.FORMS`."""
 
 _ENVIRONMENT = re.compile(r"([A-Za-z0-9_.-]+)=(.+)", re.DOTALL)
@@ -338,15 +338,16 @@ display_options: Callable[[Any], Any] = _all(
             section="Output",
             type=click.Choice([form + suffix for form in FORMS for suffix in ("", "_id")]),
             metavar="FORM",
-            help="How each state is shown: full (default), terse (one line), mixed (full if it failed), changes (full "
-            "if it failed or changed), filter (by state_output_exclude and state_output_terse of the configuration). "
-            "Append _id to show IDs instead of names.",
+            help="How each state is shown: brief (one aligned line if it changed something, all of it if it failed; "
+            "default on a terminal), full (default elsewhere), terse (one line), mixed (full if it failed), changes "
+            "(full if it failed or changed), filter (by state_output_exclude and state_output_terse of the "
+            "configuration). Append _id to show IDs instead of names.",
         ),
         option(
             "--state-verbose/--no-state-verbose",
             section="Output",
             default=None,
-            help="Whether to show states that were already as they should be. Default: yes.",
+            help="Whether to show states that were already as they should be. Default: yes, but not if brief.",
         ),
     ]
 )

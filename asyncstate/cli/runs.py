@@ -9,7 +9,7 @@ import click
 
 from asyncstate.cli.framework import Command, Family, option
 from asyncstate.cli.options import data_option, settings_from
-from asyncstate.cli.past_runs import complete_run, journal_in, past_run_options, report_of, run_argument
+from asyncstate.cli.past_runs import complete_run, journal_in, past_run_options, plan_of, report_of, run_argument
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -81,11 +81,17 @@ def show(console: Console, /, run: str | None, **options: Any) -> int:
     """
     from asyncstate.report.runs import run_data, run_lines
 
-    with journal_in(settings_from(console, options)) as journal:
+    settings = settings_from(console, options)
+    with journal_in(settings) as journal:
         entry = journal.find(run)
         report = report_of(journal, entry)
+        plan = plan_of(journal, entry) if report.test else None
     if console.out == "human":
-        console.lines(run_lines(entry, report, console.palette()))
+        from asyncstate.cli.display import brief_style
+        from asyncstate.report.forecast import forecast
+
+        foretold = forecast(report, plan) if plan is not None else None
+        console.lines(run_lines(entry, report, brief_style(console, settings), foretold))
     else:
         console.data({**run_data(entry), "rows": report.rows, "not_started": list(report.not_started)})
     return 0

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import shutil
 import signal
 import sys
 from contextlib import contextmanager, nullcontext
@@ -340,12 +339,10 @@ class Session:
             self._saved.ended(report)
 
     def _human(self, report: RunReport, plan: Plan | None) -> Iterator[str]:
-        from asyncstate.report.human import report_lines, style_from_options
+        from asyncstate.cli.display import report_text, style_of
 
         places = {tag: f"{file}:{line}" if line else file for tag, (file, line) in _places(plan, report.failed).items()}
-        width = shutil.get_terminal_size().columns
-        style = style_from_options(self.settings.opts(), self.console.palette(), width=width, places=places)
-        return report_lines(report, style)
+        return report_text(report, style_of(self.console, self.settings, places), plan=plan)
 
     def _show_on_github(self, report: RunReport, plan: Plan | None) -> None:
         from asyncstate.report.github import failure_annotations, issue_annotations, without_commands

@@ -211,11 +211,11 @@ class _Shaking:
 
     def _describe(self, plan: Plan, serial: Outcome) -> None:
         from asyncstate.report.summary import describe_tag
-        from asyncstate.report.terminal import count, one_line
+        from asyncstate.report.terminal import count, one_line, short_time
         from asyncstate.shake.report import failures
 
         seconds = self._progress.ran_once()
-        self._say(f"{count(len(plan.chunks), 'state')}; one run takes {seconds:.1f} s")
+        self._say(f"{count(len(plan.chunks), 'state')}; one run takes {short_time(seconds)}")
         failed = failures(serial)
         if failed:
             comment = one_line(" ".join(failed[0]["comment"].split()))

@@ -19,14 +19,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from asyncstate.model.result import Row, RunReport
+    from asyncstate.report.forecast import Foretold
 
 _DETAIL = " " * 14
 _OF_A_ROW = {"name", "result", "changes", "comment"}
-_DEFAULT_FORM = "full"
+DEFAULT_FORM = "full"
+BRIEF = "brief"
+"""The form that `asyncstate.report.brief` makes."""
 _LONG_REPORT = 10
 """With more states than this, a report may not fit on a screen, so it repeats the failed ones at the end."""
 _NAMED = 20
-FORMS = ("full", "terse", "mixed", "changes", "filter")
+FORMS = ("full", "terse", "mixed", "changes", "filter", BRIEF)
 """The values of ``state_output``; each may end in ``_id``, which shows the ID in place of the name."""
 
 
@@ -38,7 +41,7 @@ class Style(msgspec.Struct, frozen=True, kw_only=True):
     the result, ``{6}`` the row. ``places`` maps tags to the file and line of a state, which are shown if it failed.
     """
 
-    state_output: str = _DEFAULT_FORM
+    state_output: str = DEFAULT_FORM
     state_verbose: bool = True
     state_tabular: bool | str = False
     state_compress_ids: bool = False
@@ -64,9 +67,9 @@ class Style(msgspec.Struct, frozen=True, kw_only=True):
 
 def style_from_options(options: Mapping[str, Any], palette: Palette = PLAIN, **more: Any) -> Style:
     """Read Salt's display options (``state_output``, ``state_output_exclude`` …) from a settings mapping."""
-    form = str(options.get("state_output") or _DEFAULT_FORM).lower()
+    form = str(options.get("state_output") or DEFAULT_FORM).lower()
     return Style(
-        state_output=form if form.removesuffix("_id") in FORMS else _DEFAULT_FORM,
+        state_output=form if form.removesuffix("_id") in FORMS else DEFAULT_FORM,
         state_verbose=bool(options.get("state_verbose", True)),
         state_tabular=_tabular(options.get("state_tabular")),
         state_compress_ids=bool(options.get("state_compress_ids", False)),
@@ -89,21 +92,31 @@ def _results(value: Any) -> tuple[str, ...]:
     return tuple(str(part).strip().capitalize() for part in parts if str(part).strip())
 
 
-def report_lines(report: RunReport, style: Style, host: str = "local") -> Iterator[str]:
-    """Yield the whole report: a line for the host, the rows in ``__run_num__`` order, the summary."""
-    yield style.palette.paint(_worst_colour(report, style.palette), f"{host}:")
+def report_lines(
+    report: RunReport, style: Style, host: str = "local", foretold: Mapping[str, Foretold] | None = None
+) -> Iterator[str]:
+    """Yield the whole report: a line for the host, the rows in ``__run_num__`` order, the summary.
+
+    ``foretold`` is the `forecast` of a dry run, if it was made.
+    """
+    yield style.palette.paint(worst_colour(report, style.palette), f"{host}:")
     rows = compress_ids(report.rows) if style.state_compress_ids else report.rows
     for tag, row in rows.items():
         yield from row_lines(tag, row, style)
     yield ""
     if len(report.rows) > _LONG_REPORT:
-        yield from _culprits(report, style)
+        yield from culprit_lines(report, style)
     yield from summary_lines(
-        report, style.palette, host=host, timings=style.state_output_profile, percent=style.state_output_pct
+        report,
+        style.palette,
+        host=host,
+        timings=style.state_output_profile,
+        percent=style.state_output_pct,
+        foretold=foretold,
     )
 
 
-def _culprits(report: RunReport, style: Style) -> Iterator[str]:
+def culprit_lines(report: RunReport, style: Style) -> Iterator[str]:
     """List, at the end of a long report, the states that failed, other than those with a failed requisite."""
     ran = [tag for tag in report.failed if report.rows[tag].get(STATE_RAN, True)]
     held_back = len(report.failed) - len(ran)
@@ -121,7 +134,8 @@ def _culprits(report: RunReport, style: Style) -> Iterator[str]:
     yield ""
 
 
-def _worst_colour(report: RunReport, palette: Palette) -> str:
+def worst_colour(report: RunReport, palette: Palette) -> str:
+    """Return the colour of the worst row."""
     if not report.ok:
         return palette.red
     if any(row["result"] is None for row in report.rows.values()):
@@ -134,14 +148,14 @@ def row_lines(tag: str, row: Row, style: Style) -> Iterator[str]:
     shown = _shown(row, style)
     if shown == "no":
         return
-    parts = _parts(tag, row)
+    parts = row_parts(tag, row)
     if shown == "terse":
         yield from _terse(parts, row, style)
     else:
         yield from _full(tag, parts, row, style)
 
 
-def _parts(tag: str, row: Row) -> TagParts:
+def row_parts(tag: str, row: Row) -> TagParts:
     """Parse the tag. A plugin may return a row under any key; one that is no tag becomes the ID."""
     try:
         return parse_tag(tag)
@@ -217,7 +231,7 @@ def _full(tag: str, parts: TagParts, row: Row, style: Style) -> Iterator[str]:
     facts = [("ID", parts.id), ("Function", f"{parts.state}.{parts.fun}")]
     if name != parts.id:
         facts.append(("Name", name))
-    facts += [("Result", str(row["result"])), ("Comment", _comment(row))]
+    facts += [("Result", str(row["result"])), ("Comment", comment_text(row))]
     if row["result"] is False and tag in style.places:
         facts.append(("Source", style.places[tag]))
     if style.state_output_profile and row.get("start_time"):
@@ -229,26 +243,26 @@ def _full(tag: str, parts: TagParts, row: Row, style: Style) -> Iterator[str]:
         yield from (palette.paint(colour, _DETAIL + line) for line in rest)
     yield palette.paint(colour, "     Changes:")
     if row["changes"]:
-        yield from _changes(row["changes"], style)
+        yield from changes_lines(row["changes"], style, _DETAIL)
     yield from _warnings(row, style)
 
 
-def _changes(changes: Any, style: Style) -> Iterator[str]:
-    """Yield the changes of a row; the rows of other hosts in them, which ``salt.state`` has, as those of a report."""
+def changes_lines(changes: Any, style: Style, margin: str) -> Iterator[str]:
+    """Yield the changes of a row behind ``margin``; rows of other hosts in them, which ``salt.state`` has, as rows."""
     hosts = changes.get("ret") if isinstance(changes, dict) and changes.get("out") == "highstate" else None
     if not isinstance(hosts, dict):
-        yield from nested_lines(changes, len(_DETAIL), style.palette)
+        yield from nested_lines(changes, len(margin), style.palette)
         return
     for host, rows in hosts.items():
-        yield _DETAIL + style.palette.paint(style.palette.cyan, f"{clean(str(host))}:")
+        yield margin + style.palette.paint(style.palette.cyan, f"{clean(str(host))}:")
         if isinstance(rows, dict) and all(isinstance(row, dict) and row.keys() >= _OF_A_ROW for row in rows.values()):
             for tag, row in rows.items():
-                yield from (_DETAIL + line for line in row_lines(tag, row, style))
+                yield from (margin + line for line in row_lines(tag, row, style))
         else:
-            yield from nested_lines(rows, len(_DETAIL) + 4, style.palette)
+            yield from nested_lines(rows, len(margin) + 4, style.palette)
 
 
-def _comment(row: Row) -> str:
+def comment_text(row: Row) -> str:
     """Join the comment with the key ``data``, in which some states return the output of an execution function."""
     comment = row["comment"]
     text = "\n".join(map(str, comment)) if isinstance(comment, (list, tuple)) else str(comment)

@@ -17,7 +17,7 @@ from asyncstate.model.event import (
     decode_event,
 )
 from asyncstate.report.summary import describe_tag
-from asyncstate.report.terminal import PLAIN, Palette, count, milliseconds, short_time
+from asyncstate.report.terminal import PLAIN, Palette, count, short_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -185,7 +185,7 @@ def _table(timings: Sequence[Timing], wall: float) -> Iterator[str]:
         waited = f"  (waited {short_time(timing.waited)} for a slot)" if timing.waited >= 0.01 else ""
         around = timing.seconds - timing.own
         if timing.own >= 0 and around >= 0.01 and around >= timing.own:
-            waited += f"  ({milliseconds(1000 * timing.own)} in the state itself)"
+            waited += f"  ({short_time(timing.own)} in the state itself)"
         yield f"  {short_time(timing.seconds):>8} {share:3.0f} %  {describe_tag(timing.tag)}{waited}"
 
 

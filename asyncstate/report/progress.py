@@ -15,8 +15,7 @@ from asyncstate.model.event import (
     PrefetchStarted,
     RunStarted,
 )
-from asyncstate.report.human import result_word
-from asyncstate.report.summary import describe_tag
+from asyncstate.report.summary import describe_tag, outcome_word
 from asyncstate.report.terminal import clean, count, short_time
 from asyncstate.run.onlooker import Onlooker
 
@@ -58,6 +57,7 @@ class PlainProgress(Onlooker):
         self._said = self._spoke = float("inf")
         self._total = 0
         self._done = 0
+        self._dry = False
 
     def ended(self, tag: str, row: Row) -> bool:  # noqa: ARG002 - the interface of onlookers
         """Count a state that was as it should be."""
@@ -70,21 +70,21 @@ class PlainProgress(Onlooker):
         """Print the event in one line, if it has one."""
         match event:
             case RunStarted():
-                self._total = event.chunks
+                self._total, self._dry = event.chunks, event.test
                 self._spoke = self._clock()
                 self._said = self._spoke + _LONG - _AGAIN
             case ChunkFinished(check=False) if _is_usual(event.row):
                 self._done += 1
             case ChunkFinished(check=False):
                 self._done += 1
-                self._say(f"{result_word(event.row).lower():<8} {describe_tag(event.tag)}{_took(event)}")
+                self._say(f"{outcome_word(event.row, dry=self._dry):<9} {describe_tag(event.tag)}{_took(event)}")
             case ChunkRetried():
                 wait = short_time(event.interval)
-                self._say(f"retry    {describe_tag(event.tag)}: attempt {event.attempt} failed, again in {wait}")
+                self._say(f"retry     {describe_tag(event.tag)}: attempt {event.attempt} failed, again in {wait}")
             case ChunkOutput(seconds=seconds) if seconds:
-                self._say(f"running  {describe_tag(event.tag)} (for {short_time(seconds)})")
+                self._say(f"running   {describe_tag(event.tag)} (for {short_time(seconds)})")
             case ChunkOutput():
-                self._say(f"note     {describe_tag(event.tag)}: {clean(event.text)}")
+                self._say(f"note      {describe_tag(event.tag)}: {clean(event.text)}")
 
     def _say(self, text: str) -> None:
         width = len(str(self._total))
@@ -102,9 +102,9 @@ class PlainProgress(Onlooker):
             return
         if now - self._said >= _AGAIN and (left := self._left()):
             self._said = now
-            self._say(f"time     {left}")
+            self._say(f"time      {left}")
         elif now - self._spoke >= _LONG:
-            self._say(f"ended    {count(self._done, 'state')}")
+            self._say(f"ended     {count(self._done, 'state')}")
 
     def close(self) -> None:
         """Do nothing: the stream stays open."""
@@ -208,9 +208,10 @@ class LiveProgress(LiveDisplay):
             Text(short_time(now - self._began), style="dim"),
         )
         oldest = sorted(self._running.values(), key=lambda item: item[1])
+        width = max((len(short_time(now - since)) for _, since in oldest[:_SHOWN]), default=0)
         lines = [
             Text(
-                f"  {short_time(now - since):>7}  {label}",
+                f"  {short_time(now - since):>{width}}  {label}",
                 style="yellow" if now - since >= _LONG else "",
                 no_wrap=True,
                 overflow="ellipsis",

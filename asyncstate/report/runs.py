@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from asyncstate.report.human import result_word
-from asyncstate.report.summary import describe_tag, summary_lines
+from asyncstate.report.brief import brief_lines
 from asyncstate.report.terminal import PLAIN, Palette, clean, count, short_time
 
 if TYPE_CHECKING:
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
 
     from asyncstate.journal.entry import RunEntry
     from asyncstate.model.result import RunReport
+    from asyncstate.report.forecast import Foretold
+    from asyncstate.report.human import Style
 
 _COLUMNS = ("Run", "Begun", "Took", "States", "Changed", "Failed", "How it ended")
 _NUMBERS = frozenset({"Took", "States", "Changed", "Failed"})
@@ -78,8 +79,14 @@ def run_data(entry: RunEntry) -> dict[str, Any]:
     return data
 
 
-def run_lines(entry: RunEntry, report: RunReport, palette: Palette = PLAIN) -> Iterator[str]:
-    """Yield what is known of a run: its facts, a line for each state, and the summary."""
+def run_lines(
+    entry: RunEntry, report: RunReport, style: Style, foretold: Mapping[str, Foretold] | None = None
+) -> Iterator[str]:
+    """Yield what is known of a run: its facts, a line for each state, and the summary.
+
+    ``foretold`` is the `forecast` of a dry run, if it was made.
+    """
+    palette = style.palette
     facts = {
         "Run": entry.id,
         "Begun": begun_text(entry),
@@ -97,10 +104,7 @@ def run_lines(entry: RunEntry, report: RunReport, palette: Palette = PLAIN) -> I
         if value:
             yield f"{palette.paint(palette.cyan, f'{name}:'.ljust(width))} {clean(value)}"
     yield ""
-    yield from _states(report, palette)
-    if report.rows:
-        yield ""
-    yield from summary_lines(report, palette, host=clean(entry.host) or "local")
+    yield from brief_lines(report, style, foretold=foretold)
 
 
 def _options(options: Mapping[str, Any]) -> str:
@@ -112,12 +116,3 @@ def _options(options: Mapping[str, Any]) -> str:
 
 def _words(value: Any) -> str:
     return " ".join(map(_words, value)) if isinstance(value, (list, tuple)) else str(value)
-
-
-def _states(report: RunReport, palette: Palette) -> Iterator[str]:
-    colours = {"Failed": palette.red, "Changed": palette.cyan, "Differs": palette.yellow}
-    for tag, row in report.rows.items():
-        word = result_word(row)
-        duration = row.get("duration")
-        took = short_time(duration / 1000) if isinstance(duration, (int, float)) else ""
-        yield palette.paint(colours.get(word, ""), f"{word:<8}") + f" {took:>7}  {describe_tag(tag)}"

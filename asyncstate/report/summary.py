@@ -1,10 +1,12 @@
-"""The last lines of a report: Salt's counts, then those of a concurrent run."""
+"""The last lines of a report: Salt's counts, or one line of them; then those of a concurrent run."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from asyncstate.report.terminal import PLAIN, Palette, count, milliseconds, one_line, short_time
+from asyncstate.model.result import STATE_RAN
+from asyncstate.report.forecast import Foretold, forecast_text
+from asyncstate.report.terminal import PLAIN, Palette, count, one_line, short_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -18,10 +20,33 @@ _LISTED = 20
 """How many of the states that were not started are named; the rest is only counted."""
 
 
+_WORDS = {Foretold.CHANGE: "to change", Foretold.TRIGGERED: "triggered", Foretold.UNKNOWN: "unclear"}
+
+
+def outcome_word(row: Row, foretold: Foretold | None = None, *, dry: bool = False) -> str:
+    """Return what became of a state in a word or two; of a dry run (``dry``), what would become of it."""
+    if row["result"] is False:
+        return "failed" if row.get(STATE_RAN, True) else "held back"
+    if foretold is not None:
+        return _WORDS[foretold]
+    if row["result"] is None:
+        return "to change" if dry else "differs"
+    return "changed" if row["changes"] else "ok"
+
+
 def summary_lines(
-    report: RunReport, palette: Palette = PLAIN, *, host: str = "local", timings: bool = True, percent: bool = False
+    report: RunReport,
+    palette: Palette = PLAIN,
+    *,
+    host: str = "local",
+    timings: bool = True,
+    percent: bool = False,
+    foretold: Mapping[str, Foretold] | None = None,
 ) -> Iterator[str]:
-    """Yield Salt's summary with its words and columns, then wall time, handled failures and what was not started."""
+    """Yield Salt's summary with its words and columns, then wall time, handled failures and what was not started.
+
+    ``foretold`` is the `forecast` of a dry run, if it was made.
+    """
     results = [row["result"] for row in report.rows.values()]
     failed, differs = results.count(False), results.count(None)
     succeeded = len(results) - failed
@@ -50,7 +75,41 @@ def summary_lines(
     yield palette.paint(palette.cyan, f"Total states run: {len(results):>{width - 7}}")
     if timings:
         yield from (palette.paint(palette.cyan, line) for line in _times(report, width))
-    yield from _beyond(report, palette)
+    yield from _beyond(report, palette, foretold)
+
+
+def outcome_line(report: RunReport, palette: Palette = PLAIN, foretold: Mapping[str, Foretold] | None = None) -> str:
+    """Return what became of the states in one line: ``87 states in 13.0 s: 1 failed, 3 changed, 83 as wanted``.
+
+    Failures that a handler made good are counted as such; what is ``foretold`` is left to the last line of a dry run.
+    """
+    rows = report.rows.values()
+    failed = [row for row in rows if row["result"] is False]
+    held_back = sum(not row.get(STATE_RAN, True) for row in failed)
+    differ = sum(row["result"] is None for row in rows)
+    changed = sum(bool(row["changes"]) for row in rows if row["result"])
+    warned = sum(bool(row.get("warnings")) for row in rows) + len(report.warnings) + len(report.notices)
+    counted = (
+        (len(failed) - held_back - len(report.handled), "failed", palette.red),
+        (len(report.handled), "failed and handled", palette.yellow),
+        (held_back, "held back", palette.red),
+        (differ if foretold is None else 0, "would change" if report.test else "unchanged", palette.yellow),
+        (changed, "changed", palette.cyan),
+        (len(rows) - len(failed) - changed - max(differ, len(foretold or ())), "as wanted", palette.green),
+        (len(report.not_started), "not started", palette.red),
+        (warned, "warning" if warned == 1 else "warnings", palette.red),
+    )
+    told = ", ".join(palette.paint(colour, f"{number} {words}") for number, words, colour in counted if number > 0)
+    gain = _gain(report)
+    return f"{count(len(rows), 'state')} in {short_time(report.wall_ms / 1000)}{gain}{': ' if told else ''}{told}"
+
+
+def closing_lines(
+    report: RunReport, palette: Palette = PLAIN, foretold: Mapping[str, Foretold] | None = None
+) -> Iterator[str]:
+    """Yield the summary in one line, then what else there is to say of the run."""
+    yield outcome_line(report, palette, foretold)
+    yield from _beyond(report, palette, foretold)
 
 
 def _counted(label: str, number: float, width: int) -> str:
@@ -63,21 +122,21 @@ def _share(palette: Palette, parts: tuple[tuple[str, int, str], ...]) -> str:
 
 
 def _times(report: RunReport, width: int) -> Iterator[str]:
-    """Yield Salt's run time, which is the sum of all durations, and the wall time."""
-    number, unit = milliseconds(report.busy_ms).split()
-    yield f"Total run time: {number.rjust(width - 5)} {unit}"
-    number, unit = milliseconds(report.wall_ms).split()
+    """Yield the run time, which as in Salt is the sum of all durations, and the wall time."""
+    busy, wall = short_time(report.busy_ms / 1000), short_time(report.wall_ms / 1000)
+    width = max(width - 3, len(busy), len(wall))
+    yield f"Total run time: {busy:>{width}}"
+    yield f"Wall time:      {wall:>{width}}{_gain(report)}"
+
+
+def _gain(report: RunReport) -> str:
+    """Return how many times as fast as one by one the run was, if that is worth saying."""
     gain = report.busy_ms / report.wall_ms if report.wall_ms > 0 else 0.0
     worth_saying = report.concurrency > 1 and gain >= 1.1 and report.wall_ms >= _LONG_ENOUGH
-    faster = f" ({gain:.1f}x, {report.concurrency} at once)" if worth_saying else ""
-    yield f"Wall time:      {number.rjust(width - 5)} {unit}{faster}"
+    return f" ({gain:.1f}x, {report.concurrency} at once)" if worth_saying else ""
 
 
-def _beyond(report: RunReport, palette: Palette) -> Iterator[str]:
-    if report.test:
-        yield palette.paint(
-            palette.yellow, f"Dry run: {count(report.changed, 'state')} would change; nothing was changed."
-        )
+def _beyond(report: RunReport, palette: Palette, foretold: Mapping[str, Foretold] | None) -> Iterator[str]:
     if report.shuffle is not None:
         yield f"Order shuffled with seed {report.shuffle}: --shuffle {report.shuffle} repeats it."
     if report.cancelled:
@@ -88,6 +147,11 @@ def _beyond(report: RunReport, palette: Palette) -> Iterator[str]:
             yield f"    {describe_tag(tag)}"
         if len(report.not_started) > _LISTED:
             yield f"    … and {len(report.not_started) - _LISTED} more"
+    if report.test:
+        told = (
+            f"{count(report.changed, 'state')} would change" if foretold is None else forecast_text(foretold.values())
+        )
+        yield palette.paint(palette.yellow, f"Dry run: {told}; nothing was changed.")
 
 
 def cut_short(report: RunReport) -> str:

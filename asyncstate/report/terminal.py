@@ -8,11 +8,16 @@ import os
 import re
 import stat
 from contextlib import suppress
+from math import inf
 from typing import IO, Any, NamedTuple
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """Characters that control a terminal, end a line invisibly, or reverse the order of letters."""
+
+
+_UNITS = ((60, "min", 60.0), (60, "h", 24.0), (24, "d", inf))
+"""Units of time: how many of the unit before make one, its name, and how many of it make one of the next."""
 
 
 class Palette(NamedTuple):
@@ -55,19 +60,19 @@ def one_line(text: str, longest: int = 120) -> str:
     return f"{first[: longest - 1].rstrip()}…" if len(first) > longest else first + (" …" if newline else "")
 
 
-def milliseconds(value: float) -> str:
-    """Format milliseconds as Salt's summary does: ``12.345 ms``, from one second on ``1.234 s``."""
-    return f"{value / 1000:.3f} s" if value > 999 else f"{value:.3f} ms"
-
-
 def short_time(seconds: float) -> str:
-    """Format seconds in four or five characters: ``12 ms``, ``3.4 s``, ``2m05s``, ``1h02m``."""
+    """Format seconds as people say them: ``12 ms``, ``3.4 s``, ``2 min 5 s``, ``1 h 2 min``, ``2 d 3 h``."""
     if seconds < 0.9995:
         return f"{seconds * 1000:.0f} ms"
-    if seconds < 99.95:
+    if seconds < 59.95:
         return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}m{rest:02d}s" if minutes < 60 else f"{minutes // 60}h{minutes % 60:02d}m"
+    whole, small = round(seconds), "s"
+    for size, large, limit in _UNITS:
+        whole, rest = divmod(whole, size)
+        if whole < limit:
+            break
+        small = large
+    return f"{whole} {large} {rest} {small}" if rest else f"{whole} {large}"
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

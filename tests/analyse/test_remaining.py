@@ -112,12 +112,12 @@ def test_the_text_names_the_time_and_where_it_is_from():
     assert script.text_at(0) == "", "nothing is known yet"
     script.remaining.learn(script.past)
     script.start(0)
-    assert script.text_at(5) == "about 2m30s left, from the run of yesterday 12:01"
-    assert script.text_at(5.5) == "about 2m30s left, from the run of yesterday 12:01"
+    assert script.text_at(5) == "about 2 min 30 s left, from the run of yesterday 12:01"
+    assert script.text_at(5.5) == "about 2 min 30 s left, from the run of yesterday 12:01"
     script.now = 60
     script.end(0)
     script.start(1)
-    assert script.text_at(70) == "about 80 s left, from the run of yesterday 12:01"
+    assert script.text_at(70) == "about 1 min 20 s left, from the run of yesterday 12:01"
     assert script.text_at(119) == "about 30 s left, from the run of yesterday 12:01"
 
 
@@ -146,13 +146,13 @@ def test_a_range_where_little_is_certain():
     plan = PlanBuilder().chunk("a").chunk("b").chunk("c").build()
     script = Script(plan, [60, 60, 60], slots=2)
     script.remaining.learn(script.past)
-    assert script.text_at(0) == "90 s to 2m00s left, from the run of yesterday 12:01"
+    assert script.text_at(0) == "1 min 30 s to 2 min left, from the run of yesterday 12:01"
 
 
 def test_states_that_are_new_make_it_a_least_and_many_of_them_nothing():
     script = Script(chain(4), [60, 60, 60])
     script.remaining.learn(script.past)
-    assert script.text_at(0) == "at least 3m00s left, from the run of yesterday 12:01; 1 state new"
+    assert script.text_at(0) == "at least 3 min left, from the run of yesterday 12:01; 1 state new"
     assert Script(chain(4), [60]).past is None
     assert past(PlanBuilder().build(), {}, 1, Rules(), "") is None
 

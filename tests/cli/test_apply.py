@@ -77,7 +77,7 @@ def test_human_output_is_salts_with_a_summary(run):
     done = run("apply", "good", "-j", 1)
     assert done.returncode == 0
     (second,) = done.stderr.splitlines()
-    assert second.startswith("[2/2] changed  test.succeed_with_changes: second (")
+    assert second.startswith("[2/2] changed   test.succeed_with_changes: second (")
     assert masked(done.stdout).splitlines() == [
         "local:",
         "----------",
@@ -239,7 +239,7 @@ def test_profile_junit_and_html(run, tmp_path):
 def test_plain_progress_goes_to_standard_error(run):
     done = run("apply", "good", "-j", 1, "--progress", "plain", "--out", "json")
     assert [masked(line) for line in done.stderr.splitlines()] == [
-        "[2/2] changed  test.succeed_with_changes: second (T)",
+        "[2/2] changed   test.succeed_with_changes: second (T)",
     ]
     assert json.loads(done.stdout)
 
@@ -356,7 +356,7 @@ def test_on_a_terminal_there_are_colours_and_a_live_display(tree, program, tmp_p
                 go.touch()
         os.close(ours)
     assert process.returncode == 0
-    assert b"\x1b[36m----------" in screen
+    assert b"\x1b[36mchanged  \x1b[0m" in screen, "the form on a terminal is brief"
     assert b"0/2 states, 1 running" in screen
     assert b"cmd.run: slow (while [" in screen
 

@@ -114,7 +114,7 @@ def test_an_answer_that_is_lost_counts_more_than_a_change(run, tmp_path):
 
 
 def test_without_a_terminal_progress_is_a_line_a_state_unless_the_answer_is_data(run):
-    assert run("apply", "new")[2].startswith("[1/1] changed  test.succeed_with_changes: b (")
+    assert run("apply", "new")[2].startswith("[1/1] changed   test.succeed_with_changes: b (")
     assert run("apply", "new", "--out", "json")[2] == ""
     assert run("apply", "new", "--progress", "none")[2] == ""
 

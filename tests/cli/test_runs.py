@@ -25,7 +25,8 @@ fourth:
 
 
 @pytest.fixture
-def machine(tmp_path, capsys):
+def machine(tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
     return Machine(tmp_path, capsys)
 
 
@@ -87,9 +88,9 @@ def test_show_has_the_options_the_states_and_the_summary(machine):
     assert "Exit code: 2" in text
     assert "At once:   3 states" in text
     assert "Options:   command apply, sls web" in text
-    assert re.search(r"^Changed +\S+ ms  test.succeed_with_changes: first$", text, re.MULTILINE)
-    assert re.search(r"^Failed +\S+ ms  test.nop: third$", text, re.MULTILINE)
-    assert "Summary for h" in text
+    assert re.search(r"^changed +\S+ ms  test.succeed_with_changes +first +testing Unchanged → ", text, re.MULTILINE)
+    assert re.search(r"^held back +test.nop +third +One or more requisite failed: web.second$", text, re.MULTILINE)
+    assert re.search(r"^4 states in .*: 1 failed, 1 held back, 1 changed, 1 as wanted$", text, re.MULTILINE)
     data = json.loads(machine.call("runs", "show", "--out", "json"))
     assert (data["id"], data["counts"]["failed"], data["exit_code"]) == (run, 2, 2)
     assert [row["__run_num__"] for row in data["rows"].values()] == [0, 1, 2, 3]

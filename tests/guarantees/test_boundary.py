@@ -23,9 +23,11 @@ from asyncstate.analyse.picture import Manner
 from asyncstate.cli.console import Console
 from asyncstate.model.encode import json_bytes, plain
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted, decode_event, encode_event
+from asyncstate.report.brief import brief_lines
+from asyncstate.report.forecast import forecast
 from asyncstate.report.host_result import HostResult
 from asyncstate.report.html import html_report
-from asyncstate.report.human import FORMS, report_lines, style_from_options
+from asyncstate.report.human import BRIEF, FORMS, report_lines, style_from_options
 from asyncstate.report.junit import junit_xml
 from asyncstate.report.profile import Profile, profile_lines
 from asyncstate.report.waits import run_lines
@@ -172,8 +174,10 @@ def assert_shown(done):
     report = done.report
     assert json.loads(json_bytes(report.rows)).keys() == report.rows.keys()
     for form in FORMS:
-        text = "\n".join(report_lines(report, style_from_options({"state_output": form})))
-        assert "Total states run:" in text
+        style = style_from_options({"state_output": form})
+        foretold = forecast(report, done.plan)
+        text = "\n".join((brief_lines if form == BRIEF else report_lines)(report, style, "local", foretold))
+        assert "local:" in text
         assert text.encode()
     assert html_report(report, done.profile).encode()
     assert len(list(ET.fromstring(junit_xml([HostResult(report=report)])).iter("testcase"))) == len(report.rows)

@@ -101,11 +101,11 @@ def test_plain_progress_is_a_line_for_each_state_that_did_something():
     script.start("same", 0.5).finish("same", 0.5).finish("b", 0.5, result=False).end(0.6)
     script.play(PlainProgress(stream))
     assert stream.getvalue().splitlines() == [
-        "[ 1/12] changed  test.nop: a (12 ms)",
-        "[ 1/12] retry    test.nop: b: attempt 1 failed, again in 2.0 s",
-        "[ 1/12] running  test.nop: b (for 30.0 s)",
-        "[ 1/12] note     test.nop: b: odd",
-        "[ 3/12] failed   test.nop: b (12 ms)",
+        "[ 1/12] changed   test.nop: a (12 ms)",
+        "[ 1/12] retry     test.nop: b: attempt 1 failed, again in 2.0 s",
+        "[ 1/12] running   test.nop: b (for 30.0 s)",
+        "[ 1/12] note      test.nop: b: odd",
+        "[ 3/12] failed    test.nop: b (12 ms)",
     ]
 
 
@@ -128,10 +128,10 @@ def test_plain_progress_says_now_and_then_how_long_the_run_still_takes():
     now[0] = 99.0
     plain.tick()
     assert stream.getvalue().splitlines() == [
-        "[0/2] ended    0 states",
-        "[0/2] time     about 9 s left",
-        "[0/2] ended    0 states",
-        "[0/2] time     about 5 s left",
+        "[0/2] ended     0 states",
+        "[0/2] time      about 9 s left",
+        "[0/2] ended     0 states",
+        "[0/2] time      about 5 s left",
     ]
 
 
@@ -161,7 +161,7 @@ def test_live_progress_names_what_runs(monkeypatch):
     live.close()
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
     assert "1/20 states, 1 failed, 1 running" in text
-    assert "75.0 s  test.nop: slow" in text
+    assert "1 min 15 s  test.nop: slow" in text
     assert "… and 2 more" in text
 
 
@@ -176,7 +176,7 @@ def test_critical_path_follows_what_each_state_waited_for():
     assert profile.critical_path()[1].waited == pytest.approx(0.2)
     lines = list(profile_lines(profile))
     assert "Critical path: 2.8 s of 3.0 s wall time" in lines
-    taken = "     1.8 s  60 %  test.nop: b  (waited 200 ms for a slot)  (12.000 ms in the state itself)"
+    taken = "     1.8 s  60 %  test.nop: b  (waited 200 ms for a slot)  (12 ms in the state itself)"
     assert taken in lines, "what else the slot was taken for, as loading a module, is told from the state"
     assert lines[-1].startswith("2 slots, 55 % used. The critical path sets the time")
 

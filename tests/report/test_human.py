@@ -129,7 +129,7 @@ def test_not_verbose_hides_what_was_right_already():
 def test_an_unknown_form_in_the_configuration_means_full():
     assert style_from_options({"state_output": "fancy"}).form == "full"
     assert style_from_options({"state_output": "Mixed_ID"}).by_id
-    assert set(FORMS) == {"full", "terse", "mixed", "changes", "filter"}
+    assert set(FORMS) == {"full", "terse", "mixed", "changes", "filter", "brief"}
 
 
 def test_a_failed_state_says_where_it_was_declared():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from asyncstate.journal.entry import RunEntry
 from asyncstate.model.result import RunReport
+from asyncstate.report.human import Style
 from asyncstate.report.runs import run_lines, run_table
 from asyncstate.report.terminal import COLOURED
 
@@ -17,7 +18,7 @@ def test_a_table_is_as_wide_as_its_longest_cells():
     heading, *lines = run_table([entry(), entry(id="ab12cd34", counts=counts, ending="killed", exit_code=None)])
     assert [line.index("2001") for line in lines] == [heading.index("Begun")] * 2
     assert lines[0].endswith("finished")
-    assert lines[1].split()[3:] == ["61.0", "s", "12345", "3", "0", "killed"]
+    assert lines[1].split()[3:] == ["1", "min", "1", "s", "12345", "3", "0", "killed"]
 
 
 def test_how_a_run_ended_in_words():
@@ -34,5 +35,5 @@ def test_what_did_not_end_well_is_red_and_what_runs_is_yellow():
 
 def test_no_name_controls_the_terminal():
     hostile = entry(host="h\x1b[2J", ending="cancelled: \x1b]0;x\x07", about={"sls": ["a\x1b[31m"]})
-    text = "\n".join([*run_table([hostile]), *run_lines(hostile, RunReport(rows={}))])
+    text = "\n".join([*run_table([hostile]), *run_lines(hostile, RunReport(rows={}), Style())])
     assert "\x1b" not in text

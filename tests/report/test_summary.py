@@ -30,8 +30,8 @@ def test_salts_counts_in_salts_columns():
         "Warnings:  1",
         "------------",
         "Total states run:     5",
-        "Total run time:   4.500 s",
-        "Wall time:        1.500 s (3.0x, 4 at once)",
+        "Total run time:     4.5 s",
+        "Wall time:          1.5 s (3.0x, 4 at once)",
     ]
 
 

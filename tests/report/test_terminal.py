@@ -4,7 +4,7 @@ import pytest
 
 from asyncstate.errors import Issue
 from asyncstate.report.issues import issue_lines, warning_lines
-from asyncstate.report.terminal import COLOURED, PLAIN, clean, count, milliseconds, short_time
+from asyncstate.report.terminal import COLOURED, PLAIN, clean, count, short_time
 
 
 @pytest.mark.parametrize(
@@ -13,19 +13,17 @@ from asyncstate.report.terminal import COLOURED, PLAIN, clean, count, millisecon
         (0, "0 ms"),
         (0.0123, "12 ms"),
         (0.9996, "1.0 s"),
-        (59.96, "60.0 s"),
-        (125, "2m05s"),
-        (3599.9, "1h00m"),
-        (3720, "1h02m"),
+        (59.94, "59.9 s"),
+        (59.96, "1 min"),
+        (125, "2 min 5 s"),
+        (3599.9, "1 h"),
+        (3725, "1 h 2 min"),
+        (86399.9, "1 d"),
+        (90000, "1 d 1 h"),
     ],
 )
 def test_short_time(seconds, text):
     assert short_time(seconds) == text
-
-
-def test_milliseconds_as_salts_summary():
-    assert milliseconds(999.0) == "999.000 ms"
-    assert milliseconds(1234.5) == "1.234 s"
 
 
 def test_count():

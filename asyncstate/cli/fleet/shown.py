@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -210,12 +209,11 @@ class Shown(Relay):
             write_answer(self._console, self._report, page)
 
     def _human(self, end: FleetEnd) -> Iterator[str]:
-        from asyncstate.report.human import report_lines, style_from_options
+        from asyncstate.cli.display import report_text, style_of
 
-        width = shutil.get_terminal_size().columns
-        style = style_from_options(self._settings.opts(), self._console.palette(), width=width, places={})
+        style = style_of(self._console, self._settings)
         for host, recorded in sorted(self._reports.items()):
-            yield from report_lines(recorded.report("lost"), style, host)
+            yield from report_text(recorded.report("lost"), style, host=host)
             yield ""
         failed = [host for host, each in end.hosts.items() if each.exit_code]
         said = f": {', '.join(failed)}" if failed else ""

@@ -1,0 +1,232 @@
+"""The report of a run with one aligned line a state: what it did in a few words. Failures are shown whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from asyncstate.model.result import STATE_RAN
+from asyncstate.report.columns import cells, cut, padded
+from asyncstate.report.compress import compress_ids
+from asyncstate.report.forecast import Foretold
+from asyncstate.report.human import changes_lines, comment_text, culprit_lines, row_parts, worst_colour
+from asyncstate.report.nested import is_diff
+from asyncstate.report.summary import closing_lines, outcome_word
+from asyncstate.report.terminal import Palette, clean, count, one_line, short_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from asyncstate.model.result import Row, RunReport
+    from asyncstate.report.human import Style
+
+_MARGIN = "    "
+_WIDEST_FUNCTION = 28
+_WIDEST_LABEL = 60
+_NARROWEST_LABEL = 16
+_LONG_REPORT = 25
+"""With more lines than this, a report may not fit on a screen, so it repeats the failed states at the end."""
+_LONGEST_VALUE = 60
+_NAMED = 3
+"""How many changes of a state are named; the others are counted."""
+_OF_A_COMMAND = {"pid", "retcode", "stdout", "stderr"}
+_UNSEEN = "depends on changes that a dry run cannot see"
+_PHRASES = {"New file": "new file", "newfile": "new file"}
+"""What states of files say in a way that only programs like."""
+
+
+class _Line(NamedTuple):
+    """The cells of one state. ``details`` are lines below it, of a failure or a warning."""
+
+    word: str
+    took: str
+    function: str
+    label: str
+    text: str
+    colour: str
+    details: tuple[str, ...]
+
+
+def brief_lines(
+    report: RunReport, style: Style, host: str = "", foretold: Mapping[str, Foretold] | None = None
+) -> Iterator[str]:
+    """Yield the whole report: a line for ``host`` if given, the rows in ``__run_num__`` order, the summary.
+
+    Lines are cut to ``style.width`` columns, 0 for none, but those below a failed state. States that were as they
+    should be are only counted, unless ``style.state_verbose``. ``foretold`` is the `forecast` of a dry run.
+    """
+    if host:
+        yield style.palette.paint(worst_colour(report, style.palette), f"{host}:")
+    lines = list(state_lines(report, style, foretold))
+    yield from lines
+    if lines:
+        yield ""
+    if len(lines) > _LONG_REPORT:
+        yield from culprit_lines(report, style)
+    yield from closing_lines(report, style.palette, foretold)
+
+
+def state_lines(report: RunReport, style: Style, foretold: Mapping[str, Foretold] | None = None) -> Iterator[str]:
+    """Yield the lines of the states alone, as `brief_lines` does."""
+    rows = compress_ids(report.rows) if style.state_compress_ids else report.rows
+    verbose = style.state_verbose and not style.state_output_diff
+    told = foretold or {}
+    lines = [
+        _line(tag, row, style, told.get(tag), dry=report.test)
+        for tag, row in rows.items()
+        if verbose or row["result"] is not True or row["changes"] or row.get("warnings") or tag in told
+    ]
+    word, took, function = (max((len(line[place]) for line in lines), default=0) for place in range(3))
+    function = min(function, _WIDEST_FUNCTION)
+    label = max((cells(line.label) for line in lines), default=0)
+    room = style.width - word - took - function - 6 if style.width else 2 * _WIDEST_LABEL
+    if any(line.text for line in lines):
+        label = min(label, _WIDEST_LABEL, max(_NARROWEST_LABEL, 3 * room // 5))
+    for line in lines:
+        start = f"{line.word:<{word}}  "
+        name = cut(line.label, label) if style.width and line.text else line.label
+        rest = f"{line.took:>{took}}  {line.function:<{function}}  {padded(name, label)}  {line.text}".rstrip()
+        if style.width:
+            rest = cut(rest, max(style.width - len(start), 1))
+        yield style.palette.paint(line.colour, start) + rest
+        yield from line.details
+
+
+def _line(tag: str, row: Row, style: Style, foretold: Foretold | None, *, dry: bool) -> _Line:
+    palette = style.palette
+    parts = row_parts(tag, row)
+    id_, name = one_line(parts.id).replace("\t", " "), one_line(parts.name).replace("\t", " ")
+    took = row.get("duration")
+    called = bool(row.get(STATE_RAN, True))
+    timed = called and style.state_output_profile
+    whole = row["result"] is False and called
+    unseen = foretold is Foretold.UNKNOWN and row["result"] is True
+    return _Line(
+        outcome_word(row, foretold, dry=dry),
+        short_time(took / 1000) if isinstance(took, (int, float)) and timed else "",
+        f"{parts.state}.{parts.fun}",
+        id_ if style.by_id or name == id_ else f"{id_} ({name})",
+        _UNSEEN if unseen else "" if whole else _summed_up(row, name).replace("\t", " "),
+        _colour(row, palette),
+        (*(_failure(tag, row, style) if whole else ()), *_warnings(row, palette)),
+    )
+
+
+def _colour(row: Row, palette: Palette) -> str:
+    if row["result"] is False:
+        return palette.red
+    if row["result"] is None:
+        return palette.yellow
+    return palette.cyan if row["changes"] else palette.green
+
+
+def _failure(tag: str, row: Row, style: Style) -> Iterator[str]:
+    palette = style.palette
+    for line in clean(comment_text(row)).splitlines():
+        yield palette.paint(palette.red, _MARGIN + line)
+    if _is_of_a_command(row["changes"]):
+        yield from _command_lines(row["changes"])
+    elif row["changes"]:
+        nested = msgspec.structs.replace(style, state_output="mixed", state_verbose=False)
+        yield from changes_lines(row["changes"], nested, _MARGIN)
+    if tag in style.places:
+        yield palette.paint(palette.dim, f"{_MARGIN}at {style.places[tag]}")
+
+
+def _command_lines(changes: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the exit code of a command and all that it printed."""
+    yield f"{_MARGIN}exit code {changes['retcode']}"
+    for name in ("stdout", "stderr"):
+        if printed := clean(str(changes.get(name) or "")).strip("\n"):
+            yield f"{_MARGIN}{name}:"
+            yield from (f"{_MARGIN}  {line}" for line in printed.splitlines())
+
+
+def _warnings(row: Row, palette: Palette) -> Iterator[str]:
+    for warning in row.get("warnings") or ():
+        first, *rest = clean(str(warning)).splitlines() or [""]
+        yield palette.paint(palette.red, f"{_MARGIN}Warning: {first}")
+        yield from (palette.paint(palette.red, _MARGIN + line) for line in rest)
+
+
+def _summed_up(row: Row, name: str) -> str:
+    """Return the changes of a row in short, or its comment if there are none, or they say no more than the name."""
+    return short_changes(row["changes"], name) or one_line(" ".join(comment_text(row).split()), 1000)
+
+
+def short_changes(changes: Any, name: str = "") -> str:
+    """Return changes in a line: ``+3 -1, mode 0600``, ``nginx 1.18 → 1.22``, ``exit 0: done``; "" if there are none.
+
+    ``name`` is that of the state: changes that are kept under it are shown without it.
+    """
+    if not isinstance(changes, Mapping) or not changes:
+        return ""
+    if isinstance(hosts := changes.get("ret"), Mapping) and changes.get("out") == "highstate":
+        return count(len(hosts), "host")
+    if _is_of_a_command(changes):
+        return _of_a_command(changes)
+    if changes.keys() == {"old", "new"}:
+        return _step(changes["old"], changes["new"])
+    if changes.keys() == {"cmd"}:  # what a dry run says of a command
+        return "would run"
+    parts = [part for key, value in changes.items() if (part := _change(str(key), value, name))]
+    more = len(parts) - _NAMED
+    return ", ".join(parts[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _is_of_a_command(changes: Any) -> bool:
+    return isinstance(changes, Mapping) and "retcode" in changes and changes.keys() <= _OF_A_COMMAND
+
+
+def _of_a_command(changes: Mapping[str, Any]) -> str:
+    printed = str(changes.get("stdout") or changes.get("stderr") or "").strip()
+    return f"exit {changes['retcode']}" + (f": {one_line(printed, _LONGEST_VALUE)}" if printed else "")
+
+
+def _change(key: str, value: Any, name: str) -> str:
+    if key in _PHRASES:
+        return _PHRASES[key]
+    shown = "" if key in (name, "diff") else one_line(key, _LONGEST_VALUE)
+    if value == "new" and shown:
+        return f"new {shown}"
+    if isinstance(value, str) and is_diff(value):
+        return _joined(shown, _diff_size(value))
+    if isinstance(value, Mapping):
+        return _joined(shown, short_changes(value, name))
+    return shown if value is True and shown else _joined(shown, _value(value))
+
+
+def _joined(key: str, text: str) -> str:
+    return f"{key} {text}".strip()
+
+
+def _step(old: Any, new: Any) -> str:
+    before, after = _value(old), _value(new)
+    if not before:
+        return f"{after} (new)"
+    return f"{before} → {after}" if after else f"gone (was {before})"
+
+
+def _value(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return _PHRASES.get(value or "") or one_line(value or "", _LONGEST_VALUE)
+    if isinstance(value, Mapping):
+        return _listed(f"{key} {_value(item)}" for key, item in value.items())
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return _listed(map(_value, value))
+    return one_line(str(value), _LONGEST_VALUE)
+
+
+def _listed(parts: Iterable[str]) -> str:
+    known = list(parts)
+    more = len(known) - _NAMED
+    return one_line(", ".join(known[:_NAMED]) + (f" and {more} more" if more > 0 else ""), _LONGEST_VALUE)
+
+
+def _diff_size(diff: str) -> str:
+    """Return how many lines a unified diff adds and removes: ``+3 -1``."""
+    marks = [line[:1] for line in diff.splitlines()[2:]]  # the first two name the files
+    numbers = {mark: marks.count(mark) for mark in "+-"}
+    return " ".join(f"{mark}{number}" for mark, number in numbers.items() if number) or "no lines"

@@ -1,0 +1,22 @@
+"""Text in columns of a terminal, where a wide character takes two of them and a combining one none."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len, set_cell_size
+
+
+def cells(text: str) -> int:
+    """Return how many columns ``text``, which has no control characters, takes."""
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def cut(text: str, width: int) -> str:
+    """Return ``text`` in at most ``width`` columns, at least 1; ``…`` marks that something is left out."""
+    if cells(text) <= width:
+        return text
+    return f"{set_cell_size(text, width - 1).rstrip()}…"
+
+
+def padded(text: str, width: int) -> str:
+    """Return ``text`` with spaces after it, so that it takes at least ``width`` columns."""
+    return text + " " * (width - cells(text))

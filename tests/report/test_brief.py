@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import pytest
+
+from asyncstate.model.result import RunReport
+from asyncstate.report.brief import brief_lines, short_changes
+from asyncstate.report.columns import cells
+from asyncstate.report.forecast import Foretold
+from asyncstate.report.human import Style
+from asyncstate.report.terminal import COLOURED
+
+DIFF = "--- /etc/a\n+++ /etc/a\n@@ -1,2 +1,3 @@\n-- an SQL comment\n+x\n+y\n z\n"
+
+
+def row(result=True, changes=None, comment="All right", **more):
+    return {"name": "n", "result": result, "changes": changes or {}, "comment": comment, "duration": 13004.1, **more}
+
+
+def shown(rows, width=0, foretold=None, *, verbose=False, places=None, palette=None, **fields):
+    more = {"palette": palette} if palette else {}
+    style = Style(state_output="brief", state_verbose=verbose, width=width, places=places or {}, **more)
+    report = RunReport(rows=rows, wall_ms=83_000.0, **fields)
+    return list(brief_lines(report, style, foretold=foretold))
+
+
+ROWS = {
+    "file_|-conf_|-/etc/web.conf_|-managed": row(changes={"diff": DIFF, "mode": "0600"}),
+    "pkg_|-nginx_|-nginx_|-installed": row(changes={"nginx": {"old": "1.18", "new": "1.22"}}),
+    "test_|-ok_|-ok_|-nop": row(),
+    "cmd_|-broken_|-make\nmore_|-run": row(
+        result=False,
+        comment='Command "make\nmore" run',
+        changes={"pid": 7, "retcode": 2, "stdout": "", "stderr": "no rule\x1b[2J\nto make it"},
+    ),
+    "service_|-nginx_|-nginx_|-running": row(
+        False, comment="One or more requisite failed: web.broken", __state_ran__=False, duration=0.0
+    ),
+}
+
+
+def test_a_line_for_each_state_that_is_not_as_wanted_and_failures_whole():
+    assert shown(ROWS, places={"cmd_|-broken_|-make\nmore_|-run": "/srv/web.sls:3"}) == [
+        "changed    13.0 s  file.managed     conf (/etc/web.conf)  +2 -1, mode 0600",
+        "changed    13.0 s  pkg.installed    nginx                 1.18 → 1.22",
+        "failed     13.0 s  cmd.run          broken (make …)",
+        '    Command "make',
+        '    more" run',
+        "    exit code 2",
+        "    stderr:",
+        "      no rule",
+        "      to make it",
+        "    at /srv/web.sls:3",
+        "held back          service.running  nginx                 One or more requisite failed: web.broken",
+        "",
+        "5 states in 1 min 23 s: 1 failed, 1 held back, 2 changed, 1 as wanted",
+    ]
+
+
+@pytest.mark.parametrize("width", [40, 61, 80])
+def test_no_line_of_a_state_is_wider_than_the_terminal(width):
+    wide = {
+        f"test_|-状態の名前 {n}_|-e\u0301 👩\u200d🚒\t{'名' * n}_|-nop": row(None, {"a" * n: "ü"}) for n in range(40)
+    }
+    lines = shown(wide, width, test=True, palette=COLOURED)[:40]
+    plain = [line.replace("\x1b[33m", "").replace("\x1b[0m", "") for line in lines]
+    assert {cells(line) <= width for line in plain} == {True}
+    assert len({line.index("test.nop") for line in plain}) == 1
+    assert "…" in plain[-1]
+    assert all(line.startswith("\x1b[33mto change  \x1b[0m") for line in lines)
+
+
+def test_what_is_as_wanted_is_shown_on_request_and_where_it_warns():
+    rows = {"test_|-a_|-a_|-nop": row(comment=""), "test_|-b_|-b_|-nop": row(warnings=["old\nvery old"])}
+    assert [line.split()[0] for line in shown(rows, verbose=True)[:2]] == ["ok", "ok"]
+    assert shown(rows) == [
+        "ok  13.0 s  test.nop  b  All right",
+        "    Warning: old",
+        "    very old",
+        "",
+        "2 states in 1 min 23 s: 2 as wanted, 1 warning",
+    ]
+
+
+def test_a_dry_run_has_words_of_its_own():
+    rows = {
+        "a_|-a_|-a_|-x": row(None, {"new": "2", "old": "1"}),
+        "b_|-b_|-b_|-x": row(None, {"cmd": "b"}),
+        "c_|-c_|-c_|-x": row(__state_ran__=False),
+    }
+    foretold = dict(zip(rows, Foretold, strict=True))
+    assert shown(rows, foretold=foretold, test=True) == [
+        "to change  13.0 s  a.x  a  1 → 2",
+        "triggered  13.0 s  b.x  b  would run",
+        "unclear            c.x  c  depends on changes that a dry run cannot see",
+        "",
+        "3 states in 1 min 23 s",
+        "Dry run: 1 to change, 1 triggered, 1 cannot be told; nothing was changed.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({}, ""),
+        ("odd", ""),
+        ({"diff": "New file"}, "new file"),
+        ({"/etc/d": {"directory": "new"}}, "new directory"),
+        ({"mode": {"old": "0644", "new": "0600"}, "user": "web"}, "mode 0644 → 0600, user web"),
+        ({"vim": {"old": "", "new": "9"}, "ed": {"old": "1", "new": ""}}, "vim 9 (new), ed gone (was 1)"),
+        ({"n": True}, "n"),
+        ({"retcode": 0, "pid": 1, "stdout": "done\nall", "stderr": ""}, "exit 0: done …"),
+        ({str(n): n for n in range(9)}, "0 0, 1 1, 2 2 and 6 more"),
+        ({"groups": ["a", "b", "c", "d"]}, "groups a, b, c and 1 more"),
+        ({"out": "highstate", "ret": {"web1": {}, "web2": {}}}, "2 hosts"),
+        ({"a": {"b": {"diff": DIFF}}}, "a b +2 -1"),
+        ({"x": "\x1b[2Jred\nnext"}, "x red …"),
+    ],
+)
+def test_changes_in_a_few_words(changes, text):
+    assert short_changes(changes, "/etc/d") == text
