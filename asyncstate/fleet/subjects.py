@@ -34,8 +34,9 @@ _UNSAFE: Final = re.compile(rb"[^A-Za-z0-9_-]")
 _ESCAPE: Final = re.compile(rb"=([0-9A-F]{2})")
 _EMPTY: Final = "="
 _TO: Final = "to"
-_ROW: Final = "row"
-ALL_ROWS: Final = f"{_TO}.*.*.{_ROW}.>"
+ROW: Final = "row"
+"""The kind of what a state ended with, for one of the hosts that wait for it."""
+ALL_ROWS: Final = f"{_TO}.*.*.{ROW}.>"
 """The pattern of all rows of all runs."""
 
 
@@ -69,7 +70,7 @@ def parts(key: str) -> tuple[str, ...]:
     if len(rest) < 3:
         raise ValueError(f"not a key: {key!r}")
     reader, run, kind, *more = rest
-    named = (reader, *more[:1], run, *more[1:]) if kind == _ROW else (reader, run, *more)
+    named = (reader, *more[:1], run, *more[1:]) if kind == ROW else (reader, run, *more)
     return (kind, *map(text_of, named))
 
 
@@ -98,12 +99,12 @@ def go(reader: str, run: str) -> str:
 
 def row(reader: str, writer: str, run: str, node: str) -> str:
     """Return the key of what a state of ``writer`` ended with, for ``reader``."""
-    return _to(reader, run, _ROW, writer, node)
+    return _to(reader, run, ROW, writer, node)
 
 
 def rows(reader: str, run: str) -> str:
     """Return the pattern of all rows of a run that are for ``reader``."""
-    return f"{_to(reader, run, _ROW)}.*.*"
+    return f"{_to(reader, run, ROW)}.*.*"
 
 
 def lost(reader: str, run: str, host: str = "") -> str:
@@ -143,7 +144,7 @@ def barrier(reader: str, run: str, order: int) -> str:
 
 def rows_written(writer: str, run: str) -> str:
     """Return the pattern of all rows of a run that ``writer`` wrote."""
-    return f"{_TO}.*.{token(run)}.{_ROW}.{token(writer)}.*"
+    return f"{_TO}.*.{token(run)}.{ROW}.{token(writer)}.*"
 
 
 def pulse(run: str) -> str:
@@ -206,7 +207,7 @@ def written_by(host: str) -> tuple[str, ...]:
     """Return the patterns of all that a host may write. Those of `STREAMS` are subjects, all others keys."""
     own = token(host)
     return (
-        *(f"plan.{own}.*", f"{_TO}.*.*.{_ROW}.{own}.*", f"report.{own}.*"),
+        *(f"plan.{own}.*", f"{_TO}.*.*.{ROW}.{own}.*", f"report.{own}.*"),
         *(f"reached.{own}.*.*", f"event.{own}", f"lease.{own}", f"host.{own}", f"log.{own}.*"),
     )
 
@@ -214,7 +215,7 @@ def written_by(host: str) -> tuple[str, ...]:
 STREAMS: Final = ("report", "event")
 """The kinds that are streams of messages; of all others, a key has one value."""
 
-COUNTABLE: Final = frozenset({*STREAMS, _ROW, "lease", "pulse", "log"})
+COUNTABLE: Final = frozenset({*STREAMS, ROW, "lease", "pulse", "log"})
 """The kinds of which no second value of a key says anything that matters for long."""
 
 _BY_OPERATOR: Final = (

@@ -9,7 +9,7 @@ import click
 
 from asyncstate.cli.fleet.connection import operator_of
 from asyncstate.cli.fleet.options import driving_options, run_options
-from asyncstate.cli.fleet.over_ssh import require_one_way, session_of, ssh_options
+from asyncstate.cli.fleet.over_ssh import require_one_way, root_options, session_of, way_options
 from asyncstate.cli.fleet.rollout import lanes_of, rollout_of, rollout_options
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import settings_from
@@ -87,7 +87,8 @@ if TYPE_CHECKING:
 )
 @rollout_options
 @driving_options
-@ssh_options
+@way_options
+@root_options
 @partial(run_options, server_required=False)
 @click.pass_obj
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
@@ -99,7 +100,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """
     from asyncstate.cli.event_loop import run_on
 
-    require_one_way(options)
+    require_one_way(options, ("file_root", "pillar_root"))
     settings = settings_from(console, options)
     return run_on("asyncio", lambda: _apply(console, settings, sls, options))
 
@@ -126,7 +127,7 @@ async def _apply(console: Console, settings: Settings, sls: tuple[str, ...], opt
     )
     shown = Shown(console, settings, **shown_as(options), lanes=lanes_of(options))
     if options["ssh"]:
-        session = await session_of(console, settings, options, request.options)
+        session = await session_of(console, settings, options)
         return await _run_over_ssh(settings, session, request, shown)
     board, signer = operator_of(options)
     return await run_across_hosts(settings, board, signer, request, shown)

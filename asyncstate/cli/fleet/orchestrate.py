@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from asyncstate.cli.fleet.connection import connection_options, operator_of
+from asyncstate.cli.fleet.connection import operator_of, optional_connection_options
+from asyncstate.cli.fleet.over_ssh import require_one_way, session_of, way_options
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import (
     concurrency_option,
@@ -22,11 +23,13 @@ from asyncstate.cli.selection import complete_sls, select
 from asyncstate.fleet.controller.tale import Observer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
     from asyncstate.cli.console import Console
+    from asyncstate.fleet.board import Board
     from asyncstate.fleet.controller.tale import HostEnd
     from asyncstate.fleet.orchestration.orchestra import Orchestra
+    from asyncstate.fleet.protocol import Signer
 
 _STEPS: Final = 64
 """Steps at once, if nothing is said: they only wait for hosts."""
@@ -44,7 +47,14 @@ _STEPS: Final = 64
 @click.argument("sls", nargs=-1, required=True, shell_complete=complete_sls)
 @tree_options
 @selection_options
-@connection_options
+@optional_connection_options
+@way_options
+@option(
+    "--target",
+    section="Selection",
+    metavar="EXPR",
+    help="With --ssh: which hosts of the roster are reached. Default: all.",
+)
 @test_option
 @concurrency_option(f"How many steps may run at once. 1 runs them in exactly Salt's order. Default: {_STEPS}.")
 @option(
@@ -85,31 +95,46 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Run an orchestration: steps of `salt.state`, `salt.function` and others, each on hosts of its own.
 
     The SLS come from the tree of this machine, what the steps apply from the tree of each host. Steps without
-    requisites between them run at the same time. Salt's orchestration SLS need no change.
+    requisites between them run at the same time. Salt's orchestration SLS need no change. Hosts have agents (--creds,
+    --nats), or are reached over ssh (--ssh): then what the steps apply is of the tree of this machine, too.
     """
     from asyncstate.cli.session import Session
 
+    require_one_way(options, ("target",))
     settings, selection = select(console, sls, options)
     if options["concurrency"] is None:
         settings.concurrency = _STEPS
-    board, signer = operator_of(options)
 
-    @asynccontextmanager
-    async def hosts() -> AsyncIterator[Orchestra]:
+    def orchestra(board: Board, signer: Signer, absent: Mapping[str, str]) -> Orchestra:
         from asyncstate.fleet.orchestration.orchestra import Limits, Orchestra
         from asyncstate.report.recorded import RecordedReport
 
-        async with board:
-            yield Orchestra(
-                board,
-                signer,
-                settings,
-                console.secrets,
-                record=RecordedReport,
-                limits=Limits(deadline=options["deadline"], patience=options["patience"]),
-                observe=lambda run, function: Said(console, f"{function} ({run})"),
-            )
+        return Orchestra(
+            board,
+            signer,
+            settings,
+            console.secrets,
+            record=RecordedReport,
+            limits=Limits(deadline=options["deadline"], patience=options["patience"]),
+            observe=lambda run, function: Said(console, f"{function} ({run})"),
+            absent=absent,
+        )
 
+    @asynccontextmanager
+    async def with_agents() -> AsyncIterator[Orchestra]:
+        board, signer = operator_of(options)
+        async with board:
+            yield orchestra(board, signer, {})
+
+    @asynccontextmanager
+    async def over_ssh() -> AsyncIterator[Orchestra]:
+        from asyncstate.fleet.ssh.session import Unsigned
+
+        async with await session_of(console, settings, {**options, "target": options["target"] or "*"}) as session:
+            console.say(*(f"{host}: {why}" for host, why in sorted(session.failed.items())))
+            yield orchestra(session.board, Unsigned(), session.failed)
+
+    hosts = over_ssh if options["ssh"] else with_agents
     return Session(console, settings, options).orchestrate(selection, hosts)
 
 

@@ -11,25 +11,24 @@ from asyncstate.cli.framework import option
 from asyncstate.cli.options import RootType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
-    from asyncstate.fleet.protocol import Options
     from asyncstate.fleet.ssh.session import Session
 
-_ONLY_HERE = ("ssh_known_hosts", "ssh_keep", "file_root", "pillar_root")
+_ONLY_HERE = ("ssh_known_hosts", "ssh_keep")
 
 
-def ssh_options(function: Any) -> Any:
-    """Add the options of runs over ssh."""
+def way_options(function: Any) -> Any:
+    """Add the options that say how hosts are reached over ssh."""
     decorators: tuple[Callable[[Any], Any], ...] = (
         option(
             "--ssh",
             section="Run",
             metavar="ROSTER",
             type=click.Path(exists=True, dir_okay=False),
-            help="Reach the hosts of this roster (Salt's format) over ssh: no agent, no server. The tree is that of "
+            help="Reach the hosts of this roster (Salt's format) over ssh: no agent, no server. Their tree is that of "
             "this machine.",
         ),
         option(
@@ -56,6 +55,13 @@ def ssh_options(function: Any) -> Any:
             help="Leave the program in this private folder of each host, so that the next run need not bring it. "
             "Default: nothing is left.",
         ),
+    )
+    return _with(function, decorators)
+
+
+def root_options(function: Any) -> Any:
+    """Add the options that say where the tree for hosts over ssh is."""
+    decorators: tuple[Callable[[Any], Any], ...] = (
         option(
             "--file-root",
             section="Tree",
@@ -74,25 +80,32 @@ def ssh_options(function: Any) -> Any:
             help="With --ssh: directory with pillar SLS files; repeatable. Replaces pillar_roots of the configuration.",
         ),
     )
+    return _with(function, decorators)
+
+
+def _with(function: Any, decorators: tuple[Callable[[Any], Any], ...]) -> Any:
     for decorate in reversed(decorators):
         function = decorate(function)
     return function
 
 
-def require_one_way(options: dict[str, Any]) -> None:
-    """Raise UsageError unless the options say either a roster, or a server and credentials for it."""
+def require_one_way(options: dict[str, Any], only_over_ssh: Iterable[str]) -> None:
+    """Raise UsageError unless the options say either a roster, or a server and credentials for it.
+
+    ``only_over_ssh`` are options that mean something with a roster only.
+    """
     if not options["ssh"]:
         missing = [f"--{name}" for name in ("creds", "nats") if not options[name]]
         if missing:
             raise click.UsageError(
                 f"Missing option {' and '.join(missing)}; or --ssh ROSTER for hosts without an agent."
             )
-        for name in _ONLY_HERE:
+        for name in (*_ONLY_HERE, *only_over_ssh):
             if options[name]:
-                raise click.UsageError(f"--{name.replace('_', '-')} goes with --ssh: other hosts have their own.")
+                raise click.UsageError(f"--{name.replace('_', '-')} goes with --ssh: hosts with agents have their own.")
 
 
-async def session_of(console: Console, settings: Settings, options: dict[str, Any], run_options: Options) -> Session:
+async def session_of(console: Console, settings: Settings, options: dict[str, Any]) -> Session:
     """Return the session, to be entered. Raises CompileError for mistakes in the roster, FleetError."""
     import anyio.to_thread
 
@@ -111,7 +124,6 @@ async def session_of(console: Console, settings: Settings, options: dict[str, An
         settings,
         options["target"],
         Ways(known_hosts=tuple(map(os.path.abspath, options["ssh_known_hosts"])), keep=keep),
-        run=run_options,
         connections=options["ssh_connections"],
         deadline=options["deadline"],
         say=console.say,

@@ -78,8 +78,9 @@ class LocalStation:
         """Compile what is offered."""
         asked, options = offer.call, offer.options
         states = {} if asked is None else {call.FUNCTION: call.call}
+        settings, tree = self._settings_for(offer), self._tree_for(offer)
         async with StateRuntime(
-            self._settings_for(offer), states=states, events=self._events, tree=self._tree, lock_dir=self._lock_dir
+            settings, states=states, events=self._events, tree=tree, lock_dir=self._lock_dir
         ) as runtime:
             if asked is None:
                 plan = await runtime.compile(
@@ -93,6 +94,11 @@ class LocalStation:
                 arguments = {"name": asked.function, "arg": list(asked.arg), "kwarg": asked.kwarg}
                 plan = await runtime.host.workers.run(runtime.single_plan, call.FUNCTION, arguments)
             yield LocalPart(runtime, offer, plan)
+
+    def _tree_for(self, offer: Offer) -> TreeElsewhere | None:
+        """Return what takes the place of the roots in the settings."""
+        del offer
+        return self._tree
 
     def _settings_for(self, offer: Offer) -> Settings:
         settings, options = self._settings, offer.options

@@ -148,7 +148,11 @@ class Others:
 
         In the order in which they were written: a notice that a host is lost does not overtake its rows. Does not end.
         """
-        take = {"row": self._take_row, "lost": self._take_loss, "barrier": self._take_barrier}
+        offer = self._offer
+        await self._inbox.await_rows(
+            [subjects.row(offer.host, writer, offer.run, node) for writer, node in self._part.remote]
+        )
+        take = {subjects.ROW: self._take_row, "lost": self._take_loss, "barrier": self._take_barrier}
         async for entry in self._inbox.entries(*take):
             kind, *_ = subjects.parts(entry.key)
             take[kind](entry)

@@ -18,7 +18,7 @@ from asyncstate.errors import CommandExecutionError
 from asyncstate.fleet.controller.controller import Controller, Request
 from asyncstate.fleet.controller.records import host_infos, signs_of_life
 from asyncstate.fleet.controller.selection import PILLAR_STAYS, asks_for_pillar
-from asyncstate.fleet.controller.tale import Observer
+from asyncstate.fleet.controller.tale import HostEnd, Observer
 from asyncstate.fleet.events import events_since
 from asyncstate.fleet.orchestration.answers import Answers
 from asyncstate.fleet.orchestration.runners import Runners
@@ -54,7 +54,7 @@ class Orchestra:
 
     ``settings`` are those of the operator's program, with its nodegroups and the tree of its orchestrations.
     ``record`` makes what collects the events of one host; ``observe(run, function)`` returns who else is told what the
-    hosts of a step do.
+    hosts of a step do. ``absent`` says why hosts on the board cannot take part: they are asked nothing.
     """
 
     def __init__(
@@ -67,8 +67,10 @@ class Orchestra:
         record: Callable[[], Recorded],
         limits: Limits | None = None,
         observe: Callable[[str, str], Observer] = lambda _run, _function: Observer(),
+        absent: Mapping[str, str] | None = None,
         draw: Callable[[], str] = lambda: os.urandom(8).hex(),
     ) -> None:
+        self._absent = dict(absent or {})
         self._board = board
         self._signer = signer
         self._settings = settings
@@ -163,7 +165,11 @@ class Orchestra:
             return {}
         run = self._draw()
         answers = Answers(run, self._observe(run, function), self._record, call=request.call is not None)
-        request = msgspec.structs.replace(request, hosts=tuple(hosts))
+        absent = {host: HostEnd(2, self._absent[host]) for host in hosts if host in self._absent}
+        there = [host for host in hosts if host not in absent]
+        if not there:
+            return answers.answers(absent, (), expected=expected)
+        request = msgspec.structs.replace(request, hosts=tuple(there))
         controller = Controller(
             self._board, self._signer, run, request, answers, nodegroups=self._settings.nodegroups or {}
         )
@@ -173,7 +179,7 @@ class Orchestra:
             with anyio.move_on_after(_GRACE, shield=True):
                 await controller.abandon("the orchestration was cancelled")
             raise
-        return answers.answers(end.hosts, end.issues, expected=expected)
+        return answers.answers(dict(sorted({**absent, **end.hosts}.items())), end.issues, expected=expected)
 
 
 def _request(function: str, arg: list[Any], kwarg: dict[str, Any]) -> Request:

@@ -15,6 +15,8 @@ import anyio.to_thread
 import msgspec
 
 from asyncstate.errors import AsyncStateError, BoardError, FleetError, PillarError, RenderError
+from asyncstate.fleet import subjects
+from asyncstate.fleet.protocol import Offer, decode
 from asyncstate.fleet.ssh import frames
 from asyncstate.logs.loggers import get_logger
 from asyncstate.redact.secrets import Secrets
@@ -129,14 +131,13 @@ def merged(settings: Settings, first: Mapping[str, Any], second: Mapping[str, An
 
 
 class Desk:
-    """Serves one host. ``run`` are the options of the run, ``minion_opts`` the settings of this host."""
+    """Serves one host. ``minion_opts`` are the settings of this host."""
 
-    def __init__(self, host: str, board: Board, tree: Tree, minion_opts: Mapping[str, Any], run: Options) -> None:
+    def __init__(self, host: str, board: Board, tree: Tree, minion_opts: Mapping[str, Any]) -> None:
         self._host = host
         self._board = board
         self._tree = tree
         self._minion_opts = minion_opts
-        self._run = run
         self._room = anyio.Semaphore(_MOST_AT_ONCE)
         self._sending = anyio.Lock()
         self._watches: dict[int, anyio.CancelScope] = {}
@@ -223,10 +224,18 @@ class Desk:
                 return await anyio.to_thread.run_sync(tree.listing, saltenv)
             case "fetch", [str(saltenv), str(path), int(start)] if 0 <= start < _FURTHEST:
                 return await anyio.to_thread.run_sync(tree.piece, saltenv, path, start)
-            case "pillar", [dict(grains)]:
-                return await anyio.to_thread.run_sync(tree.pillar, self._host, grains, self._minion_opts, self._run)
+            case "pillar", [dict(grains), str(run)]:
+                options = await self._offered(run)
+                return await anyio.to_thread.run_sync(tree.pillar, self._host, grains, self._minion_opts, options)
             case _:
                 raise FleetError(f"this is no way to ask for {word}")
+
+    async def _offered(self, run: str) -> Options:
+        """Return the options with which a run was offered to this host. Raises FleetError."""
+        offer = await self._board.get(subjects.offer(self._host, run))
+        if offer is None:
+            raise FleetError(f"this host was offered no run {run[:40]!r}")
+        return decode(offer, Offer).options
 
     async def _watch(self, frame: frames.Frame, writer: Writer, scope: anyio.CancelScope) -> None:
         with scope:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from asyncstate.fleet.host.station import Kept
     from asyncstate.fleet.protocol import Offer
-    from asyncstate.services import Events
+    from asyncstate.services import Events, TreeElsewhere
 
 _GRACE: Final = 20.0
 """Seconds that what runs has to end once the operator's program is gone."""
@@ -70,7 +70,11 @@ class StreamStation(LocalStation):
     def __init__(self, settings: Settings, events: Events, tree: StreamTree, lock_dir: str) -> None:
         super().__init__(settings, events, tree=tree, lock_dir=lock_dir)
         self._files = tree.files
+        self._channel = tree.channel
         self._grains_only = WithoutPillar(tree)
+
+    def _tree_for(self, offer: Offer) -> TreeElsewhere:
+        return StreamTree(self._channel, self._files, offer.run)
 
     async def grains(self) -> Mapping[str, Any]:
         """Return the grains of this host."""

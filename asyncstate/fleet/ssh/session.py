@@ -13,7 +13,7 @@ from asyncstate.errors import AsyncStateError, BoardError, FleetError, MessageRe
 from asyncstate.fleet import subjects
 from asyncstate.fleet.controller.selection import require_sound
 from asyncstate.fleet.local_board import LocalBoard, LocalStore
-from asyncstate.fleet.protocol import HostInfo, Options, decode
+from asyncstate.fleet.protocol import HostInfo, decode, encode
 from asyncstate.fleet.ssh import bundle, frames
 from asyncstate.fleet.ssh.connection import Connection, Ways
 from asyncstate.fleet.ssh.desk import Desk, Tree
@@ -63,8 +63,7 @@ class Session:
     """The hosts of a roster that a target fits, connected, as ``async with``.
 
     ``board`` is the operator's. ``failed`` has why a host cannot take part, by ID; ``say`` is told what becomes of
-    hosts that are connected. ``run`` are the options of the run. A host has ``deadline`` seconds to say what it
-    is. Raises FleetError if no host fits.
+    hosts that are connected. A host has ``deadline`` seconds to say what it is. Raises FleetError if no host fits.
     """
 
     def __init__(
@@ -74,7 +73,6 @@ class Session:
         target: str,
         ways: Ways,
         *,
-        run: Options = Options(),  # noqa: B008 - frozen
         connections: int = CONNECTIONS,
         deadline: float = 60.0,
         lease: float = 5.0,
@@ -86,7 +84,6 @@ class Session:
         self._settings = settings
         self._target = target
         self._ways = ways
-        self._run = run
         self._room = anyio.Semaphore(connections)
         self._deadline = deadline
         self._lease = lease
@@ -116,6 +113,7 @@ class Session:
             for ready in self._ready.values():
                 await ready.wait()
             self.hosts = self._targeted()
+            self._introduce_failed()
         except BaseException:
             await self.__aexit__(None, None, None)
             raise
@@ -157,6 +155,12 @@ class Session:
             raise FleetError(f"no host fits the target {self._target!r}: none of {len(self._ready)} has such grains")
         return found
 
+    def _introduce_failed(self) -> None:
+        """Put what the roster says of hosts that cannot take part in the place of what they would say."""
+        for host in self._roster:
+            if host.id in self.failed:
+                self._store.put(subjects.host(host.id), encode(HostInfo(host=host.id, grains=dict(host.grains))))
+
     async def _serve(self, host: RosterHost) -> None:
         """Have a host take part as long as the run goes on."""
         try:
@@ -173,7 +177,7 @@ class Session:
             environments=self._tree.environments(),
             lease=self._lease,
         )
-        desk = Desk(host.id, self._store.board(host.id), self._tree, host.minion_opts, self._run)
+        desk = Desk(host.id, self._store.board(host.id), self._tree, host.minion_opts)
         async with AsyncExitStack() as stack:
             async with self._room:
                 connection = await stack.enter_async_context(Connection(host, self._ways, self._bundle, begin))

@@ -113,16 +113,17 @@ class StreamFiles(LocalFileClient):
 
 
 class StreamTree:
-    """The operator's tree, an `asyncstate.services.TreeElsewhere`."""
+    """The operator's tree in a run, an `asyncstate.services.TreeElsewhere`."""
 
-    def __init__(self, channel: Channel, files: StreamFiles) -> None:
+    def __init__(self, channel: Channel, files: StreamFiles, run: str = "") -> None:
         self.files: StreamFiles = files
-        self._channel = channel
+        self.channel: Channel = channel
+        self._run = run
 
     def pillar(self, grains: Mapping[str, Any], override: Mapping[str, Any], secrets: Secrets) -> dict[str, Any]:
         """Return the pillar that the operator's program renders for this host. Raises PillarError."""
         del override  # the operator's program has it itself
-        answer: Future[Any] = self._channel.ask("pillar", dict(grains))
+        answer: Future[Any] = self.channel.ask("pillar", dict(grains), self._run)
         found = msgspec.convert(answer.result(), frames.Pillar)
         for each in found.secrets:
             secrets.add(each)

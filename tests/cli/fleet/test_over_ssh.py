@@ -1,9 +1,11 @@
 """``fleet apply --ssh`` as an operator types it: hosts on loopback, the command a process of its own."""
 
 import asyncio
+import json
 import os
 import sys
 
+import anyio
 import asyncssh
 import pytest
 from ssh_server import SshHost, write_known_hosts
@@ -86,6 +88,38 @@ async def test_dry_runs_roll_outs_lanes_and_reports_are_those_of_every_fleet(ope
     assert [host.left for host in operator.hosts.values()] == [[], [], []]
 
 
+async def test_an_orchestration_whose_steps_have_pillar_of_their_own_and_a_host_is_away(operator):
+    out = operator.folder / "out"
+    operator.write(
+        "tree/orch.sls",
+        "one:\n  salt.state: [{tgt: 'db*'}, {sls: app}, {pillar: {version: 1}}]\n"
+        "two:\n  salt.state: [{tgt: 'web*'}, {sls: app}, {pillar: {version: 2}}, {require: [salt: one]}]\n"
+        "all:\n  salt.state: [{tgt: '*'}, {tgt_type: compound}, {sls: app}, {require: [salt: two]}]\n"
+        "ask:\n  salt.function: [{name: test.echo}, {tgt: db1}, {arg: [hello]}]\n",
+    )
+    operator.write(
+        "tree/app.sls", f"a:\n  cmd.run:\n    - name: echo {{{{ grains.id }}}} {{{{ pillar.version }}}} >> {out}\n"
+    )
+    operator.write("pillar/top.sls", "base:\n  '*': [p]\n")
+    operator.write("pillar/p.sls", "version: 0\n")
+    await operator.start("db1", "web1", "web2")
+    await operator.hosts["web2"].stop()
+    ways = ("--ssh", "roster", "--ssh-known-hosts", "known_hosts", "--file-root", "tree", "--pillar-root", "pillar")
+    began = anyio.current_time()
+    said, code = await operator.run("orchestrate", "orch", *ways, "--out", "json", "--deadline", "100")
+    assert anyio.current_time() - began < 90, "who cannot be reached is not waited for"
+    assert code == 2, said
+    assert "web2: " in said.partition("{")[0]
+    rows = {row["__id__"]: row for row in json.loads(said[said.index("{") :]).values()}
+    assert {id_: row["result"] for id_, row in rows.items()} == {"one": True, "two": False, "all": False, "ask": True}
+    assert out.read_text() == "db1 1\nweb1 2\n"
+    assert rows["ask"]["changes"]["ret"] == {"db1": "hello"}
+    said, code = await operator.run("orchestrate", "orch", *ways, "--target", "L@db1,web1")
+    assert code == 0, said
+    assert sorted(out.read_text().splitlines()[2:]) == ["db1 0", "db1 1", "web1 0", "web1 2"]
+    assert [host.left for host in operator.hosts.values()] == [[], [], []]
+
+
 async def test_without_asyncssh_the_extra_is_named(operator):
     operator.write("tree/app.sls", "a:\n  test.nop: []\n")
     await operator.start("a1")
@@ -104,3 +138,7 @@ async def test_options_that_do_not_fit_are_refused_with_words(operator):
     assert "neither absolute nor begins with ~/" in said
     said, _ = await operator.run("apply", "--target", "*", "--creds", "c", "--nats", "n", "--ssh-keep", "/k")
     assert "--ssh-keep goes with --ssh" in said
+    said, _ = await operator.run("orchestrate", "app")
+    assert "Missing option --creds and --nats; or --ssh ROSTER" in said
+    said, _ = await operator.run("orchestrate", "app", "--creds", "c", "--nats", "n", "--target", "*")
+    assert "--target goes with --ssh" in said

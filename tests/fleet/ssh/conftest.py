@@ -86,13 +86,13 @@ class Place:
         roots = {"file_roots": {"base": [str(self.tree)]}, "pillar_roots": {"base": [str(self.pillar)]}}
         return Settings(cachedir=self.cachedir, state_dir=str(self.folder / "state"), **roots, **options)
 
-    def session(self, target="*", options=NO_OPTIONS, keep="", **more):
+    def session(self, target="*", keep="", **more):
         ways = Ways(known_hosts=(self.known,), keep=keep)
-        return Session(self.roster, self.settings(**more), target, ways, run=options, say=self.said.append, lease=0.5)
+        return Session(self.roster, self.settings(**more), target, ways, say=self.said.append, lease=0.5)
 
     async def apply(self, *sls, target="*", options=NO_OPTIONS, request=None, **more):
         """Do a run; return the session, which is over, and how the run ended. ``request`` are further fields of it."""
-        async with self.session(target, options, **more) as session:
+        async with self.session(target, **more) as session:
             end = await self.drive(session, *sls, options=options, **(request or {})) if session.hosts else None
         await self.wait_for_programs()
         return session, end

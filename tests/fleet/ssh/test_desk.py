@@ -11,7 +11,7 @@ from asyncstate.config import Settings
 from asyncstate.errors import BoardError
 from asyncstate.fleet import subjects
 from asyncstate.fleet.local_board import LocalStore
-from asyncstate.fleet.protocol import Options
+from asyncstate.fleet.protocol import Offer, Options, encode
 from asyncstate.fleet.ssh import frames
 from asyncstate.fleet.ssh.desk import Desk, Tree
 
@@ -57,14 +57,16 @@ def folder(tmp_path_factory):
     return made
 
 
-def serve(folder, data, roots=None):
+def serve(folder, data, roots=None, *offers):
     """Serve a host that sends these bytes; return the store, what it was sent and why it was refused."""
     store, heard = LocalStore(), Heard()
+    for offer in offers:
+        store.put(subjects.offer(offer.host, offer.run), encode(offer))
     roots = roots or {"base": [f"{folder}/tree"]}
     own = Settings(
         file_roots=roots, pillar_roots={"base": [f"{folder}/none"]}, cachedir=f"{folder}/c", state_dir=f"{folder}/s"
     )
-    desk = Desk("a1", store.board("a1"), Tree(own), {}, Options())
+    desk = Desk("a1", store.board("a1"), Tree(own), {})
 
     async def main():
         refused = []
@@ -107,6 +109,19 @@ def test_no_question_leads_out_of_the_file_roots(folder, asked_for, root):
     assert "secret" not in str([each.value for each in sent if each.word == "ok"])
 
 
+def test_the_pillar_is_that_of_a_run_that_this_host_was_offered(folder):
+    offers = [
+        Offer(run="r1", host="a1", options=Options(pillar={"step": 1})),
+        Offer(run="r2", host="b1", options=Options(pillar={"step": "of another"})),
+    ]
+    questions = [("pillar", [{}, run]) for run in ("r1", "r2", "", ">")]
+    _, sent, refused = serve(folder, asked(*questions), None, *offers)
+    answers = {each.number: each for each in sent}
+    assert (refused, answers[1].value["pillar"]) == ("", {"step": 1})
+    assert {answers[number].word for number in (2, 3, 4)} == {"error"}
+    assert "of another" not in str(sent)
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [
@@ -143,10 +158,10 @@ def packed(frame):
 
 @given(said=st.lists(FRAMES, max_size=6), rest=st.binary(max_size=12))
 @example(said=[(1, "fetch", ["base", "app.sls", 2**64 - 1])], rest=b"")
-@example(said=[(1, "pillar", [{"id": ["a"], "os": {1: {}}}])], rest=b"")
+@example(said=[(1, "pillar", [{"id": ["a"], "os": {1: {}}}, "r1"])], rest=b"")
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_a_host_sends_it_is_answered_or_refused_and_others_keep_what_is_theirs(folder, said, rest):
-    store, sent, _ = serve(folder, b"".join(map(packed, said)) + rest)
+    store, sent, _ = serve(folder, b"".join(map(packed, said)) + rest, None, Offer(run="r1", host="a1"))
     assert {each.word for each in sent} <= {frames.OK, frames.ERROR, frames.MORE, frames.PING}
     assert not store.values(subjects.host("b1"))
     assert "only the operator" not in str(sent)
