@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.analyse.picture import GraphEdge, Manner, Picture, Point, drawn, family_of, reduced
+from asyncstate.analyse.picture import GraphEdge, Picture, Point, family_of, reduced
 from asyncstate.model.encode import json_bytes
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, RequisiteKind
@@ -113,13 +113,13 @@ def _add_order(edges: dict[tuple[int, int], list[str]], nodes: _Nodes, host: str
             edges.setdefault((node, nodes.node(host, after)), []).append(FLEET_ORDER)
 
 
-def to_json(plans: Mapping[str, HostPlan], goes: Mapping[str, Go], manner: Manner) -> str:
+def to_json(plans: Mapping[str, HostPlan], goes: Mapping[str, Go], *, every_edge: bool = True) -> str:
     """Return ``{nodes: [{id, host, kind, label, tag, sls, file, line}], edges: [{before, after, sources, family}]}``.
 
     Only states have what follows the label.
     """
     picture = picture_of(plans, goes)
-    edges_shown = picture.edges if manner.every_edge else reduced(picture).edges
+    edges_shown = picture.edges if every_edge else reduced(picture).edges
     nodes: list[dict[str, Any]] = []
     states = {host: iter(plans[host].states) for host in goes}
     for number, point in enumerate(picture.nodes):
@@ -134,8 +134,3 @@ def to_json(plans: Mapping[str, HostPlan], goes: Mapping[str, Go], manner: Manne
         for edge in edges_shown
     ]
     return json_bytes({"nodes": nodes, "edges": edges}).decode() + "\n"
-
-
-def graph_text(plans: Mapping[str, HostPlan], goes: Mapping[str, Go], manner: Manner) -> str:
-    """Return the joined graph, as ``show graph --fleet`` does."""
-    return to_json(plans, goes, manner) if manner.form == "json" else drawn(picture_of(plans, goes), manner)

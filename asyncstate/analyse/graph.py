@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.analyse.picture import GraphEdge, Manner, Picture, Point, drawn, family_of, reduced
+from asyncstate.analyse.picture import GraphEdge, Picture, Point, family_of, reduced
 from asyncstate.model.encode import json_bytes
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
@@ -61,12 +61,7 @@ def _place(plan: Plan, node: Node) -> str:
     return f"{chunk.file}:{chunk.line}" if chunk.line else chunk.file
 
 
-def graph_text(plan: Plan, manner: Manner) -> str:
-    """Return a plan as a graph, as ``show graph`` does."""
-    return to_json(plan, manner) if manner.form == "json" else drawn(picture_of(plan), manner)
-
-
-def to_json(plan: Plan, manner: Manner) -> str:
+def to_json(plan: Plan, *, every_edge: bool = True) -> str:
     """Return ``{nodes: [{id, kind, label, tag, sls, file, line}], edges: […], contingent: […], digest}``.
 
     A contingent edge is ``{before, after, proof, resources}``: it binds unless the proof succeeds first. An edge is
@@ -75,7 +70,7 @@ def to_json(plan: Plan, manner: Manner) -> str:
     nodes = [_node_data(plan, number, node) for number, node in enumerate(plan.nodes)]
     edges = [
         {"before": edge.before, "after": edge.after, "sources": edge.sources, "resources": edge.resources}
-        for edge in (graph_edges(plan) if manner.every_edge else reduced(picture_of(plan)).edges)
+        for edge in (graph_edges(plan) if every_edge else reduced(picture_of(plan)).edges)
     ]
     contingent = [
         {"before": edge.before, "after": edge.after, "proof": edge.proof, "resources": edge.resources}

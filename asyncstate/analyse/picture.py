@@ -118,6 +118,32 @@ def reduced(picture: Picture) -> Picture:
     return msgspec.structs.replace(picture, edges=edges, implied=picture.implied + len(picture.edges) - len(edges))
 
 
+READABLE = 300
+"""A picture of more nodes than that cannot be read."""
+_STEPS = 2
+
+
+def around(picture: Picture, nodes: Iterable[int]) -> Picture:
+    """Return the part of a picture that is at most two steps from some nodes, in the one direction or the other.
+
+    Edges that follow from others are no steps, for else all is near.
+    """
+    neighbours: dict[int, list[int]] = {}
+    for edge in reduced(picture).edges:
+        neighbours.setdefault(edge.before, []).append(edge.after)
+        neighbours.setdefault(edge.after, []).append(edge.before)
+    near = {*nodes}
+    for _ in range(_STEPS):
+        near |= {other for node in near for other in neighbours.get(node, ())}
+    number = {node: place for place, node in enumerate(sorted(near))}
+    edges = tuple(
+        msgspec.structs.replace(edge, before=number[edge.before], after=number[edge.after])
+        for edge in picture.edges
+        if edge.before in number and edge.after in number
+    )
+    return Picture(tuple(picture.nodes[node] for node in number), edges)
+
+
 def _pairs(edges: Iterable[GraphEdge]) -> list[tuple[int, int]]:
     return [(edge.before, edge.after) for edge in edges]
 

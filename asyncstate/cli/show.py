@@ -16,6 +16,7 @@ from asyncstate.cli.show_diff import diff
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from asyncstate.analyse.picture import Picture
     from asyncstate.cli.console import Console
     from asyncstate.cli.selection import Selection
     from asyncstate.config import Settings
@@ -131,6 +132,10 @@ def top(console: Console, /, **options: Any) -> int:
         ("asyncstate show graph | dot -Tpdf > tree.pdf", "With Graphviz."),
         ("asyncstate show graph web --format mermaid", "To paste into Markdown."),
         (
+            "asyncstate show graph --around nginx --format svg --output nginx.svg",
+            "A part of a large tree.",
+        ),
+        (
             "asyncstate show graph --fleet --target '*' --format svg --output fleet.svg",
             "The joined graph of all hosts.",
         ),
@@ -155,11 +160,21 @@ def top(console: Console, /, **options: Any) -> int:
     help="needed (default in pictures): without edges that follow from others. all (default in json): every edge.",
 )
 @option(
+    "--layout",
+    section="Output",
+    default="auto",
+    type=click.Choice(["auto", "builtin", "graphviz"]),
+    help="Who finds the places in an SVG. auto (default): Graphviz where it is installed and works, else asyncstate.",
+)
+@option(
     "--output",
     section="Output",
     metavar="FILE",
     type=click.Path(dir_okay=False),
     help="Write to FILE, not to standard output.",
+)
+@option(
+    "--around", section="Selection", metavar="ID", help="Draw only states with this ID or name, and two steps around."
 )
 @option("--fleet", section="Selection", is_flag=True, help="Show the joined graph of many hosts; nothing runs on them.")
 @option("--target", section="Selection", metavar="EXPR", help="With --fleet: which hosts, as in `fleet apply`.")
@@ -181,20 +196,33 @@ def graph(console: Console, /, sls: tuple[str, ...], form: str, output: str | No
     of it; red lines go from host to host. An SVG explains its lines; edges that follow from others are left out.
     """
     settings, selection = select(console, sls, options)
-    from asyncstate.analyse.picture import Manner
-
-    manner = Manner(form, every_edge=(options["edges"] or ("all" if form == "json" else "needed")) == "all")
+    every_edge = (options["edges"] or ("all" if form == "json" else "needed")) == "all"
+    if options["around"] is not None and (form == "json" or options["fleet"]):
+        raise click.UsageError("--around is for a picture (--format dot, mermaid or svg) of one machine")
     if options["fleet"]:
-        from asyncstate.cli.fleet.graph import fleet_graph
+        from asyncstate.analyse import fleet_graph
+        from asyncstate.cli.fleet.graph import joined
 
-        text = fleet_graph(console, settings, selection, manner, options)
+        plans, goes = joined(console, settings, selection, options)
+        if form == "json":
+            text = fleet_graph.to_json(plans, goes, every_edge=every_edge)
+        else:
+            text = _picture(
+                console, fleet_graph.picture_of(plans, goes), form, options["layout"], every_edge=every_edge
+            )
     elif options["target"] or options["run"]:
         raise click.UsageError("--target and --run are for the graph of many hosts: add --fleet")
     else:
-        from asyncstate.analyse.graph import graph_text
+        from asyncstate.analyse import graph as of_plan
+        from asyncstate.analyse.picture import around
 
-        plan, _ = _plan(console, settings, selection)
-        text = graph_text(plan, manner)
+        plan, wanted = _plan(console, settings, selection, options["around"])
+        if form == "json":
+            text = of_plan.to_json(plan, every_edge=every_edge)
+        else:
+            whole = of_plan.picture_of(plan)
+            shown = around(whole, wanted) if wanted else whole
+            text = _picture(console, shown, form, options["layout"], every_edge=every_edge)
     if output is None:
         console.write(text)
     else:
@@ -202,6 +230,19 @@ def graph(console: Console, /, sls: tuple[str, ...], form: str, output: str | No
 
         write_file(output, text.encode())
     return 0
+
+
+def _picture(console: Console, picture: Picture, form: str, layout: str, *, every_edge: bool) -> str:
+    """Return a picture as text; say so if nobody could read it."""
+    from asyncstate.analyse.graphviz import LAYOUTS
+    from asyncstate.analyse.picture import READABLE, Manner, drawn
+
+    if len(picture.nodes) > READABLE:
+        console.complain(
+            f"a picture of {len(picture.nodes)} states is too large to be read",
+            hint="Name some SLS, or give --around ID; `asyncstate show impact ID` says what depends on a state.",
+        )
+    return drawn(picture, Manner(form, every_edge, LAYOUTS[layout]))
 
 
 @command.command(

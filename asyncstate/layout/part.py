@@ -37,7 +37,7 @@ class _Frame(msgspec.Struct):
     bands: list[tuple[float, float]]
 
 
-def part(graph: Graph, bends: int, *, goes_right: bool) -> Layout:
+def part(graph: Graph, bends: int, goes_right: bool) -> Layout:
     """Return the layout of a graph in layers, with at most so many bends; bands go to the right."""
     along, across = (0, 1) if goes_right else (1, 0)
     frame = _frame(graph, bends, along, across)

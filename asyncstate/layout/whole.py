@@ -12,7 +12,7 @@ from asyncstate.layout.part import CLOSEST, part
 from asyncstate.layout.places import BETWEEN_BOXES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from asyncstate.layout.graph import Spot
 
@@ -25,19 +25,20 @@ _TRIED = 300
 _SCREEN = (1600.0, 1000.0)
 
 
-def layout(graph: Graph) -> Layout:
+def layout(graph: Graph, place: Callable[[Graph, int, bool], Layout] = part) -> Layout:
     """Return the places of all nodes and edges. Layers go to the right or down; bands, which are rows, to the right.
 
-    The same graph has the same layout. Raises ValueError for a cycle.
+    ``place`` gives the layout of a part that is connected, from how many bends it may have and whether it goes to the
+    right. The same graph has the same layout. Raises ValueError for a cycle.
     """
     if graph.bands:
-        return part(graph, _BENDS, goes_right=True)
+        return part(graph, _BENDS, True)
     parts = _parts(graph)
     graphs = [_within(graph, each) for each in parts]
     if len(graph.sizes) <= _TRIED:
-        drawn = min((_drawn(graphs, goes_right=right) for right in (True, False)), key=_awkward)
+        drawn = min((_drawn(graphs, place, right) for right in (True, False)), key=_awkward)
     else:
-        drawn = _drawn(graphs, goes_right=_goes_right(graphs))
+        drawn = _drawn(graphs, place, _goes_right(graphs))
     spots, width, height = packed(_sizes(drawn))
     boxes = [Box(0.0, 0.0, 0.0, 0.0)] * len(graph.sizes)
     routes: list[Sequence[Spot]] = [()] * len(graph.edges)
@@ -87,13 +88,10 @@ def _within(graph: Graph, of_part: _Part) -> Graph:
     )
 
 
-def _drawn(parts: Sequence[Graph], *, goes_right: bool) -> list[Layout]:
+def _drawn(parts: Sequence[Graph], place: Callable[[Graph, int, bool], Layout], goes_right: bool) -> list[Layout]:
     """Return the layout of each part; all share the bends that there may be."""
     size = sum(len(each.sizes) for each in parts)
-    return [
-        part(each, _BENDS * len(each.sizes) // size, goes_right=goes_right) if each.edges else _loose(each)
-        for each in parts
-    ]
+    return [place(each, _BENDS * len(each.sizes) // size, goes_right) if each.edges else _loose(each) for each in parts]
 
 
 def _sizes(drawn: Sequence[Layout]) -> list[tuple[float, float]]:

@@ -8,8 +8,8 @@ import pytest
 from fleets import fleets
 from hypothesis import given, settings
 
-from asyncstate.analyse.fleet_graph import graph_text, picture_of
-from asyncstate.analyse.picture import Manner
+from asyncstate.analyse.fleet_graph import picture_of, to_json
+from asyncstate.analyse.picture import Manner, drawn
 from asyncstate.fleet.join.join import join
 from asyncstate.fleet.protocol import Barrier, HostPlan, State
 from asyncstate.model.plan import NodeKind
@@ -22,7 +22,7 @@ FORMS = ("dot", "mermaid", "svg", "json")
 
 
 def shown(plans, goes, form):
-    return graph_text(plans, goes, Manner(form, every_edge=True))
+    return to_json(plans, goes) if form == "json" else drawn(picture_of(plans, goes), Manner(form, every_edge=True))
 
 
 def state(name):

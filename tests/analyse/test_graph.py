@@ -6,8 +6,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from asyncstate.analyse.graph import graph_edges, graph_text
-from asyncstate.analyse.picture import Manner
+from asyncstate.analyse.graph import graph_edges, picture_of, to_json
+from asyncstate.analyse.picture import Manner, drawn
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import ContingentEdge, Node, NodeKind, Plan
@@ -15,8 +15,10 @@ from asyncstate.model.plan import ContingentEdge, Node, NodeKind, Plan
 FORMS = ("dot", "mermaid", "svg", "json")
 
 
-def shown(plan, form):
-    return graph_text(plan, Manner(form, every_edge=True))
+def shown(plan, form, *, every_edge=True):
+    if form == "json":
+        return to_json(plan, every_edge=every_edge)
+    return drawn(picture_of(plan), Manner(form, every_edge))
 
 
 def chunk(index, id_):
@@ -125,10 +127,10 @@ def test_edges_that_follow_from_others_are_left_out_if_asked():
     ):
         dag.add(before, after, why)
     plan = Plan(chunks, tuple(Node(NodeKind.CHUNK, number) for number in range(4)), ((),) * 4, (0, 1, 2, 3), dag)
-    fewer, every = (json.loads(graph_text(plan, Manner("json", every_edge=each)))["edges"] for each in (False, True))
+    fewer, every = (json.loads(shown(plan, "json", every_edge=each))["edges"] for each in (False, True))
     assert [(each["before"], each["after"]) for each in fewer] == [(0, 1), (1, 2), (2, 3)]
     assert len(every) == 5
     for form, arrow in (("dot", " -> "), ("mermaid", "  n"), ("svg", "marker-end")):
-        few, all_ = (graph_text(plan, Manner(form, every_edge=each)).count(arrow) for each in (False, True))
+        few, all_ = (shown(plan, form, every_edge=each).count(arrow) for each in (False, True))
         assert all_ - few == 2 + (form == "svg")  # the legend has one kind more
-    assert "2 more edges follow from these" in graph_text(plan, Manner("svg"))
+    assert "2 more edges follow from these" in shown(plan, "svg", every_edge=False)

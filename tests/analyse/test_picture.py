@@ -4,7 +4,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.analyse.picture import GraphEdge, Picture, Point, family_of, reduced
+from asyncstate.analyse.picture import GraphEdge, Picture, Point, around, family_of, reduced
 from asyncstate.model.plan import NodeKind
 
 REASONS = ("require", "watch", "onfail", "require_any", "prereq", "footprint", "stage", "group", "set")
@@ -58,3 +58,16 @@ def test_the_strongest_requisite_decides_how_an_edge_is_drawn():
     assert msgspec.structs.replace(edge, sources=("require", "onchanges_any")).kind == "onchanges"
     assert msgspec.structs.replace(edge, sources=("prerequired",)).kind == "prereq"
     assert msgspec.structs.replace(edge, sources=("footprint",), family="footprint").kind == "footprint"
+
+
+def test_around_a_state_are_those_two_steps_away_over_edges_that_are_needed():
+    pairs = [*((number, number + 1) for number in range(8)), (0, 5), (0, 8)]
+    whole = Picture(
+        tuple(Point(str(number), NodeKind.CHUNK) for number in range(9)),
+        tuple(GraphEdge(*pair, ("require",), "requisite") for pair in pairs),
+    )
+    part = around(whole, [5])
+    assert [node.label for node in part.nodes] == ["3", "4", "5", "6", "7"]
+    assert [(part.nodes[edge.before].label, part.nodes[edge.after].label) for edge in part.edges] == [
+        ("3", "4"), ("4", "5"), ("5", "6"), ("6", "7"),
+    ]  # fmt: skip

@@ -100,6 +100,25 @@ def test_graph_in_every_format(run, tmp_path):
     assert ET.parse(picture).getroot().tag.endswith("svg")
 
 
+def test_of_a_large_tree_the_surroundings_of_a_state_are_drawn(run, tree, monkeypatch):
+    states = {f"s{number}": {"test.nop": [{"require": [{"test": f"s{number - 1}"}]}]} for number in range(1, 301)}
+    (tree / "large.sls").write_text(json.dumps({"s0": {"test.nop": []}, **states}))
+    whole = run("show", "graph", "large", "--format", "mermaid")
+    assert (whole.returncode, whole.stdout[:12]) == (0, "flowchart LR")
+    assert "a picture of 301 states is too large to be read" in whole.stderr
+    assert "--around ID" in whole.stderr
+    part = run("show", "graph", "large", "--format", "mermaid", "--around", "s7")
+    assert part.stderr == ""
+    assert [f'"test.nop: s{number}"' in part.stdout for number in range(4, 11)] == [False, *[True] * 5, False]
+    wrong = run("show", "graph", "large", "--format", "json", "--around", "s7")
+    assert wrong.returncode == 1
+    assert "--around is for a picture" in wrong.stderr
+    monkeypatch.setenv("PATH", str(tree))
+    without = run("show", "graph", "large", "--format", "svg", "--layout", "graphviz", "--around", "s7")
+    assert (without.returncode, without.stdout) == (1, "")
+    assert "Graphviz is not installed" in without.stderr
+
+
 def test_errors_do_not_mix_with_data(run):
     done = run("show", "graph", "broken")
     assert (done.returncode, done.stdout) == (1, "")

@@ -18,8 +18,8 @@ from odd_hooks import ASYNC_MODULE, EXECUTION, GRAINS, MODULE, ODDITIES, ask
 from odd_values import odd_values
 
 from asyncstate import Settings, StateRuntime
-from asyncstate.analyse.graph import graph_text
-from asyncstate.analyse.picture import Manner
+from asyncstate.analyse.graph import picture_of, to_json
+from asyncstate.analyse.picture import dot, mermaid, svg
 from asyncstate.cli.console import Console
 from asyncstate.model.encode import json_bytes, plain
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted, decode_event, encode_event
@@ -185,7 +185,8 @@ def assert_shown(done):
     assert "\n".join(run_lines(done.profile)).encode()
     if done.plan.digest not in DRAWN:  # a picture shows the plan and nothing of the run
         DRAWN.add(done.plan.digest)
-        assert all(graph_text(done.plan, Manner(form)).encode() for form in ("dot", "mermaid", "json", "svg"))
+        assert to_json(done.plan).encode()
+        assert all(draw(picture_of(done.plan)).encode() for draw in (dot, mermaid, svg))
 
 
 def shown_as_yaml(report, capfdbinary):

@@ -11,21 +11,19 @@ from asyncstate.cli.fleet.connection import operator_of, require_connection
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from asyncstate.analyse.picture import Manner
     from asyncstate.cli.console import Console
     from asyncstate.cli.selection import Selection
     from asyncstate.config import Settings
     from asyncstate.fleet.protocol import Go, HostPlan
 
 
-def fleet_graph(
-    console: Console, settings: Settings, selection: Selection, manner: Manner, options: dict[str, Any]
-) -> str:
-    """Return the graph of the hosts that ``--target`` names, or of the run that ``--run`` names.
+def joined(
+    console: Console, settings: Settings, selection: Selection, options: dict[str, Any]
+) -> tuple[Mapping[str, HostPlan], Mapping[str, Go]]:
+    """Return the plans of the hosts that ``--target`` names, or of the run that ``--run`` names, and how they join.
 
     Raises UsageError, CompileError if the plans do not fit together, FleetError.
     """
-    from asyncstate.analyse.fleet_graph import graph_text
     from asyncstate.cli.event_loop import run_on
 
     require_connection(options)
@@ -34,10 +32,8 @@ def fleet_graph(
     if selection.ids:
         raise click.UsageError("--id selects states of this machine only: not with --fleet")
     if options["run"]:
-        plans, goes = run_on("asyncio", lambda: _of_run(options))
-    else:
-        plans, goes = run_on("asyncio", lambda: _of_hosts(console, settings, selection, options))
-    return graph_text(plans, goes, manner)
+        return run_on("asyncio", lambda: _of_run(options))
+    return run_on("asyncio", lambda: _of_hosts(console, settings, selection, options))
 
 
 async def _of_run(options: dict[str, Any]) -> tuple[Mapping[str, HostPlan], Mapping[str, Go]]:

@@ -126,11 +126,11 @@ class Showing:
         return runtime.shown(runtime.compile_sync(sls, saltenv=kwargs.get("saltenv"))).lowstate()
 
     def _dot(self, runtime: StateRuntime, sls: list[str] | None, kwargs: dict[str, Any]) -> str:
-        from asyncstate.analyse.graph import graph_text
-        from asyncstate.analyse.picture import Manner
+        from asyncstate.analyse.graph import picture_of
+        from asyncstate.analyse.picture import dot
 
         plan = runtime.shown(runtime.compile_sync(sls, saltenv=kwargs.get("saltenv")))
-        return graph_text(plan, Manner("dot", every_edge=True))
+        return dot(picture_of(plan))
 
 
 def _usage(states: list[str], used: list[str]) -> dict[str, Any]:
