@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.cli.options import settings_from
 from asyncstate.cli.salt import fold_keywords, sls_names
-from asyncstate.compile.high.exclude import exclusion
 from asyncstate.errors import CompileError
 from asyncstate.nearest import nearest
 
@@ -46,6 +45,8 @@ def select(console: Console, words: tuple[str, ...], options: dict[str, Any]) ->
     Raises UsageError and ConfigError.
     """
     names = sls_names(fold_keywords(words, options, _KEYWORDS))
+    from asyncstate.compile.high.exclude import exclusion
+
     exclude = tuple(exclusion(name) for name in options.get("exclude") or ())
     settings = settings_from(console, options)
     return settings, Selection(names or None, options.get("saltenv"), exclude, tuple(options.get("ids") or ()))
