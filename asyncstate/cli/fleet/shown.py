@@ -79,7 +79,7 @@ class Shown(Relay):
     @contextmanager
     def following(self, controller: Controller) -> Iterator[None]:
         """Show progress while the run goes on, and let signals stop and cancel it by the rules of a local one."""
-        from asyncstate.cli.session import ended_by_signals
+        from asyncstate.cli.ending import ended_by_signals
         from asyncstate.run.timer import Timer
 
         class Ended:

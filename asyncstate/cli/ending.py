@@ -1,0 +1,91 @@
+"""What signals do to a run under way: stop it, then cancel it.
+
+A signal may arrive between any two steps of the program: asyncio's ``call_soon_threadsafe`` passes it to the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+from asyncstate.cli.interrupts import delivered_to
+from asyncstate.run.timer import Timer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+class Stoppable(Protocol):
+    """A run that signals end, of this host or of a fleet."""
+
+    def stop(self, reason: str) -> None:
+        """Start nothing more."""
+
+    def cancel(self, reason: str) -> None:
+        """Start nothing more, and end what runs."""
+
+
+class Ending:
+    """What signals do to a run: the first one stops it, a later one or the end of the grace period cancels it.
+
+    A stopped run starts no more states and lets running ones finish. SIGINT comes from a person at a terminal: after
+    any first signal it cancels at once. Other signals come from programs, which do not wait for ever: ``grace`` seconds
+    after the first of them the running states are cancelled. SIGQUIT cancels at once.
+    """
+
+    def __init__(self, run: Stoppable, say: Callable[[str], None], grace: float) -> None:
+        self._run = run
+        self._say = say
+        self._grace = grace
+        self._first = ""
+        self._cancelled = False
+        self._timer: Timer | None = None
+
+    def signalled(self, name: str) -> None:
+        """Handle a signal, on the loop."""
+        if self._cancelled:
+            return
+        if name == "SIGQUIT" or (self._first and name == "SIGINT"):
+            self._cancel(name, f"{name}: cancelling what runs.")
+        elif not self._first:
+            self._first = name
+            if name == "SIGINT":
+                self._say(f"{name}: starting nothing more, waiting for what runs. Again to cancel it.")
+            else:
+                self._say(f"{name}: starting nothing more. What still runs in {self._grace:g} s is cancelled.")
+            self._run.stop(name)
+        if name not in ("SIGINT", "SIGQUIT") and self._timer is None:
+            # A second SIGTERM does not cancel: coreutils' `timeout` sends its signal to this process and to its group.
+            late = f"{self._grace:g} s after {name}: cancelling what runs."
+            self._timer = Timer(self._grace, partial(self._cancel, name, late))
+            self._timer.start()
+
+    def over(self) -> None:
+        """End the grace period, because the run has ended."""
+        if self._timer is not None:
+            self._timer.stop()
+
+    def _cancel(self, name: str, text: str) -> None:
+        if not self._cancelled:
+            self._cancelled = True
+            self._say(text)
+            self._run.cancel(name)
+
+
+@contextmanager
+def ended_by_signals(run: Stoppable, say: Callable[[str], None], grace: float) -> Iterator[None]:
+    """Let signals stop and cancel a run on this loop while the block lasts, by the rules of `Ending`."""
+    loop = asyncio.get_running_loop()
+    ending = Ending(run, say, grace)
+
+    def receive(number: int) -> None:
+        loop.call_soon_threadsafe(ending.signalled, signal.Signals(number).name)
+
+    with delivered_to(receive):
+        try:
+            yield
+        finally:
+            ending.over()
