@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         ("asyncstate apply --only-failed", "What failed in the last run or did not start, and what that requires."),
         ("asyncstate apply --file-root ./salt --pillar-root ./pillar --state-output changes", "A tree in a checkout."),
         ("asyncstate apply web test=True pillar='{\"port\": 8080}'", "The same in Salt's spelling."),
-        ("asyncstate apply web --test --plan-out web.plan", "Save what would be done, for a review."),
+        ("asyncstate plan web --plan-out web.plan", "Save what would be done, for a review."),
         ("asyncstate apply --plan web.plan", "Do exactly what was reviewed, or say what has changed since."),
         ("asyncstate apply --resume", "Go on where a run that was killed or cancelled has left off."),
         ("asyncstate apply --out json | jq 'map(select(.result == false))'", "Only what failed, for a program."),
@@ -119,6 +119,11 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 
     The first Ctrl-C starts nothing more and lets running states finish, the second cancels them.
     """
+    return apply(console, sls, options)
+
+
+def apply(console: Console, sls: tuple[str, ...], options: dict[str, Any]) -> int:
+    """Do what ``apply`` does with these SLS names and options; return the exit code. Raises UsageError first."""
     reviewed = None
     if options["plan"]:
         from asyncstate.cli.saved_plan import read_plan
@@ -126,6 +131,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
         reviewed = read_plan(options["plan"])
         options["saltenv"] = options["saltenv"] or reviewed.selection.saltenv
     settings, selection = select(console, sls, options)
+    _require_sls(selection)
     if reviewed is not None:
         if selection.sls or selection.ids or selection.exclude or options["file"]:
             raise click.UsageError("--plan cannot be combined with SLS names, --file, --id or --exclude")
@@ -147,7 +153,9 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     if options["trace_effects"] and (settings.test or options["mock"]):
         raise click.UsageError("--trace-effects needs a real run: a dry run changes nothing that could be seen")
     if options["plan_out"] and not settings.test:
-        raise click.UsageError("--plan-out needs --test: a plan is reviewed before anything is done")
+        raise click.UsageError(
+            "--plan-out needs a dry run: asyncstate plan --plan-out FILE. What it saves is reviewed first"
+        )
     if options["races"] and not options["trace_effects"]:
         raise click.UsageError("--races needs --trace-effects: only a run that is watched shows races")
     if options["force"] and options["resume"] is None:
@@ -161,6 +169,25 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     return Session(console, settings, options).apply(
         wanted.selection if wanted else selection, reviewed=reviewed, unfinished=wanted
     )
+
+
+def _require_sls(selection: Selection) -> None:
+    """Raise UsageError if a saved plan is named where an SLS belongs."""
+    import os
+
+    from asyncstate.cli.saved_plan import read_plan
+    from asyncstate.errors import AsyncStateError
+
+    for name in selection.sls or ():
+        if os.path.isfile(name):
+            try:
+                read_plan(name)
+            except AsyncStateError:
+                continue
+            raise click.UsageError(
+                f"{name} is a saved plan, not an SLS. To do what it says: asyncstate apply --plan {name}; to see how "
+                f"the tree differs from it: asyncstate show diff {name}"
+            )
 
 
 def _of_resumed(settings: Settings, selection: Selection, options: dict[str, Any]) -> Selection:

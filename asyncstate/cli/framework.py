@@ -150,6 +150,10 @@ def _write_examples(examples: Iterable[tuple[str, str]], formatter: click.HelpFo
                 formatter.write(f"  {text}\n    {command}\n")
 
 
+_TRIED = {"dry-run": "plan", "preview": "plan", "diff": "show diff, asyncstate runs diff", "graph": "show graph"}
+"""Words that people try -> the command that does it."""
+
+
 def unknown_command(name: str, known: list[str], family: str = "") -> str:
     """Return the message that there is no such command, with a suggestion."""
     from asyncstate.cli.salt import COMMANDS as SALT_COMMANDS
@@ -157,6 +161,8 @@ def unknown_command(name: str, known: list[str], family: str = "") -> str:
     message = f"no such command: {family} {name}".replace(":  ", ": ")
     if not family and name in SALT_COMMANDS:
         return f"{message}. Salt's {name} is called: asyncstate {SALT_COMMANDS[name]}"
+    if name in (elsewhere := {**_TRIED, **({each: each for each in COMMANDS} if family else {})}):
+        return f"{message}. There is: asyncstate {elsewhere[name]}"
     near = nearest(name, known)
     if near:
         return f"{message}. Did you mean: asyncstate {family} {near}".replace("  ", " ")

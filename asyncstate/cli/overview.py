@@ -4,6 +4,7 @@ from __future__ import annotations
 
 COMMANDS = {
     "apply": ("Run", "Bring this machine into the state a tree describes."),
+    "plan": ("Run", "Say what apply would do, and change nothing: a dry run."),
     "check": ("Run", "Compile a tree and report every mistake; run nothing."),
     "init": ("Run", "Write a first tree, with comments that explain it."),
     "single": ("Run", "Run one state function, without an SLS file."),

@@ -24,7 +24,7 @@ COMMANDS = {
     "state.top": "apply --top",
     "state.sls_id": "apply SLS --id",
     "state.template": "apply --file",
-    "state.test": "apply --test",
+    "state.test": "plan",
     "state.single": "single",
     "state.show_lowstate": "show lowstate",
     "state.show_low_sls": "show lowstate",

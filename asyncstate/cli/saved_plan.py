@@ -151,7 +151,7 @@ def require_same(reviewed: PlanRecord, now: PlanRecord, path: str) -> None:
         raise PlanError(
             f"{path}: this plan was made with another key, on {reviewed.host or 'another host'}: hidden values and "
             "files cannot be compared, so it is not known whether it is what the tree compiles to.\n"
-            "Make it where it is applied, with the same state_dir: asyncstate apply --test --plan-out FILE"
+            "Make it where it is applied, with the same state_dir: asyncstate plan --plan-out FILE"
         )
     if differences.any:
         raise PlanError("\n".join(_refusal(differences, path)))
@@ -159,7 +159,7 @@ def require_same(reviewed: PlanRecord, now: PlanRecord, path: str) -> None:
         raise PlanError(f"{path}: the tree compiles to another plan. {_AGAIN}")
 
 
-_AGAIN: Final = "Review it again: asyncstate apply --test --plan-out FILE"
+_AGAIN: Final = "Review it again: asyncstate plan --plan-out FILE"
 
 
 def _refusal(differences: Differences, path: str) -> Iterator[str]:

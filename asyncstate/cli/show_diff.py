@@ -38,7 +38,7 @@ _RUN: Final = "run:"
 def diff(console: Console, /, first: str, other: tuple[str, ...], **options: Any) -> int:
     """Show how a saved plan differs from a later one, or from the tree.
 
-    FILE is what apply --test --plan-out wrote, run:ID the plan of a past run (run:latest: of the last one). The second
+    FILE is what plan --plan-out wrote, run:ID the plan of a past run (run:latest: of the last one). The second
     one is such a plan, too, or SLS names; without either, the tree is compiled with the selection of the plan. Lines
     with + are only in the second, with - only in the first; ~ says what changed, > what has another place in the serial
     order.

@@ -76,7 +76,7 @@ def decode(data: bytes, origin: str = "the plan") -> PlanRecord:
     return record
 
 
-_AGAIN: Final = "Make it again: asyncstate apply --test --plan-out FILE"
+_AGAIN: Final = "Make it again: asyncstate plan --plan-out FILE"
 
 
 def _said(error: BaseException) -> str:

@@ -122,7 +122,7 @@ def test_another_tree_is_refused_and_the_refusal_names_what_changed(run, saved, 
     done = run("apply", "--plan", plan)
     assert done.returncode == 1
     assert said in done.stderr
-    assert "asyncstate apply --test --plan-out" in done.stderr
+    assert "asyncstate plan --plan-out" in done.stderr
     assert not (tree.parent / "conf").exists()
 
 
@@ -176,7 +176,7 @@ def test_what_is_no_plan_is_a_clear_error(run, tmp_path, content, words):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["apply", "web", "--plan-out", "x"], "--plan-out needs --test"),
+        (["apply", "web", "--plan-out", "x"], "--plan-out needs a dry run: asyncstate plan --plan-out FILE"),
         (["apply", "web", "--plan", "{plan}"], "cannot be combined"),
         (["apply", "--plan", "{plan}", "--id", "x"], "cannot be combined"),
         (["apply", "--plan", "/nonexistent"], "does not exist"),

@@ -1,0 +1,62 @@
+"""``asyncstate plan``: a dry run of ``apply``, under the word that other tools have for it."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli import apply
+from asyncstate.cli.framework import Command
+from asyncstate.cli.salt import keyword, truth
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from asyncstate.cli.console import Console
+
+
+class _Format(click.Choice[str]):
+    """The formats of ``--out``, which in other tools names the file of the plan."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        """Say which formats there are, and how a plan is saved."""
+        return f"{super().get_invalid_choice_message(value, ctx)} To save the plan in a file: --plan-out FILE."
+
+
+def _parameters() -> Iterator[click.Parameter]:
+    """Yield what ``apply`` takes, but for the general options, which `Command` adds."""
+    for parameter in apply.command.params:
+        if parameter.name == "out" and isinstance(parameter.type, click.Choice):
+            own = copy(parameter)
+            own.type = _Format(parameter.type.choices)
+            yield own
+        elif parameter.expose_value:
+            yield parameter
+
+
+@click.command(
+    "plan",
+    cls=Command,
+    params=list(_parameters()),
+    examples=(
+        ("asyncstate plan", "What the highstate would change on this machine."),
+        ("asyncstate plan web db --state-output full", "Two SLS files; each change is shown as a diff."),
+        ("asyncstate plan web --plan-out web.plan", "Save what would be done, for a review."),
+        ("asyncstate apply --plan web.plan", "Do exactly what was reviewed, or say what has changed since."),
+        ("asyncstate plan -q --detailed-exitcode", "Exit with 3 if something would change, and say so; else be quiet."),
+    ),
+)
+@click.pass_obj
+def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
+    """Say what apply would do, and change nothing: a dry run.
+
+    Takes what apply takes, and does what apply --test does. The last line counts the states that would change
+    something, those that only the changes of others would trigger, and those of which a dry run cannot tell.
+    """
+    words = [pair for word in sls if (pair := keyword(word)) and pair[0] == "test"]
+    if options["test"] is False or not all(truth(*pair) for pair in words):
+        raise click.UsageError("plan never changes anything. To do what it says: asyncstate apply")
+    options["test"] = True
+    return apply.apply(console, sls, options)
