@@ -47,5 +47,8 @@ for part in build "${@:-runtime}"; do
   locks+=(--requirement "requirements/$part.txt")
 done
 pip=("$folder/bin/python" -m pip --disable-pip-version-check -qq)
-"${pip[@]}" install --require-hashes --no-deps "${locks[@]}"
+# Where Python may, it compiles a module as it is first used: most of what the tools bring never is.
+compile=()
+[ -n "${PYTHONDONTWRITEBYTECODE:-}" ] || compile=(--no-compile)
+"${pip[@]}" install --require-hashes --no-deps "${compile[@]}" "${locks[@]}"
 "${pip[@]}" install --no-deps --no-build-isolation --editable .
