@@ -116,6 +116,13 @@ def servers(session: nox.Session) -> None:
 
 
 @nox.session
+def browser(session: nox.Session) -> None:
+    """Look at the page of a report in Chromium, unpacked with what drives it into build/browser-tools."""
+    session.run(".ci/browser-tools", external=True, env={"PYTHON": sys.executable})
+    python(session, "pytest", "tests/browser", "-m", "browser", *session.posargs)
+
+
+@nox.session
 def salt(session: nox.Session) -> None:
     """Compare borrowed states with Salt, which is installed from the package index (once, in build/salt)."""
     python(session, "pytest", "tests", "-m", "salt", *session.posargs)
@@ -162,10 +169,9 @@ def full(session: nox.Session) -> None:
         "real",
         "servers",
         "platforms",
+        "browser",
         "mutation",
         "bench",
         "docs",
     ):
-        session.notify(
-            name, ("-m", "slow or not slow and not server and not platform and not real") if name == "tests" else ()
-        )
+        session.notify(name, ("-m", "slow or not (server or platform or real or browser)") if name == "tests" else ())

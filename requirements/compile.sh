@@ -17,6 +17,7 @@ group build | pip-compile "${flags[@]}" "$@" --constraint=requirements/runtime.t
 pip-compile "${flags[@]}" "$@" --extra=fleet --extra=fleet-server --extra=ssh --constraint=requirements/dev.txt \
   --output-file=requirements/fleet.txt pyproject.toml
 group mutation | pip-compile "${flags[@]}" "$@" --constraint=requirements/dev.txt --output-file=requirements/mutation.txt -
+group browser | pip-compile "${flags[@]}" "$@" --constraint=requirements/dev.txt --output-file=requirements/browser.txt -
 group docs | pip-compile "${flags[@]}" "$@" --constraint=requirements/dev.txt --output-file=requirements/docs.txt -
 
 if grep -nE '^[^#]*(://|file:|[[:space:]]@[[:space:]])|^-' requirements/*.txt; then

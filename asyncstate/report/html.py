@@ -72,11 +72,13 @@ def html_report(report: RunReport, profile: Profile, plan: Plan | None = None, a
         released = ((timing, numbers.get(timing.tag), numbers.get(timing.after)) for timing in timings)
         add_releases(data, ((to, timing, by) for timing, to, by in released if to is not None and by is not None))
     notes = [str(issue) for issue in report.warnings] + list(report.notices)
+    about = about or About()
+    what = "dry run" if report.test else "run"
     return page(
-        "dry run" if report.test else "run",
+        f"{what} on {about.host}" if about.host else what,
         data,
         ok=report.ok,
-        facts=_facts(report, profile, states.values(), about or About()),
+        facts=_facts(report, profile, states.values(), about),
         notes=notes,
     )
 

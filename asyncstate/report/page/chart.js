@@ -173,7 +173,7 @@ class Chart {
 }
 
 const NAMED = [
-  "ground", "panel", "raised", "text", "muted", "line", "accent", "chosen", "join", ...KINDS.map(([kind]) => kind),
+  "ground", "panel", "raised", "text", "muted", "line", "accent", "chosen", "join", "calm", ...KINDS.map(([kind]) => kind),
 ];
 
 // The colours of the style sheet, for what is drawn.

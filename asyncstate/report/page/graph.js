@@ -3,7 +3,8 @@
 
 const LARGE = 1500; // nodes
 const AROUND = 60; // nodes on each side of the chosen one
-const READABLE = 0.45; // pixels for a unit, from which on texts are drawn
+const READABLE = 0.3; // pixels for a unit, from which on texts are drawn
+const LEGIBLE = 0.8; // to which the picture is zoomed to show a box
 const DASHES = { requisite: [], across: [], order: [5, 4] };
 
 class Graph extends Chart {
@@ -143,8 +144,8 @@ class Graph extends Chart {
   // Move the picture so far that the box is in view and can be read.
   show(node) {
     const box = this.drawn.boxes.get(node);
-    if (this.view.scale < READABLE) {
-      this.view.scale = 0.8;
+    if (this.view.scale < LEGIBLE / 2) {
+      this.view.scale = LEGIBLE;
       this.isFitted = false;
     }
     const { scale } = this.view;
@@ -191,7 +192,6 @@ class Graph extends Chart {
     const [right, bottom] = this.unit(this.width, this.height);
     const focus = this.drawn.boxes.has(choice.hovered) ? choice.hovered : choice.selected;
     this.drawEdges(context, { left, top, right, bottom }, focus);
-    context.font = FONT;
     context.textBaseline = "middle";
     for (const [node, box] of this.drawn.boxes) {
       if (box.x > right || box.y > bottom || box.x + box.width < left || box.y + box.height < top) continue;
@@ -246,7 +246,7 @@ class Graph extends Chart {
     const isMarked = node === choice.selected || node === choice.hovered;
     context.globalAlpha = choice.isClear(node) ? 1 : 0.2;
     context.fillStyle = isMarked ? this.colours.chosen : this.colours.raised;
-    context.strokeStyle = isMarked ? this.colours.accent : this.colours.line;
+    context.strokeStyle = isMarked ? this.colours.accent : this.colours.join;
     context.lineWidth = isMarked ? 3 : 1;
     context.beginPath();
     context.roundRect(x, y, width, height, state ? 4 : height / 2);
@@ -260,8 +260,12 @@ class Graph extends Chart {
     context.globalAlpha = 1;
   }
 
+  // Both lines of a box; from far away only the first, in larger letters.
   drawLines(context, node, { x, y, width, height }) {
-    const [first, second] = this.lines(node);
+    const size = Math.min(Math.max(9 / this.view.scale, 12), 24);
+    context.font = FONT.replace("12px", `${size}px`);
+    const [first, line] = this.lines(node);
+    const second = size > 16 ? "" : line;
     context.fillStyle = isState(node) ? this.colours.text : this.colours.muted;
     context.fillText(cut(context, first, width - 14), x + 10, y + (second ? height * 0.3 : height / 2));
     if (!second) return;

@@ -30,20 +30,23 @@ function marked(tag, className, text) {
   return made;
 }
 
-// A text in <pre>; of a very long one the beginning, and a button for the rest.
+// A text in <pre>; of a very long one the beginning, and a button that shows ten times as much.
 function block(className, text, fill) {
   const pre = element("pre", className);
-  fill(pre, text.slice(0, LONG_TEXT));
-  if (text.length > LONG_TEXT) {
-    const more = element("button", "", `Show all ${text.length.toLocaleString("en")} characters`);
-    more.type = "button";
-    more.addEventListener("click", () => {
-      pre.replaceChildren();
-      fill(pre, text);
-    });
-    pre.append("\n", more);
-  }
+  const show = (length) => {
+    pre.replaceChildren();
+    fill(pre, text.slice(0, length));
+    if (text.length > length) pre.append("\n", moreButton(length, text.length, () => show(10 * length)));
+  };
+  show(LONG_TEXT);
   return pre;
+}
+
+function moreButton(shown, all, act) {
+  const button = element("button", "", `Show more: ${shown.toLocaleString("en")} of ${all.toLocaleString("en")} characters`);
+  button.type = "button";
+  button.addEventListener("click", act);
+  return button;
 }
 
 function plainText(pre, text) {
@@ -256,7 +259,7 @@ class StateList {
   step(by) {
     if (!choice.shown.length) return;
     const at = isState(choice.selected) ? this.placeOf[choice.selected] : -1;
-    const place = Math.min(Math.max(at < 0 ? 0 : at + by, 0), choice.shown.length - 1);
+    const place = Math.min(Math.max(at < 0 ? by - 1 : at + by, 0), choice.shown.length - 1);
     choice.select(choice.shown[place], "keys");
   }
 

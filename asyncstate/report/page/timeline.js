@@ -8,6 +8,7 @@ class Timeline extends Chart {
   constructor(section) {
     super(section);
     this.bars = states.map((_, number) => number).filter((number) => states[number].ended !== undefined);
+    this.bars.sort((a, b) => SEVERITY[states[b].kind] - SEVERITY[states[a].kind]); // the worst are drawn last, on top
     this.wall = Math.max(page.wall, 0.001);
     this.groups = this.grouped();
     this.canvas.setAttribute("aria-label", `${this.bars.length} bars over ${shortTime(this.wall)}; the list has them in words`);
@@ -82,7 +83,7 @@ class Timeline extends Chart {
     return {
       x: this.view.x + began * this.view.scale,
       y: this.view.y + (this.groups.get(host).first + lane) * LANE + 2,
-      width: Math.max((ended - began) * this.view.scale, 2),
+      width: Math.max((ended - began) * this.view.scale - 1, 2),
       height: LANE - 4,
     };
   }
@@ -91,7 +92,7 @@ class Timeline extends Chart {
     if (y > this.height - AXIS || x < this.margin - 8) return -1;
     let nearest = -1;
     let distance = 4; // pixels beside a short bar
-    for (const number of this.bars) {
+    for (const number of this.bars.toReversed()) {
       const box = this.boxOf(number);
       if (y < box.y || y > box.y + box.height) continue;
       const beside = Math.max(box.x - x, x - box.x - box.width, 0);
@@ -157,7 +158,8 @@ class Timeline extends Chart {
     if (x > this.width || x + width < 0 || y > this.height || y + height < 0) return;
     const state = states[number];
     context.globalAlpha = choice.isClear(number) ? 1 : 0.15;
-    context.fillStyle = this.colours[state.kind];
+    const isCalm = state.kind === "unchanged";
+    context.fillStyle = isCalm ? this.colours.calm : this.colours[state.kind];
     context.fillRect(x, y, width, height);
     if (state.critical) {
       context.strokeStyle = this.colours.text;
@@ -166,7 +168,7 @@ class Timeline extends Chart {
     }
     if (width > 40) {
       const from = Math.max(x, this.margin - 8);
-      context.fillStyle = this.colours.ground;
+      context.fillStyle = isCalm ? this.colours.text : this.colours.ground;
       context.fillText(cut(context, state.id, x + width - from - 10), from + 5, y + height / 2 + 1);
     }
     context.globalAlpha = 1;
