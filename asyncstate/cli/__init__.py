@@ -67,9 +67,11 @@ def _end_at_once(number: int, _frame: object) -> None:
 def _answer(argv: Sequence[str] | None) -> int:
     _claim_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if "_ASYNCSTATE_COMPLETE" not in os.environ and (
-        not arguments or arguments[0] in {"--version", "-V", "--help", "-h"}
-    ):
+    if shell := os.environ.get("_ASYNCSTATE_COMPLETE"):
+        from asyncstate.cli.complete.shell import answer
+
+        return answer(shell, arguments)
+    if not arguments or arguments[0] in {"--version", "-V", "--help", "-h"}:
         return _introduce(arguments)
     from asyncstate.cli.root import dispatch
 

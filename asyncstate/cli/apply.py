@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate.cli.complete.values import complete_run, complete_sls
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import (
     in_a_directory,
@@ -15,8 +16,7 @@ from asyncstate.cli.options import (
     selection_options,
     tree_options,
 )
-from asyncstate.cli.past_runs import complete_run
-from asyncstate.cli.selection import complete_sls, select
+from asyncstate.cli.selection import select
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     metavar="[RUN]",
     is_flag=False,
     flag_value="latest",
+    shell_complete=complete_run,
     help="Go on with a run that was killed or cancelled: what had ended in it keeps its row and is not run again. RUN "
     "is its ID or the beginning of it; default: the last run. Without SLS names, those of that run.",
 )

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate.cli.complete.values import complete_module_arguments, complete_modules
 from asyncstate.cli.event_loop import run_on
 from asyncstate.cli.framework import Command, option
-from asyncstate.cli.functions import complete_modules
 from asyncstate.cli.options import config_options, data_option, settings_from
 from asyncstate.cli.salt import COMMANDS, split_arguments
 from asyncstate.errors import AsyncStateError, CommandExecutionError, FunctionNotFound
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("function", metavar="MOD.FUN", shell_complete=complete_modules)
-@click.argument("arguments", nargs=-1, metavar="[VALUE|KEY=VALUE]...")
+@click.argument("arguments", nargs=-1, metavar="[VALUE|KEY=VALUE]...", shell_complete=complete_module_arguments)
 @config_options
 @option(
     "--show-secrets",

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate.cli.complete.values import complete_sls
 from asyncstate.cli.framework import Command
 from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
-from asyncstate.cli.selection import complete_sls, select
+from asyncstate.cli.selection import select
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""``asyncstate completion``: the script with which a shell completes commands, options, SLS names and functions."""
+"""``asyncstate completion``: the script with which a shell completes commands, options and names."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from asyncstate.cli.complete.shell import SCRIPTS, SHELLS
 from asyncstate.cli.framework import Command
 
 if TYPE_CHECKING:
@@ -21,20 +22,13 @@ if TYPE_CHECKING:
         ("asyncstate completion fish > ~/.config/fish/completions/asyncstate.fish", "For fish."),
     ),
 )
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_obj
 def command(console: Console, /, shell: str) -> int:
     """Print the completion script of bash, zsh or fish.
 
-    It completes commands, options, the SLS names of the tree, and the functions of single, call and doc.
+    It completes commands and options; SLS names, IDs and environments of the tree; states and functions with their
+    arguments; runs and hosts; files where files are meant.
     """
-    from click.shell_completion import ShellComplete, get_completion_class
-
-    from asyncstate.cli.root import root
-
-    completer = get_completion_class(shell)
-    if completer is None:
-        raise click.UsageError(f"no completion for {shell}")
-    instance = completer(root, {}, "asyncstate", "_ASYNCSTATE_COMPLETE")
-    console.write(ShellComplete.source(instance))  # bash's own method would start bash to check its version
+    console.write(SCRIPTS[shell], redacted=True)
     return 0

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate.cli.complete.values import complete_documented
 from asyncstate.cli.framework import Command, console_of, option
-from asyncstate.cli.functions import complete_both
 from asyncstate.cli.options import config_options, data_option, settings_from
 from asyncstate.nearest import nearest
 from asyncstate.reference.described import Argument
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         ("asyncstate doc --why pkg", "Which files could provide pkg, and why they were not loaded."),
     ),
 )
-@click.argument("name", required=False, shell_complete=complete_both)
+@click.argument("name", required=False, shell_complete=complete_documented)
 @option(
     "--kind",
     section="Selection",

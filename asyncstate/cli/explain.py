@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from asyncstate.cli.complete.values import complete_id, complete_sls
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
-from asyncstate.cli.selection import complete_sls, select, states_called
+from asyncstate.cli.selection import select, states_called
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
         ("asyncstate explain nginx_conf --events run.jsonl", "Also what it really waited for, in a recorded run."),
     ),
 )
-@click.argument("wanted", metavar="ID")
+@click.argument("wanted", metavar="ID", shell_complete=complete_id)
 @click.argument("sls", nargs=-1, shell_complete=complete_sls)
 @tree_options
 @selection_options

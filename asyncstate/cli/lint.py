@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate.cli.complete.values import complete_rules, complete_sls
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
-from asyncstate.cli.selection import complete_sls, select
+from asyncstate.cli.selection import select
 from asyncstate.errors import CompileError
 from asyncstate.model.rules import RULES, Silenced
 from asyncstate.nearest import nearest
@@ -59,6 +60,7 @@ def _rules(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
     "select_rules",
     section="Output",
     metavar="RULES",
+    shell_complete=complete_rules,
     multiple=True,
     callback=_rules,
     help="Apply these rules only; repeatable.",
@@ -68,6 +70,7 @@ def _rules(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
     "ignore_rules",
     section="Output",
     metavar="RULES",
+    shell_complete=complete_rules,
     multiple=True,
     callback=_rules,
     help="Apply all rules but these; repeatable.",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate.cli.complete.values import complete_excluded, complete_id, complete_saltenv
 from asyncstate.cli.framework import console_of, option
 from asyncstate.cli.salt import MappingType
 
@@ -179,9 +180,16 @@ config_options: Callable[[Any], Any] = _all(
             "--saltenv",
             section="Tree",
             metavar="ENV",
+            shell_complete=complete_saltenv,
             help="Environment of the SLS files. Default: all for a highstate, base for named SLS.",
         ),
-        option("--pillarenv", section="Tree", metavar="ENV", help="Use pillar files of this environment only."),
+        option(
+            "--pillarenv",
+            section="Tree",
+            metavar="ENV",
+            shell_complete=complete_saltenv,
+            help="Use pillar files of this environment only.",
+        ),
     ]
 )
 """Where the tree is: for every command that loads plugins or compiles."""
@@ -215,6 +223,7 @@ selection_options: Callable[[Any], Any] = _all(
             section="Selection",
             multiple=True,
             metavar="NAME",
+            shell_complete=complete_excluded,
             help="Leave out an SLS (NAME or sls:NAME) or an ID (id:NAME), like 'exclude' in an SLS file; repeatable.",
         ),
         option(
@@ -223,6 +232,7 @@ selection_options: Callable[[Any], Any] = _all(
             section="Selection",
             multiple=True,
             metavar="ID",
+            shell_complete=complete_id,
             help="Select only this ID and what it requires; repeatable.",
         ),
     ]

@@ -1,4 +1,4 @@
-"""What the commands about past runs share: the journal, a RUN on the command line, and its completion."""
+"""What the commands about past runs share: the journal, and a RUN on the command line."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.options import config_file_options, settings_from
+from asyncstate.cli.complete.values import complete_run
+from asyncstate.cli.options import config_file_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from click.shell_completion import CompletionItem
 
     from asyncstate.cli.selection import Selection
     from asyncstate.config import Settings
@@ -21,27 +20,6 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
     from asyncstate.report.recorded import RecordedReport
-
-
-def complete_run(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer the IDs of the runs in the journal, newest first, with when each began."""
-    from click.shell_completion import CompletionItem
-
-    from asyncstate.cli.framework import console_of
-    from asyncstate.errors import AsyncStateError
-    from asyncstate.journal.store import Journal
-    from asyncstate.report.runs import begun_text, ending_text
-
-    try:
-        settings = settings_from(console_of(ctx), dict(ctx.params))
-        entries = Journal.open(settings.state_dir, write=False).runs()
-    except (AsyncStateError, OSError):
-        return []
-    return [
-        CompletionItem(entry.id, help=f"{begun_text(entry)}, {ending_text(entry)}")
-        for entry in entries
-        if entry.id.startswith(incomplete)
-    ]
 
 
 run_argument: Callable[[Any], Any] = click.argument("run", required=False, shell_complete=complete_run)

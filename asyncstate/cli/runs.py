@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate.cli.complete.values import complete_run
 from asyncstate.cli.framework import Command, Family, option
 from asyncstate.cli.options import data_option, settings_from
-from asyncstate.cli.past_runs import complete_run, journal_in, past_run_options, plan_of, report_of, run_argument
+from asyncstate.cli.past_runs import journal_in, past_run_options, plan_of, report_of, run_argument
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console

@@ -187,6 +187,8 @@ class MappingType(click.ParamType[dict[str, Any]]):
         """Return the mapping. Raises BadParameter, which says what is wrong with the text."""
         if isinstance(value, dict):
             return value
+        if ctx is not None and ctx.resilient_parsing:  # a shell completes what follows: nothing needs the mapping
+            return {}
         text = self._read(value, param, ctx) if self._from_file else value
         data = self._load(text, value if self._from_file else "text", param, ctx)
         if not isinstance(data, dict):

@@ -10,9 +10,6 @@ from asyncstate.errors import CompileError
 from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
-    import click
-    from click.shell_completion import CompletionItem
-
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
     from asyncstate.model.plan import Plan
@@ -72,19 +69,3 @@ def states_called(plan: Plan, wanted: str) -> list[int]:
     near = nearest(wanted, names)
     hint = f" Did you mean {near!r}?" if near else ""
     raise click.UsageError(f"no state has the ID or name {wanted!r}.{hint}")
-
-
-def complete_sls(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer the SLS names of the tree that the options typed so far select."""
-    from click.shell_completion import CompletionItem
-
-    from asyncstate.cli.framework import console_of
-    from asyncstate.errors import AsyncStateError
-    from asyncstate.sources.fileclient import LocalFileClient
-
-    try:
-        settings = settings_from(console_of(ctx), dict(ctx.params))
-        names = LocalFileClient(settings.file_roots).list_states(settings.saltenv or "base")
-    except (AsyncStateError, OSError):
-        return []
-    return [CompletionItem(name) for name in names if name.startswith(incomplete)]

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate.cli.complete.values import complete_id, complete_sls
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.interrupts import Interrupted, delivered_to
 from asyncstate.cli.options import data_option, selection_options, tree_options
-from asyncstate.cli.selection import complete_sls, select, states_called
+from asyncstate.cli.selection import select, states_called
 from asyncstate.errors import AsyncStateError
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ into most; not fewer, as slots wait for each other at the end."""
     "--only",
     section="Run",
     metavar="ID",
+    shell_complete=complete_id,
     multiple=True,
     help="Delay only the states with this ID or name; repeatable. All states run all the same.",
 )

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate.cli.complete.values import complete_id, complete_sls
 from asyncstate.cli.fleet.completion import complete_runs
 from asyncstate.cli.fleet.connection import optional_connection_options
 from asyncstate.cli.framework import Command, Family, option
 from asyncstate.cli.options import data_option, selection_options, settings_from, tree_options, what_if_options
-from asyncstate.cli.selection import complete_sls, select, states_called
+from asyncstate.cli.selection import select, states_called
 from asyncstate.cli.show_diff import diff
 
 if TYPE_CHECKING:
@@ -282,7 +283,7 @@ def aggregate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
         ("asyncstate show impact nginx_conf web --out json", "The same for one SLS file, for a program."),
     ),
 )
-@click.argument("wanted", metavar="ID")
+@click.argument("wanted", metavar="ID", shell_complete=complete_id)
 @_sls_argument
 @tree_options
 @selection_options

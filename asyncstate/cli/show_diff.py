@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from asyncstate.cli.complete.values import complete_plan, complete_sls
 from asyncstate.cli.framework import Command
 from asyncstate.cli.options import data_option, selection_options, settings_from, tree_options, what_if_options
-from asyncstate.cli.selection import complete_sls, select
+from asyncstate.cli.selection import select
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -28,7 +29,7 @@ _RUN: Final = "run:"
         ("asyncstate show diff run:latest", "What has changed in the tree since the last run."),
     ),
 )
-@click.argument("first", metavar="FILE|run:ID")
+@click.argument("first", metavar="FILE|run:ID", shell_complete=complete_plan)
 @click.argument("other", metavar="[FILE|run:ID|SLS...]", nargs=-1, shell_complete=complete_sls)
 @tree_options
 @selection_options

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate.cli.complete.values import complete_state_arguments, complete_states
 from asyncstate.cli.framework import Command
-from asyncstate.cli.functions import complete_states
 from asyncstate.cli.options import (
     config_options,
     grace_option,
@@ -35,7 +35,7 @@ _KEYWORDS = ("test", "pillar", "saltenv", "pillarenv")
     ),
 )
 @click.argument("function", metavar="STATE.FUN", shell_complete=complete_states)
-@click.argument("arguments", nargs=-1, metavar="[NAME] [KEY=VALUE]...")
+@click.argument("arguments", nargs=-1, metavar="[NAME] [KEY=VALUE]...", shell_complete=complete_state_arguments)
 @config_options
 @test_option
 @wait_option

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate.cli.complete.values import complete_module_names
 from asyncstate.cli.framework import Command, Family, option
 from asyncstate.cli.options import config_options, data_option, settings_from
 
@@ -35,7 +36,7 @@ def command(console: Console, /) -> None:
         ("asyncstate smi check pkg --out json", "The providers of one virtual module, as data."),
     ),
 )
-@click.argument("module", nargs=-1)
+@click.argument("module", nargs=-1, shell_complete=complete_module_names)
 @config_options
 @data_option("human", "json", "yaml")
 @click.pass_obj
@@ -64,7 +65,7 @@ def check(console: Console, /, module: tuple[str, ...], **options: Any) -> int:
     cls=Command,
     examples=(("asyncstate smi show user", "The functions a provider of user must have."),),
 )
-@click.argument("module")
+@click.argument("module", shell_complete=complete_module_names)
 @config_options
 @data_option("human", "json", "yaml")
 @click.pass_obj
@@ -92,7 +93,7 @@ def show(console: Console, /, module: str, **options: Any) -> int:
         ("asyncstate smi generate ./_modules/aptly.py --as repo", "From a file, under another virtual name."),
     ),
 )
-@click.argument("module")
+@click.argument("module", shell_complete=complete_module_names)
 @option("--as", "virtual_name", section="Output", metavar="NAME", help="The virtual name. Default: the module's.")
 @option(
     "--output",

@@ -16,9 +16,14 @@ SYSTEM_CONFIG = Path("/etc/asyncstate/config.yaml")
 
 def default_files(environ: Mapping[str, str] | None = None) -> list[Path]:
     """Return the default configuration files that exist: the system's, then the user's."""
+    return [path for path in default_candidates(environ) if path.is_file()]
+
+
+def default_candidates(environ: Mapping[str, str] | None = None) -> list[Path]:
+    """Return where the default configuration files would be, whether they exist or not."""
     environ = os.environ if environ is None else environ
     home = environ.get("XDG_CONFIG_HOME") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".config")
-    return [path for path in (SYSTEM_CONFIG, Path(home, "asyncstate", "config.yaml")) if path.is_file()]
+    return [SYSTEM_CONFIG, Path(home, "asyncstate", "config.yaml")]
 
 
 def main_file(path: Path) -> Path:

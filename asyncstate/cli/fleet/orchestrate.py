@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from asyncstate.cli.complete.values import complete_sls
 from asyncstate.cli.fleet.connection import operator_of, optional_connection_options
 from asyncstate.cli.fleet.over_ssh import require_one_way, session_of, way_options
 from asyncstate.cli.framework import Command, option
@@ -19,7 +20,7 @@ from asyncstate.cli.options import (
     test_option,
     tree_options,
 )
-from asyncstate.cli.selection import complete_sls, select
+from asyncstate.cli.selection import select
 from asyncstate.fleet.controller.tale import Observer
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import console_of
-from asyncstate.cli.functions import complete_modules
 from asyncstate.cli.salt_call.options import OPTIONS, WrongUsage, help_text, parse
 
 if TYPE_CHECKING:
@@ -54,18 +53,13 @@ def _completed() -> list[click.Parameter]:
         for group in OPTIONS.values()
         for names, attributes in group
     ]
-    return [*options, click.Argument(["words"], nargs=-1, shell_complete=_complete_functions)]
+    return [*options, click.Argument(["words"], nargs=-1, shell_complete=_complete)]
 
 
-def _complete_functions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer functions: those of the state module, and of execution modules."""
-    from click.shell_completion import CompletionItem
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from asyncstate.cli.salt_call.completing import complete_salt_call
 
-    from asyncstate.cli.salt_call.showing import SHOWING
-    from asyncstate.cli.salt_call.states import RUNNING
-
-    known = [CompletionItem(f"state.{name}") for name in sorted([*RUNNING, *SHOWING])]
-    return [item for item in known if item.value.startswith(incomplete)] + complete_modules(ctx, param, incomplete)
+    return complete_salt_call(ctx, param, incomplete)
 
 
 @click.command("salt-call", cls=_SaltCall, add_help_option=False, params=_completed())

@@ -402,16 +402,15 @@ def completed(fleet, run_cli, line):
     creds = os.path.join(fleet.server.folder.path, "operator.creds")
     environ = {
         **run_cli.environ,
-        "_ASYNCSTATE_COMPLETE": "bash_complete",
-        "COMP_WORDS": line,
-        "COMP_CWORD": str(len(line.split()) - (not line.endswith(" "))),
+        "_ASYNCSTATE_COMPLETE": "bash",
+        "COMP_LINE": line,
         "ASYNCSTATE_FLEET_CREDS": creds,
         "ASYNCSTATE_FLEET_NATS": fleet.server.url,
     }
     command = [sys.executable, "-m", "asyncstate"]
     done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert done.stderr == ""
-    return [entry.partition(",")[2] for entry in done.stdout.split()]
+    return done.stdout.split()[1:]
 
 
 def test_a_shell_completes_commands_hosts_and_runs(fleet, run_cli):

@@ -1,0 +1,186 @@
+"""A shell's question and its answer: the scripts of bash, zsh and fish, and what they call.
+
+The scripts run ``asyncstate`` with the name of the shell in ``_ASYNCSTATE_COMPLETE``. zsh and fish pass the words up to
+the cursor as arguments, the begun one last, with its quotation marks in fish; bash passes its line, because it takes
+words apart at ``=`` and ``:``. The answer is one line that says what is offered, then a line for each word: ``words``;
+``nospace``, if more is to be typed; ``files`` and ``dirs``, which the shell finds itself.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from asyncstate.errors import AsyncStateError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from click.shell_completion import CompletionItem
+
+VARIABLE = "_ASYNCSTATE_COMPLETE"
+SHELLS = ("bash", "zsh", "fish")
+_OPEN_ENDED = ("=", ".", "/", ":")
+_SPECIAL = frozenset(" \t\"'\\$`&|;<>()*?[]{}#!~")
+_SPECIAL_QUOTED = frozenset('"\\$`')
+
+SCRIPTS = {
+    "bash": r"""# bash completion of asyncstate
+_asyncstate_completion() {
+    local answer
+    mapfile -t answer < <(
+        export _ASYNCSTATE_COMPLETE=bash COMP_LINE="${COMP_LINE:0:COMP_POINT}" COMP_WORDBREAKS
+        exec "$1" 2>/dev/null
+    )
+    COMPREPLY=("${answer[@]:1}")
+    case "${answer[0]}" in
+        files) compopt -o default ;;
+        dirs) compopt -o dirnames ;;
+        nospace) compopt -o nospace ;;
+    esac
+}
+complete -o nosort -F _asyncstate_completion asyncstate
+""",
+    "zsh": r"""#compdef asyncstate
+# zsh completion of asyncstate
+_asyncstate() {
+    local -a answer values shown described
+    local line
+    answer=("${(@f)$(_ASYNCSTATE_COMPLETE=zsh ${~words[1]} "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
+    case "$answer[1]" in
+        files) compset -P 1 '*='; _files ;;
+        dirs) compset -P 1 '*='; _files -/ ;;
+        words|nospace)
+            for line in "${(@)answer[2,-1]}"; do
+                values+=("${line%%$'\t'*}")
+                shown+=("${line/$'\t'/  -- }")
+            done
+            described=(${(M)answer:#*$'\t'*})
+            (( $#described )) && described=(-l)
+            [[ $answer[1] == nospace ]] && described+=(-S '')
+            compadd "${(@)described}" -V asyncstate -d shown -a values
+            ;;
+    esac
+}
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+    _asyncstate "$@"
+else
+    compdef _asyncstate asyncstate
+fi
+""",
+    "fish": r"""# fish completion of asyncstate
+function __asyncstate_complete
+    set -l words (commandline -opc)
+    set -l token (commandline -ct)
+    set -l program $words[1]
+    set -e words[1]
+    set -l answer (_ASYNCSTATE_COMPLETE=fish command $program $words "$token" 2>/dev/null)
+    switch "$answer[1]"
+        case files dirs
+            set -l before (string match -r '^[^=]*=' -- $token)
+            for path in (__fish_complete_path (string replace -r '^[^=]*=' '' -- $token))
+                printf '%s\n' "$before$path"
+            end
+        case words nospace
+            set -e answer[1]
+            test (count $answer) -gt 0; and printf '%s\n' $answer
+    end
+end
+complete -c asyncstate -f -k -a '(__asyncstate_complete)'
+""",
+}
+"""The script of each shell."""
+
+
+class Line(NamedTuple):
+    """A command line up to the cursor. ``words`` come before ``begun``, which is without its quotes.
+
+    The shell replaces ``begun`` from character ``start`` on; ``quote`` is the quotation mark that is open there.
+    """
+
+    words: list[str]
+    begun: str
+    start: int = 0
+    quote: str = ""
+
+
+def answer(shell: str, arguments: Sequence[str]) -> int:
+    """Print what a shell asks for; nothing at all rather than an error, which would stand in a line being typed."""
+    if shell == "bash":
+        line = bash_line(os.environ.get("COMP_LINE", ""), os.environ.get("COMP_WORDBREAKS", " \t\n\"'><=;|&(:"))
+    else:
+        begun = arguments[-1] if arguments else ""
+        line = Line(list(arguments[:-1]), bash_line(f"- {begun}", "").begun if shell == "fish" else begun)
+    from click import ClickException
+
+    try:
+        offered = completions(line.words, line.begun)
+    except (AsyncStateError, ClickException, OSError):
+        return 0
+    kind = next((f"{item.type}s" for item in offered if item.type in {"file", "dir"}), "words")
+    words: list[str] = []
+    if kind == "words":
+        words = [_word(shell, line, item) for item in offered if _is_printable(item.value)]
+        if len(words) == 1 and offered[0].value.endswith(_OPEN_ENDED):
+            kind = "nospace"
+    sys.stdout.write("\n".join([kind, *words, ""]))
+    sys.stdout.flush()
+    return 0
+
+
+def completions(words: Sequence[str], begun: str) -> list[CompletionItem]:
+    """Return what may stand in the place of ``begun``, after ``words`` of a command line of asyncstate."""
+    from click.shell_completion import CompletionItem, ShellComplete
+
+    from asyncstate.cli.root import root
+
+    items = ShellComplete(root, {}, "asyncstate", VARIABLE).get_completions(list(words), begun)
+    option, equals, _ = begun.partition("=")
+    if equals and begun.startswith("-"):  # click leaves the option out
+        return [CompletionItem(f"{option}={item.value}", type=item.type, help=item.help) for item in items]
+    return items
+
+
+def bash_line(text: str, breaks: str) -> Line:
+    """Take a line of bash apart. ``breaks`` are the characters at which bash's own words end."""
+    words: list[str] = []
+    word: list[str] | None = None
+    quote, start, escaped = "", 0, False
+    for character in text:
+        if escaped:
+            escaped = False
+            word = [*(word or ()), character]
+        elif character == "\\" and quote != "'":
+            escaped = True
+            word = word or []
+        elif quote:
+            if character == quote:
+                quote = ""
+            else:
+                word = [*(word or ()), character]
+        elif character in "\"'":
+            quote, word = character, word or []
+            start = len(word)
+        elif character in " \t\n":
+            if word is not None:
+                words.append("".join(word))
+            word, start = None, 0
+        else:
+            word = [*(word or ()), character]
+            if character in breaks:
+                start = len(word)
+    own = os.path.basename(sys.argv[0])  # `sudo asyncstate apply` begins with another program
+    program = next((place for place, each in enumerate(words) if os.path.basename(each) == own), 0)
+    return Line(words[program + 1 :], "".join(word or ()), start, quote)
+
+
+def _is_printable(value: str) -> bool:
+    return value.isprintable()
+
+
+def _word(shell: str, line: Line, item: CompletionItem) -> str:
+    if shell != "bash":
+        return f"{item.value}\t{item.help.splitlines()[0]}" if item.help else item.value
+    special = {"'": frozenset(), '"': _SPECIAL_QUOTED}.get(line.quote, _SPECIAL)
+    return "".join(f"\\{each}" if each in special else each for each in item.value[line.start :])

@@ -1,0 +1,232 @@
+"""What may stand where on a command line: the ``shell_complete`` of click's arguments and options."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from asyncstate.cli.complete.places import places_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import click
+    from click.shell_completion import CompletionItem
+
+    from asyncstate.cli.complete.plugins import Plugins
+
+Completer = "Callable[[click.Context, click.Parameter, str], list[CompletionItem]]"
+
+_SALT_KEYWORDS = ("exclude=", "mock=", "pillar=", "pillarenv=", "queue=", "saltenv=", "test=")
+_TRUTH = ("True", "False")
+_LIKE_A_PATH = ("/", "./", "../", "~")
+
+
+def complete_sls(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the SLS names of the tree that the options typed so far select, without those that stand there already.
+
+    Of ``web,db`` the last name is completed, as Salt reads commas. Salt's keywords (``test=True``) are offered, too,
+    once they are begun.
+    """
+    from asyncstate.cli.complete.tree import sls_files
+
+    if "=" in incomplete:
+        return beginning((f"{keyword}={value}" for keyword in ("test", "mock") for value in _TRUTH), incomplete)
+    before, comma, _ = incomplete.rpartition(",")
+    places = places_of(ctx)
+    taken = {name for word in ctx.params.get("sls") or () for name in str(word).split(",")} | set(before.split(","))
+    names = sls_files(places.file_roots.get(places.saltenv, []))
+    offered = [f"{before}{comma}{name}" for name in names if name not in taken]
+    return beginning([*offered, *(_SALT_KEYWORDS if incomplete and not comma else ())], incomplete)
+
+
+def complete_id(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the IDs of the SLS that stand there already and of what they include; of all, if there are none."""
+    return beginning(_ids(ctx), incomplete)
+
+
+def complete_excluded(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer SLS names, plainly and after ``sls:``, and IDs after ``id:``."""
+    kind, colon, _ = incomplete.partition(":")
+    if colon and kind == "id":
+        return beginning((f"id:{name}" for name in _ids(ctx)), incomplete)
+    if colon and kind == "sls":
+        return beginning((f"sls:{item.value}" for item in complete_sls(ctx, param, "")), incomplete)
+    return [*beginning(["id:", "sls:"], incomplete), *complete_sls(ctx, param, incomplete)]
+
+
+def complete_saltenv(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the environments of the tree."""
+    return beginning(places_of(ctx).file_roots, incomplete)
+
+
+def complete_states(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer state functions."""
+    return beginning(_functions(ctx, ("states",), incomplete), incomplete)
+
+
+def complete_modules(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer execution module functions."""
+    return beginning(_functions(ctx, ("modules",), incomplete), incomplete)
+
+
+def complete_documented(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer functions of either kind, and words of the language."""
+    from asyncstate.reference.language import TOPICS
+
+    kind = ctx.params.get("kind")
+    topics = () if kind else TOPICS
+    return beginning([*topics, *_functions(ctx, (kind,) if kind else ("states", "modules"), incomplete)], incomplete)
+
+
+def complete_module_names(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the names of execution modules."""
+    plugins = _plugins(ctx, "modules")
+    names = plugins.modules()
+    plugins.keep()
+    return beginning(names, incomplete)
+
+
+def complete_state_arguments(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the arguments of the state function that stands before, and the values of an argument."""
+    from asyncstate.model.requisite import CONDITIONS, RUNTIME_KEYWORDS
+
+    common = sorted({*CONDITIONS, *_OF_ANY_STATE} & RUNTIME_KEYWORDS)
+    return complete_arguments(ctx, _called(ctx, "states"), incomplete, common)
+
+
+_OF_ANY_STATE = frozenset("retry runas umask no_log fire_event reload_modules reload_grains reload_pillar".split())
+"""Arguments that every state has and that mean something for a single one."""
+
+
+def complete_module_arguments(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the arguments of the execution module function that stands before, and the values of an argument."""
+    return complete_arguments(ctx, _called(ctx, "modules"), incomplete)
+
+
+def complete_run(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the IDs of the runs in the journal, newest first, with when each began."""
+    from click.shell_completion import CompletionItem
+
+    from asyncstate.cli.complete.runs import runs_in
+
+    runs = runs_in(places_of(ctx).state_dir)
+    offered = [CompletionItem("latest")] if incomplete and "latest".startswith(incomplete) else []
+    return offered + [CompletionItem(run, help=text) for run, text in runs.items() if run.startswith(incomplete)]
+
+
+def complete_plan(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer files, and runs after ``run:``."""
+    from click.shell_completion import CompletionItem
+
+    if incomplete.startswith("run:"):
+        runs = complete_run(ctx, param, incomplete.removeprefix("run:"))
+        return [CompletionItem(f"run:{item.value}", help=item.help) for item in runs]
+    return beginning(["run:"], incomplete) if incomplete and "run:".startswith(incomplete) else _a_file(incomplete)
+
+
+def complete_rules(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the rules of lint, also after a comma."""
+    from asyncstate.model.rules import RULES
+
+    before, comma, _ = incomplete.rpartition(",")
+    return beginning((f"{before}{comma}{rule}" for rule in RULES if rule not in before.split(",")), incomplete)
+
+
+def _ids(ctx: click.Context) -> list[str]:
+    from asyncstate.cli.complete.tree import ids_of
+
+    places = places_of(ctx)
+    named = [name for word in ctx.params.get("sls") or () if "=" not in word for name in str(word).split(",")]
+    return ids_of(places.file_roots, places.saltenv, named)
+
+
+def _plugins(ctx: click.Context, kind: str) -> Plugins:
+    from asyncstate.cli.complete.plugins import Plugins
+
+    return Plugins(places_of(ctx).plugin_dirs[kind])
+
+
+def _functions(ctx: click.Context, kinds: Iterable[str], incomplete: str) -> list[str]:
+    """Return ``module.function`` of the module that is begun; before its dot, names of modules and their dot."""
+    module, dot, _ = incomplete.partition(".")
+    found: set[str] = set()
+    for kind in kinds:
+        plugins = _plugins(ctx, kind)
+        if not dot:
+            begun = [name for name in plugins.modules() if name.startswith(module)]
+            found.update(f"{name}." for name in begun)
+            if len(begun) != 1:
+                plugins.keep()
+                continue
+            module = begun[0]
+        found.update(f"{module}.{name}" for name in plugins.functions(module) if not name.startswith("mod_"))
+        plugins.keep()
+    return sorted(found - {f"{module}."} if len(found) > 1 and (dot or _one_module(found)) else found)
+
+
+def _one_module(found: Iterable[str]) -> bool:
+    return len({name.partition(".")[0] for name in found}) == 1
+
+
+class Called(NamedTuple):
+    """The function whose arguments are completed, and those that stand there already."""
+
+    kind: str
+    function: str
+    given: Sequence[str]
+
+
+def _called(ctx: click.Context, kind: str) -> Called:
+    return Called(kind, str(ctx.params.get("function")), ctx.params.get("arguments") or ())
+
+
+def complete_arguments(
+    ctx: click.Context, called: Called, incomplete: str, common: Iterable[str] = ()
+) -> list[CompletionItem]:
+    """Offer the arguments of a function, those in ``common`` too, and the values of the argument that is begun."""
+    name, equals, value = incomplete.partition("=")
+    if value.startswith("salt://"):
+        return _tree_files(ctx, name, value)
+    if (value if equals else incomplete).startswith(_LIKE_A_PATH):
+        return _a_file(incomplete)
+    module, _, wanted = called.function.partition(".")
+    plugins = _plugins(ctx, called.kind)
+    arguments = plugins.functions(module).get(wanted, [])
+    plugins.keep()
+    if equals:
+        values = next((argument.values for argument in arguments if argument.name == name), [])
+        offered = beginning((f"{name}={each}" for each in values), incomplete)
+        return offered or ([] if values else _a_file(incomplete))
+    taken = {word.partition("=")[0] for word in called.given if "=" in word}
+    names = dict.fromkeys([*(argument.name for argument in arguments), *common])
+    return beginning((f"{each}=" for each in names if each not in taken), incomplete)
+
+
+def _tree_files(ctx: click.Context, name: str, value: str) -> list[CompletionItem]:
+    """Offer the files of the tree one folder at a time, as ``name=salt://web/nginx.conf``."""
+    places = places_of(ctx)
+    folder, slash, _ = value.removeprefix("salt://").rpartition("/")
+    found = set()
+    for root in places.file_roots.get(places.saltenv, []):
+        place = os.path.join(root, *(part for part in folder.split("/") if part not in {"", ".", ".."}))
+        try:
+            with os.scandir(place) as entries:
+                found |= {f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries}
+        except OSError:
+            continue
+    offered = (f"{name}=salt://{folder}{slash}{each}" for each in sorted(found) if not each.startswith("."))
+    return beginning(offered, f"{name}={value}")
+
+
+def _a_file(incomplete: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
+
+
+def beginning(names: Iterable[Any], incomplete: str) -> list[CompletionItem]:
+    """Offer the names that begin with what stands there."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]

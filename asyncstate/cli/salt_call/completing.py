@@ -1,0 +1,66 @@
+"""What a shell completes on a line of ``salt-call``."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.cli.complete.values import (
+    Called,
+    beginning,
+    complete_arguments,
+    complete_id,
+    complete_modules,
+    complete_sls,
+    complete_states,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import click
+    from click.shell_completion import CompletionItem
+
+_TAKE_SLS = frozenset(f"state.{name}" for name in "apply sls test show_sls show_low_sls sls_exists".split())
+
+
+def complete_salt_call(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer what stands in a line of ``salt-call``: a function, then SLS, IDs or arguments, as it takes them."""
+    ctx.params |= _own_options(ctx.params)
+    words: Sequence[str] = ctx.params.get("words") or ()
+    if not words:
+        of_state = beginning((f"state.{name}" for name in _functions_of_state()), incomplete)
+        return [*of_state, *complete_modules(ctx, param, incomplete)]
+    function, *given = words
+    if function in _TAKE_SLS:
+        return complete_sls(ctx, param, incomplete)
+    if function in {"state.sls_id", "state.id_exists"}:
+        return complete_sls(ctx, param, incomplete) if given else complete_id(ctx, param, incomplete)
+    if function == "state.single":
+        if not given:
+            return complete_states(ctx, param, incomplete)
+        return complete_arguments(ctx, Called("states", given[0], given[1:]), incomplete)
+    if function == "sys.doc":
+        return complete_modules(ctx, param, incomplete)
+    if function == "sys.state_doc":
+        return complete_states(ctx, param, incomplete)
+    return complete_arguments(ctx, Called("modules", function, given), incomplete)
+
+
+def _functions_of_state() -> list[str]:
+    from asyncstate.cli.salt_call.showing import SHOWING
+    from asyncstate.cli.salt_call.states import RUNNING
+
+    return sorted([*RUNNING, *SHOWING])
+
+
+def _own_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return where the tree is, as the options of other commands say it."""
+    from asyncstate.cli.salt_call.settings import CONFIG_DIR
+
+    file = os.path.join(given.get("config_dir") or os.environ.get("SALT_CONFIG_DIR") or CONFIG_DIR, "minion")
+    root = given.get("file_root")
+    return {
+        "config": (file,) if os.path.isfile(file) else (),
+        "file_root": (("base", os.path.abspath(root)),) if root else (),
+    }

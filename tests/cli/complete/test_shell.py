@@ -1,0 +1,68 @@
+"""How a line of a shell is taken apart, and what stands in an answer."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asyncstate.cli import main
+from asyncstate.cli.complete.shell import SHELLS, bash_line, completions
+
+BREAKS = " \t\n\"'><=;|&(:"
+
+
+@given(st.lists(st.text(st.characters(codec="ascii", categories=("L", "N", "P", "S", "Zs"))), min_size=1))
+def test_words_in_quotation_marks_are_those_that_the_shell_would_pass(words):
+    line = bash_line(f"asyncstate {shlex.join(words)} ", BREAKS)
+    assert (line.words, line.begun) == (words, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "begun", "start", "quote"),
+    [
+        ("x --id my\\ i", "my i", 0, ""),
+        ("x name=a:b", "name=a:b", 7, ""),
+        ('x name="a:b', "name=a:b", 5, '"'),
+        ("x 'a b", "a b", 0, "'"),
+        ("x a ", "", 0, ""),
+    ],
+)
+def test_bash_replaces_what_follows_its_last_break(text, begun, start, quote):
+    line = bash_line(f"sudo {text}", BREAKS)
+    assert (line.begun, line.start, line.quote) == (begun, start, quote)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_an_answer_has_a_kind_and_a_line_for_each_word(shell, monkeypatch, capsys):
+    monkeypatch.setenv("_ASYNCSTATE_COMPLETE", shell)
+    monkeypatch.setenv("COMP_LINE", "asyncstate --log-level war")
+    assert main(["--log-level", "war"]) == 0
+    assert capsys.readouterr().out == "words\nwarning\n"
+    monkeypatch.setenv("COMP_LINE", "asyncstate apply --report x")
+    assert main(["apply", "--report", "x"]) == 0
+    assert capsys.readouterr().out == "files\n"
+
+
+def test_mistakes_on_the_line_give_no_words_and_no_error(monkeypatch, capsys):
+    monkeypatch.setenv("_ASYNCSTATE_COMPLETE", "zsh")
+    for words in (["nothing", "x"], ["apply", "--config", "/nowhere", "x"], ["single", "no.such", "x"], []):
+        assert main(words) == 0
+    monkeypatch.setenv("ASYNCSTATE_CONCURRENCY", "many")
+    assert main(["apply", "x"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def offered(*words):
+    return [item.value for item in completions(words[:-1], words[-1])]
+
+
+def test_words_of_the_language_rules_and_runs_have_their_places():
+    assert offered("doc", "requis") == ["requisites"]
+    assert offered("lint", "--ignore", "unused-pillar,unknown-e") == ["unused-pillar,unknown-effects"]
+    assert offered("apply", "test=") == ["test=True", "test=False"]
+    assert offered("single", "file.managed", "makedirs=T") == ["makedirs=True"]
+    assert offered("smi", "show", "servi") == ["service"]
+    assert offered("apply", "--state-output=ter") == ["--state-output=terse", "--state-output=terse_id"]
