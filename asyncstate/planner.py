@@ -20,6 +20,7 @@ from asyncstate.sources.accounts import has_account
 from asyncstate.sources.fileclient import OneMoreSls, OtherTexts, SlsFile
 from asyncstate.sources.homes import home_of
 from asyncstate.sources.packages import known_packages
+from asyncstate.sources.phases import noted_phases
 from asyncstate.sources.pillar_merge import independent
 from asyncstate.sources.reads import noted_reads
 from asyncstate.sources.real_paths import RealPaths
@@ -64,11 +65,11 @@ class Planner:
         """
         self._require_tree()
         client = OtherTexts(self._services.file_client, texts) if texts else None
-        with self._secrets.kept_out_of_errors(), self._host.enter(), noted_reads() as files:
+        with self._secrets.kept_out_of_errors(), self._host.enter(), noted_phases() as phases, noted_reads() as files:
             plan = self._compiler(client, remote=remote, refusal=refusal).plan(
                 sls, saltenv=saltenv, exclude=exclude, only_ids=ids
             )
-        return structs.replace(plan, files=files)
+        return structs.replace(plan, files=files, phases=tuple(phases))
 
     def data(
         self, data: Mapping[str, Any], *, sls: str, saltenv: str | None, exclude: Sequence[str], ids: Sequence[str]
@@ -80,10 +81,10 @@ class Planner:
             raise CompileError([Issue(f"SLS {sls} does not render to a dictionary")])
         file = SlsFile(sls, saltenv or self._host.opts.get("saltenv") or "base", "", "")
         client = OneMoreSls(self._services.file_client, file)
-        with self._secrets.kept_out_of_errors(), self._host.enter(), noted_reads() as files:
+        with self._secrets.kept_out_of_errors(), self._host.enter(), noted_phases() as phases, noted_reads() as files:
             compiler = self._compiler(client, {file: _copy(data)})
             plan = compiler.plan([sls], saltenv=file.saltenv, exclude=exclude, only_ids=ids)
-        return structs.replace(plan, files=files)
+        return structs.replace(plan, files=files, phases=tuple(phases))
 
     def file(self, path: str | Path, *, saltenv: str | None) -> Plan:
         """Compile one file anywhere. Raises OSError if it cannot be read; PathRefused for a pipe or device."""
@@ -93,9 +94,9 @@ class Planner:
         with open_read(path):
             env = saltenv or self._settings.saltenv or "base"
         name = os.path.basename(path)
-        with self._secrets.kept_out_of_errors(), self._host.enter(), noted_reads() as files:
+        with self._secrets.kept_out_of_errors(), self._host.enter(), noted_phases() as phases, noted_reads() as files:
             plan = self._compiler().plan_file(SlsFile(name.removesuffix(".sls"), env, path, name))
-        return structs.replace(plan, files=files)
+        return structs.replace(plan, files=files, phases=tuple(phases))
 
     def single(self, function: str, arguments: Mapping[str, Any]) -> Plan:
         """Return the plan of one state function. Raises CompileError if it does not exist or has no name."""

@@ -13,6 +13,7 @@ from asyncstate.render.pipe import RenderContext, render_sls, render_text
 from asyncstate.sources import grains as grains_source
 from asyncstate.sources.fileclient import LocalFileClient, SlsFile
 from asyncstate.sources.matchers import Matcher
+from asyncstate.sources.phases import rendering
 from asyncstate.sources.pillar import compile_pillar
 from asyncstate.sources.pillar_merge import independent
 
@@ -176,7 +177,7 @@ class RuntimeServices(Services):
 
         ``rendered`` holds the SLS files rendered so far for one compilation; this one is added.
         """
-        with self.host.enter(env=file.saltenv, sls=file.sls) as call:
+        with rendering(file.sls), self.host.enter(env=file.saltenv, sls=file.sls) as call:
             context = self._render_context(client, call.env, file, extra, rendered)
             return render_sls(file, context if pillar is None else replace(context, pillar=pillar))
 

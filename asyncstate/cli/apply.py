@@ -14,6 +14,7 @@ from asyncstate.cli.options import (
     report_options,
     run_options,
     selection_options,
+    traces_option,
     tree_options,
 )
 from asyncstate.cli.selection import select
@@ -111,6 +112,7 @@ if TYPE_CHECKING:
 )
 @report_options
 @metrics_option
+@traces_option
 @click.pass_obj
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Bring this machine into the state a tree describes.

@@ -34,6 +34,7 @@ _OVERRIDES = {
     "failhard": "failhard",
     "prefetch": "prefetch",
     "journal": "journal",
+    "traces": "traces",
     "concurrency": "concurrency",
     "timeout": "timeout",
     "grace": "grace_seconds",
@@ -437,6 +438,14 @@ report_options: Callable[[Any], Any] = _all(
     ]
 )
 """What to show of a run, and where."""
+
+traces_option: Callable[[Any], Any] = option(
+    "--traces",
+    section="Output",
+    type=click.Choice(["auto", "on", "off"]),
+    help="Send a trace of the run to a collector of OpenTelemetry: the one that OTEL_EXPORTER_OTLP_ENDPOINT names. "
+    "auto: if there is such a variable. Default: traces of the configuration, auto. Needs the extra otel.",
+)
 
 metrics_option: Callable[[Any], Any] = option(
     "--metrics",

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from asyncstate.report.jsonl import JsonLines
     from asyncstate.report.profile import Profile
     from asyncstate.report.progress import LiveProgress, PlainProgress
+    from asyncstate.report.trace_export import Export
+    from asyncstate.report.traces import RunTrace
     from asyncstate.runtime import StateRuntime
 
 _TICK = 0.125
@@ -55,6 +57,8 @@ class Session:
         self._about: dict[str, Any] = {}
         self._host = ""
         self._saved: SavedPlan | None = None
+        self._export: Export | None = None
+        self._trace: RunTrace | None = None
         self._hosts: Callable[[], AbstractAsyncContextManager[Orchestra | None]] = nullcontext
         sinks = (self._remaining, self.profile, self.progress, self._lines)
         self._observers: list[Callable[[AnyEvent], None]] = [
@@ -222,6 +226,8 @@ class Session:
                 await runtime.host.workers.run(self._saved.compiled, runtime, plan)
             self._warn_of_plan(plan)
             self._announce_unknown(plan)
+            if "traces" in self.options:
+                await self._begin_trace(runtime, plan)
             run = runtime.run(
                 plan,
                 shuffle=self.options.get("shuffle"),
@@ -256,6 +262,32 @@ class Session:
             error.add_note("\n".join(applied_lines(report.rows)))
             raise
         return self._exit_code(report)
+
+    async def _begin_trace(self, runtime: StateRuntime, plan: Plan) -> None:
+        """Let the run be traced, if that is wanted. Raises ConfigError."""
+        from asyncstate.cli.tracing import export_of
+
+        self._export = export_of(self.console, self.settings.traced)
+        if self._export is None:
+            return
+        from asyncstate.report.traces import RunTrace
+
+        def places() -> dict[str, tuple[str, int]]:
+            shown = runtime.shown(plan)
+            return _places(shown, [chunk.tag for chunk in shown.chunks])
+
+        host = str(runtime.host.opts.get("id") or "")
+        trace = RunTrace(self._export.tracer, f"asyncstate {self._about['command']}", host, self._export.parent)
+        trace.places = await runtime.host.workers.run(places)
+        self._trace = trace
+        self._observers.append(trace.on_event)
+
+    def _end_trace(self) -> None:
+        if self._trace is not None and self._export is not None:
+            from asyncstate.cli.tracing import end_export
+
+            self._trace.close()
+            end_export(self.console, self._export)
 
     def _exit_code(self, report: RunReport) -> int:
         tells_changes = self.options.get("detailed_exitcode") and report.changed
@@ -331,6 +363,7 @@ class Session:
         if not silent:
             self._show_times()
         self._write_files(report, plan)
+        self._end_trace()
         if self._saved is not None:
             self._saved.ended(report)
 

@@ -15,6 +15,7 @@ from asyncstate.cli.options import (
     report_options,
     settings_from,
     test_option,
+    traces_option,
     wait_option,
 )
 from asyncstate.cli.salt import fold_keywords, split_arguments
@@ -42,6 +43,7 @@ _KEYWORDS = ("test", "pillar", "saltenv", "pillarenv")
 @grace_option
 @report_options
 @metrics_option
+@traces_option
 @click.pass_obj
 def command(console: Console, /, function: str, arguments: tuple[str, ...], **options: Any) -> int:
     """Run one state function, without an SLS file.

@@ -119,6 +119,7 @@ class Settings(msgspec.Struct, kw_only=True):
     grace_seconds: Annotated[float, msgspec.Meta(ge=0)] = 30.0
     event_loop: Literal["auto", "asyncio", "uvloop"] = "auto"
     journal: bool | Literal["on", "off", "required"] | None = None
+    traces: bool | Literal["auto", "on", "off"] = "auto"
     journal_sync: Literal["normal", "full"] = "normal"
     journal_keep_runs: Annotated[int, msgspec.Meta(ge=1)] = 100
     journal_keep_days: Annotated[float, msgspec.Meta(ge=0)] = 90.0
@@ -166,6 +167,13 @@ class Settings(msgspec.Struct, kw_only=True):
         if isinstance(self.journal, str):
             return self.journal
         return "on" if (JOURNALED if self.journal is None else self.journal) else "off"
+
+    @property
+    def traced(self) -> Literal["auto", "on", "off"]:
+        """Whether runs are traced; ``auto``: if the environment names a collector."""
+        if isinstance(self.traces, str):
+            return self.traces
+        return "on" if self.traces else "off"
 
     def validate(self) -> None:
         """Check types, names of rules, and that the configured roots exist.

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from asyncstate.model.encode import json_bytes
+from asyncstate.model.phase import Phase
 from asyncstate.model.race import Race
 
 
@@ -20,7 +21,10 @@ class Event(msgspec.Struct, frozen=True, tag_field="event", kw_only=True):
 
 
 class RunStarted(Event, frozen=True, tag="run_started", kw_only=True):
-    """The first event of a run. ``wall`` is the time of day in seconds since the epoch."""
+    """The first event of a run. ``wall`` is the time of day in seconds since the epoch.
+
+    ``phases`` are what making the plan took, before.
+    """
 
     wall: float
     digest: str
@@ -29,6 +33,7 @@ class RunStarted(Event, frozen=True, tag="run_started", kw_only=True):
     test: bool
     shuffle: int | None = None
     warnings: tuple[str, ...] = ()
+    phases: tuple[Phase, ...] = ()
 
 
 class ChunkReady(Event, frozen=True, tag="chunk_ready", kw_only=True):

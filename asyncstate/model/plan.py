@@ -12,6 +12,7 @@ from asyncstate.errors import Issue
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.encode import plain
+from asyncstate.model.phase import Phase
 from asyncstate.model.requisite import RemoteRequisite, Requisite, RequisiteKind
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ class Plan(msgspec.Struct, frozen=True):
     why a chunk that could be aggregated is in no group. ``remote`` are requisites on states of other hosts, which the
     hosts resolve together; ``elsewhere`` has the state that each REMOTE node stands for, a chunk without index and
     arguments. ``files`` are the files of the tree that the compiler read or found, with the sha256 of
-    what it read ("" if it only found it). ``digest`` is the same in every process and for every hash seed; secrets
+    what it read ("" if it only found it). ``phases`` say what making the plan took; they alone are not the same each
+    time. ``digest`` is the same in every process and for every hash seed; secrets
     count, so what is shown of it is `ShownPlan.digest`.
     """
 
@@ -106,6 +108,7 @@ class Plan(msgspec.Struct, frozen=True):
     warnings: tuple[Issue, ...] = ()
     saltenv: str = "base"
     files: dict[str, str] = {}
+    phases: tuple[Phase, ...] = ()
     digest: str = ""
 
     @property

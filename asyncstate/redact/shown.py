@@ -235,7 +235,13 @@ class ShownPlan:
             case StateEvent():
                 return {"name": redactor.text(event.name), "row": redactor.row(event.row)}
             case RunStarted():
-                return {"digest": self.digest, "warnings": tuple(map(redactor.text, event.warnings))}
+                return {
+                    "digest": self.digest,
+                    "warnings": tuple(map(redactor.text, event.warnings)),
+                    "phases": tuple(
+                        msgspec.structs.replace(phase, name=redactor.text(phase.name)) for phase in event.phases
+                    ),
+                }
             case RunFinished():
                 return {
                     "not_started": tuple(map(self.tag, event.not_started)),

@@ -224,6 +224,7 @@ class Engine:
                 test=self.options.test,
                 shuffle=self.options.shuffle,
                 warnings=tuple(str(issue) for issue in self.plan.warnings),
+                phases=self.plan.phases,
             )
 
     def _out_of_time(self) -> None:

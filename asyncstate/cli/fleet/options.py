@@ -16,6 +16,7 @@ from asyncstate.cli.options import (
     in_a_directory,
     metrics_option,
     outcome_options,
+    traces_option,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ _report_option = option(
 
 def driving_options(function: Any) -> Any:
     """Add the options of commands that drive a run to its end: what signals do, and what other programs are told."""
-    for decorate in (metrics_option, outcome_options, progress_option, grace_option):
+    for decorate in (traces_option, metrics_option, outcome_options, progress_option, grace_option):
         function = decorate(function)
     return function
 

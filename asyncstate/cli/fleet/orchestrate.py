@@ -18,6 +18,7 @@ from asyncstate.cli.options import (
     report_options,
     selection_options,
     test_option,
+    traces_option,
     tree_options,
 )
 from asyncstate.cli.selection import select
@@ -91,6 +92,7 @@ _STEPS: Final = 64
 )
 @report_options
 @metrics_option
+@traces_option
 @click.pass_obj
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Run an orchestration: steps of `salt.state`, `salt.function` and others, each on hosts of its own.

@@ -20,21 +20,25 @@ if TYPE_CHECKING:
     from asyncstate.model.event import AnyEvent
     from asyncstate.report.fleet_profile import FleetProfile
     from asyncstate.report.fleet_progress import LiveFleetProgress, PlainFleetProgress
+    from asyncstate.report.fleet_traces import FleetTrace
     from asyncstate.report.host_result import HostResult
     from asyncstate.report.recorded import RecordedReport
+    from asyncstate.report.trace_export import Export
 
 _TICK = 0.125
 
 
 def shown_as(options: dict[str, Any]) -> dict[str, Any]:
     """Return what options say about how a run is shown that is driven to its end."""
-    return {name: options[name] for name in ("progress", "report", "junit", "quiet_ok", "detailed_exitcode")}
+    named = ("progress", "report", "junit", "quiet_ok", "detailed_exitcode")
+    return {"traced": True, **{name: options[name] for name in named}}
 
 
 class Shown(Relay):
     """Shows a run: its events as lines of JSON while it goes on, else its progress, and its reports at the end.
 
-    The names of further arguments are those of the options.
+    The names of further arguments are those of the options. What is ``traced`` is so if the settings want it. Raises
+    ConfigError if that cannot be.
     """
 
     def __init__(
@@ -47,6 +51,7 @@ class Shown(Relay):
         junit: str | None = None,
         quiet_ok: bool = False,
         detailed_exitcode: bool = False,
+        traced: bool = False,
         lanes: Collection[str] = (),
     ) -> None:
         self._lanes = lanes
@@ -60,7 +65,9 @@ class Shown(Relay):
         self._quiet_ok = quiet_ok
         self._detailed_exitcode = detailed_exitcode
         self._profile = self._make_profile()
-        super().__init__(*(each for each in (self._progress, self._profile) if each is not None))
+        self._export: Export | None = None
+        self._trace = self._make_trace() if traced else None
+        super().__init__(*(each for each in (self._progress, self._profile, self._trace) if each is not None))
 
     def _make_progress(self, wanted: str) -> LiveFleetProgress | PlainFleetProgress | None:
         if wanted == "none":
@@ -75,6 +82,16 @@ class Shown(Relay):
         from asyncstate.report.fleet_profile import FleetProfile
 
         return FleetProfile()
+
+    def _make_trace(self) -> FleetTrace | None:
+        from asyncstate.cli.tracing import export_of
+
+        self._export = export_of(self._console, self._settings.traced)
+        if self._export is None:
+            return None
+        from asyncstate.report.fleet_traces import FleetTrace
+
+        return FleetTrace(self._export.tracer, "asyncstate fleet apply", self._export.parent)
 
     @contextmanager
     def following(self, controller: Controller) -> Iterator[None]:
@@ -165,6 +182,11 @@ class Shown(Relay):
         elif self._console.out == "github" and not silent:
             self._show_on_github(end, results)
         self._write_files(end, results)
+        if self._trace is not None and self._export is not None:
+            from asyncstate.cli.tracing import end_export
+
+            self._trace.close(end)
+            end_export(self._console, self._export)
         changed = self._detailed_exitcode and any(each.report.changed for each in results)
         return end.exit_code or (CHANGED if changed else 0)
 

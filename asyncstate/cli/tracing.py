@@ -1,0 +1,74 @@
+"""Whether runs are traced, and what is said if they cannot be."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from asyncstate.errors import ConfigError
+
+if TYPE_CHECKING:
+    from asyncstate.cli.console import Console
+    from asyncstate.report.trace_export import Export
+
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+_PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+_PROTOCOL = "http/protobuf"
+
+
+def export_of(console: Console, wanted: str) -> Export | None:
+    """Return where traces go, None if nowhere. ``wanted`` is auto (if the environment names a collector), on or off.
+
+    Raises ConfigError if they are wanted and cannot be made; with auto, the console says so, and the run goes on.
+    """
+    if wanted == "off" or (wanted == "auto" and not _is_asked_for()):
+        return None
+    try:
+        return _made()
+    except ConfigError as error:
+        if wanted == "on":
+            raise
+        console.say(f"warning: this run is not traced: {error}", "  traces: off says that this is as it should be")
+        return None
+
+
+def end_export(console: Console, export: Export) -> None:
+    """Send what is left of the spans, and say so if that cannot be. Waits some seconds at most."""
+    why = export.close()
+    if why and console.log_level not in {"error", "critical", "quiet"}:
+        console.say(f"warning: {why}", f"  the collector is {_collector()}")
+
+
+def _collector() -> str:
+    """Return which collector the environment names."""
+    from asyncstate.data.urls import without_credentials
+
+    named = next((os.environ[name] for name in _ENDPOINTS if os.environ.get(name)), "http://localhost:4318")
+    return str(without_credentials(named))
+
+
+def _is_asked_for() -> bool:
+    """Whether the environment wants traces, as the specification of OpenTelemetry has it."""
+    if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return False
+    exporter = os.environ.get("OTEL_TRACES_EXPORTER", "").strip()
+    return exporter != "none" and bool(exporter or any(os.environ.get(name) for name in _ENDPOINTS))
+
+
+def _made() -> Export:
+    exporter = os.environ.get("OTEL_TRACES_EXPORTER", "").strip() or "otlp"
+    if exporter not in ("otlp", "none"):
+        raise ConfigError(f"OTEL_TRACES_EXPORTER is {exporter}, and only otlp is known")
+    for name in _PROTOCOLS:
+        if os.environ.get(name, _PROTOCOL) != _PROTOCOL:
+            raise ConfigError(f"{name} is {os.environ[name]}, and only {_PROTOCOL} is known")
+    try:
+        from asyncstate.report.trace_export import Export
+    except ImportError as error:
+        if not str(error.name).startswith(("opentelemetry", "google", "requests")):
+            raise
+        raise ConfigError("traces need OpenTelemetry: pip install 'asyncstate[otel]'") from None
+    try:
+        return Export()
+    except Exception as error:  # noqa: BLE001 - what a library makes of odd variables of the environment
+        raise ConfigError(f"OpenTelemetry refuses its settings: {type(error).__name__}: {error}") from None

@@ -1,0 +1,220 @@
+"""Makes spans of OpenTelemetry from the events of runs: one for the run, one for each state, one for each phase before.
+
+Times are those of the events, by the clock of the host that they are of.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry import trace
+from opentelemetry.trace import Link, Status, StatusCode
+
+from asyncstate.model.event import (
+    ChunkFinished,
+    ChunkReady,
+    ChunkRetried,
+    ChunkStarted,
+    PrefetchEnded,
+    PrefetchStarted,
+    RunFinished,
+    RunStarted,
+)
+from asyncstate.model.result import STATE_RAN, changes_something
+from asyncstate.report.summary import describe_tag
+from asyncstate.report.terminal import clean, count
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from opentelemetry.context import Context
+    from opentelemetry.trace import Span, SpanContext, Tracer
+
+    from asyncstate.model.event import AnyEvent
+    from asyncstate.model.result import Row
+
+_LONGEST = 2000
+"""Characters of a comment: an attribute is no place for the output of a program."""
+
+_Node = tuple[str, bool]
+"""The tag of a state, and whether its test-mode call is meant."""
+
+
+class RunTrace:
+    """The spans of a run on one host, below ``parent``. ``command`` names the span of the run.
+
+    ``places`` are file and line of states, by tag; they may come as long as no state has begun. A state has links to
+    the state that it waited for last.
+    """
+
+    def __init__(self, tracer: Tracer, command: str, host: str, parent: Context | None = None) -> None:
+        self.places: Mapping[str, tuple[str, int]] = {}
+        self._tracer = tracer
+        self._command = command
+        self._host = host
+        self._parent = parent
+        self._wall = self._last = 0.0
+        self._is_test = False
+        self._run: Span | None = None
+        self._below: Context | None = None
+        self._open: dict[_Node, Span] = {}
+        self._fetches: dict[tuple[str, str], Span] = {}
+        self._known: dict[str, SpanContext] = {}
+        self._waited: dict[_Node, tuple[str, tuple[str, ...]]] = {}
+        self._retries: dict[str, int] = {}
+
+    def on_event(self, event: AnyEvent) -> None:
+        """Begin or end what the event tells of."""
+        self._last = event.time
+        match event:
+            case RunStarted():
+                self._begin(event)
+            case ChunkReady():
+                if event.after:
+                    self._waited[event.tag, event.check] = (event.after, event.because)
+            case ChunkStarted():
+                self._started(event)
+            case ChunkRetried():
+                self._retried(event)
+            case ChunkFinished():
+                self._finished(event)
+            case PrefetchStarted():
+                self._fetches[event.tag, event.what] = self._span("fetch ahead", event.time, {"what": event.what})
+            case PrefetchEnded():
+                span = self._fetches.pop((event.tag, event.what), None)
+                if span is not None:
+                    span.set_attributes(_named({"result": event.result, "text": event.text}))
+                    span.end(self._at(event.time))
+            case RunFinished():
+                self._end(event)
+
+    def close(self) -> None:
+        """End what has not ended: nothing more is known of it."""
+        spans = (*self._open.values(), *self._fetches.values(), *([self._run] if self._run is not None else ()))
+        for span in spans:
+            span.set_status(Status(StatusCode.ERROR, "its end is not known"))
+            span.end(self._at(self._last))
+        self._open, self._fetches, self._run = {}, {}, None
+
+    def _at(self, seconds: float) -> int:
+        return round((self._wall + seconds) * 1e9)
+
+    def _span(self, name: str, seconds: float, given: Mapping[str, Any], links: list[Link] | None = None) -> Span:
+        return self._tracer.start_span(
+            name, self._below, attributes=self._attributes(given), links=links, start_time=self._at(seconds)
+        )
+
+    def _attributes(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        return {**({"host.name": self._host} if self._host else {}), **_named(given)}
+
+    def _begin(self, event: RunStarted) -> None:
+        self._wall, self._is_test = event.wall - event.time, event.test
+        first = min((phase.wall for phase in event.phases), default=event.wall)
+        given = {
+            "run_id": event.run_id,
+            "test": event.test,
+            "states": event.chunks,
+            "concurrency": event.concurrency,
+        }
+        self._run = self._tracer.start_span(
+            self._command, self._parent, attributes=self._attributes(given), start_time=round(first * 1e9)
+        )
+        self._below = trace.set_span_in_context(self._run, self._parent)
+        within = self._below
+        for phase in event.phases:
+            span = self._tracer.start_span(
+                f"{phase.what} {phase.name}".rstrip(),
+                within,
+                attributes=self._attributes({"sls": phase.name} if phase.name else {}),
+                start_time=round(phase.wall * 1e9),
+            )
+            if phase.what == "compile":
+                within = trace.set_span_in_context(span, self._below)
+            span.end(round((phase.wall + phase.seconds) * 1e9))
+
+    def _started(self, event: ChunkStarted) -> None:
+        file, line = self.places.get(event.tag, ("", 0))
+        given = {
+            "tag": event.tag,
+            "id": event.id,
+            "name": event.name,
+            "sls": event.sls,
+            "function": event.function,
+            "check": event.check,
+        }
+        links = []
+        after, because = self._waited.pop((event.tag, event.check), ("", ()))
+        if after in self._known:
+            links.append(Link(self._known[after], _named({"because": because})))
+        name = f"{'check ' if event.check else ''}{describe_tag(event.tag)}"
+        span = self._span(name, event.time, given, links)
+        if file:
+            span.set_attribute("code.file.path", _sound(file))
+        if line:
+            span.set_attribute("code.line.number", line)
+        self._open[event.tag, event.check] = span
+
+    def _retried(self, event: ChunkRetried) -> None:
+        self._retries[event.tag] = event.attempt
+        span = self._open.get((event.tag, False))
+        if span is not None:
+            given = {"attempt": event.attempt, "comment": clean(event.comment)[:_LONGEST]}
+            span.add_event("retry", _named(given), self._at(event.time))
+
+    def _finished(self, event: ChunkFinished) -> None:
+        span = self._open.pop((event.tag, event.check), None)
+        if span is None:
+            return
+        row = event.row
+        ran = row.get(STATE_RAN, True) is not False
+        given = {
+            "result": str(row["result"]).lower(),
+            "changed": changes_something(row, test=self._is_test),
+            "ran": ran,
+            "why": event.why,
+            "retries": self._retries.pop(event.tag, 0),
+        }
+        span.set_attributes(_named(given))
+        if row["result"] is False and ran:
+            _failed(span, row, self._at(event.time))
+        if not event.check:
+            self._known[event.tag] = span.get_span_context()
+        span.end(self._at(event.time))
+
+    def _end(self, event: RunFinished) -> None:
+        run, self._run = self._run, None
+        if run is None:
+            return
+        given = {
+            "exit_code": event.exit_code,
+            "succeeded": event.succeeded,
+            "changed": event.changed,
+            "failed": event.failed,
+            "not_started": len(event.not_started),
+        }
+        run.set_attributes(_named(given))
+        if event.cancelled:
+            run.set_status(Status(StatusCode.ERROR, _sound(clean(event.cancelled))))
+        elif event.exit_code:
+            run.set_status(Status(StatusCode.ERROR, f"{count(event.failed, 'state')} failed"))
+        self.close()
+        run.end(self._at(event.time))
+
+
+def _failed(span: Span, row: Row, at: int) -> None:
+    comment = _sound(clean(str(row["comment"]))[:_LONGEST])
+    span.add_event("exception", {"exception.type": "StateFailed", "exception.message": comment}, at)
+    span.set_status(Status(StatusCode.ERROR, comment.strip().partition("\n")[0]))
+
+
+def _named(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return attributes as their readers expect them: below a name of this program, and text that can be encoded."""
+    return {f"asyncstate.{name}": _sound(value) for name, value in given.items()}
+
+
+def _sound(value: Any) -> Any:
+    if isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, tuple):
+        return tuple(map(_sound, value))
+    return str(value).encode("utf-8", "backslashreplace").decode()

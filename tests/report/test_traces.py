@@ -1,0 +1,248 @@
+"""Spans made from events, and what a collector gets of a run."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import StatusCode
+from otlp_collector import Collector, values
+
+from asyncstate.cli import main
+from asyncstate.fleet.controller.tale import FleetEnd, HostEnd
+from asyncstate.fleet.protocol import HostPlan, State
+from asyncstate.model.event import (
+    ChunkFinished,
+    ChunkReady,
+    ChunkRetried,
+    ChunkStarted,
+    PrefetchEnded,
+    PrefetchStarted,
+    RunFinished,
+    RunStarted,
+)
+from asyncstate.model.phase import Phase
+from asyncstate.report.fleet_traces import FleetTrace
+from asyncstate.report.trace_export import Export
+from asyncstate.report.traces import RunTrace
+
+WALL = 1_700_000_000.0
+PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+TREE = (
+    "conf:\n  file.managed:\n    - name: {out}/conf\n    - contents: x\n"
+    "broke:\n  cmd.run:\n    - name: exit 3\n    - require: [file: conf]\n"
+)
+
+
+def tag(name):
+    return f"test_|-{name}_|-{name}_|-nop"
+
+
+class Script:
+    """Events of an imaginary run, of which ``told`` is told at once."""
+
+    def __init__(self, told):
+        self._told, self._seq = told, 0
+
+    def add(self, kind, at, **fields):
+        self._told(kind(run_id="r", seq=self._seq, time=at, **fields))
+        self._seq += 1
+
+    def begin(self, **fields):
+        counts = {"wall": WALL, "digest": "d", "chunks": 2, "concurrency": 4, "test": False}
+        self.add(RunStarted, 0.0, **{**counts, **fields})
+
+    def start(self, name, at, **fields):
+        self.add(ChunkStarted, at, tag=tag(name), function="test.nop", id=name, name=name, sls="s", **fields)
+
+    def finish(self, name, at, result=True, **row):
+        row = {"name": name, "result": result, "changes": {}, "comment": "", **row}
+        self.add(ChunkFinished, at, tag=tag(name), row=row, why="met")
+
+    def end(self, at, exit_code=0, **fields):
+        self.add(RunFinished, at, exit_code=exit_code, succeeded=1, changed=0, failed=1, **fields)
+
+
+@pytest.fixture
+def spans(monkeypatch):
+    """What was exported, by name, once the export is closed."""
+    for name in ("TRACEPARENT", "TRACESTATE"):
+        monkeypatch.delenv(name, raising=False)
+    exporter = InMemorySpanExporter()
+    export = Export(exporter)
+
+    def closed():
+        assert export.close() == ""
+        return {span.name: span for span in exporter.get_finished_spans()}
+
+    closed.tracer = export.tracer
+    return closed
+
+
+def times(span):
+    return round(span.start_time / 1e9 - WALL, 6), round(span.end_time / 1e9 - WALL, 6)
+
+
+def test_a_run_is_a_span_with_its_phases_and_states_below(spans):
+    trace = RunTrace(spans.tracer, "asyncstate apply", "web1")
+    trace.places = {tag("a"): ("/srv/s.sls", 7)}
+    script = Script(trace.on_event)
+    script.begin(phases=(Phase("compile", "", WALL - 2, 1.5), Phase("render", "s", WALL - 1.9, 0.25)))
+    script.start("a", 0.5)
+    script.add(ChunkRetried, 0.75, tag=tag("a"), attempt=1, result=False, comment="no", interval=0.25)
+    script.add(PrefetchStarted, 0.75, tag=tag("b"), what="http://x/y")
+    script.add(PrefetchEnded, 1.0, tag=tag("b"), what="http://x/y", result="fetched")
+    script.finish("a", 1.25, changes={"x": 1})
+    script.add(ChunkReady, 1.25, tag=tag("b"), after=tag("a"), because=("require", "watch"))
+    script.start("b", 1.5)
+    script.finish("b", 2.0, False, comment="broke\nat once \ud800\x1b[0m")
+    script.start("held", 2.0)
+    script.finish("held", 2.0, False, __state_ran__=False)
+    script.end(2.5, 2)
+    found = spans()
+    run, a, b, held = (found[name] for name in ("asyncstate apply", "test.nop: a", "test.nop: b", "test.nop: held"))
+    assert (times(run), times(a), times(b)) == ((-2.0, 2.5), (0.5, 1.25), (1.5, 2.0))
+    assert times(found["compile"]) == (-2.0, -0.5)
+    assert found["render s"].parent.span_id == found["compile"].context.span_id
+    assert {each.parent.span_id for each in (a, b, held, found["compile"], found["fetch ahead"])} == {
+        run.context.span_id
+    }
+    assert {each.context.trace_id for each in found.values()} == {run.context.trace_id}
+    assert a.attributes == {
+        "host.name": "web1",
+        "asyncstate.tag": tag("a"),
+        "asyncstate.id": "a",
+        "asyncstate.name": "a",
+        "asyncstate.sls": "s",
+        "asyncstate.function": "test.nop",
+        "asyncstate.check": False,
+        "asyncstate.result": "true",
+        "asyncstate.changed": True,
+        "asyncstate.ran": True,
+        "asyncstate.why": "met",
+        "asyncstate.retries": 1,
+        "code.file.path": "/srv/s.sls",
+        "code.line.number": 7,
+    }
+    (link,) = b.links
+    assert link.context.span_id == a.context.span_id
+    assert link.attributes == {"asyncstate.because": ("require", "watch")}
+    assert (b.status.status_code, b.status.description) == (StatusCode.ERROR, "broke")
+    assert b.events[0].attributes["exception.message"] == "broke\nat once \\ud800"
+    assert held.status.status_code is StatusCode.UNSET
+    assert run.attributes["asyncstate.exit_code"] == 2
+    assert run.status.description == "1 state failed"
+
+
+def test_what_has_no_end_ends_where_the_run_was_last_heard_of(spans):
+    trace = RunTrace(spans.tracer, "asyncstate apply", "")
+    script = Script(trace.on_event)
+    script.begin()
+    script.start("a", 1.0)
+    script.start("b", 2.0, check=True)
+    trace.close()
+    found = spans()
+    assert {name: (times(span)[1], span.status.status_code) for name, span in found.items()} == dict.fromkeys(
+        ["asyncstate apply", "test.nop: a", "check test.nop: b"], (2.0, StatusCode.ERROR)
+    )
+
+
+def test_a_run_across_hosts_is_one_trace(spans):
+    trace = FleetTrace(spans.tracer, "asyncstate fleet apply")
+    states = (State("test", "nop", "a", "a", "s", "/srv/s.sls", 3),)
+    for host in ("web1", "web2"):
+        trace.planned(host, HostPlan(run="r", host=host, nonce="n", states=states))
+        trace.begun(host, 1)
+        script = Script(lambda event, host=host: trace.event(host, event))
+        script.begin()
+        script.start("a", 0.5)
+        script.finish("a", 1.0)
+        if host == "web1":
+            script.end(1.5)
+        trace.ended(host, HostEnd(0) if host == "web1" else HostEnd(2, "is lost"))
+    trace.close(FleetEnd("r1", {"web1": HostEnd(0), "web2": HostEnd(2, "is lost")}))
+    found = spans()
+    run = found["asyncstate fleet apply"]
+    assert {found[host].parent.span_id for host in ("web1", "web2")} == {run.context.span_id}
+    assert found["test.nop: a"].attributes["code.line.number"] == 3
+    assert run.attributes["asyncstate.run_id"] == "r1"
+    assert (run.status.description, run.events[0].attributes["asyncstate.host"]) == ("1 of 2 hosts failed", "web2")
+    assert found["web2"].status.status_code is StatusCode.ERROR
+
+
+@pytest.fixture
+def apply(tmp_path, monkeypatch, capfd):
+    """Apply a tree in which a command fails; returns the exit code, standard output and standard error."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "web.sls").write_text(TREE.format(out=tmp_path))
+    for name in ("HOME", "XDG_CONFIG_HOME", "ASYNCSTATE_CACHEDIR", "ASYNCSTATE_STATE_DIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+    for name in ("OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_SERVICE_NAME", "OTEL_SDK_DISABLED", "OTEL_TRACES_EXPORTER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+    def call(endpoint, *words):
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+        code = main(["apply", "web", "--progress", "none", *words, "--file-root", str(tree)])
+        return (code, *capfd.readouterr())
+
+    return call
+
+
+def test_a_collector_gets_the_run_below_what_the_environment_says(apply, monkeypatch, tmp_path):
+    monkeypatch.setenv("TRACEPARENT", PARENT)
+    monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=ci")
+    with Collector() as collector:
+        code, _, errors = apply(collector.url)
+    assert (code, "warning" in errors) == (2, False)
+    run, conf, broke = (
+        next(span for name, span in collector.spans.items() if name.startswith(start))
+        for start in ("asyncstate apply", "file.managed: conf", "cmd.run: broke")
+    )
+    assert run.trace_id.hex() == PARENT.split("-")[1]
+    assert run.parent_span_id.hex() == PARENT.split("-")[2]
+    assert (conf.parent_span_id, broke.links[0].span_id) == (run.span_id, conf.span_id)
+    assert values(broke.attributes)["code.file.path"] == str(tmp_path / "tree/web.sls")
+    assert values(broke.attributes)["code.line.number"] == 6
+    assert broke.status.message
+    assert {"compile", "render web"} <= collector.spans.keys()
+    assert collector.resources[0]["service.name"] == "asyncstate"
+    assert collector.resources[0]["deployment.environment.name"] == "ci"
+    assert collector.paths == ["/v1/traces"]
+
+
+@pytest.mark.parametrize("status", [400, None], ids=["refuses", "is away"])
+def test_without_a_collector_the_run_is_as_ever_and_words_say_so_once(apply, status):
+    with Collector(status or 200) as collector:
+        url = collector.url
+        if status:
+            code, _, errors = apply(url)
+    if not status:
+        code, _, errors = apply(url)
+    assert code == 2
+    assert errors.count("spans could not be sent") == 1
+    assert ("Bad Request" if status else "Connection refused") in errors
+    assert errors.count(url) == 1
+
+
+def test_without_the_extra_it_is_named(apply, monkeypatch):
+    for name in [*sys.modules]:
+        if name.startswith(("opentelemetry", "asyncstate.report.trace")):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    code, _, errors = apply("http://127.0.0.1:9")
+    assert code == 2
+    assert "not traced: traces need OpenTelemetry: pip install 'asyncstate[otel]'" in errors
+    code, text, errors = apply("", "--traces", "on")
+    assert code == 1
+    assert "pip install 'asyncstate[otel]'" in text + errors
+    assert apply("http://127.0.0.1:9", "--traces", "off")[2].count("traces") == 0
+
+
+def test_what_this_program_does_not_speak_is_said_and_what_is_off_is_off(apply, monkeypatch):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+    assert "is grpc, and only http/protobuf is known" in apply("http://127.0.0.1:9")[2]
+    monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
+    assert "traced" not in apply("http://127.0.0.1:9")[2]
