@@ -6,7 +6,7 @@ import math
 from html import escape
 from typing import TYPE_CHECKING
 
-from asyncstate.report.terminal import short_time
+from asyncstate.report.terminal import count, short_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -98,13 +98,13 @@ def _line(kind: str, places: Sequence[tuple[float, float]]) -> str:
 
 def _dots(found: WhatIf, across: Callable[[float], float], up: Callable[[float], float]) -> Iterator[str]:
     for point in found.points:
-        text = f"{point.slots} slots: {short_time(point.seconds)}, {point.speedup:.1f} times as fast as one"
+        text = f"{count(point.slots, 'slot')}: {short_time(point.seconds)}, {point.speedup:.1f} times as fast as one"
         yield (
             f'<circle class="dot" cx="{across(point.slots):.1f}" cy="{up(point.seconds):.1f}" r="2.5">'
             f"<title>{text}</title></circle>"
         )
     if _has_run(found):
-        text = f"The run itself: {found.slots} slots, {short_time(found.wall)}"
+        text = f"The run itself: {count(found.slots, 'slot')}, {short_time(found.wall)}"
         yield (
             f'<circle class="run" cx="{across(found.slots):.1f}" cy="{up(found.wall):.1f}" r="5">'
             f"<title>{text}</title></circle>"

@@ -17,7 +17,7 @@ from asyncstate.report.summary import closing_lines, outcome_word
 from asyncstate.report.terminal import Palette, clean, count, one_line, short_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from asyncstate.model.result import Row, RunReport
     from asyncstate.report.human import Style
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 _MARGIN = "    "
 _WIDEST_FUNCTION = 28
 _WIDEST_LABEL = 60
-_NARROWEST_LABEL = 16
+_NARROWEST = 10
+"""Columns that names and changes should have at least."""
 _LONG_REPORT = 25
 """With more lines than this, a report may not fit on a screen, so it repeats the failed states at the end."""
 _LONGEST_VALUE = 60
@@ -52,20 +53,25 @@ class _Line(NamedTuple):
 def brief_lines(
     report: RunReport, style: Style, host: str = "", foretold: Mapping[str, Foretold] | None = None
 ) -> Iterator[str]:
-    """Yield the whole report: a line for ``host`` if given, the rows in ``__run_num__`` order, the summary.
+    """Yield the whole report: the name of the ``host`` if given, the rows in ``__run_num__`` order, the summary.
 
     Lines are cut to ``style.width`` columns, 0 for none, but those below a failed state. States that were as they
     should be are only counted, unless ``style.state_verbose``. ``foretold`` is the `forecast` of a dry run.
     """
-    if host:
-        yield style.palette.paint(worst_colour(report, style.palette), f"{host}:")
     lines = list(state_lines(report, style, foretold))
-    yield from lines
+    first, *more = closing_lines(report, style.palette, foretold)
+    heading = style.palette.paint(worst_colour(report, style.palette), f"{host}:") if host else ""
     if lines:
+        if host:
+            yield heading
+        yield from lines
         yield ""
-    if len(lines) > _LONG_REPORT:
-        yield from culprit_lines(report, style)
-    yield from closing_lines(report, style.palette, foretold)
+        if len(lines) > _LONG_REPORT:
+            yield from culprit_lines(report, style)
+        yield first
+    else:
+        yield f"{heading} {first}".lstrip()
+    yield from more
 
 
 def state_lines(report: RunReport, style: Style, foretold: Mapping[str, Foretold] | None = None) -> Iterator[str]:
@@ -78,20 +84,50 @@ def state_lines(report: RunReport, style: Style, foretold: Mapping[str, Foretold
         for tag, row in rows.items()
         if verbose or row["result"] is not True or row["changes"] or row.get("warnings") or tag in told
     ]
-    word, took, function = (max((len(line[place]) for line in lines), default=0) for place in range(3))
-    function = min(function, _WIDEST_FUNCTION)
-    label = max((cells(line.label) for line in lines), default=0)
-    room = style.width - word - took - function - 6 if style.width else 2 * _WIDEST_LABEL
-    if any(line.text for line in lines):
-        label = min(label, _WIDEST_LABEL, max(_NARROWEST_LABEL, 3 * room // 5))
+    columns = _columns(lines, style.width)
     for line in lines:
-        start = f"{line.word:<{word}}  "
-        name = cut(line.label, label) if style.width and line.text else line.label
-        rest = f"{line.took:>{took}}  {line.function:<{function}}  {padded(name, label)}  {line.text}".rstrip()
-        if style.width:
-            rest = cut(rest, max(style.width - len(start), 1))
-        yield style.palette.paint(line.colour, start) + rest
+        yield style.palette.paint(line.colour, f"{line.word:<{columns.word}}  ") + columns.rest(line, style.width)
         yield from line.details
+
+
+class _Columns(NamedTuple):
+    """How wide each column is; one of width 0 is left out."""
+
+    word: int
+    took: int
+    function: int
+    label: int
+
+    def rest(self, line: _Line, width: int) -> str:
+        """Return the line behind its word, so that all of it fits into ``width`` columns; 0: as long as it is."""
+        shown = []
+        if self.took:
+            shown.append(f"{line.took:>{self.took}}")
+        if self.function:
+            shown.append(padded(cut(line.function, self.function) if width else line.function, self.function))
+        label = cut(line.label, self.label) if width and line.text else line.label
+        rest = "  ".join([*shown, padded(label, self.label), line.text]).rstrip()
+        return cut(rest, max(width - self.word - 2, 1)) if width else rest
+
+
+def _columns(lines: Sequence[_Line], width: int) -> _Columns:
+    """Return columns for these lines, so that on a narrow terminal there is room for names and changes."""
+    word, took, function = (max((len(line[place]) for line in lines), default=0) for place in range(3))
+    label, text = (max((cells(each) for each in column), default=0) for column in _names_and_texts(lines))
+    if not width:
+        return _Columns(word, took, min(function, _WIDEST_FUNCTION), min(label, _WIDEST_LABEL))
+    function = min(function, max(width // 4, _NARROWEST))
+    if width - word - took - function < 3 * _NARROWEST:
+        took = 0
+    if width - word - function < 3 * _NARROWEST:
+        function = 0
+    room = width - word - 2 - sum(each + 2 for each in (took, function) if each)
+    spared = max(room - text - 2, 3 * room // 5, _NARROWEST)
+    return _Columns(word, took, function, min(label, spared if text else room))
+
+
+def _names_and_texts(lines: Iterable[_Line]) -> tuple[list[str], list[str]]:
+    return [line.label for line in lines if line.text], [line.text for line in lines]
 
 
 def _line(tag: str, row: Row, style: Style, foretold: Foretold | None, *, dry: bool) -> _Line:
@@ -106,10 +142,10 @@ def _line(tag: str, row: Row, style: Style, foretold: Foretold | None, *, dry: b
     return _Line(
         outcome_word(row, foretold, dry=dry),
         short_time(took / 1000) if isinstance(took, (int, float)) and timed else "",
-        f"{parts.state}.{parts.fun}",
+        one_line(f"{parts.state}.{parts.fun}".strip(".")),
         id_ if style.by_id or name == id_ else f"{id_} ({name})",
         _UNSEEN if unseen else "" if whole else _summed_up(row, name).replace("\t", " "),
-        _colour(row, palette),
+        _colour(row, palette) if foretold is None else palette.yellow,
         (*(_failure(tag, row, style) if whole else ()), *_warnings(row, palette)),
     )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from asyncstate.fleet.controller.tale import Observer
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunStarted
+from asyncstate.model.result import changes_something
 from asyncstate.model.tag import parse_tag, state_tag
 from asyncstate.report.progress import LiveDisplay
 from asyncstate.report.summary import describe_tag
@@ -34,13 +35,14 @@ _Node = tuple[str, str, bool]
 
 
 class HostTally:
-    """How far the part of one host is. ``total`` is the number of its states."""
+    """How far the part of one host is. ``total`` is the number of its states; in a ``dry`` run, none is changed yet."""
 
     def __init__(self) -> None:
         self.total: int = 0
         self.done: int = 0
         self.failed: int = 0
         self.changed: int = 0
+        self.dry: bool = False
         self.running: dict[str, float] = {}
         self.end: HostEnd | None = None
         self.lost: bool = False
@@ -93,7 +95,7 @@ class Tally(Observer):
         tally.lost = False
         match event:
             case RunStarted():
-                tally.total = event.chunks
+                tally.total, tally.dry = event.chunks, event.test
             case ChunkStarted():
                 tally.running[event.tag] = self._clock()
             case ChunkFinished():
@@ -101,7 +103,7 @@ class Tally(Observer):
                 self._ended.setdefault(host, set()).add((host, event.tag, event.check))
                 tally.done += not event.check
                 tally.failed += event.row.get("result") is False and not event.check
-                tally.changed += bool(event.row.get("changes")) and not event.check
+                tally.changed += changes_something(event.row, test=tally.dry) and not event.check
 
     def ended(self, host: str, end: HostEnd) -> None:
         """Note that the part of a host is over."""
@@ -184,7 +186,8 @@ class PlainFleetProgress(Tally):
         super().ended(host, end)
         if not end.why:
             tally = self.hosts[host]
-            parts = [count(tally.done, "state"), *([f"{tally.changed} changed"] if tally.changed else [])]
+            changed = f"{tally.changed} {'would change' if tally.dry else 'changed'}"
+            parts = [count(tally.done, "state"), *([changed] if tally.changed else [])]
             parts += [f"{tally.failed} failed"] if tally.failed else []
             word = "done" if not end.exit_code else "failed" if tally.failed else "not finished"
             self._say(f"{host}: {word} ({', '.join(parts)})")

@@ -33,7 +33,8 @@ def ending_text(entry: RunEntry) -> str:
     if entry.counts.get("failed") and entry.ending == "finished":
         parts = [f"finished, {count(entry.counts['failed'], 'state')} failed"]
     if entry.test:
-        parts.append("dry run")
+        changed = entry.counts.get("changed")
+        parts.append(f"dry run: {changed} would change" if changed else "dry run")
     if entry.resumes:
         parts.append(f"went on with {entry.resumes[:8]}")
     return ", ".join(parts)
@@ -55,7 +56,10 @@ def run_table(entries: Iterable[RunEntry], palette: Palette = PLAIN) -> Iterator
 
 
 def _cells(entry: RunEntry) -> tuple[str, ...]:
-    numbers = (str(entry.counts.get(name, "")) for name in ("chunks", "changed", "failed"))
+    numbers = (
+        "" if name == "changed" and entry.test else str(entry.counts.get(name, ""))
+        for name in ("chunks", "changed", "failed")
+    )
     return (entry.id, begun_text(entry), took_text(entry), *numbers, clean(ending_text(entry)))
 
 

@@ -122,11 +122,10 @@ class WorkerPool:
     @property
     def notices(self) -> list[str]:
         """Messages for the report that belong to no row."""
-        few = (
-            [f"{self._concurrency} states ran at once, not {self._asked_for}: {why_few()}"]
-            if self._concurrency < self._asked_for
-            else []
-        )
+        few = []
+        if self._concurrency < self._asked_for:
+            states = "1 state" if self._concurrency == 1 else f"{self._concurrency} states"
+            few = [f"{states} ran at once, not {self._asked_for}: {why_few()}"]
         return [*self._dispatch.notices, *few, *self._abandoned]
 
     def stop(self, reason: str) -> None:

@@ -16,11 +16,11 @@ def row(result=True, changes=None, comment="All right", **more):
     return {"name": "n", "result": result, "changes": changes or {}, "comment": comment, "duration": 13004.1, **more}
 
 
-def shown(rows, width=0, foretold=None, *, verbose=False, places=None, palette=None, **fields):
+def shown(rows, width=0, foretold=None, *, verbose=False, places=None, palette=None, host="", **fields):
     more = {"palette": palette} if palette else {}
     style = Style(state_output="brief", state_verbose=verbose, width=width, places=places or {}, **more)
     report = RunReport(rows=rows, wall_ms=83_000.0, **fields)
-    return list(brief_lines(report, style, foretold=foretold))
+    return list(brief_lines(report, style, host, foretold))
 
 
 ROWS = {
@@ -56,7 +56,7 @@ def test_a_line_for_each_state_that_is_not_as_wanted_and_failures_whole():
     ]
 
 
-@pytest.mark.parametrize("width", [40, 61, 80])
+@pytest.mark.parametrize("width", [20, 40, 61, 80])
 def test_no_line_of_a_state_is_wider_than_the_terminal(width):
     wide = {
         f"test_|-状態の名前 {n}_|-e\u0301 👩\u200d🚒\t{'名' * n}_|-nop": row(None, {"a" * n: "ü"}) for n in range(40)
@@ -64,8 +64,9 @@ def test_no_line_of_a_state_is_wider_than_the_terminal(width):
     lines = shown(wide, width, test=True, palette=COLOURED)[:40]
     plain = [line.replace("\x1b[33m", "").replace("\x1b[0m", "") for line in lines]
     assert {cells(line) <= width for line in plain} == {True}
-    assert len({line.index("test.nop") for line in plain}) == 1
+    assert {line.find("test.nop") for line in plain} == {-1 if width <= 40 else 19}
     assert "…" in plain[-1]
+    assert width < 40 or all("状態" in line and "a" in line for line in plain), "there is room for name and changes"
     assert all(line.startswith("\x1b[33mto change  \x1b[0m") for line in lines)
 
 
@@ -79,6 +80,12 @@ def test_what_is_as_wanted_is_shown_on_request_and_where_it_warns():
         "",
         "2 states in 1 min 23 s: 2 as wanted, 1 warning",
     ]
+
+
+def test_a_host_of_several_of_which_nothing_is_to_be_said_is_one_line():
+    rows = {"test_|-a_|-a_|-nop": row()}
+    assert shown(rows, host="web1") == ["web1: 1 state in 1 min 23 s: 1 as wanted"]
+    assert shown(rows, host="web1", verbose=True)[:2] == ["web1:", "ok  13.0 s  test.nop  a  All right"]
 
 
 def test_a_dry_run_has_words_of_its_own():

@@ -46,14 +46,14 @@ def finished(name, result=True, check=False):
     return ChunkFinished(run_id="r", seq=2, time=1.0, tag=tag(name), row=row, why="met", check=check)
 
 
-def begin(tally, *hosts):
+def begin(tally, *hosts, dry=False):
     for host, plan in PLANS.items():
         tally.planned(host, plan)
     tally.joined(PLANS, GOES)
     for host in hosts or PLANS:
         tally.begun(host, 1)
         chunks = len(PLANS[host].states)
-        run = RunStarted(run_id="r", seq=0, time=0.0, wall=0.0, digest="", chunks=chunks, concurrency=1, test=False)
+        run = RunStarted(run_id="r", seq=0, time=0.0, wall=0.0, digest="", chunks=chunks, concurrency=1, test=dry)
         tally.event(host, run)
 
 
@@ -131,6 +131,16 @@ def test_plain_lines_say_who_waits_once_who_failed_and_who_is_done():
         "[2/3] web1: done (1 state, 1 changed)",
         "[3/3] web1: not finished (0 states)",
     ]
+
+
+def test_in_a_dry_run_states_would_change():
+    stream = io.StringIO()
+    progress = PlainFleetProgress(stream)
+    begin(progress, "db1", dry=True)
+    progress.event("db1", finished("data", result=None))
+    progress.event("db1", finished("more"))
+    progress.ended("db1", HostEnd(0))
+    assert stream.getvalue().splitlines()[-1] == "[1/3] db1: done (2 states, 1 would change)"
 
 
 @pytest.mark.parametrize("lost", [False, True])

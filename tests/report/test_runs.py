@@ -22,8 +22,16 @@ def test_a_table_is_as_wide_as_its_longest_cells():
 
 
 def test_how_a_run_ended_in_words():
-    (_, dry, part) = run_table([entry(test=True), entry(resumes="0123456789abcdef", counts={"failed": 2})])
+    (_, dry, would, part) = run_table(
+        [
+            entry(test=True),
+            entry(test=True, counts={"changed": 2}),
+            entry(resumes="0123456789abcdef", counts={"failed": 2}),
+        ]
+    )
     assert dry.endswith("finished, dry run")
+    assert would.endswith("  finished, dry run: 2 would change")
+    assert " 2  " not in would, "nothing was changed"
     assert part.endswith("finished, 2 states failed, went on with 01234567")
 
 

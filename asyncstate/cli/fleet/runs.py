@@ -31,6 +31,7 @@ async def _list(console: Console, options: dict[str, Any]) -> int:
 
     from asyncstate.fleet.controller.records import run_records
     from asyncstate.fleet.rollout.admission import described
+    from asyncstate.report.terminal import count
 
     board, _ = operator_of(options)
     async with board:
@@ -44,7 +45,7 @@ async def _list(console: Console, options: dict[str, Any]) -> int:
         what = record.function or ", ".join(record.sls) or "highstate"
         dry = " (plans only)" if record.plans_only else " (dry run)" if record.options.test else ""
         rollout = f", {said}" if (said := described(record.rollout)) else ""
-        where = f"on {len(record.hosts)} hosts ({record.target}{rollout})"
+        where = f"on {count(len(record.hosts), 'host')} ({record.target}{rollout})"
         halted = f"; halted: {record.halted}" if record.halted else ""
         console.lines([f"{record.run}  {begun}  {what}{dry} {where}: {ended}{halted}"])
     if not records:

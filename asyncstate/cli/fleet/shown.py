@@ -198,14 +198,20 @@ class Shown(Relay):
         for host, host_end in end.hosts.items():
             recorded = self._reports.get(host)
             report = recorded.report("lost") if recorded else RunReport(rows={})
-            yield HostResult(host=host, report=report, places=self._places(host), problem=host_end.why)
+            places = self._places(host) if self._tells_places else {}
+            yield HostResult(host=host, report=report, places=places, problem=host_end.why)
+
+    @property
+    def _tells_places(self) -> bool:
+        """Whether a file or an annotation names the places of states."""
+        return self._junit is not None or self._report is not None or self._console.out == "github"
 
     def _places(self, host: str) -> dict[str, tuple[str, int]]:
-        """Return file and line of the states of a host, by tag, for who shows them."""
+        """Return file and line of the states of a host, by tag."""
         from asyncstate.model.tag import state_tag
 
         plan = self._plans.get(host)
-        if plan is None or (self._junit is None and self._report is None and self._console.out != "github"):
+        if plan is None:
             return {}
         states = plan.states
         return {state_tag(each.state, each.id, each.name, each.fun): (each.file, each.line) for each in states}
@@ -231,13 +237,18 @@ class Shown(Relay):
             write_answer(self._console, self._report, page)
 
     def _human(self, end: FleetEnd) -> Iterator[str]:
+        from msgspec import structs
+
         from asyncstate.cli.display import report_text, style_of
+        from asyncstate.report.terminal import count
 
         style = style_of(self._console, self._settings)
         for host, recorded in sorted(self._reports.items()):
-            yield from report_text(recorded.report("lost"), style, host=host)
+            report = recorded.report("lost")
+            known = self._places(host) if report.failed else {}
+            places = {tag: f"{file}:{line}" if line else file for tag, (file, line) in known.items() if file}
+            yield from report_text(report, structs.replace(style, places=places), host=host)
             yield ""
         failed = [host for host, each in end.hosts.items() if each.exit_code]
         said = f": {', '.join(failed)}" if failed else ""
-        hosts = "1 host" if len(end.hosts) == 1 else f"{len(end.hosts)} hosts"
-        yield f"Run {end.run}: {hosts}, {len(failed)} failed{said}"
+        yield f"Run {end.run}: {count(len(end.hosts), 'host')}, {len(failed)} failed{said}"
