@@ -163,7 +163,7 @@ class Connection:
         raise BoardError(self._why("the runner ended"))
 
     def _why(self, what: str) -> str:
-        said = "\n".join(self._said[-_LAST_WORDS:])
+        said = "\n".join(map(launch.shortened, self._said[-_LAST_WORDS:]))
         return f"{what}: {said}" if said else what
 
     async def _start(self) -> None:
@@ -309,4 +309,4 @@ class Connection:
         said = line.decode("utf-8", "replace").rstrip()
         if said:
             self._said = [*self._said[-_LAST_WORDS:], said]
-            log.log(logging.INFO if self._over else logging.WARNING, "%s: %s", self._host.id, said)
+            log.log(logging.INFO if self._over else logging.WARNING, "%s: %s", self._host.id, launch.shortened(said))

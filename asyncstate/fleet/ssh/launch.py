@@ -23,6 +23,10 @@ NO_PYTHON: Final = "asyncstate-finds-no-python"
 LONGEST_WORDS: Final = 1 << 16
 """Bytes that a host may print before its first words: what its shell says at every login."""
 
+_SHOWN: Final = 150
+_NOT_ALLOWED: Final = re.compile(
+    r"(?:Sorry, user )?(\S+) (?:is not allowed to execute .* as (\S+) on |may not run sudo|is not in the sudoers file)"
+)
 _PATH: Final = re.compile(r"[\w./:$+-]+")
 
 
@@ -92,13 +96,21 @@ def require_started(hello: Hello) -> None:
         raise FleetError(hello.error)
 
 
+def shortened(line: str) -> str:
+    """Return a line that a host says, with its beginning and its end if it is long: it may repeat `command`."""
+    return line if len(line) <= 2 * _SHOWN else f"{line[:_SHOWN]} … {line[-_SHOWN:]}"
+
+
 def hint_of(said: list[str], *, sudo: bool, password: bool) -> str:
     """Return what to do about a host that ended before its first words; ``said`` is its error stream."""
-    if any(NO_PYTHON in line for line in said):
+    if NO_PYTHON in said:
         version = ".".join(map(str, sys.version_info[:2]))
         return f"it has no python3 in its PATH: install Python {version} there, or name its folder with set_path"
     if sudo and not password and any("password" in line for line in said):
         return "sudo asks for a password: give it as passwd in the roster, or allow it without one (NOPASSWD)"
+    refused = next((found for line in said if (found := _NOT_ALLOWED.match(line)) is not None), None)
+    if sudo and refused is not None:
+        return f"sudoers does not let {refused[1]} run /bin/sh as {refused[2] or 'another user'}: allow it there"
     if sudo:
         return "sudo does not start the runner"
     return "its shell does not start Python"

@@ -77,7 +77,9 @@ class Loader:
                 self.folder = os.path.join(base, "asyncstate-" + os.urandom(12).hex())
                 os.mkdir(self.folder, 0o700)
                 return
-        self.fail("no folder can be written to whose programs may run: name one as thin_dir (tried %s)" % bases)
+        self.fail(
+            "no folder can be written to whose programs may run: name one as thin_dir (tried %s)" % ", ".join(bases)
+        )
 
     def take(self, size: int) -> str:
         """Return the path of the bundle, which is whole."""

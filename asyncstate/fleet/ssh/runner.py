@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from asyncstate import remains
+from asyncstate import filesystem, remains
 from asyncstate.config import Settings, default_files, load_settings
 from asyncstate.errors import AsyncStateError, CompileError, ConfigError, FleetError, Issue
 from asyncstate.fleet.events import HostEvents
@@ -151,7 +151,7 @@ async def _serve(channel: Channel, begin: frames.Begin, folder: str, ended: asyn
     roots = {env: files.roots(env) for env in begin.environments}
     settings = msgspec.convert({**_places(folder), **begin.settings, "file_roots": roots}, Settings)
     settings.id = begin.host
-    lock_dir = _lock_dir(begin)
+    lock_dir = _made_lock_dir(_lock_dir(begin))
     note_lock_dir(folder, lock_dir)
     board = StreamBoard(channel)
     agent = Agent(
@@ -182,6 +182,18 @@ def _places(folder: str) -> dict[str, Any]:
         "cachedir": os.path.join(folder, "cache"),
         "state_dir": os.path.join(folder, "state"),
     }
+
+
+def _made_lock_dir(folder: str) -> str:
+    """Return the folder of the lock, which is there. Raises FleetError, for a user without a home for example."""
+    try:
+        filesystem.makedirs(folder, 0o700)
+    except OSError as error:
+        raise FleetError(
+            f"the lock of runs of this host cannot be kept in {folder}: {error.strerror or error}. Name a folder as "
+            "minion_opts: {cachedir: …} in the roster."
+        ) from None
+    return folder
 
 
 def _lock_dir(begin: frames.Begin) -> str:
