@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from asyncstate.model.tag import state_tag
 from asyncstate.report.html import date_text, page, place_text, sls_text
-from asyncstate.report.page_data import PageData, PageState, add_releases, page_states, place_bars
+from asyncstate.report.page_data import Edges, PageData, PageState, add_releases, family_of, page_states, place_bars
+from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import clean, count, short_time
 
 if TYPE_CHECKING:
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 
     from asyncstate.errors import Issue
     from asyncstate.fleet.controller.tale import HostEnd
+    from asyncstate.fleet.protocol import HostPlan
     from asyncstate.report.fleet_profile import FleetProfile
     from asyncstate.report.host_result import HostResult
     from asyncstate.report.profile import Timing
@@ -26,9 +29,14 @@ def fleet_html_report(
     ends: Mapping[str, HostEnd],
     results: Sequence[HostResult],
     profile: FleetProfile,
+    *,
     issues: Sequence[Issue] = (),
+    plans: Mapping[str, HostPlan] | None = None,
 ) -> str:
     """Return the HTML page. ``profile`` must have received every event of the run; ``issues`` say why nothing began.
+
+    ``plans`` are those of the hosts as far as they are known. Of a host without one, the graph has only what each state
+    waited for last.
 
     Hosts that failed come first, each with its reason as a state of its own if its report does not have it.
     """
@@ -42,9 +50,9 @@ def fleet_html_report(
         failed_hosts=[number for number, host in enumerate(hosts) if _failed(host, ends)],
         wall=profile.wall,
     )
-    _shorten(data)
     numbers = {key: number for number, key in enumerate(states)}
-    add_releases(data, _releases(numbers, profile))
+    _shorten(data)
+    _join(data, numbers, profile, plans or {})
     title = (
         f"{'dry run' if any(result.report.test for result in results) else 'run'} across {count(len(hosts), 'host')}"
     )
@@ -95,6 +103,42 @@ def _shorten(data: PageData) -> None:
         for state in data.states:
             if state.kind == "unchanged" and state.comment:
                 state.comment = "(left out of this long page)"
+
+
+def _join(
+    data: PageData, numbers: Mapping[tuple[str, str], int], profile: FleetProfile, plans: Mapping[str, HostPlan]
+) -> None:
+    """Give the page its graph: the plan of each host, and what released states from one host to another."""
+    edges = Edges()
+    drawn = plans if len(data.states) <= _MOST else {}
+    for host, plan in drawn.items():
+        node_of = list(_nodes(data, numbers, host, plan))
+        for place, source in enumerate(plan.sources):
+            before, after = plan.edges[2 * place : 2 * place + 2]
+            edges.add(node_of[before], node_of[after], source.replace(",", ", "), family_of(source.split(",")))
+    known = {number for number, host in enumerate(data.hosts) if host in drawn}
+    releases = (
+        (number, timing, by)
+        for number, timing, by in _releases(numbers, profile)
+        if data.states[number].host not in known or data.states[number].host != data.states[by].host
+    )
+    add_releases(edges, data, releases)
+    edges.put_into(data)
+
+
+def _nodes(data: PageData, numbers: Mapping[tuple[str, str], int], host: str, plan: HostPlan) -> Iterator[int]:
+    """Yield for each node of the plan of a host its number on the page. A host does not tell what its joints are."""
+    checks = {node: chunk for chunk, node in plan.checks}
+    for node in range(plan.nodes):
+        chunk = checks.get(node, node)
+        state = plan.states[chunk] if chunk < len(plan.states) else None
+        tag = state_tag(state.state, state.id, state.name, state.fun) if state is not None else ""
+        number = numbers.get((host, tag), -1) if node == chunk else -1
+        if number < 0:
+            number = len(data.states) + len(data.joints)
+            name = describe_tag(tag) if state is not None else "all of"
+            data.joints.append(clean(f"{host}: {'check ' if node != chunk else ''}{name}"))
+        yield number
 
 
 def _releases(numbers: Mapping[tuple[str, str], int], profile: FleetProfile) -> Iterator[tuple[int, Timing, int]]:

@@ -21,6 +21,7 @@ import msgspec
 from asyncstate.model.encode import utf8
 from asyncstate.report.page_data import (
     WORDS,
+    Edges,
     PageData,
     add_plan,
     add_releases,
@@ -70,7 +71,10 @@ def html_report(report: RunReport, profile: Profile, plan: Plan | None = None, a
         add_plan(data, plan, numbers)
     else:
         released = ((timing, numbers.get(timing.tag), numbers.get(timing.after)) for timing in timings)
-        add_releases(data, ((to, timing, by) for timing, to, by in released if to is not None and by is not None))
+        edges = Edges()
+        known = ((to, timing, by) for timing, to, by in released if to is not None and by is not None)
+        add_releases(edges, data, known)
+        edges.put_into(data)
     notes = [str(issue) for issue in report.warnings] + list(report.notices)
     about = about or About()
     what = "dry run" if report.test else "run"

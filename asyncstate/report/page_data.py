@@ -160,6 +160,13 @@ def assign_lanes(timings: Sequence[Timing]) -> list[int]:
     return lanes
 
 
+def family_of(sources: Iterable[str], *, across: bool = False) -> str:
+    """Return how an edge is drawn: ``requisite``, ``order``, or ``across`` if it leads from one host to another."""
+    if across:
+        return "across"
+    return "order" if _REQUISITES.isdisjoint(sources) else "requisite"
+
+
 class Edges:
     """Collects the edges of a page by their reasons."""
 
@@ -193,8 +200,7 @@ def add_plan(data: PageData, plan: Plan, numbers: Mapping[str, int]) -> None:
     node_of = list(_nodes(data, plan, numbers))
     edges = Edges()
     for before, after, sources, resources in plan.dag.joined():
-        family = "requisite" if not _REQUISITES.isdisjoint(sources) else "order"
-        edges.add(node_of[before], node_of[after], ", ".join([*sources, *resources]), family)
+        edges.add(node_of[before], node_of[after], ", ".join([*sources, *resources]), family_of(sources))
     for number, node in enumerate(plan.nodes):
         if node.kind is NodeKind.LISTENER:
             for target in node.members:
@@ -232,12 +238,9 @@ def _joint(plan: Plan, node: Node) -> str:
             return node.label or {NodeKind.SET: "all of", NodeKind.STAGE: "stage", NodeKind.GROUP: "group"}[kind]
 
 
-def add_releases(data: PageData, timings: Iterable[tuple[int, Timing, int]]) -> None:
-    """Give a page without a plan a graph of what released each state last: (its number, its times, that number)."""
-    edges = Edges()
-    for number, timing, before in timings:
+def add_releases(edges: Edges, data: PageData, releases: Iterable[tuple[int, Timing, int]]) -> None:
+    """Add what released each state last, for what has no plan: (number of the state, its times, that number)."""
+    for number, timing, before in releases:
         across = data.states[number].host != data.states[before].host
-        requisite = not _REQUISITES.isdisjoint(timing.because)
-        family = "across" if across else "requisite" if requisite else "order"
-        edges.add(before, number, ", ".join([*timing.because, *timing.resources]), family)
-    edges.put_into(data)
+        reason = ", ".join([*timing.because, *timing.resources])
+        edges.add(before, number, reason, family_of(timing.because, across=across))

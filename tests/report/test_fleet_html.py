@@ -3,6 +3,7 @@ from report_page import Page
 
 from asyncstate.errors import Issue
 from asyncstate.fleet.controller.tale import HostEnd
+from asyncstate.fleet.protocol import HostPlan, State
 from asyncstate.model.result import RunReport
 from asyncstate.report.fleet_html import fleet_html_report
 from asyncstate.report.fleet_profile import FleetProfile
@@ -19,7 +20,7 @@ def row(result, comment=""):
     }
 
 
-def page():
+def page(plans=None):
     profile = FleetProfile()
     for host in ("db1", "web<1>"):
         profile.begun(host, 1)
@@ -38,7 +39,7 @@ def page():
         HostResult(host="gone", report=RunReport(rows={}), problem="did not answer within 60 s"),
     ]
     ends = {"db1": HostEnd(0), "web<1>": HostEnd(2), "gone": HostEnd(2, "did not answer within 60 s")}
-    return fleet_html_report("r1", ends, results, profile)
+    return fleet_html_report("r1", ends, results, profile, plans=plans)
 
 
 def test_hosts_that_failed_have_the_first_lanes_and_say_why():
@@ -60,9 +61,29 @@ def test_the_critical_path_goes_across_hosts():
     assert shown.states["site"]["began"] >= shown.states["data"]["ended"]
 
 
+def test_the_graph_has_the_plans_of_hosts_and_what_leads_across():
+    names = ("data", "beside", "late")
+    plan = HostPlan(
+        nonce="n",
+        states=tuple(State("test", "nop", name, name, "db") for name in names),
+        nodes=5,
+        edges=(0, 1, 1, 3, 4, 0),
+        sources=("require,watch", "set", "prereq"),
+        checks=((0, 4),),
+    )
+    shown = Page(page({"db1": plan}))
+    assert shown.data["joints"] == ["db1: test.nop: late", "db1: all of", "db1: check test.nop: data"]
+    assert shown.joined() == {
+        ("data", "beside"): ["require, watch", "requisite"],
+        ("beside", "db1: all of"): ["set", "order"],
+        ("db1: check test.nop: data", "data"): ["prereq", "requisite"],
+        ("data", "site"): ["require", "across"],
+    }
+
+
 def test_a_run_that_did_not_begin_shows_why():
     ends = {"a": HostEnd(1, "nothing began")}
-    page = Page(fleet_html_report("r1", ends, [], FleetProfile(), [Issue("no host <x> fits")]))
+    page = Page(fleet_html_report("r1", ends, [], FleetProfile(), issues=[Issue("no host <x> fits")]))
     assert "no host <x> fits" in page.outline.text
     assert "failed" in page.outline.text
 

@@ -45,6 +45,7 @@ def test_the_wheel_has_every_module_under_its_installed_name(wheel, checkout):
     assert {name for name in wheel if name.endswith(".py")} == wanted
     assert "asyncstate/py.typed" in wheel
     wanted = {f"asyncstate/fleet/demo_tree/{name}.sls" for name in ("top", "database", "application", "balancer")}
+    wanted |= {str(path.relative_to(checkout)) for path in (checkout / "asyncstate/report/page").iterdir()}
     assert wanted | {"asyncstate/fleet/asyncstate-agent.service"} <= wheel.keys()
 
 

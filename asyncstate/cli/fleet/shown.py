@@ -233,7 +233,7 @@ class Shown(Relay):
         if self._report is not None and self._profile is not None:
             from asyncstate.report.fleet_html import fleet_html_report
 
-            page = fleet_html_report(end.run, end.hosts, results, self._profile, end.issues)
+            page = fleet_html_report(end.run, end.hosts, results, self._profile, issues=end.issues, plans=self._plans)
             write_answer(self._console, self._report, page)
 
     def _human(self, end: FleetEnd) -> Iterator[str]:

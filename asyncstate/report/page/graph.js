@@ -262,10 +262,10 @@ class Graph extends Chart {
 
   // Both lines of a box; from far away only the first, in larger letters.
   drawLines(context, node, { x, y, width, height }) {
-    const size = Math.min(Math.max(9 / this.view.scale, 12), 24);
+    const size = this.view.scale < 0.5 ? Math.min(9 / this.view.scale, 24) : 12;
     context.font = FONT.replace("12px", `${size}px`);
     const [first, line] = this.lines(node);
-    const second = size > 16 ? "" : line;
+    const second = size > 12 ? "" : line;
     context.fillStyle = isState(node) ? this.colours.text : this.colours.muted;
     context.fillText(cut(context, first, width - 14), x + 10, y + (second ? height * 0.3 : height / 2));
     if (!second) return;

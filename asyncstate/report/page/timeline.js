@@ -9,6 +9,7 @@ class Timeline extends Chart {
     super(section);
     this.bars = states.map((_, number) => number).filter((number) => states[number].ended !== undefined);
     this.bars.sort((a, b) => SEVERITY[states[b].kind] - SEVERITY[states[a].kind]); // the worst are drawn last, on top
+    this.topDown = this.bars.toReversed();
     this.wall = Math.max(page.wall, 0.001);
     this.groups = this.grouped();
     this.canvas.setAttribute("aria-label", `${this.bars.length} bars over ${shortTime(this.wall)}; the list has them in words`);
@@ -92,7 +93,7 @@ class Timeline extends Chart {
     if (y > this.height - AXIS || x < this.margin - 8) return -1;
     let nearest = -1;
     let distance = 4; // pixels beside a short bar
-    for (const number of this.bars.toReversed()) {
+    for (const number of this.topDown) {
       const box = this.boxOf(number);
       if (y < box.y || y > box.y + box.height) continue;
       const beside = Math.max(box.x - x, x - box.x - box.width, 0);
