@@ -22,6 +22,7 @@ _running = {"name": "own"}
 
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("ci", derandomize=True, max_examples=60, database=None, **_COMMON)
+settings.register_profile("again", settings.get_profile("ci"), max_examples=20)  # another machine: of the same, a third
 settings.register_profile("mutation", settings.get_profile("ci"), phases=(Phase.explicit, Phase.generate))
 settings.register_profile("explore", max_examples=2000, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
