@@ -246,12 +246,13 @@ def what_if_lines(found: WhatIf, palette: Palette = PLAIN) -> Iterator[str]:
             palette.yellow, f"{count(found.unknown, 'state')} never ended in this run: taken as no time at all."
         )
     yield ""
-    yield palette.paint(palette.cyan, f"{'Slots':>5}  {'Time':>8}  {'Faster':>6}  {'At best':>8}")
+    width = _width(found)
+    yield palette.paint(palette.cyan, f"{'Slots':>5}  {'Time':>{width}}  {'Faster':>6}  {'At best':>{width}}")
     for point in _shown(found):
         mark = "  as recorded" if point.slots == found.slots else ""
         yield (
-            f"{point.slots:>5}  {short_time(point.seconds):>8}  {point.speedup:>5.1f}x  "
-            f"{short_time(point.bound):>8}{mark}"
+            f"{point.slots:>5}  {short_time(point.seconds):>{width}}  {point.speedup:>5.1f}x  "
+            f"{short_time(point.bound):>{width}}{mark}"
         )
     if found.skipped:
         yield f"The run is large: {count(found.skipped, 'more number')} of slots were not simulated."
@@ -259,9 +260,16 @@ def what_if_lines(found: WhatIf, palette: Palette = PLAIN) -> Iterator[str]:
     yield f"More than {count(found.enough.slots, 'slot')} would gain less than 5 %."
     yield ""
     yield palette.paint(palette.cyan, f"Critical path: {short_time(found.path)}, which no number of slots can beat")
-    yield from _path_lines(found.links)
+    yield from _path_lines(found.links, width)
     yield ""
-    yield from _cost_lines(found, palette)
+    yield from _cost_lines(found, width, palette)
+
+
+def _width(found: WhatIf) -> int:
+    """Return the width of the columns of times."""
+    times = [each for point in found.points for each in (point.seconds, point.bound)]
+    times += [link.seconds for link in found.links] + [cost.saved for cost in found.costs]
+    return max(8, *(len(short_time(each)) for each in times))
 
 
 def _shown(found: WhatIf) -> list[Point]:
@@ -272,22 +280,22 @@ def _shown(found: WhatIf) -> list[Point]:
     return [point for point in found.points if point.slots in named or point.slots & (point.slots - 1) == 0]
 
 
-def _path_lines(links: Sequence[Link]) -> Iterator[str]:
+def _path_lines(links: Sequence[Link], width: int) -> Iterator[str]:
     longest = sorted(range(len(links)), key=lambda number: -links[number].seconds)[: 2 * _LISTED]
     hidden = 0
     for number, link in enumerate(links):
         if number in longest:
             if hidden:
-                yield f"            … {count(hidden, 'shorter one')}"
+                yield f"  {'':>{width}}  … {count(hidden, 'shorter one')}"
                 hidden = 0
-            yield f"  {short_time(link.seconds):>8}  {link.label}"
+            yield f"  {short_time(link.seconds):>{width}}  {link.label}"
         else:
             hidden += 1
     if hidden:
-        yield f"            … {count(hidden, 'shorter one')}"
+        yield f"  {'':>{width}}  … {count(hidden, 'shorter one')}"
 
 
-def _cost_lines(found: WhatIf, palette: Palette) -> Iterator[str]:
+def _cost_lines(found: WhatIf, width: int, palette: Palette) -> Iterator[str]:
     for slots in sorted({found.slots, found.points[-1].slots}):
         costs = [cost for cost in found.costs if cost.slots == slots]
         if not costs:
@@ -296,7 +304,7 @@ def _cost_lines(found: WhatIf, palette: Palette) -> Iterator[str]:
         yield palette.paint(palette.cyan, f"What order without a requisite costs, with {count(slots, 'slot')}")
         for cost in costs[:_LISTED]:
             name = clean(_KINDS[cost.kind].format(cost.name))
-            yield f"  {short_time(cost.saved):>8}  {name}: without it {short_time(cost.seconds)}"
+            yield f"  {short_time(cost.saved):>{width}}  {name}: without it {short_time(cost.seconds)}"
 
 
 def what_if_data(found: WhatIf) -> dict[str, Any]:

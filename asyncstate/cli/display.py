@@ -37,17 +37,20 @@ def columns(stream: TextIO | None) -> int:
     return _USUAL_WIDTH
 
 
-def style_of(console: Console, settings: Settings, places: Mapping[str, str] | None = None) -> Style:
+def style_of(
+    console: Console, settings: Settings, places: Mapping[str, str] | None = None, *, everything: bool = False
+) -> Style:
     """Return how states are shown. Where nobody asked for a form, that is ``brief`` on a terminal, else ``full``.
 
-    ``brief`` shows states that were as wanted only if ``state_verbose`` was asked for. ``places`` are those of `Style`.
+    ``brief`` shows states that were as wanted only if ``state_verbose`` was asked for, or ``everything`` is wanted.
+    ``places`` are those of `Style`.
     """
     options, stream = settings.opts(), console.stdout
     asked_for = "state_output" in settings.origins or settings.state_output != DEFAULT_FORM
     if not asked_for and stream is not None and stream.isatty():
         options["state_output"] = BRIEF
     style = style_from_options(options, console.palette(), width=columns(stream), places=places or {})
-    if style.form == BRIEF and "state_verbose" not in settings.origins:
+    if style.form == BRIEF and "state_verbose" not in settings.origins and not everything:
         return structs.replace(style, state_verbose=False)
     return style
 

@@ -187,7 +187,10 @@ class Session:
         lock = RunLock(self.settings.cachedir, wait=wait, outlast=outlast)
         holder = lock.holder() if wait else None
         if holder is not None:
-            limit = "" if math.isinf(wait) else f" up to {wait:g} s"
+            from asyncstate.report.terminal import short_time
+
+            long = short_time(wait) if 60 <= wait < math.inf else f"{wait:g} s"
+            limit = "" if math.isinf(wait) else f" up to {long}"
             self.console.say(f"waiting{limit} for process {holder.pid}, running since {holder.since}")
         with lock:
             return run_on(self.settings.event_loop, lambda: self._run(planned, lock.hand_over))
@@ -371,7 +374,8 @@ class Session:
         from asyncstate.cli.display import report_text, style_of
 
         places = {tag: f"{file}:{line}" if line else file for tag, (file, line) in _places(plan, report.failed).items()}
-        return report_text(report, style_of(self.console, self.settings, places), plan=plan)
+        style = style_of(self.console, self.settings, places, everything=bool(self.options.get("mock")))
+        return report_text(report, style, plan=plan)
 
     def _show_on_github(self, report: RunReport, plan: Plan | None) -> None:
         from asyncstate.report.github import failure_annotations, issue_annotations, without_commands

@@ -56,7 +56,8 @@ def brief_lines(
     """Yield the whole report: the name of the ``host`` if given, the rows in ``__run_num__`` order, the summary.
 
     Lines are cut to ``style.width`` columns, 0 for none, but those below a failed state. States that were as they
-    should be are only counted, unless ``style.state_verbose``. ``foretold`` is the `forecast` of a dry run.
+    should be are only counted, unless ``style.state_verbose``, or there is only one. ``foretold`` is the `forecast` of
+    a dry run.
     """
     lines = list(state_lines(report, style, foretold))
     first, *more = closing_lines(report, style.palette, foretold)
@@ -77,7 +78,7 @@ def brief_lines(
 def state_lines(report: RunReport, style: Style, foretold: Mapping[str, Foretold] | None = None) -> Iterator[str]:
     """Yield the lines of the states alone, as `brief_lines` does."""
     rows = compress_ids(report.rows) if style.state_compress_ids else report.rows
-    verbose = style.state_verbose and not style.state_output_diff
+    verbose = (style.state_verbose or len(rows) == 1) and not style.state_output_diff
     told = foretold or {}
     lines = [
         _line(tag, row, style, told.get(tag), dry=report.test)
@@ -200,7 +201,7 @@ def short_changes(changes: Any, name: str = "") -> str:
     if not isinstance(changes, Mapping) or not changes:
         return ""
     if isinstance(hosts := changes.get("ret"), Mapping) and changes.get("out") == "highstate":
-        return count(len(hosts), "host")
+        return _of_hosts(hosts)
     if _is_of_a_command(changes):
         return _of_a_command(changes)
     if changes.keys() == {"old", "new"}:
@@ -210,6 +211,19 @@ def short_changes(changes: Any, name: str = "") -> str:
     parts = [part for key, value in changes.items() if (part := _change(str(key), value, name))]
     more = len(parts) - _NAMED
     return ", ".join(parts[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _of_hosts(hosts: Mapping[str, Any]) -> str:
+    """Return what became of the states of other hosts, whose rows are in the changes of a ``salt.state``."""
+    rows = [row for each in hosts.values() if isinstance(each, Mapping) for row in each.values()]
+    known = [row for row in rows if isinstance(row, Mapping)]
+    counted = {
+        "failed": sum(row.get("result") is False for row in known),
+        "would change": sum(row.get("result") is None for row in known),
+        "changed": sum(bool(row.get("result") and row.get("changes")) for row in known),
+    }
+    told = [count(len(hosts), "host"), *(f"{number} {word}" for word, number in counted.items() if number)]
+    return ", ".join(told)
 
 
 def _is_of_a_command(changes: Any) -> bool:

@@ -180,13 +180,14 @@ def profile_lines(profile: Profile, palette: Palette = PLAIN, number: int = 10) 
 
 
 def _table(timings: Sequence[Timing], wall: float) -> Iterator[str]:
+    width = max((len(short_time(timing.seconds)) for timing in timings), default=0)
     for timing in timings:
         share = 100 * timing.seconds / wall if wall > 0 else 0.0
         waited = f"  (waited {short_time(timing.waited)} for a slot)" if timing.waited >= 0.01 else ""
         around = timing.seconds - timing.own
         if timing.own >= 0 and around >= 0.01 and around >= timing.own:
             waited += f"  ({short_time(timing.own)} in the state itself)"
-        yield f"  {short_time(timing.seconds):>8} {share:3.0f} %  {describe_tag(timing.tag)}{waited}"
+        yield f"  {short_time(timing.seconds):>{max(width, 8)}} {share:3.0f} %  {describe_tag(timing.tag)}{waited}"
 
 
 def _advice(profile: Profile, wall: float, on_path: float, waits: float) -> str:

@@ -83,9 +83,10 @@ def test_what_is_as_wanted_is_shown_on_request_and_where_it_warns():
 
 
 def test_a_host_of_several_of_which_nothing_is_to_be_said_is_one_line():
-    rows = {"test_|-a_|-a_|-nop": row()}
-    assert shown(rows, host="web1") == ["web1: 1 state in 1 min 23 s: 1 as wanted"]
-    assert shown(rows, host="web1", verbose=True)[:2] == ["web1:", "ok  13.0 s  test.nop  a  All right"]
+    rows = {"test_|-a_|-a_|-nop": row(), "test_|-b_|-b_|-nop": row()}
+    assert shown(rows, host="web1") == ["web1: 2 states in 1 min 23 s: 2 as wanted"]
+    del rows["test_|-b_|-b_|-nop"]
+    assert shown(rows, host="web1")[:2] == ["web1:", "ok  13.0 s  test.nop  a  All right"]
 
 
 def test_a_dry_run_has_words_of_its_own():
@@ -118,7 +119,7 @@ def test_a_dry_run_has_words_of_its_own():
         ({"retcode": 0, "pid": 1, "stdout": "done\nall", "stderr": ""}, "exit 0: done …"),
         ({str(n): n for n in range(9)}, "0 0, 1 1, 2 2 and 6 more"),
         ({"groups": ["a", "b", "c", "d"]}, "groups a, b, c and 1 more"),
-        ({"out": "highstate", "ret": {"web1": {}, "web2": {}}}, "2 hosts"),
+        ({"out": "highstate", "ret": {"web1": {"t": row(changes={"a": 1})}, "web2": "odd"}}, "2 hosts, 1 changed"),
         ({"a": {"b": {"diff": DIFF}}}, "a b +2 -1"),
         ({"x": "\x1b[2Jred\nnext"}, "x red …"),
     ],
