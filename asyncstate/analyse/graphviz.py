@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _PATIENCE = 10.0
 """Seconds for all parts of a graph together."""
+_MOST = 2000
 _INCH = 72.0
 """Graphviz measures boxes in inches, and places in points."""
 _POINT = re.compile(r"(-?[\d.]+(?:e[-+]?\d+)?),(-?[\d.]+(?:e[-+]?\d+)?)")
@@ -68,7 +69,12 @@ def graphviz_layout(graph: Graph) -> Layout:
 
 
 def graphviz_or_own_layout(graph: Graph) -> Layout:
-    """Return the places of all nodes and edges: by Graphviz if that is there and works, else by `asyncstate.layout`."""
+    """Return the places of all nodes and edges: by Graphviz if that is there and works, else by `asyncstate.layout`.
+
+    A graph of more than 2000 nodes takes Graphviz too long: it is not asked.
+    """
+    if len(graph.sizes) > _MOST:
+        return layout(graph)
     try:
         return graphviz_layout(graph)
     except GraphvizFailed:

@@ -238,7 +238,7 @@ def _picture(console: Console, picture: Picture, form: str, layout: str, *, ever
     from asyncstate.analyse.graphviz import LAYOUTS
     from asyncstate.analyse.picture import READABLE, Manner, drawn
 
-    if len(picture.nodes) > READABLE:
+    if form != "dot" and len(picture.nodes) > READABLE:
         console.complain(
             f"a picture of {len(picture.nodes)} states is too large to be read",
             hint="Name some SLS, or give --around ID; `asyncstate show impact ID` says what depends on a state.",
