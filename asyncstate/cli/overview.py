@@ -17,6 +17,7 @@ COMMANDS = {
     "footprints": ("Look", "Show what states were seen to touch: apply --trace-effects records it."),
     "doc": ("Look", "Read the documentation of states and execution modules."),
     "smi": ("Look", "Check virtual modules such as pkg or user against their interfaces."),
+    "schema": ("Look", "Print the JSON Schema of configuration, plans, events or reports."),
     "runs": ("Past runs", "List, show, compare and forget past runs of this machine."),
     "replay": ("Past runs", "Show the report of a past run again, in any form."),
     "what-if": ("Past runs", "Show how long a past run would have taken with more or fewer states at once."),

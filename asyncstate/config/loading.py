@@ -71,14 +71,14 @@ def _build(values: Mapping[str, Any], origins: dict[str, str]) -> Settings:
         if option == "grains_override" and value is not None:
             known[option] = convert(option, value, dict[Any, Any], origins.get(option, ""))
         elif field is None:
-            is_text = option in _EXTRA_TEXTS and value is not None
+            is_text = option in EXTRA_TEXTS and value is not None
             extra[option] = convert(option, value, str, origins.get(option, "")) if is_text else value
         elif value is not None:  # an empty value in a file means the default
             known[option] = _typed(option, value, field.type, origins.get(option, ""))
     return Settings(**known, extra=extra, origins=origins)
 
 
-_EXTRA_TEXTS = frozenset({"config_dir", "extension_modules", "gpg_keydir", "master", "user"})
+EXTRA_TEXTS = frozenset({"config_dir", "extension_modules", "gpg_keydir", "master", "user"})
 """Custom options that this package reads, too."""
 
 

@@ -257,6 +257,7 @@ PAST_THE_DOOR = {
     "asyncstate/reference/function.py": "plugins that were loaded",
     "asyncstate/report/html.py": "files of our own package",
     "asyncstate/reference/language.py": "files of our own package",
+    "asyncstate/reference/schemas.py": "the meanings of options, beside it",
     "asyncstate/shake/": "throw-away roots, after all that ran in them has ended, and this Python",
     "asyncstate/sources/fileclient.py": "the file roots, which the operator names and whose rim it keeps itself",
     "asyncstate/sources/grains_hardware.py": "/sys",
