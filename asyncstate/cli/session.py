@@ -223,8 +223,8 @@ class Session:
             StateRuntime(self.settings, secrets=self.console.secrets, orchestra=orchestra) as runtime,
         ):
             self._host = str(runtime.host.opts.get("id") or "")
-            self._about["line"] = self._line()
             plan = await planned(runtime)
+            self._about["line"] = self._line()
             if self._saved is not None:
                 await runtime.host.workers.run(self._saved.compiled, runtime, plan)
             self._warn_of_plan(plan)

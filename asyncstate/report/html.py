@@ -43,7 +43,7 @@ _SCRIPTS = ("states", "list", "chart", "timeline", "layout", "graph", "main")
 _BASICS = 200
 """How many of the states that failed a browser without scripts shows."""
 _BASIC_TEXT = 5000
-"""How many characters of a comment it shows."""
+"""How many characters of a comment it shows, and of a warning every browser."""
 _NOTES = 100
 _SLS_NAMED = 20
 
@@ -184,7 +184,7 @@ def _notes(notes: Sequence[str]) -> Iterator[str]:
     if not notes:
         return
     yield f'<details class="notes" open><summary>{count(len(notes), "warning")}</summary><ul>'
-    yield from (f"<li>{escape(clean(text))}</li>" for text in notes[:_NOTES])
+    yield from (f"<li>{escape(clean(text[:_BASIC_TEXT]))}</li>" for text in notes[:_NOTES])
     if len(notes) > _NOTES:
         yield f"<li>… and {len(notes) - _NOTES} more</li>"
     yield "</ul></details>"

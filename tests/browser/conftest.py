@@ -38,7 +38,7 @@ def looking(chromium, tmp_path):
         context = chromium.new_context(viewport={"width": 1300, "height": 900}, **window)
         try:
             page = context.new_page()
-            page.set_default_timeout(10_000)
+            page.set_default_timeout(60_000)  # of a busy machine
             told, asked = [], []
             page.on("console", lambda message: told.append(message.text))
             page.on("pageerror", lambda error: told.append(str(error)))

@@ -111,7 +111,7 @@ def test_bar_row_and_box_are_one(looking):
         settled(page)
         assert is_in_view(page, "site")
         assert page.locator(".item.chosen .detail").count() == 1
-        assert page.url.endswith("#state=2")
+        page.wait_for_url("**#state=2")
         page.mouse.click(*middle(page, "dag", "conf"))
         assert chosen(page) == "conf"
         assert page.locator(".item.chosen .id").inner_text() == "conf"
@@ -295,6 +295,17 @@ def test_what_would_get_into_the_page_could_neither_run_nor_ask(looking):
         assert {"script-src-elem", "script-src-attr", "style-src-attr", "connect-src", "img-src", "refused"} == set(
             blocked[0]
         )
+
+
+def test_names_of_a_megabyte_are_cut(looking):
+    long = "x" * 1_000_000
+    with looking(page_of({long: row(), "b": row()}, after={"b": long})) as page:
+        page.mouse.move(*middle(page, "timeline", long))
+        assert len(page.locator("#tip").inner_text()) < 700
+        page.locator(".row", has_text="b").last.click()
+        assert len(page.locator(".item.chosen .links button").inner_text()) < 400
+        page.fill("#search", long[:100])
+        assert page.locator(".item").count() == 1
 
 
 def test_a_very_long_text_is_shown_on_demand(looking):

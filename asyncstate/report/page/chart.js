@@ -94,6 +94,7 @@ class Chart {
   }
 
   wheel(event) {
+    if (!isForPictures(event)) return;
     event.preventDefault();
     const [x, y] = this.at(event);
     this.zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0015)), x, y);
@@ -131,9 +132,8 @@ class Chart {
   release(event) {
     this.pointers.delete(event.pointerId);
     this.canvas.classList.remove("dragging");
-    if (this.moved > FAR) return;
-    const node = this.hit(...this.at(event));
-    choice.select(node, this);
+    const node = this.moved > FAR ? -1 : this.hit(...this.at(event));
+    if (node >= 0) choice.select(node, this);
   }
 
   shift(x, y) {
@@ -172,6 +172,11 @@ class Chart {
   keepInView() {}
 }
 
+// Where the page itself scrolls, it has the wheel, and pictures have it together with Ctrl.
+function isForPictures(event) {
+  return event.ctrlKey || event.metaKey || document.documentElement.scrollHeight <= innerHeight + 1;
+}
+
 const NAMED = [
   "ground", "panel", "raised", "text", "muted", "line", "accent", "chosen", "join", "calm", ...KINDS.map(([kind]) => kind),
 ];
@@ -187,7 +192,7 @@ const tip = document.getElementById("tip");
 function showTip(node, event, text) {
   tip.hidden = node < 0;
   if (node < 0) return;
-  tip.textContent = text;
+  tip.textContent = shortened(text, 600);
   const room = document.documentElement;
   tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, room.clientWidth - tip.offsetWidth - 4))}px`;
   const below = event.clientY + 18;
@@ -195,10 +200,11 @@ function showTip(node, event, text) {
 }
 
 // The text, cut so that it fits into a width.
-function cut(context, text, width) {
+function cut(context, whole, width) {
+  const text = whole.slice(0, 400);
   if (context.measureText(text).width <= width) return text;
   let low = 0;
-  let high = Math.min(text.length, 400);
+  let high = text.length;
   while (low < high) {
     const middle = (low + high + 1) >> 1;
     if (context.measureText(`${text.slice(0, middle)}…`).width <= width) low = middle;

@@ -6,6 +6,7 @@ const ALL_AT_ONCE = 400;
 const BEYOND = 12; // rows above and below the view
 const LONG_TEXT = 20000; // characters of a text that are shown at first
 const MOST_LINKS = 30;
+const LONG_NAME = 300; // characters of a name that a line shows
 
 function element(tag, className, text) {
   const made = document.createElement(tag);
@@ -14,9 +15,14 @@ function element(tag, className, text) {
   return made;
 }
 
+function shortened(text, length) {
+  return text.length > length ? `${text.slice(0, length)}…` : text;
+}
+
 // The text with each of the words that are searched for in a <mark>.
-function marked(tag, className, text) {
+function marked(tag, className, whole) {
   const made = element(tag, className);
+  const text = shortened(whole, LONG_NAME);
   const lower = text.toLowerCase();
   let at = 0;
   while (choice.words.length && lower.length === text.length) {
@@ -162,7 +168,9 @@ class StateList {
     const first = Math.max(0, this.placeAt(top) - BEYOND);
     const last = this.placeAt(top + this.scroller.clientHeight) + BEYOND;
     const wanted = new Set(shown.slice(first, last + 1));
-    if (isState(choice.selected) && this.placeOf[choice.selected] >= 0) wanted.add(choice.selected); // it may have the focus
+    for (const number of [choice.selected, this.numberOf(document.activeElement)]) { // what has the focus keeps it
+      if (isState(number) && this.placeOf[number] >= 0) wanted.add(number);
+    }
     return wanted;
   }
 
@@ -313,7 +321,7 @@ function linksOf(edges, end) {
   for (const edge of edges.slice(0, MOST_LINKS)) {
     const node = page.edges[edge][end];
     const line = element("li");
-    const link = element("button", "", label(node));
+    const link = element("button", "", shortened(label(node), LONG_NAME));
     link.type = "button";
     link.addEventListener("click", () => choose(node));
     line.append(link, ` ${page.reasons[page.edges[edge][2]][0]}`);

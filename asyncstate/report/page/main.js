@@ -27,9 +27,14 @@ choice.on("filter", () => {
   document.getElementById("shown").textContent = choice.isFiltered ? `${number} of ${all} states` : "";
 });
 
+let address = 0;
+
 choice.on("select", () => {
-  const place = isState(choice.selected) ? `#state=${choice.selected}` : "#";
-  if (location.hash !== place) history.replaceState(null, "", place);
+  clearTimeout(address); // some browsers refuse many changes in a short time
+  address = setTimeout(() => {
+    const place = isState(choice.selected) ? `#state=${choice.selected}` : "#";
+    if (location.hash !== place) history.replaceState(null, "", place);
+  }, 200);
 });
 
 function resetFilter() {

@@ -67,10 +67,10 @@ class Timeline extends Chart {
   wheel(event) {
     if (event.ctrlKey || event.metaKey || this.full() <= this.height) {
       super.wheel(event);
-      return;
+    } else if (isForPictures(event)) {
+      event.preventDefault();
+      this.shift(-event.deltaX, -event.deltaY);
     }
-    event.preventDefault();
-    this.shift(-event.deltaX, -event.deltaY);
   }
 
   keepInView() {
