@@ -1,25 +1,25 @@
-"""Every command of docs/recipes.md does what the recipe says, and every file in it is one its reader can read."""
+"""Every command of docs/recipes.md does what the recipe says, and every file in it is one its reader can read.
+
+`tests/real/test_recipes.py` lets cron, systemd, Packer, Vagrant and buildah do theirs.
+"""
 
 from __future__ import annotations
 
 import configparser
+import os
 import re
 import subprocess
 import sys
 import tomllib
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 import yaml
+from recipe_page import RECIPES, blocks, github_script, gitlab_script
 
 CHECKOUT = Path(__file__).parents[2]
-PAGE = (CHECKOUT / "docs" / "recipes.md").read_text(encoding="utf-8")
-RECIPES = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE))
 COMMAND = re.compile(r"(?:/opt/asyncstate/bin/)?asyncstate ((?:apply|check|lint) [^\"\n\\]*)")
-
-
-def blocks(title):
-    return re.findall(r"^```\w+\n(.*?)^```", RECIPES[title], re.DOTALL | re.MULTILINE)
 
 
 def commands():
@@ -71,7 +71,7 @@ def test_each_command_works_and_has_nothing_to_do_the_second_time(site, run_cli,
 
 @pytest.mark.parametrize("title", RECIPES)
 def test_each_recipe_has_a_command_that_is_run(title):
-    assert title == "pre-commit" or COMMAND.search("\n".join(blocks(title)))
+    assert title in ("pre-commit", "How the recipes are tested") or COMMAND.search("\n".join(blocks(title)))
 
 
 def test_the_lines_of_cron_have_five_times_a_user_and_a_command():
@@ -93,7 +93,64 @@ def test_the_units_have_what_systemd_needs_and_time_for_the_grace_period():
     assert timer["Install"]["WantedBy"] == "timers.target"
 
 
-@pytest.mark.parametrize("title", ["GitHub Actions", "GitLab CI", "pre-commit", "kitchen"])
+@pytest.fixture
+def job(site, run_cli, tmp_path):
+    """Run the script of a job as a CI server does: by bash, in the checkout, in an environment that has little."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "asyncstate").symlink_to(Path(sys.executable).with_name("asyncstate"))
+    pip = programs / "pip"
+    pip.write_text('#!/bin/sh\ntest "$*" = "install asyncstate"\n')
+    pip.chmod(0o755)
+    kept = {name: run_cli.environ[name] for name in ("HOME", "ASYNCSTATE_CACHEDIR", "ASYNCSTATE_STATE_DIR")}
+    environ = {**kept, "PATH": f"{programs}:/usr/bin:/bin", "CI": "true", "GITHUB_WORKSPACE": str(site)}
+
+    def run(script):
+        return subprocess.run(
+            ["bash", "-e", "-o", "pipefail", "-c", script],
+            cwd=site,
+            env=environ,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+def test_the_job_of_github_passes_with_a_good_tree_and_shows_a_mistake_at_its_line(job, site):
+    done = job(github_script())
+    assert (done.returncode, "::error" in done.stdout) == (0, False), done.stdout + done.stderr
+    (site / "salt/web.sls").write_text("a:\n  test.nop:\n    - require: [test: b]\n# {{ pillar['text'] }}\n")
+    done = job(github_script())
+    assert done.returncode == 1
+    assert done.stdout.count("::error file=salt/web.sls,line=3::") == 1
+
+
+def test_the_job_of_gitlab_writes_what_it_promises_and_stops_at_a_mistake(job, site):
+    (promised,) = yaml.safe_load(blocks("GitLab CI")[0])["states"]["artifacts"]["reports"].values()
+    done = job(gitlab_script())
+    assert done.returncode == 0, done.stdout + done.stderr
+    (suite,) = ET.parse(site / promised).getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("1", "0")
+    (site / promised).unlink()
+    (site / "salt/web.sls").write_text("a:\n  test.nop:\n    - require: [test: b]\n")
+    assert job(gitlab_script()).returncode == 1
+    assert not (site / promised).exists()
+
+
+@pytest.mark.parametrize(("title", "schema"), [("GitHub Actions", "github-workflows"), ("GitLab CI", "gitlab-ci")])
+def test_the_files_of_jobs_are_what_their_makers_say_they_are(title, schema, tmp_path):
+    file = tmp_path / "job.yml"
+    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", file]
+    file.write_text(blocks(title)[0])
+    done = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    file.write_text(blocks(title)[0].replace("script:", "scripts:").replace("runs-on:", "run-on:"))
+    assert subprocess.run(check, capture_output=True, check=False).returncode == 1
+
+
+@pytest.mark.parametrize("title", ["pre-commit", "kitchen"])
 def test_the_files_in_yaml_are_yaml(title):
     assert isinstance(yaml.safe_load(blocks(title)[0]), dict)
 
@@ -129,3 +186,36 @@ def test_pre_commit_takes_the_hooks(tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_pre_commit_installs_the_hooks_from_this_repository_and_runs_them(site, tmp_path):
+    """As for a reader, but that the repository is this folder: with an environment for the hooks, and the index of pip."""
+    environ = {name: text for name, text in os.environ.items() if not name.startswith(("ASYNCSTATE_", "GIT_"))}
+    environ |= {
+        "PRE_COMMIT_HOME": str(tmp_path / "pre-commit"),
+        "ASYNCSTATE_CACHEDIR": str(tmp_path / "cache"),
+        "ASYNCSTATE_STATE_DIR": str(tmp_path / "state"),
+        "GIT_CONFIG_GLOBAL": str(tmp_path / "gitconfig"),
+        "GIT_CONFIG_SYSTEM": "/dev/null",
+    }
+    (tmp_path / "gitconfig").write_text("[safe]\ndirectory = *\n[user]\nname = x\nemail = x@example.com\n")
+
+    def run(*command, cwd=site):
+        return subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True, check=False)
+
+    theirs = yaml.safe_load(blocks("pre-commit")[0])
+    head = run("git", "rev-parse", "HEAD", cwd=CHECKOUT).stdout.strip()
+    theirs["repos"][0] |= {"repo": str(CHECKOUT), "rev": head}
+    (site / ".pre-commit-config.yaml").write_text(yaml.safe_dump(theirs))
+    run("git", "init", "-q")
+    run("git", "add", "salt", "pillar", ".pre-commit-config.yaml")
+    hooks = [str(Path(sys.executable).with_name("pre-commit")), "run", "--all-files"]
+    done = run(*hooks)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("Passed") == 2
+    (site / "salt/web.sls").write_text("a:\n  test.nop:\n    - require: [test: b]\n# {{ pillar['text'] }}\n")
+    done = run(*hooks)
+    assert done.returncode == 1
+    assert "salt/web.sls" in done.stdout
