@@ -58,6 +58,7 @@ def test_a_replay_gives_the_output_the_files_and_the_exit_code_of_the_run(machin
     code = 0 if tree == "{}" else 2
     out = machine.call("apply", "web", "-j", width, "--progress", "none", *forms, code=code)
     files = [(machine.path / name).read_bytes() for name in ("junit", "html")]
+    assert f"<dd>asyncstate apply web -j {width} ".encode() in files[1]
     err = machine.said.err
     assert machine.call("replay", *forms, code=code) == out
     assert machine.said.err == err

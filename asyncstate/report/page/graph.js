@@ -260,12 +260,16 @@ class Graph extends Chart {
     context.globalAlpha = 1;
   }
 
-  // Both lines of a box; from far away only the first, in larger letters.
+  // Both lines of a box; from far away only the first, in letters as large as the box has room for.
   drawLines(context, node, { x, y, width, height }) {
-    const size = this.view.scale < 0.5 ? Math.min(9 / this.view.scale, 24) : 12;
-    context.font = FONT.replace("12px", `${size}px`);
+    const isFar = this.view.scale < 0.5;
     const [first, line] = this.lines(node);
-    const second = size > 12 ? "" : line;
+    const second = isFar ? "" : line;
+    context.font = FONT;
+    if (isFar) {
+      const room = (12 * (width - 14)) / context.measureText(first.slice(0, 60)).width;
+      context.font = FONT.replace("12px", `${Math.max(12, Math.min(9 / this.view.scale, 24, room))}px`);
+    }
     context.fillStyle = isState(node) ? this.colours.text : this.colours.muted;
     context.fillText(cut(context, first, width - 14), x + 10, y + (second ? height * 0.3 : height / 2));
     if (!second) return;
