@@ -49,16 +49,17 @@ def node_label(plan: Plan, node: Node) -> str:
 
 def picture_of(plan: Plan) -> Picture:
     """Return the plan as a graph to draw."""
-    nodes = tuple(Point(node_label(plan, node), node.kind, place=_place(plan, node)) for node in plan.nodes)
+    nodes = tuple(Point(node_label(plan, node), node.kind, details=_details(plan, node)) for node in plan.nodes)
     return Picture(nodes, tuple(graph_edges(plan)))
 
 
-def _place(plan: Plan, node: Node) -> str:
-    """Return where a state is declared, as file:line; "" for other nodes."""
+def _details(plan: Plan, node: Node) -> str:
+    """Return the lines that tell of a state: ID and name if its label has not all of them, then file:line."""
     if node.chunk < 0:
         return ""
     chunk = plan.chunks[node.chunk]
-    return f"{chunk.file}:{chunk.line}" if chunk.line else chunk.file
+    whole = [chunk.id, chunk.name] if "…" in describe_tag(chunk.tag) else []
+    return "\n".join([*dict.fromkeys(map(str, whole)), f"{chunk.file}:{chunk.line}" if chunk.line else chunk.file])
 
 
 def to_json(plan: Plan, *, every_edge: bool = True) -> str:

@@ -74,12 +74,12 @@ _KINDS = {kind.value: "prereq" if kind is RequisiteKind.PREREQUIRED else kind.fa
 
 
 class Point(msgspec.Struct, frozen=True):
-    """A node of a picture; ``host`` is "" if all are of one. ``place`` is the file and line of a state."""
+    """A node of a picture; ``host`` is "" if all are of one. ``details`` are what else is told of a state."""
 
     label: str
     kind: NodeKind
     host: str = ""
-    place: str = ""
+    details: str = ""
 
 
 class Picture(msgspec.Struct, frozen=True):
@@ -271,7 +271,7 @@ def svg(picture: Picture, place: Callable[[Graph], Layout] = layout) -> str:
         nodes=[
             Node(
                 node.label,
-                "\n".join(filter(None, (node.label, node.place))),
+                "\n".join(filter(None, (node.label, node.details))),
                 _LOOKS.get(node.kind, "minor"),
                 band[node.host],
             )

@@ -28,6 +28,7 @@ Schema = dict[str, Any]
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _TAG = r"_\|-"
 """Every tag has Salt's separator, and no name of a host has."""
+_HOST: Schema = {"type": "string", "description": "The host, of a run across hosts."}
 _TEXTS: Schema = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 
 
@@ -89,6 +90,8 @@ def _event() -> Schema:
         "type": "object",
         "additionalProperties": {"$ref": "#/$defs/Row"},
     }
+    for kind in AnyEvent.__args__:
+        definitions[kind.__name__]["properties"]["host"] = _HOST
     return made | {"$defs": definitions}
 
 

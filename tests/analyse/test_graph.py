@@ -108,6 +108,13 @@ def test_json(plan):
     assert edge in data["edges"]
 
 
+def test_the_title_of_a_state_has_what_its_label_cuts_and_its_place():
+    long = chunk(0, "x" * 200 + "\nsecond line")
+    plan = Plan((long,), (Node(NodeKind.CHUNK, 0),), ((),), (0,), Dag(1))
+    (title,) = (each.text for each in ET.fromstring(shown(plan, "svg")).iter("{http://www.w3.org/2000/svg}title"))
+    assert title.splitlines()[1:] == ["x" * 200, "second line", "/s.sls:1"]
+
+
 def test_an_empty_plan_can_be_drawn():
     empty = Plan((), (), (), (), Dag(0))
     assert all(shown(empty, form) for form in FORMS)

@@ -163,6 +163,7 @@ def test_reports_and_events_and_plans(run, tmp_path):
         ("plan", {"version": 2}),
         ("plan", {"version": 1, "nodes": [{"kind": "state"}]}),
         ("plan", {"version": 1, "edges": [[0, 1]]}),
+        ("events", {"event": "chunk_ready", "run_id": "r", "seq": 0, "time": 0, "tag": "t", "host": 7}),
         ("events", {"event": "run_begun", "run_id": "r", "seq": 0, "time": 0}),
         ("events", {"event": "state_event", "run_id": "r", "seq": 0, "time": 0, "name": "n", "row": {"name": "n"}}),
         ("report", {"test_|-a_|-a_|-nop": {"name": "a", "result": True, "changes": {}, "comment": ""}}),
