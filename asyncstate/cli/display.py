@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from asyncstate.report.brief import brief_lines
 from asyncstate.report.forecast import forecast
 from asyncstate.report.human import BRIEF, DEFAULT_FORM, Style, report_lines, style_from_options
 
@@ -65,5 +64,7 @@ def report_text(report: RunReport, style: Style, *, plan: Plan | None = None, ho
     """Yield the report of a run. ``plan`` is its plan, if known, and ``host`` its host, if it is one of several."""
     foretold = forecast(report, plan) if plan is not None else None
     if style.form == BRIEF:
+        from asyncstate.report.brief import brief_lines
+
         return brief_lines(report, style, host, foretold)
     return report_lines(report, style, host or "local", foretold)

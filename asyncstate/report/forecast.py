@@ -16,7 +16,7 @@ from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
 from asyncstate.model.result import STATE_RAN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
@@ -38,7 +38,8 @@ class Foretold(StrEnum):
     TRIGGERED = "triggered"
     """It would do something only because a state that it watches, listens to or depends on would change."""
     UNKNOWN = "cannot be told"
-    """It would run a command, whatever that changes; or it waits for a state of which the dry run shows no changes."""
+    """It would run a command, whatever that changes; it waits for a state of which the dry run shows no changes; or it
+    has ``onfail``, and nothing failed so far."""
 
 
 def forecast(report: RunReport, plan: Plan | None) -> dict[str, Foretold]:
@@ -50,42 +51,76 @@ def forecast(report: RunReport, plan: Plan | None) -> dict[str, Foretold]:
     if not report.test:
         return {}
     found = {tag: Foretold.CHANGE for tag, row in report.rows.items() if row["result"] is None}
-    if plan is None:
-        return found
-    found.update({node.label: Foretold.TRIGGERED for node in plan.listeners if node.label in found})
-    for chunk in plan.chunks:  # in serial order: what a state waits for comes before it
-        row = report.rows.get(chunk.tag)
-        if row is not None and (foretold := _foretold(chunk, row, plan, report.rows, found)):
-            found[chunk.tag] = foretold
-    return found
+    return found if plan is None else _Forecast(report.rows, plan, found).found
 
 
-def _foretold(
-    chunk: LowChunk, row: Row, plan: Plan, rows: Mapping[str, Row], found: Mapping[str, Foretold]
-) -> Foretold | None:
-    families = {requisite.kind.family for requisite in plan.requisites[chunk.index]}
-    if row["result"] is None:
-        if families & _ONLY_IF or (RequisiteKind.WATCH in families and _by_watching(chunk, row, plan, rows)):
-            return Foretold.TRIGGERED
-        return Foretold.UNKNOWN if chunk.state in _CALLS and not _has_condition(chunk.args) else None
-    called = row.get(STATE_RAN, True)
-    wanted = _AWAITED - {RequisiteKind.ONCHANGES} if called else _AWAITED
-    if row["result"] is not True or row["changes"] or not families & wanted:
-        return None
-    targets = _targets(chunk, plan, wanted)
-    return Foretold.UNKNOWN if any(_may_change(target, rows, found) for target in targets) else None
+class _Forecast:
+    """Completes what is ``found`` in the rows by what the plan says of each state, in serial order.
 
+    What a state waits for comes before it. A set of states is looked at once, however many states wait for it.
+    """
 
-def _by_watching(chunk: LowChunk, row: Row, plan: Plan, rows: Mapping[str, Row]) -> bool:
-    """Whether ``mod_watch`` made the row: the state itself found nothing to do, and what it watches would change."""
-    if row["changes"] and not chunk.fun.startswith("wait"):
-        return False
-    return any(rows[tag]["changes"] for tag in _targets(chunk, plan, {RequisiteKind.WATCH}) if tag in rows)
+    def __init__(self, rows: Mapping[str, Row], plan: Plan, found: dict[str, Foretold]) -> None:
+        self.found = found
+        self._rows = rows
+        self._plan = plan
+        self._known: dict[tuple[int, Callable[[str], bool]], bool] = {}
+        for node in plan.listeners:
+            if node.label in found:
+                found[node.label] = Foretold.TRIGGERED
+        for chunk in plan.chunks:
+            row = rows.get(chunk.tag)
+            if row is not None and (foretold := self._of(chunk, row)):
+                found[chunk.tag] = foretold
+        for node in plan.listeners:
+            tag = plan.chunks[node.chunk].tag
+            if node.label not in rows and tag in rows and tag not in found and self._any(node.members, self._open):
+                found[tag] = Foretold.UNKNOWN
 
+    def _of(self, chunk: LowChunk, row: Row) -> Foretold | None:
+        families = {requisite.kind.family for requisite in self._plan.requisites[chunk.index]}
+        if row["result"] is None:
+            if families & _ONLY_IF or (RequisiteKind.WATCH in families and self._by_watching(chunk, row)):
+                return Foretold.TRIGGERED
+            if RequisiteKind.ONFAIL in families and not self._waits(chunk, {RequisiteKind.ONFAIL}, self._failed):
+                return Foretold.UNKNOWN
+            return Foretold.UNKNOWN if chunk.state in _CALLS and not _has_condition(chunk.args) else None
+        if row["result"] is not True or row["changes"]:
+            return None
+        awaited = {RequisiteKind.WATCH} if row.get(STATE_RAN, True) else _AWAITED
+        return Foretold.UNKNOWN if self._waits(chunk, awaited, self._open) else None
 
-def _may_change(tag: str, rows: Mapping[str, Row], found: Mapping[str, Foretold]) -> bool:
-    """Whether a state may change something although its row shows no changes."""
-    return tag in found and not rows[tag]["changes"]
+    def _by_watching(self, chunk: LowChunk, row: Row) -> bool:
+        """Whether ``mod_watch`` made the row: the state itself found nothing to do, what it watches would change."""
+        if row["changes"] and not chunk.fun.startswith("wait"):
+            return False
+        return self._waits(chunk, {RequisiteKind.WATCH}, self._changed)
+
+    def _waits(self, chunk: LowChunk, families: Collection[RequisiteKind], holds: Callable[[str], bool]) -> bool:
+        """Whether something holds for a state of this host that requisites of these families name."""
+        requisites = self._plan.requisites[chunk.index]
+        return self._any((each.node for each in requisites if each.kind.family in families), holds)
+
+    def _any(self, numbers: Iterable[int], holds: Callable[[str], bool]) -> bool:
+        return any(self._holds(number, holds) for number in numbers)
+
+    def _holds(self, number: int, holds: Callable[[str], bool]) -> bool:
+        node = self._plan.nodes[number]
+        if node.kind is not NodeKind.SET:
+            return node.chunk >= 0 and (tag := self._plan.chunks[node.chunk].tag) in self._rows and holds(tag)
+        if (number, holds) not in self._known:
+            self._known[number, holds] = self._any(node.members, holds)
+        return self._known[number, holds]
+
+    def _changed(self, tag: str) -> bool:
+        return bool(self._rows[tag]["changes"])
+
+    def _failed(self, tag: str) -> bool:
+        return self._rows[tag]["result"] is False
+
+    def _open(self, tag: str) -> bool:
+        """Whether a state may change something although its row shows no changes."""
+        return tag in self.found and not self._rows[tag]["changes"]
 
 
 def _has_condition(args: Mapping[str, Any]) -> bool:
@@ -93,16 +128,6 @@ def _has_condition(args: Mapping[str, Any]) -> bool:
     options = stateful if isinstance(stateful, list) else [stateful]
     tested = any(isinstance(option, dict) and "test_name" in option for option in options)
     return tested or any(args.get(name) for name in CONDITIONS_BEFORE)
-
-
-def _targets(chunk: LowChunk, plan: Plan, families: Iterable[RequisiteKind]) -> Iterator[str]:
-    """Yield the tags of the states of this host that the requisites of these families name."""
-    for requisite in plan.requisites[chunk.index]:
-        if requisite.kind.family in families:
-            node = plan.nodes[requisite.node]
-            for number in node.members if node.kind is NodeKind.SET else (requisite.node,):
-                if (index := plan.nodes[number].chunk) >= 0:
-                    yield plan.chunks[index].tag
 
 
 def forecast_text(foretold: Iterable[Foretold]) -> str:

@@ -38,6 +38,7 @@ ROWS = {
 }
 
 
+@pytest.mark.feature("F155")
 def test_a_line_for_each_state_that_is_not_as_wanted_and_failures_whole():
     assert shown(ROWS, places={"cmd_|-broken_|-make\nmore_|-run": "/srv/web.sls:3"}) == [
         "changed    13.0 s  file.managed     conf (/etc/web.conf)  +2 -1, mode 0600",

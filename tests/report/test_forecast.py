@@ -43,6 +43,8 @@ def foretold(builder, rows, **fields):
         ({"watch": ["a"]}, OK, OK, None),
         ({"require": ["a"]}, row(), OK, None),
         ({"onchanges": ["a"]}, row(), row(False), None),
+        ({"onfail": ["a"]}, row(), CHANGED, UNKNOWN),
+        ({"onfail_any": ["a"]}, row(False), CHANGED, CHANGE),
     ],
 )
 def test_why_a_state_would_change_decides(requisites, target, mine, expected):
@@ -79,6 +81,12 @@ def test_a_wait_and_a_listener_are_triggered():
     tags = [chunk.tag for chunk in plan.chunks] + [plan.listeners[0].label]
     report = RunReport(rows=dict.fromkeys(tags, CHANGED), test=True)
     assert list(forecast(report, plan).values()) == [CHANGE, TRIGGERED, TRIGGERED]
+
+
+def test_of_a_listener_to_what_shows_no_changes_nothing_can_be_told():
+    builder = PlanBuilder().chunk("a", "cmd.script").chunk("w", "cmd.wait").chunk("x").listen("w", "a").listen("x", "w")
+    assert foretold(builder, {"a": row(), "w": OK, "x": OK}) == {"a": UNKNOWN, "w": UNKNOWN, "x": UNKNOWN}
+    assert foretold(builder, {"a": OK, "w": OK, "x": OK}) == {}
 
 
 def test_nothing_is_foretold_of_a_run_that_does_it_or_without_a_plan():
