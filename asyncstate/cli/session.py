@@ -1,4 +1,7 @@
-"""Runs a plan from the command line: the lock, the progress display, and the report at the end."""
+"""Runs a plan from the command line: the lock, the progress display, and the report at the end.
+
+A run is on an asyncio loop, and a plugin that cancels the tasks of that loop ends it: `asyncio.CancelledError` tells.
+"""
 
 from __future__ import annotations
 
