@@ -100,7 +100,7 @@ def _facts(report: RunReport, profile: Profile, states: Iterable[PageState], abo
     if report.test:
         yield "Dry run", "nothing was changed"
     if report.cancelled:
-        yield "Cut short", cut_short(report)
+        yield "Ended", cut_short(report)
     if profile.wall:
         yield "Took", f"{short_time(profile.wall)}, with at most {count(report.concurrency, 'state')} at once"
     if report.shuffle is not None:
