@@ -128,8 +128,8 @@ class HostPlan(_Message, frozen=True, kw_only=True, omit_defaults=True):
     ``states`` are the chunks in serial order, which are the first nodes of the graph; ``nodes`` is the number of all
     nodes. ``edges`` are pairs of nodes in one row, before and after, of which ``sources`` has a text for each pair.
     ``checks`` are the states that have a test-mode call before a ``prereq``, with its node, ``orders`` those with a
-    ``fleet_order``, ``lanes`` those in a lane of the fleet. ``nonce`` is new for each
-    plan.
+    ``fleet_order``, ``lanes`` those in a lane of the fleet. ``unfit`` is what the run excludes and the tree of the host
+    does not have. ``nonce`` is new for each plan.
     """
 
     nonce: str
@@ -142,6 +142,7 @@ class HostPlan(_Message, frozen=True, kw_only=True, omit_defaults=True):
     checks: tuple[tuple[int, int], ...] = ()
     orders: tuple[tuple[int, int], ...] = ()
     lanes: tuple[tuple[int, str], ...] = ()
+    unfit: tuple[str, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
 
 

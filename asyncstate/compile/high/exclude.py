@@ -6,6 +6,7 @@ import fnmatch
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.high.declarations import EXCLUDE
+from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,9 +20,30 @@ def exclusion(text: Any) -> Any:
     return {kind: name} if colon and kind in {"id", "sls"} and name else text
 
 
+def fits_nothing(item: Any) -> str:
+    """Return the warning about what a command line excludes (`exclusion`) and the tree does not have."""
+    is_id = isinstance(item, dict) and "id" in item
+    value = next(iter(item.values()), "") if isinstance(item, dict) else item
+    return f"There is no {'ID' if is_id else 'SLS'} {str(value)!r} that could be excluded"
+
+
+def _warn_of_unfitting(high: HighData, items: Sequence[Any]) -> None:
+    names = {body.get("__sls__", "") for body in high.data.values() if isinstance(body, dict)} | high.includes.keys()
+    for item in items:
+        kind, value = next(iter(item.items()), ("", "")) if isinstance(item, dict) else ("sls", item)
+        known = high.data.keys() if kind == "id" else names
+        fits = value in known if kind == "id" else any(fnmatch.fnmatch(str(sls), str(value)) for sls in known)
+        if not fits:
+            near = nearest(str(value), map(str, known))
+            is_id = kind != "id" and value in high.data
+            hint = f"it is an ID: id:{value}" if is_id else f"did you mean {near!r}?" if near else ""
+            high.findings.warn(fits_nothing(item), hint=hint)
+
+
 def add_excludes(high: HighData, exclude: Sequence[Any] | str) -> None:
-    """Add what the command line excludes: SLS names or globs, ``{sls: …}``, ``{id: …}``."""
+    """Add what the command line excludes: SLS names or globs, ``{sls: …}``, ``{id: …}``. Warns of what fits nothing."""
     items = exclude.split(",") if isinstance(exclude, str) else list(exclude)
+    _warn_of_unfitting(high, items)
     if items:
         high.data[EXCLUDE] = [*high.data.get(EXCLUDE, ()), *items]
 

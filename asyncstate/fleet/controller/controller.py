@@ -233,6 +233,8 @@ class Controller:
                 self._end(host, HostEnd(1 if issues else CANCELLED, "nothing began"))
             self._goes = {}
             return issues
+        for words in plans.notes():
+            self._observer.noted(words)
         await self._leave_out(hosts, blocked)
         if self._request.plans_only:
             await self._stop(hosts, "only its plan was asked for", now=False)

@@ -105,6 +105,16 @@ class Plans:
         except CompileError as error:
             return list(error.issues)
 
+    def notes(self) -> list[str]:
+        """Return what the operator should know of the plans that can run: what is excluded fits none of them."""
+        unfit = [set(plan.unfit) for plan in self.sound.values()]
+        excluded = self._record.options.exclude
+        return [
+            f"no host of this run has an SLS or an ID that --exclude {each} means"
+            for each in excluded
+            if unfit and all(each in one for one in unfit)
+        ]
+
     def failures(self, hosts: Iterable[str], unheard: str) -> Iterator[tuple[str, str]]:
         """Yield which of these hosts cannot run, and why: ``unheard`` for those that sent nothing."""
         for host in hosts:

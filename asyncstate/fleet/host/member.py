@@ -270,7 +270,14 @@ class Member:
             if kept.digest != plan.digest or not kept.nonce:
                 kept = msgspec.structs.replace(kept, nonce=self._agent.draw(), digest=plan.digest)
                 kept = await self._agent.keep(kept)
-            sent = host_plan(plan, prepared.shown, run=self._offer.run, host=self._host, nonce=kept.nonce)
+            sent = host_plan(
+                plan,
+                prepared.shown,
+                run=self._offer.run,
+                host=self._host,
+                nonce=kept.nonce,
+                exclude=self._offer.options.exclude,
+            )
             await self._board.put(subjects.plan(self._host, self._offer.run), encode(sent))
         kept = msgspec.structs.replace(kept, go=kept.go or await self._wait_for_go(kept), attempt=kept.attempt + 1)
         self._readers = self._checked_go(kept).readers

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from asyncstate.compile.high.exclude import exclusion, fits_nothing
 from asyncstate.errors import MessageRefused
 from asyncstate.fleet.protocol import TESTED, HostPlan, State, node_name
 from asyncstate.model.chunk import LowChunk
@@ -18,7 +19,7 @@ from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
 from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, Requisite, RequisiteKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from asyncstate.fleet.protocol import Barrier, Go, RemoteState, Wait
     from asyncstate.redact.shown import ShownPlan
@@ -27,8 +28,14 @@ SET_FROM = 8
 """A requisite on this many states of other hosts goes through a SET node."""
 
 
-def host_plan(plan: Plan, shown: ShownPlan, *, run: str, host: str, nonce: str) -> HostPlan:
-    """Return what others may know of a plan: names, places and edges, without secrets. Arguments stay here."""
+def host_plan(
+    plan: Plan, shown: ShownPlan, *, run: str, host: str, nonce: str, exclude: Iterable[str] = ()
+) -> HostPlan:
+    """Return what others may know of a plan: names, places and edges, without secrets. Arguments stay here.
+
+    ``exclude`` is what the run excludes.
+    """
+    warned = {issue.message for issue in plan.warnings}
     edges: list[int] = []
     sources: list[str] = []
     for before, after, why, _ in plan.dag.joined():
@@ -49,6 +56,7 @@ def host_plan(plan: Plan, shown: ShownPlan, *, run: str, host: str, nonce: str) 
         requires=tuple(msgspec.structs.replace(each, value=shown.text(each.value)) for each in plan.remote),
         checks=tuple((node.chunk, number) for number, node in _checks(plan)),
         orders=tuple((chunk.index, chunk.args[FLEET_ORDER]) for chunk in plan.chunks if FLEET_ORDER in chunk.args),
+        unfit=tuple(each for each in exclude if fits_nothing(exclusion(each)) in warned),
         lanes=tuple((chunk.index, shown.text(lane)) for chunk in plan.chunks for lane in _lanes(chunk)),
     )
 

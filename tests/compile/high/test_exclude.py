@@ -1,7 +1,7 @@
 import pytest
 from trees import ids, messages, plan
 
-from asyncstate.compile.high.exclude import exclusion
+from asyncstate.compile.high.exclude import exclusion, fits_nothing
 
 TREE = {
     "s": "include: [t.a, t.b]\nmine: test.nop\n",
@@ -61,3 +61,17 @@ def test_what_a_command_line_excludes():
     assert exclusion("id:a:b") == {"id": "a:b"}
     assert exclusion("other:x") == "other:x"
     assert exclusion({"id": "x"}) == {"id": "x"}
+
+
+@pytest.mark.parametrize(
+    ("exclude", "warned"),
+    [
+        (["t.b", {"id": "b"}, {"sls": "t.[b]"}], []),
+        (["t.c"], [("There is no SLS 't.c' that could be excluded", "did you mean 't.a'?")]),
+        (["mine"], [("There is no SLS 'mine' that could be excluded", "it is an ID: id:mine")]),
+        ([{"id": "min"}], [("There is no ID 'min' that could be excluded", "did you mean 'mine'?")]),
+    ],
+)
+def test_what_a_command_line_excludes_and_the_tree_does_not_have_is_told(exclude, warned):
+    assert [(issue.message, issue.hint) for issue in plan(TREE, exclude=exclude).warnings] == warned
+    assert warned == [] or warned[0][0] == fits_nothing(exclude[0])

@@ -8,7 +8,7 @@ from asyncstate.errors import Issue
 from asyncstate.fleet import subjects
 from asyncstate.fleet.controller.plans import Plans
 from asyncstate.fleet.join.join import Join
-from asyncstate.fleet.protocol import HostPlan, Mistake, RunRecord, State, encode
+from asyncstate.fleet.protocol import HostPlan, Mistake, Options, RunRecord, State, encode
 from asyncstate.model.requisite import RemoteRequisite
 
 STATE = State("test", "nop", "a", "a", "s", "/srv/s.sls", 1)
@@ -70,6 +70,17 @@ async def test_what_is_no_plan_is_a_mistake_of_its_host_and_of_nobody_else():
         "c": "its plan is refused: the plan of host c is malformed: it refers to states that it does not have"
     }
     assert list(plans.join(lambda _expression, _host: False).goes) == ["d"]
+
+
+async def test_what_is_excluded_and_fits_no_host_is_noted():
+    server = MemoryServer()
+    record = RunRecord(run="r", target="*", hosts=("a", "b"), options=Options(exclude=("x", "id:y")))
+    plans = Plans(server.board(), record, lambda _host, _plan: None)
+    assert plans.notes() == []
+    await send(server, "a", unfit=("x", "id:y"))
+    await send(server, "b", unfit=("id:y",))
+    await plans.look()
+    assert plans.notes() == ["no host of this run has an SLS or an ID that --exclude id:y means"]
 
 
 async def test_plans_are_joined_or_it_is_said_why_not():

@@ -14,6 +14,7 @@ from asyncstate.fleet.controller.tale import Observer
 from asyncstate.fleet.host import replay
 from asyncstate.fleet.host.agent import Agent
 from asyncstate.fleet.host.local_station import Gate, LocalPart, LocalStation, RunFiles
+from asyncstate.fleet.host.part import host_plan
 from asyncstate.fleet.host.station import Kept
 from asyncstate.fleet.protocol import Offer, Options
 from asyncstate.journal.entry import UNDER_WAY, RunEntry
@@ -151,6 +152,8 @@ async def test_what_a_run_excludes_is_an_sls_or_an_id(settings_of, exclude, left
     station = LocalStation(settings_of("db1", "one: test.nop\ntwo: test.nop\n"))
     async with station.prepare(Offer(run="r", sls=("app",), options=Options(exclude=(exclude,)))) as part:
         assert [chunk.id for chunk in part.plan.chunks] == left
+        sent = host_plan(part.plan, part.shown, run="r", host="db1", nonce="n", exclude=[exclude])
+        assert sent.unfit == (("one",) if exclude == "one" else ())
 
 
 async def test_a_dry_run_changes_nothing(settings, out):
