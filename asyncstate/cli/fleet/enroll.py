@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 def command(console: Console, /, hosts: tuple[str, ...], folder: str, path: str) -> int:
     """Make a key for HOST, allow it to connect, and write its credentials to FILE, for its owner only.
 
-    Of several hosts, FILE is a folder: each has HOST.creds there. It takes effect at once if the server runs on this
-    machine. A host that was enrolled before gets a new key, and its former credentials no longer work.
+    If FILE is a folder, as it must be for several hosts, each has HOST.creds there. It takes effect at once if the
+    server runs on this machine. A host that was enrolled before gets a new key, and its former credentials no longer
+    work.
     """
     from asyncstate.cli.event_loop import run_on
     from asyncstate.fleet import credentials
@@ -46,7 +47,8 @@ def command(console: Console, /, hosts: tuple[str, ...], folder: str, path: str)
     place = Folder(folder)
     place.settings()
     hosts = tuple(dict.fromkeys(hosts))
-    paths = [path] if len(hosts) == 1 else [_within(path, host) for host in hosts]
+    alone = len(hosts) == 1 and not os.path.isdir(path)
+    paths = [path] if alone else [_within(path, host) for host in hosts]
     for host, each in zip(hosts, paths, strict=True):
         credentials.require_writable(each, host)
     for each, made in zip(paths, place.enrol_all(hosts), strict=True):
@@ -62,5 +64,7 @@ def _within(folder: str, host: str) -> str:
     if not os.path.isdir(folder):
         raise click.UsageError(f"{folder} is no folder: the credentials of several hosts are files of their own")
     if "/" in host:
-        raise click.UsageError(f"{host!r} cannot be the name of a file: enrol this host alone")
+        raise click.UsageError(
+            f"{host!r} cannot be the name of a file: enrol this host alone, and name its file as --out"
+        )
     return os.path.join(folder, f"{host}.creds")
