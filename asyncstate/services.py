@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -177,7 +178,10 @@ class RuntimeServices(Services):
 
         ``rendered`` holds the SLS files rendered so far for one compilation; this one is added.
         """
-        with rendering(file.sls), self.host.enter(env=file.saltenv, sls=file.sls) as call:
+        with (
+            rendering(file.sls or os.path.basename(file.path)),
+            self.host.enter(env=file.saltenv, sls=file.sls) as call,
+        ):
             context = self._render_context(client, call.env, file, extra, rendered)
             return render_sls(file, context if pillar is None else replace(context, pillar=pillar))
 

@@ -15,7 +15,7 @@ from asyncstate.report.traces import RunTrace
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
-    from opentelemetry.trace import Tracer
+    from opentelemetry.trace import SpanContext, Tracer
 
     from asyncstate.fleet.controller.tale import FleetEnd, HostEnd
     from asyncstate.fleet.protocol import HostPlan
@@ -31,6 +31,7 @@ class FleetTrace(Observer):
         self._below = trace.set_span_in_context(self._run, parent)
         self._hosts: dict[str, RunTrace] = {}
         self._plans: dict[str, HostPlan] = {}
+        self._states: dict[str, SpanContext] = {}
 
     def planned(self, host: str, plan: HostPlan) -> None:
         """Keep where the states of a host are declared."""
@@ -40,7 +41,7 @@ class FleetTrace(Observer):
         """Begin the spans of a host, anew if it had begun before."""
         if host in self._hosts:
             self._hosts[host].close()
-        made = self._hosts[host] = RunTrace(self._tracer, host, host, self._below)
+        made = self._hosts[host] = RunTrace(self._tracer, host, host, self._below, self._states)
         plan = self._plans.get(host)
         if plan is not None:
             places = ((each, (each.file, each.line)) for each in plan.states)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry import trace
-from opentelemetry.trace import Link, Status, StatusCode
+from opentelemetry.trace import Status, StatusCode
 
 from asyncstate.model.event import (
     ChunkFinished,
@@ -43,11 +43,18 @@ _Node = tuple[str, bool]
 class RunTrace:
     """The spans of a run on one host, below ``parent``. ``command`` names the span of the run.
 
-    ``places`` are file and line of states, by tag; they may come as long as no state has begun. A state has links to
-    the state that it waited for last.
+    ``places`` are file and line of states, by tag; they may come as long as no state has begun. A state has a link to
+    the state that it waited for last. Of a run across hosts, which share ``others``, that may be one of another host.
     """
 
-    def __init__(self, tracer: Tracer, command: str, host: str, parent: Context | None = None) -> None:
+    def __init__(
+        self,
+        tracer: Tracer,
+        command: str,
+        host: str,
+        parent: Context | None = None,
+        others: dict[str, SpanContext] | None = None,
+    ) -> None:
         self.places: Mapping[str, tuple[str, int]] = {}
         self._tracer = tracer
         self._command = command
@@ -60,6 +67,7 @@ class RunTrace:
         self._open: dict[_Node, Span] = {}
         self._fetches: dict[tuple[str, str], Span] = {}
         self._known: dict[str, SpanContext] = {}
+        self._others = {} if others is None else others
         self._waited: dict[_Node, tuple[str, tuple[str, ...]]] = {}
         self._retries: dict[str, int] = {}
 
@@ -99,9 +107,9 @@ class RunTrace:
     def _at(self, seconds: float) -> int:
         return round((self._wall + seconds) * 1e9)
 
-    def _span(self, name: str, seconds: float, given: Mapping[str, Any], links: list[Link] | None = None) -> Span:
+    def _span(self, name: str, seconds: float, given: Mapping[str, Any]) -> Span:
         return self._tracer.start_span(
-            name, self._below, attributes=self._attributes(given), links=links, start_time=self._at(seconds)
+            name, self._below, attributes=self._attributes(given), start_time=self._at(seconds)
         )
 
     def _attributes(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,12 +150,8 @@ class RunTrace:
             "function": event.function,
             "check": event.check,
         }
-        links = []
-        after, because = self._waited.pop((event.tag, event.check), ("", ()))
-        if after in self._known:
-            links.append(Link(self._known[after], _named({"because": because})))
         name = f"{'check ' if event.check else ''}{describe_tag(event.tag)}"
-        span = self._span(name, event.time, given, links)
+        span = self._span(name, event.time, given)
         if file:
             span.set_attribute("code.file.path", _sound(file))
         if line:
@@ -175,10 +179,13 @@ class RunTrace:
             "retries": self._retries.pop(event.tag, 0),
         }
         span.set_attributes(_named(given))
+        after, because = self._waited.pop((event.tag, event.check), ("", ()))
+        if linked := self._known.get(after) or self._others.get(after):
+            span.add_link(linked, _named({"because": because}))
         if row["result"] is False and ran:
             _failed(span, row, self._at(event.time))
         if not event.check:
-            self._known[event.tag] = span.get_span_context()
+            self._known[event.tag] = self._others[f"{self._host}: {event.tag}"] = span.get_span_context()
         span.end(self._at(event.time))
 
     def _end(self, event: RunFinished) -> None:

@@ -156,8 +156,11 @@ def test_a_run_across_hosts_is_one_trace(spans):
         trace.begun(host, 1)
         script = Script(lambda event, host=host: trace.event(host, event))
         script.begin()
-        script.start("a", 0.5)
-        script.finish("a", 1.0)
+        if host == "web2":
+            script.add(ChunkReady, 0.5, tag=tag("b"), after=f"web1: {tag('a')}", because=("require",))
+        name = "a" if host == "web1" else "b"
+        script.start(name, 0.5)
+        script.finish(name, 1.0)
         if host == "web1":
             script.end(1.5)
         trace.ended(host, HostEnd(0) if host == "web1" else HostEnd(2, "is lost"))
@@ -166,6 +169,7 @@ def test_a_run_across_hosts_is_one_trace(spans):
     run = found["asyncstate fleet apply"]
     assert {found[host].parent.span_id for host in ("web1", "web2")} == {run.context.span_id}
     assert found["test.nop: a"].attributes["code.line.number"] == 3
+    assert found["test.nop: b"].links[0].context.span_id == found["test.nop: a"].context.span_id
     assert run.attributes["asyncstate.run_id"] == "r1"
     assert (run.status.description, run.events[0].attributes["asyncstate.host"]) == ("1 of 2 hosts failed", "web2")
     assert found["web2"].status.status_code is StatusCode.ERROR
