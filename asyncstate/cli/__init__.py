@@ -24,6 +24,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     70 is a bug, 74 an answer that could not be written, 124 a timeout, 125 a cancellation by a program, 128 plus its
     number the end by a signal. Help and version are printed without importing click.
     """
+    if shell := os.environ.get("_ASYNCSTATE_COMPLETE"):
+        from asyncstate.cli.complete.shell import answer
+
+        return answer(shell, list(sys.argv[1:] if argv is None else argv))
     before = _end_early()
     try:
         from asyncstate.cli.interrupts import Interrupted, in_words
@@ -67,10 +71,6 @@ def _end_at_once(number: int, _frame: object) -> None:
 def _answer(argv: Sequence[str] | None) -> int:
     _claim_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if shell := os.environ.get("_ASYNCSTATE_COMPLETE"):
-        from asyncstate.cli.complete.shell import answer
-
-        return answer(shell, arguments)
     if not arguments or arguments[0] in {"--version", "-V", "--help", "-h"}:
         return _introduce(arguments)
     from asyncstate.cli.root import dispatch

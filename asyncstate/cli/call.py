@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.complete.values import complete_module_arguments, complete_modules
-from asyncstate.cli.event_loop import run_on
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import config_options, data_option, settings_from
 from asyncstate.cli.salt import COMMANDS, split_arguments
@@ -52,6 +51,8 @@ def command(
     positional, keywords = split_arguments(arguments)
     settings = settings_from(console, options)
     try:
+        from asyncstate.cli.event_loop import run_on
+
         value = run_on(settings.event_loop, lambda: _call(console, settings, function, positional, keywords))
     except FunctionNotFound as error:
         if error.name == function and function in COMMANDS:

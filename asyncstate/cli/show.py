@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.complete.values import complete_id, complete_sls
-from asyncstate.cli.fleet.completion import complete_runs
+from asyncstate.cli.fleet.completion import complete_runs, complete_target
 from asyncstate.cli.fleet.connection import optional_connection_options
 from asyncstate.cli.framework import Command, Family, option
 from asyncstate.cli.options import data_option, selection_options, settings_from, tree_options, what_if_options
@@ -178,7 +178,13 @@ def top(console: Console, /, **options: Any) -> int:
     "--around", section="Selection", metavar="ID", help="Draw only states with this ID or name, and two steps around."
 )
 @option("--fleet", section="Selection", is_flag=True, help="Show the joined graph of many hosts; nothing runs on them.")
-@option("--target", section="Selection", metavar="EXPR", help="With --fleet: which hosts, as in `fleet apply`.")
+@option(
+    "--target",
+    section="Selection",
+    metavar="EXPR",
+    shell_complete=complete_target,
+    help="With --fleet: which hosts, as in `fleet apply`.",
+)
 @option(
     "--run",
     section="Selection",

@@ -13,10 +13,11 @@ from asyncstate.cli.complete import store
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+_FORMAT = 1
+"""Counts the changes of what an index holds."""
 _SECONDS_OF_READING = 0.1
 """How long files that changed are read; what is left has its former IDs, or none, until the next press of the key."""
 _LARGEST_SLS = 1 << 20
-_NEVER_SLS = frozenset({".git", ".hg", ".svn"})
 _COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
 _KEY = re.compile(
     r"""^(?:"([^"\\\n]+)"|'([^'\n]+)'|([^\s#{}%\[\]&*!|>'"@`,?-][^\n]*?|-[^\s][^\n]*?)):(?=[ \t\r]|$)""", re.MULTILINE
@@ -27,24 +28,35 @@ _NO_IDS = frozenset({"include", "exclude", "extend"})
 _OWN_LANGUAGE = re.compile(r"#![^\n]*\bpy")
 
 
-def sls_files(roots: Sequence[str]) -> dict[str, str]:
-    """Return the SLS of an environment, sorted by their dotted names, and the file of each.
+def sls_files(roots: Sequence[str], begun: str = "") -> dict[str, str]:
+    """Return the SLS of an environment whose names begin with a text, sorted by their dotted names, and their files.
 
     As in the engine, ``a.sls`` of any root comes before ``a/init.sls``, and then the first root counts.
     """
     modules: dict[str, str] = {}
     packages: dict[str, str] = {}
     for root in roots:
-        for prefix, entry in _sls_entries(root):
+        for prefix, entry in _sls_entries(root, begun):
             if entry.name == "init.sls" and prefix:
                 packages.setdefault(prefix[:-1], entry.path)
             else:
                 modules.setdefault(prefix + entry.name[:-4], entry.path)
-    return dict(sorted({**packages, **modules}.items()))
+    found = {**packages, **modules}
+    return {name: found[name] for name in sorted(found) if name.startswith(begun)}
 
 
-def _sls_entries(root: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Yield every file that can be named as an SLS, with what stands before it in its name; ``x.sls`` in any order."""
+def sls_file(roots: Sequence[str], name: str) -> str | None:
+    """Return the file of one SLS; None if there is none."""
+    stem = name.replace(".", "/")
+    places = [f"{root}/{stem}{rest}" for rest in (".sls", "/init.sls") for root in roots]
+    return next((place for place in places if os.path.isfile(place)), None)
+
+
+def _sls_entries(root: str, begun: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Yield files that can be named as an SLS, with what stands before them in their names.
+
+    Folders in which no name begins with ``begun`` are left out.
+    """
     waiting = [(root, "")]
     while waiting:
         directory, prefix = waiting.pop()
@@ -55,7 +67,9 @@ def _sls_entries(root: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
                         if "." not in entry.name[:-4] and entry.is_file():
                             yield prefix, entry
                     elif "." not in entry.name and entry.is_dir() and not (entry.is_symlink() and _leads_up(entry)):
-                        waiting.append((entry.path, f"{prefix}{entry.name}."))
+                        below = f"{prefix}{entry.name}."
+                        if below.startswith(begun) or f"{begun}.".startswith(below):
+                            waiting.append((entry.path, below))
         except OSError:
             continue
 
@@ -68,30 +82,29 @@ def _leads_up(entry: os.DirEntry[str]) -> bool:
 
 
 def ids_of(file_roots: Mapping[str, Sequence[str]], saltenv: str, named: Iterable[str] = ()) -> list[str]:
-    """Return the IDs in the named SLS and those that they include; without names, in all SLS of the environment.
+    """Return the IDs in the named SLS and those that they include; if none of them exists, in all of the environment.
 
     IDs that a template computes are not among them. They are sorted.
     """
     roots = file_roots.get(saltenv) or file_roots.get("__env__") or []
-    index = _Index(store.key_of("ids", list(roots)))
-    files = sls_files(roots)
-    wanted = _with_includes(index, files, named) if named else files
-    found = {id_ for name in wanted for id_ in index.of(files[name])[0]}
-    index.keep(set(files.values()))
+    index = _Index(roots)
+    wanted = _with_includes(index, roots, named) or sls_files(roots).values()
+    found = {id_ for path in wanted for id_ in index.of(path)[0]}
+    index.keep()
     return sorted(found)
 
 
-def _with_includes(index: _Index, files: Mapping[str, str], named: Iterable[str]) -> dict[str, None]:
-    found: dict[str, None] = {}
-    waiting = [name for name in named if name in files]
+def _with_includes(index: _Index, roots: Sequence[str], named: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    waiting = [*named]
     while waiting:
         name = waiting.pop()
-        if name in found:
+        path = sls_file(roots, name)
+        if path is None or path in found:
             continue
-        found[name] = None
-        package = name if files[name].endswith("/init.sls") else name.rpartition(".")[0]
-        for included in index.of(files[name])[1]:
-            waiting += [full for full in (_absolute(included, package),) if full in files]
+        found.add(path)
+        package = name if path.endswith("/init.sls") else name.rpartition(".")[0]
+        waiting += [_absolute(included, package) for included in index.of(path)[1]]
     return found
 
 
@@ -108,8 +121,8 @@ def _absolute(included: str, package: str) -> str:
 class _Index:
     """IDs and includes by file, from the last time that somebody pressed the key."""
 
-    def __init__(self, key: str) -> None:
-        self._name = f"ids-{key}.json"
+    def __init__(self, roots: Sequence[str]) -> None:
+        self._name = f"ids-{store.key_of('ids', _FORMAT, list(roots))}.json"
         self._known: dict[str, Any] = store.load(self._name)
         self._until = time.monotonic() + _SECONDS_OF_READING
         self._changed = False
@@ -123,10 +136,15 @@ class _Index:
             self._changed = True
         return (known[1], known[2]) if known else ([], [])
 
-    def keep(self, existing: set[str]) -> None:
+    def keep(self) -> None:
         """Write what was read anew, without files that are gone."""
         if self._changed:
-            store.save(self._name, {path: known for path, known in self._known.items() if path in existing})
+            store.save(self._name, {path: known for path, known in self._known.items() if os.path.exists(path)})
+
+
+def ids_in(path: str) -> list[str]:
+    """Return the keys that the text of a file shows, which is written like an SLS."""
+    return _read(path)[0]
 
 
 def _read(path: str) -> tuple[list[str], list[str]]:

@@ -34,8 +34,8 @@ def complete_sls(ctx: click.Context, _param: click.Parameter, incomplete: str) -
         return beginning((f"{keyword}={value}" for keyword in ("test", "mock") for value in _TRUTH), incomplete)
     before, comma, _ = incomplete.rpartition(",")
     places = places_of(ctx)
-    taken = {name for word in ctx.params.get("sls") or () for name in str(word).split(",")} | set(before.split(","))
-    names = sls_files(places.file_roots.get(places.saltenv, []))
+    taken = {*_sls_before(ctx), *before.split(",")}
+    names = sls_files(places.file_roots.get(places.saltenv, []), incomplete.removeprefix(before + comma))
     offered = [f"{before}{comma}{name}" for name in names if name not in taken]
     return beginning([*offered, *(_SALT_KEYWORDS if incomplete and not comma else ())], incomplete)
 
@@ -137,8 +137,13 @@ def _ids(ctx: click.Context) -> list[str]:
     from asyncstate.cli.complete.tree import ids_of
 
     places = places_of(ctx)
-    named = [name for word in ctx.params.get("sls") or () if "=" not in word for name in str(word).split(",")]
-    return ids_of(places.file_roots, places.saltenv, named)
+    return ids_of(places.file_roots, places.saltenv, _sls_before(ctx))
+
+
+def _sls_before(ctx: click.Context) -> list[str]:
+    """Return the SLS names on the line. At an option that has no value yet, click leaves words where they are."""
+    words = ctx.params.get("sls") or ctx.args[1 if "wanted" in ctx.params else 0 :]
+    return [name for word in words if "=" not in word for name in str(word).split(",")]
 
 
 def _plugins(ctx: click.Context, kind: str) -> Plugins:

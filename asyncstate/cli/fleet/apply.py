@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate.cli.complete.values import complete_sls
+from asyncstate.cli.fleet.completion import complete_target
 from asyncstate.cli.fleet.connection import operator_of
 from asyncstate.cli.fleet.options import driving_options, run_options
 from asyncstate.cli.fleet.over_ssh import require_one_way, root_options, session_of, way_options
@@ -34,12 +36,13 @@ if TYPE_CHECKING:
         ("asyncstate fleet apply web db --target 'G@role:db or web*' --test", "A dry run of two SLS on some hosts."),
     ),
 )
-@click.argument("sls", nargs=-1, metavar="[SLS]...")
+@click.argument("sls", nargs=-1, metavar="[SLS]...", shell_complete=complete_sls)
 @option(
     "--target",
     section="Selection",
     required=True,
     metavar="EXPR",
+    shell_complete=complete_target,
     help="Which hosts, as Salt's compound targets: '*', web1, 'web*', L@a,b, 'G@role:db and not E@old.*', N@group.",
 )
 @option(

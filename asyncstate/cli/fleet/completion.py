@@ -1,38 +1,45 @@
-"""What a shell completes in the commands of a fleet: hosts and runs, as the server knows them."""
+"""What a shell completes in the commands of a fleet: hosts and runs, as the server knows them.
+
+What the server said is kept, and good for a minute: it takes longer to ask than anybody waits for a completion.
+"""
 
 from __future__ import annotations
 
+import re
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from asyncstate.cli.complete import store
+from asyncstate.cli.complete.tree import ids_in
+
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Iterable
 
     import click
 
-    from asyncstate.fleet.board import Board
-
 _PATIENCE = 2.0
 """Seconds after which a shell is answered without the server."""
+_SECONDS_KEPT = 60.0
+_BEFORE_A_HOST = re.compile(r"(?:.*[\s,(]|)(?:[LE]@|)", re.DOTALL)
 
 
 def complete_runs(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Offer the IDs of runs, newest first, if credentials and address are known by then."""
-    from asyncstate.fleet.controller.records import run_records
-
-    async def names(board: Board) -> list[str]:
-        return [record.run for record in await run_records(board)]
-
-    return _beginning(_asked(ctx, names), incomplete)
+    return _beginning(_known(ctx)["runs"], incomplete)
 
 
 def complete_hosts(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Offer the hosts that were ever there, if credentials and address are known by then."""
-    from asyncstate.fleet.controller.records import host_infos
+    return _beginning(_known(ctx)["hosts"], incomplete)
 
-    async def names(board: Board) -> list[str]:
-        return sorted(await host_infos(board))
 
-    return _beginning(_asked(ctx, names), incomplete)
+def complete_target(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Offer hosts in a target expression, where one is begun: of the roster of --ssh, else those of the server."""
+    found = _BEFORE_A_HOST.match(incomplete)
+    before = found[0] if found else ""
+    hosts = ids_in(str(ctx.params["ssh"])) if ctx.params.get("ssh") else _known(ctx)["hosts"]
+    return _beginning((f"{before}{host}" for host in hosts), incomplete)
 
 
 def complete_enrolled(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
@@ -50,27 +57,40 @@ def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-def _asked(ctx: click.Context, names: Callable[[Board], Awaitable[list[str]]]) -> list[str]:
-    """Return what an operator's board answers; nothing if there is no answer soon."""
+def _known(ctx: click.Context) -> dict[str, list[str]]:
+    """Return hosts and runs, as the server said in the last minute, or says now; none if it does not answer soon."""
+    creds, address = ctx.params.get("creds"), ctx.params.get("nats")
+    if not creds or not address:
+        return {"hosts": [], "runs": []}
+    name = f"fleet-{store.key_of('fleet', str(creds), store.stamp(str(creds)), address)}.json"
+    kept = store.load(name)
+    if kept and 0 <= time.time() - kept["at"] < _SECONDS_KEPT:
+        return {"hosts": kept["hosts"], "runs": kept["runs"]}
+    found = _asked(ctx)
+    if found["hosts"] or found["runs"]:
+        store.save(name, {**found, "at": time.time()})
+    return found
+
+
+def _asked(ctx: click.Context) -> dict[str, list[str]]:
     import click
 
     from asyncstate.cli.event_loop import run_on
     from asyncstate.cli.fleet.connection import operator_of
     from asyncstate.errors import AsyncStateError
+    from asyncstate.fleet.controller.records import host_infos, run_records
 
-    async def ask() -> list[str]:
+    found: dict[str, list[str]] = {"hosts": [], "runs": []}
+
+    async def ask() -> None:
         import anyio
 
         board, _ = operator_of(ctx.params)
-        found: list[str] = []
         with anyio.move_on_after(_PATIENCE):
             async with board:
-                found = await names(board)
-        return found
+                found["hosts"] = sorted(await host_infos(board))
+                found["runs"] = [record.run for record in await run_records(board)]
 
-    if not ctx.params.get("creds") or not ctx.params.get("nats"):
-        return []
-    try:
-        return run_on("asyncio", ask)
-    except (AsyncStateError, OSError, click.UsageError):
-        return []
+    with suppress(AsyncStateError, OSError, click.UsageError):
+        run_on("asyncio", ask)
+    return found

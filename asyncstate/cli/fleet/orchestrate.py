@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from asyncstate.cli.complete.values import complete_sls
+from asyncstate.cli.fleet.completion import complete_target
 from asyncstate.cli.fleet.connection import operator_of, optional_connection_options
 from asyncstate.cli.fleet.over_ssh import require_one_way, session_of, way_options
 from asyncstate.cli.framework import Command, option
@@ -55,6 +56,7 @@ _STEPS: Final = 64
     "--target",
     section="Selection",
     metavar="EXPR",
+    shell_complete=complete_target,
     help="With --ssh: which hosts of the roster are reached. Default: all.",
 )
 @test_option

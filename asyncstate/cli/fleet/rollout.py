@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate.cli.fleet.completion import complete_target
 from asyncstate.cli.framework import option
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def rollout_options(function: Any) -> Any:
             "--canary",
             section="Run",
             metavar="EXPR",
+            shell_complete=complete_target,
             default="",
             help="Hosts that go first, as a target. The others begin once all of these have ended without failure.",
         ),

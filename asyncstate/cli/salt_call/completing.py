@@ -14,20 +14,26 @@ from asyncstate.cli.complete.values import (
     complete_sls,
     complete_states,
 )
+from asyncstate.cli.salt_call.options import WrongUsage, parse
+from asyncstate.cli.salt_call.settings import CONFIG_DIR
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import click
     from click.shell_completion import CompletionItem
+
+    from asyncstate.cli.salt_call.options import Request
 
 _TAKE_SLS = frozenset(f"state.{name}" for name in "apply sls test show_sls show_low_sls sls_exists".split())
 
 
 def complete_salt_call(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer what stands in a line of ``salt-call``: a function, then SLS, IDs or arguments, as it takes them."""
-    ctx.params |= _own_options(ctx.params)
-    words: Sequence[str] = ctx.params.get("words") or ()
+    try:
+        request = parse([*(ctx.params.get("words") or ()), incomplete or "."])
+    except WrongUsage:
+        return []
+    words = [request.function, *request.arguments][:-1]
+    ctx.params |= _own_options(request)
     if not words:
         of_state = beginning((f"state.{name}" for name in _functions_of_state()), incomplete)
         return [*of_state, *complete_modules(ctx, param, incomplete)]
@@ -54,13 +60,10 @@ def _functions_of_state() -> list[str]:
     return sorted([*RUNNING, *SHOWING])
 
 
-def _own_options(given: Mapping[str, Any]) -> dict[str, Any]:
+def _own_options(request: Request) -> dict[str, Any]:
     """Return where the tree is, as the options of other commands say it."""
-    from asyncstate.cli.salt_call.settings import CONFIG_DIR
-
-    file = os.path.join(given.get("config_dir") or os.environ.get("SALT_CONFIG_DIR") or CONFIG_DIR, "minion")
-    root = given.get("file_root")
+    file = os.path.join(request.config_dir or os.environ.get("SALT_CONFIG_DIR") or CONFIG_DIR, "minion")
     return {
         "config": (file,) if os.path.isfile(file) else (),
-        "file_root": (("base", os.path.abspath(root)),) if root else (),
+        "file_root": tuple(("base", os.path.abspath(root)) for root in request.file_roots),
     }

@@ -66,3 +66,24 @@ def test_words_of_the_language_rules_and_runs_have_their_places():
     assert offered("single", "file.managed", "makedirs=T") == ["makedirs=True"]
     assert offered("smi", "show", "servi") == ["service"]
     assert offered("apply", "--state-output=ter") == ["--state-output=terse", "--state-output=terse_id"]
+
+
+def test_sls_on_the_line_say_which_ids_are_meant(tmp_path, monkeypatch):
+    monkeypatch.setenv("ASYNCSTATE_CACHEDIR", str(tmp_path / "cache"))
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.sls").write_text(f"of-{name}: test.nop\n")
+    tree = ("--file-root", str(tmp_path))
+    assert offered("apply", "a", *tree, "--id", "of") == ["of-a"]
+    assert offered("explain", *tree, "of") == ["of-a", "of-b"]
+    assert offered("explain", *tree, "x", "a", "--exclude", "id:") == ["id:of-a"]
+    assert offered("apply", *tree, "a", "--exclude", "") == ["id:", "sls:", "b"]
+    assert offered("apply", *tree, "a,", "") == ["b"]
+    assert offered("salt-call", "--local", *tree, "state.id_exists", "of-b") == ["of-b"]
+
+
+def test_targets_are_completed_from_a_roster(tmp_path):
+    (tmp_path / "roster").write_text("web1: {host: 10.0.0.1}\nweb2: {host: 10.0.0.2}\ndb1: {host: 10.0.0.3}\n")
+    way = ("fleet", "apply", "--ssh", str(tmp_path / "roster"), "--target")
+    assert offered(*way, "we") == ["web1", "web2"]
+    assert offered(*way, "L@db1,web1,w") == ["L@db1,web1,web1", "L@db1,web1,web2"]
+    assert offered(*way, "G@os:Debian and d") == ["G@os:Debian and db1"]
