@@ -81,15 +81,17 @@ def _leads_up(entry: os.DirEntry[str]) -> bool:
     return (os.path.realpath(above) + "/").startswith(real.rstrip("/") + "/")
 
 
-def ids_of(file_roots: Mapping[str, Sequence[str]], saltenv: str, named: Iterable[str] = ()) -> list[str]:
+def ids_of(
+    file_roots: Mapping[str, Sequence[str]], saltenv: str, named: Iterable[str] = (), begun: str = ""
+) -> list[str]:
     """Return the IDs in the named SLS and those that they include; if none of them exists, in all of the environment.
 
-    IDs that a template computes are not among them. They are sorted.
+    Only those that begin with ``begun``, sorted. IDs that a template computes are not among them.
     """
     roots = file_roots.get(saltenv) or file_roots.get("__env__") or []
     index = _Index(roots)
     wanted = _with_includes(index, roots, named) or sls_files(roots).values()
-    found = {id_ for path in wanted for id_ in index.of(path)[0]}
+    found = {id_ for path in wanted for id_ in index.of(path)[0] if id_.startswith(begun)}
     index.keep()
     return sorted(found)
 

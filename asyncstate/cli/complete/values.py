@@ -42,14 +42,14 @@ def complete_sls(ctx: click.Context, _param: click.Parameter, incomplete: str) -
 
 def complete_id(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer the IDs of the SLS that stand there already and of what they include; of all, if there are none."""
-    return beginning(_ids(ctx), incomplete)
+    return beginning(_ids(ctx, incomplete), incomplete)
 
 
 def complete_excluded(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer SLS names, plainly and after ``sls:``, and IDs after ``id:``."""
     kind, colon, _ = incomplete.partition(":")
     if colon and kind == "id":
-        return beginning((f"id:{name}" for name in _ids(ctx)), incomplete)
+        return beginning((f"id:{name}" for name in _ids(ctx, incomplete.removeprefix("id:"))), incomplete)
     if colon and kind == "sls":
         return beginning((f"sls:{item.value}" for item in complete_sls(ctx, param, "")), incomplete)
     return [*beginning(["id:", "sls:"], incomplete), *complete_sls(ctx, param, incomplete)]
@@ -133,11 +133,11 @@ def complete_rules(_ctx: click.Context, _param: click.Parameter, incomplete: str
     return beginning((f"{before}{comma}{rule}" for rule in RULES if rule not in before.split(",")), incomplete)
 
 
-def _ids(ctx: click.Context) -> list[str]:
+def _ids(ctx: click.Context, begun: str) -> list[str]:
     from asyncstate.cli.complete.tree import ids_of
 
     places = places_of(ctx)
-    return ids_of(places.file_roots, places.saltenv, _sls_before(ctx))
+    return ids_of(places.file_roots, places.saltenv, _sls_before(ctx), begun)
 
 
 def _sls_before(ctx: click.Context) -> list[str]:

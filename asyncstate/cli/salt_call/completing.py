@@ -14,8 +14,7 @@ from asyncstate.cli.complete.values import (
     complete_sls,
     complete_states,
 )
-from asyncstate.cli.salt_call.options import WrongUsage, parse
-from asyncstate.cli.salt_call.settings import CONFIG_DIR
+from asyncstate.cli.salt_call.options import CONFIG_DIR, WrongUsage, parse
 
 if TYPE_CHECKING:
     import click

@@ -14,6 +14,8 @@ from asyncstate.errors import AsyncStateError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+CONFIG_DIR = "/etc/salt"
+"""Salt's configuration folder."""
 USAGE_ERROR = 64
 """Salt's exit code for a command line that cannot be read (EX_USAGE of sysexits.h)."""
 _LEVELS = ("all", "garbage", "trace", "debug", "profile", "info", "warning", "error", "critical", "quiet")

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.cli.salt_call.options import CONFIG_DIR
 from asyncstate.logs.loggers import get_logger
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 log: logging.Logger = get_logger(__name__)
 
-CONFIG_DIR = "/etc/salt"
-"""Salt's configuration folder."""
 _TRUST = "ASYNCSTATE_TRUST_WRITABLE"
 
 
