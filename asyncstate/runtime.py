@@ -54,8 +54,9 @@ class StateRuntime:
     Several runtimes may share one process and one event loop: they do not affect each other. ``states`` are functions
     of the program that its trees may call, by ``module.function``, as with `register_state`. ``events`` takes what
     ``event.send`` fires, ``orchestra`` has the hosts that the states ``salt.…`` reach; both are those of a fleet.
-    A ``tree`` on another machine takes the place of ``file_roots`` and ``pillar_roots``; ``lock_dir`` has the run lock
-    if ``cachedir`` is not that of other runs.
+    A ``tree`` on another machine takes the place of ``file_roots`` and ``pillar_roots``; ``texts`` replace files of the
+    tree and the pillar, by path, such as those that an editor has not saved. ``lock_dir`` has the run lock if
+    ``cachedir`` is not that of other runs.
 
     A runtime belongs to the asyncio event loop on which it was entered; its async methods raise EventLoopError on any
     other. Methods that end in ``_sync`` block: call them in a thread without a running loop, else they raise
@@ -71,6 +72,7 @@ class StateRuntime:
         events: Events | None = None,
         orchestra: Orchestra | None = None,
         tree: TreeElsewhere | None = None,
+        texts: Mapping[str, str] | None = None,
         lock_dir: str = "",
     ) -> None:
         self.secrets: Secrets = Secrets() if secrets is None else secrets
@@ -81,7 +83,13 @@ class StateRuntime:
         self.settings.validate()
         self._lock_dir = lock_dir or self.settings.cachedir
         self._services = RuntimeServices(
-            self.settings, states=states, secrets=self.secrets, events=events, orchestra=orchestra, tree=tree
+            self.settings,
+            states=states,
+            secrets=self.secrets,
+            events=events,
+            orchestra=orchestra,
+            tree=tree,
+            texts=texts,
         )
         self._planner = Planner(self.settings, self._services, self.secrets)
         self.host: PluginHost = self._services.host

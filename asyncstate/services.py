@@ -12,7 +12,7 @@ from asyncstate.errors import CommandExecutionError, LoaderError
 from asyncstate.load.host import PluginHost
 from asyncstate.render.pipe import RenderContext, render_sls, render_text
 from asyncstate.sources import grains as grains_source
-from asyncstate.sources.fileclient import LocalFileClient, SlsFile
+from asyncstate.sources.fileclient import LocalFileClient, OtherTexts, SlsFile
 from asyncstate.sources.matchers import Matcher
 from asyncstate.sources.phases import rendering
 from asyncstate.sources.pillar import compile_pillar
@@ -60,7 +60,7 @@ class RuntimeServices(Services):
 
     ``states`` are state functions of the host application by ``module.function``; ``secrets`` are the values to hide;
     ``events`` fires those of this host, if it is in a fleet; ``orchestra`` has the hosts that an operator orchestrates.
-    ``tree`` takes the place of the roots in the settings.
+    ``tree`` takes the place of the roots in the settings; ``texts`` replace files of the tree and the pillar, by path.
     """
 
     def __init__(
@@ -72,6 +72,7 @@ class RuntimeServices(Services):
         events: Events | None = None,
         orchestra: Orchestra | None = None,
         tree: TreeElsewhere | None = None,
+        texts: Mapping[str, str] | None = None,
     ) -> None:
         opts = settings.opts()
         self._tree = tree
@@ -79,6 +80,9 @@ class RuntimeServices(Services):
         self._orchestra = orchestra
         self.file_client: FileClient = LocalFileClient.from_opts(opts) if tree is None else tree.files
         self._pillar_client: FileClient = LocalFileClient.from_opts(opts, "pillar_roots")
+        if texts:
+            self.file_client = OtherTexts(self.file_client, texts)
+            self._pillar_client = OtherTexts(self._pillar_client, texts)
         self._settings = settings
         self._secrets = secrets
         self.host: PluginHost = PluginHost(

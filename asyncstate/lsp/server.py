@@ -1,0 +1,214 @@
+"""The language server: the editor's requests, answered from what a `Session` knows."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, BinaryIO
+from urllib.parse import unquote, urlsplit
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.uris import from_fs_path
+
+from asyncstate._version import __version__
+from asyncstate.logs.loggers import get_logger
+from asyncstate.lsp.completion import complete
+from asyncstate.lsp.hover import hover
+from asyncstate.lsp.navigation import definitions, references
+from asyncstate.lsp.session import Program, Session
+from asyncstate.lsp.units import from_units, to_units
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Iterable
+
+    from asyncstate.lsp.completion import Item
+    from asyncstate.lsp.outline import Place
+    from asyncstate.lsp.tree import At, File
+
+log: logging.Logger = get_logger(__name__)
+
+_KINDS = {
+    "function": types.CompletionItemKind.Function,
+    "argument": types.CompletionItemKind.Field,
+    "keyword": types.CompletionItemKind.Keyword,
+    "value": types.CompletionItemKind.Value,
+    "module": types.CompletionItemKind.Module,
+    "id": types.CompletionItemKind.Reference,
+    "file": types.CompletionItemKind.File,
+    "folder": types.CompletionItemKind.Folder,
+    "key": types.CompletionItemKind.Property,
+}
+_TRIGGERS = [".", ":", "/", "'", '"', "-", "["]
+
+
+class Server(LanguageServer):
+    """pygls' server with the session of its editor."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__("asyncstate", __version__)
+        self._program = program
+        self._session: Session | None = None
+
+    @property
+    def session(self) -> Session:
+        """The session; it belongs to the event loop that is running."""
+        if self._session is None:
+            self._session = Session(self._program, self.tell)
+        return self._session
+
+    def tell(self, text: str) -> None:
+        """Show the user a mistake that belongs to no place in a file."""
+        log.warning("%s", text)
+        self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, f"asyncstate: {text}"))
+
+    @property
+    def encoding(self) -> str:
+        """How the editor counts columns."""
+        return str(self.server_capabilities.position_encoding or "utf-16")
+
+    async def file(self, uri: str) -> File | None:
+        """Return a file of the session, once the tree is known; None if it is not a file of this machine."""
+        path = path_of(uri)
+        await self.session.ready.wait()
+        return self.session.knowledge.tree.file(path) if path else None
+
+    def cursor(self, file: File, position: types.Position) -> tuple[int, int]:
+        """Return line and column in characters."""
+        lines = file.text.split("\n")
+        line = max(0, min(position.line, len(lines) - 1))
+        return line, from_units(lines[line], position.character, self.encoding)
+
+    def range(self, text: str, place: Place) -> types.Range:
+        """Return a place of a text as the editor counts."""
+        lines = text.split("\n")
+        line = lines[place.line] if 0 <= place.line < len(lines) else ""
+        start, end = (to_units(line, column, self.encoding) for column in (place.start, place.end))
+        return types.Range(types.Position(max(0, place.line), start), types.Position(max(0, place.line), end))
+
+    def locations(self, places: Iterable[At]) -> list[types.Location]:
+        """Return places as the editor names them."""
+        found = []
+        for path, place in places:
+            file = self.session.knowledge.tree.file(path)
+            found.append(types.Location(uri_of(path), self.range("" if file is None else file.text, place)))
+        return found
+
+
+def path_of(uri: str) -> str:
+    """Return the path of a file; "" for what is none, such as a text without a name."""
+    parts = urlsplit(uri)
+    return os.path.normpath(unquote(parts.path)) if parts.scheme == "file" and parts.path else ""
+
+
+def uri_of(path: str) -> str:
+    """Return the address of a file."""
+    return from_fs_path(path) or f"file://{path}"
+
+
+def make_server(program: Program) -> Server:
+    """Return a server that answers all that it announces."""
+    server = Server(program)
+
+    @server.feature(types.INITIALIZED)
+    def _initialized(_params: types.InitializedParams) -> None:
+        server.session.open_folder(server.workspace.root_path or "")
+
+    _texts(server)
+    _answers(server)
+    return server
+
+
+def serve(program: Program, stdin: BinaryIO, stdout: BinaryIO) -> None:
+    """Answer an editor until it goes."""
+    make_server(program).start_io(stdin, stdout)
+
+
+def _texts(server: Server) -> None:
+    """Follow the texts of the editor."""
+
+    def take(uri: str) -> None:
+        if path := path_of(uri):
+            server.session.edit(path, server.workspace.get_text_document(uri).source)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def _opened(params: types.DidOpenTextDocumentParams) -> None:
+        take(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def _changed(params: types.DidChangeTextDocumentParams) -> None:
+        take(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def _saved(_params: types.DidSaveTextDocumentParams) -> None:
+        server.session.look()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def _closed(params: types.DidCloseTextDocumentParams) -> None:
+        if path := path_of(params.text_document.uri):
+            server.session.close(path)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def _files_changed(_params: types.DidChangeWatchedFilesParams) -> None:
+        server.session.look()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    def _configured(_params: types.DidChangeConfigurationParams) -> None:
+        server.session.look()
+
+    @server.feature(types.SHUTDOWN)
+    async def _shut_down(_params: None) -> None:
+        await server.session.end()
+
+
+def _answers(server: Server) -> None:
+    """Answer requests."""
+
+    @server.feature(
+        types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=_TRIGGERS, resolve_provider=False)
+    )
+    async def _complete(params: types.CompletionParams) -> types.CompletionList:
+        file = await server.file(params.text_document.uri)
+        if file is None:
+            return types.CompletionList(is_incomplete=False, items=[])
+        offer = complete(server.session.knowledge, file, *server.cursor(file, params.position))
+        place = server.range(file.text, offer.place)
+        return types.CompletionList(
+            is_incomplete=not offer.complete, items=[_item(item, place) for item in offer.items]
+        )
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    async def _hover(params: types.HoverParams) -> types.Hover | None:
+        file = await server.file(params.text_document.uri)
+        said = hover(server.session.knowledge, file, *server.cursor(file, params.position)) if file else None
+        if said is None or file is None:
+            return None
+        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, said[0]), server.range(file.text, said[1]))
+
+    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
+    async def _define(params: types.DefinitionParams) -> list[types.Location]:
+        file = await server.file(params.text_document.uri)
+        if file is None:
+            return []
+        return server.locations(definitions(server.session.knowledge, file, *server.cursor(file, params.position)))
+
+    @server.feature(types.TEXT_DOCUMENT_REFERENCES)
+    async def _refer(params: types.ReferenceParams) -> list[types.Location]:
+        file = await server.file(params.text_document.uri)
+        if file is None:
+            return []
+        declaration = params.context.include_declaration
+        cursor = server.cursor(file, params.position)
+        return server.locations(references(server.session.knowledge, file, *cursor, declaration=declaration))
+
+
+def _item(item: Item, place: types.Range) -> types.CompletionItem:
+    return types.CompletionItem(
+        label=item.label,
+        kind=_KINDS[item.kind],
+        detail=item.detail or None,
+        documentation=types.MarkupContent(types.MarkupKind.Markdown, item.doc) if item.doc else None,
+        sort_text=f"{item.order}{item.label}",
+        filter_text=item.label,
+        text_edit=types.TextEdit(place, item.text),
+    )

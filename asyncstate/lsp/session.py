@@ -1,0 +1,198 @@
+"""One editor's session: its texts, the tree around them, and the look at it that is under way.
+
+It lives on the asyncio loop of pygls.
+
+Texts are taken at once. Some moments after the last change the disk is looked at again and the compiler started, each
+in a thread; a change before they end makes them stop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from asyncstate.errors import AsyncStateError
+from asyncstate.logs.loggers import get_logger
+from asyncstate.lsp.compiler import Look
+from asyncstate.lsp.knowledge import Knowledge
+from asyncstate.lsp.messages import Catalog, Compiled, Job, Seen
+from asyncstate.lsp.tree import Roots, Tree, read_tree
+from asyncstate.process.ending import Reaper
+from asyncstate.sources.fileclient import LocalFileClient
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from asyncstate.config import Settings
+    from asyncstate.lsp.messages import Answer
+
+log: logging.Logger = get_logger(__name__)
+
+_PAUSE = 0.3
+"""Seconds without a change after which the tree is compiled."""
+
+
+class Program(NamedTuple):
+    """How the tree is found and compiled.
+
+    ``options`` are those of the command line, ``settings`` makes settings of them and raises what is wrong with them;
+    ``compiler`` is the command that reads a `Job`.
+    """
+
+    options: Mapping[str, Any]
+    settings: Callable[[Mapping[str, Any]], Settings]
+    compiler: Sequence[str]
+
+
+class Session:
+    """What the server knows. ``tell`` shows a text to the user; ``took`` is called for each answer of the compiler."""
+
+    def __init__(self, program: Program, tell: Callable[[str], None]) -> None:
+        self.knowledge = Knowledge(Tree(Roots({}, {}), {}, {}, {}, {}))
+        self.buffers: dict[str, str] = {}
+        self.ready = asyncio.Event()
+        self._program = program
+        self._tell = tell
+        self._told = ""
+        self._options: dict[str, Any] = dict(program.options)
+        self._folder = ""
+        self._catalogued: object = None
+        self._reaper = Reaper()
+        self._task: asyncio.Task[None] | None = None
+
+    # what the editor says
+
+    def open_folder(self, folder: str) -> None:
+        """Take the folder that the editor has open: a tree in it counts if the settings name none that exists."""
+        self._folder = folder
+        self.look(0)
+
+    def edit(self, path: str, text: str) -> None:
+        """Take the text of a file."""
+        self.buffers[path] = text
+        self.knowledge.tree.edited(path, text)
+        self.look()
+
+    def close(self, path: str) -> None:
+        """The editor no longer has a file: its text is that of the disk."""
+        self.buffers.pop(path, None)
+        self.knowledge.tree.closed(path)
+        self.look()
+
+    def look(self, pause: float = _PAUSE) -> None:
+        """Look at the tree again after a pause; what is under way is out of date."""
+        if self._task is not None:
+            self._task.cancel()
+        self._task = asyncio.get_running_loop().create_task(self._look(pause))
+
+    async def end(self) -> None:
+        """Stop what is under way, and wait until it is gone."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        await asyncio.to_thread(self._reaper.wait)
+
+    # what follows
+
+    async def _look(self, pause: float) -> None:
+        await asyncio.sleep(pause)
+        try:
+            self._say(await self._see())
+        except (AsyncStateError, OSError) as error:
+            self._say(str(error))
+        except Exception as error:
+            log.exception("the tree could not be looked at")
+            self._say(f"{type(error).__name__}: {error}: this is a bug in asyncstate; the log of the server has more")
+        self.ready.set()
+
+    async def _see(self) -> str:
+        """Look at the disk, then compile. Return what went wrong outside of all files, "" if nothing did."""
+        settings = await asyncio.to_thread(self._settings)
+        before = self.knowledge.tree
+        tree = await asyncio.to_thread(_read, settings, before, dict(self.buffers))
+        self.knowledge.tree = tree
+        self.ready.set()
+        plugins = _plugins(tree)
+        job = Job(self._options, dict(self.buffers), tuple(self.buffers), catalog=plugins != self._catalogued)
+        said = await self._compile(job)
+        if job.catalog and not said:
+            self._catalogued = plugins
+        return said
+
+    async def _compile(self, job: Job) -> str:
+        look = Look(self._program.compiler, self._reaper)
+        loop = asyncio.get_running_loop()
+
+        def take(answer: Answer) -> None:
+            loop.call_soon_threadsafe(self._take, look, answer)
+
+        try:
+            return await asyncio.to_thread(look.run, job, take)
+        finally:
+            look.stop()
+
+    def _take(self, look: Look, answer: Answer) -> None:
+        if look.stopped:
+            return
+        match answer:
+            case Catalog():
+                self.knowledge.functions = answer.functions
+            case Seen():
+                self.knowledge.seen = answer
+            case Compiled():
+                self.knowledge.compiled = answer
+
+    def _settings(self) -> Settings:
+        settings = self._program.settings(self._options)
+        if not self._program.options.get("file_root") and not _exist(settings.file_roots):
+            found = _guess(self._folder, self.buffers)
+            if found:
+                self._options = {**self._program.options, **found}
+                settings = self._program.settings(self._options)
+        return settings
+
+    def _say(self, text: str) -> None:
+        """Show a text to the user, once until it changes."""
+        if text and text != self._told:
+            self._tell(text)
+        self._told = text
+
+
+def _read(settings: Settings, before: Tree, buffers: Mapping[str, str]) -> Tree:
+    """Look at the disk with new clients, which list the files of now."""
+    opts = settings.opts()
+    files, pillar = LocalFileClient.from_opts(opts), LocalFileClient.from_opts(opts, "pillar_roots")
+    return read_tree(files, pillar, before, buffers)
+
+
+def _exist(roots: Mapping[str, Sequence[str]]) -> bool:
+    return any(os.path.isdir(folder) for folders in roots.values() for folder in folders)
+
+
+def _plugins(tree: Tree) -> frozenset[str]:
+    """Return what the tree has of state modules of its own: where that changes, all states are described anew."""
+    return frozenset(path for listed in tree.listing.values() for path in listed if path.startswith("_states/"))
+
+
+def _guess(folder: str, buffers: Mapping[str, str]) -> dict[str, Any]:
+    """Return options for a tree that the editor has open: a folder with top.sls, and a pillar beside it."""
+    candidates = [os.path.join(folder, name) for name in ("", "salt", "states", "srv/salt")] if folder else []
+    for path in buffers:
+        above = os.path.dirname(path)
+        while above not in {"", "/"}:
+            candidates.append(above)
+            above = os.path.dirname(above)
+    for candidate in candidates:
+        if os.path.isfile(os.path.join(candidate, "top.sls")):
+            root = os.path.normpath(candidate)
+            if os.path.basename(root) == "pillar":
+                continue
+            pillars = [os.path.join(os.path.dirname(root), "pillar"), os.path.join(root, "pillar")]
+            return {
+                "file_root": [("base", root)],
+                "pillar_root": [("base", pillar) for pillar in pillars if os.path.isdir(pillar)],
+            }
+    return {}

@@ -1,0 +1,145 @@
+"""The structure of SLS texts, also of those that nobody has finished."""
+
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asyncstate.lsp.context import context
+from asyncstate.lsp.index import index
+from asyncstate.lsp.outline import HOLE, entries, masked
+
+WHOLE = """\
+#!jinja|yaml
+{% from "map.jinja" import web with context %}
+include:
+  - common
+{% for user in pillar['users'] %}
+{{ user }}-home:
+  file.directory:
+    - name: "/home/{{ user }}"  # theirs
+    - require:
+      - user: {{ user }}
+    - watch_in: [{service: 'sshd'}, {sls: other.part}]
+{% endfor %}
+'web server':
+  pkg.installed:
+    - pkgs: [nginx, 'a: b']
+    - contents: |
+        not: read
+        - nor: this
+  service:
+    - running
+    - names:
+      - nginx:
+        - enable: True
+extend:
+  sshd:
+    service:
+      - listen:
+        - file: salt://x/ü.conf
+short: pkg.installed
+"""
+
+# What is drawn is made of what means something, so that few examples reach much.
+PIECES = st.sampled_from(
+    ["{{", "}}", "{%", "%}", "{#", "#}", "\n", "  ", "- ", ": ", ":", "'", '"', "#", "[", "{", "}", "]", "|", "salt://",
+     "pillar.get('", "pillar['a']", "require", "extend", "include", "a", "pkg.installed", "ü", "\U0001f600", "\t", "\0"]
+)  # fmt: skip
+TEXTS = st.lists(PIECES, max_size=40).map("".join)
+
+
+@given(TEXTS, st.integers(-1, 50), st.integers(-1, 50))
+def test_no_text_raises(text, line, column):
+    here = context(text, line, column)
+    row = text.split("\n")[here.place.line]
+    assert 0 <= here.place.start <= here.place.end <= len(row)
+    assert row[here.place.start :].startswith(here.prefix)
+    found = index(text)
+    for word in [*(each.id for each in found.declarations), *(each.target for each in found.references), *found.pillar]:
+        assert 0 <= word.place.start <= word.place.end <= len(text.split("\n")[word.place.line])
+
+
+def test_no_prefix_of_a_whole_text_raises():
+    for end in range(len(WHOLE)):
+        text = WHOLE[:end]
+        index(text)
+        context(text, text.count("\n"), len(text))
+
+
+@given(TEXTS)
+def test_a_mask_keeps_every_place(text):
+    hidden = masked(text)
+    assert len(hidden) == len(text)
+    assert [at for at, letter in enumerate(hidden) if letter == "\n"] == [
+        at for at, letter in enumerate(text) if letter == "\n"
+    ]
+
+
+TREES = st.recursive(
+    st.sampled_from(["x", 1, "y z"]),
+    lambda below: st.one_of(
+        st.lists(below, min_size=1, max_size=3), st.dictionaries(st.sampled_from(["a", "b c", "/d"]), below, min_size=1)
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["a", "b", "c d"]), TREES, min_size=1))
+def test_plain_yaml_has_the_paths_that_a_parser_sees(data):
+    def paths(value, above=()):
+        if isinstance(value, dict):
+            for key, below in value.items():
+                yield (*above, key)
+                yield from paths(below, (*above, key))
+        elif isinstance(value, list):
+            for below in value:
+                if not isinstance(below, list):
+                    yield from paths(below, above)
+
+    def flat(value):  # a list within a list has no key of its own: not what an SLS file has
+        if isinstance(value, dict):
+            return {key: flat(below) for key, below in value.items()}
+        return [flat(below) for below in value if not isinstance(below, list)] if isinstance(value, list) else value
+
+    data = flat(data)
+    text = yaml.dump(data, default_flow_style=False, sort_keys=False)
+    seen = [(*entry.names, entry.key.text) for entry in entries(text) if entry.key is not None]
+    assert seen == list(paths(data))
+
+
+def test_templates_are_holes_and_blanks():
+    assert masked("a{{ b }}c {% if x %}d") == "a" + HOLE * 7 + "c" + " " * 11 + "d"
+    assert masked("a: {{ pillar.get(\nb: c")[-5:] == "\nb: c"  # what nothing ends is only its line
+
+
+def test_what_is_declared_and_referred_to():
+    found = index(WHOLE)
+    ids = {each.id.text: [state.function for state in each.states] for each in found.declarations}
+    assert ids == {
+        "{{ user }}-home": ["file.directory"],
+        "web server": ["pkg.installed", "service.running"],
+        "sshd": ["service"],
+        "short": ["pkg.installed"],
+    }
+    assert [(each.keyword, each.module, each.target.text, each.target.templated) for each in found.references] == [
+        ("require", "user", "{{ user }}", True),
+        ("watch_in", "service", "sshd", False),
+        ("watch_in", "sls", "other.part", False),
+        ("listen", "file", "salt://x/ü.conf", False),
+    ]
+    assert [(link.kind, link.target.text) for link in found.links] == [
+        ("sls", "common"),
+        ("sls", "other.part"),
+        ("salt", "x/ü.conf"),
+        ("template", "map.jinja"),
+    ]
+    assert [word.text for word in found.pillar] == ["users"]
+    lines = WHOLE.split("\n")
+    for reference in found.references:
+        place = reference.target.place
+        assert lines[place.line][place.start : place.end] == reference.target.text
+
+
+def test_other_languages_have_no_structure():
+    assert index("#!py\ndef run():\n  return {}\na:\n  pkg.installed: []\n").declarations == ()
+    assert index("#!jinja|yaml|gpg\na:\n  pkg.installed: []\n").declarations != ()
