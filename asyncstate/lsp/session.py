@@ -51,9 +51,9 @@ class Session:
     """What the server knows. ``tell`` shows a text to the user; ``took`` is called for each answer of the compiler."""
 
     def __init__(self, program: Program, tell: Callable[[str], None]) -> None:
-        self.knowledge = Knowledge(Tree(Roots({}, {}), {}, {}, {}, {}))
+        self.knowledge: Knowledge = Knowledge(Tree(Roots({}, {}), {}, {}, {}, {}))
         self.buffers: dict[str, str] = {}
-        self.ready = asyncio.Event()
+        self.ready: asyncio.Event = asyncio.Event()
         self._program = program
         self._tell = tell
         self._told = ""

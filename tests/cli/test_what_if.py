@@ -39,7 +39,7 @@ def test_the_answer_for_people(machine):
     assert slots[:3] == ["Slots", "1", "2"]
     assert slots[-1] == "64"
     assert "  as recorded" in text
-    assert re.search(r"^ +\S+ m?s  cmd.run: one", text, re.MULTILINE)
+    assert re.search(r"^ +\S+ m?s  cmd.run: (one|two)", text, re.MULTILINE)  # whichever took longer
     assert re.search(r"lane slow: without it \S+ m?s", text)
 
 
@@ -47,7 +47,7 @@ def test_the_answer_for_programs_and_the_drawing(machine):
     data = json.loads(machine.call("what-if", "-j", "1,2..4", "--svg", f"{machine.path}/curve.svg", "--out", "json"))
     assert [point["slots"] for point in data["points"]] == [1, 2, 3, 4]
     assert data["points"][0]["seconds"] == pytest.approx(data["work"])
-    assert data["simulated"] == pytest.approx(data["wall"], abs=data["wall"] / 2)
+    assert 0.4 <= data["simulated"] <= data["wall"] * 1.01  # the machine is between two states, too
     assert [(cost["kind"], cost["name"]) for cost in data["costs"] if cost["slots"] == 4] == [("lane", "slow")]
     ET.fromstring((machine.path / "curve.svg").read_text())
 

@@ -255,8 +255,8 @@ def stays(early, late, more):
 
 @pytest.mark.parametrize("made", [new, reused])
 async def test_a_few_applies_leave_nothing_behind(tmp_path, made):
-    early, late = await curve(tmp_path, made, (15, 45), tree=WORKING, together=1)
-    stays([early], [late], 30 * 30)  # a report alone has more than 30
+    held = await curve(tmp_path, made, (*range(6, 16), *range(36, 46)), tree=WORKING, together=1)
+    stays(held[:10], held[10:], 30 * 30)  # a report alone has more than 30
 
 
 @pytest.mark.slow
