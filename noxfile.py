@@ -51,12 +51,6 @@ def tests(session: nox.Session) -> None:
     python(session, "pytest", *PARALLEL, *session.posargs)
 
 
-@nox.session
-def others(session: nox.Session) -> None:
-    """Run the tests that `coverage` does not run."""
-    python(session, "pytest", *PARALLEL, *(f"--ignore={folder}" for folder in CORE))
-
-
 @nox.session(venv_backend="virtualenv", python=PYTHONS)
 def pythons(session: nox.Session) -> None:
     """Run the tests with each supported Python that is on the PATH, from the same lock files; nox says which is not."""

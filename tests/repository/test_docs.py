@@ -189,11 +189,8 @@ def test_the_first_two_shell_blocks_are_the_two_commands(checkout):
     assert [block.strip() for block in shell[:2]] == ["make quickstart", "make test"]
 
 
-def test_ci_runs_every_test_as_root(checkout):
-    gate, sessions = ((checkout / file).read_text() for file in (".ci/run", "noxfile.py"))
-    assert set(re.findall(r"^step .* \.venv/bin/nox -s (\w+)$", gate, re.MULTILINE)) >= {"others", "coverage"}
-    assert '"pytest", *PARALLEL, *(f"--ignore={folder}" for folder in CORE))' in sessions
-    assert '"pytest", *PARALLEL, "--cov", "--cov-report=", *CORE)' in sessions
+def test_ci_runs_the_second_command_of_the_readme(checkout):
+    assert re.search(r'^step "tests" make test$', (checkout / ".ci" / "run").read_text(), re.MULTILINE)
 
 
 def test_ci_runs_both_commands_of_the_readme_on_a_minimal_debian(checkout):
