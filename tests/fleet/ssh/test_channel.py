@@ -43,6 +43,9 @@ def operator():
     made = Operator()
     yield made
     made.close()
+    for thread in threading.enumerate():
+        if thread.name == "asyncstate-ssh_write_all":  # it may still write into what the next test opens
+            thread.join()
     for each in made._ends:
         os.close(each)
 
