@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from pathlib import Path
 
 import anyio
 import pytest
@@ -160,13 +161,16 @@ async def test_a_run_is_entered_waited_for_and_read_on_its_loop_only(settings):
         with pytest.raises(EventLoopError, match="another one runs here"):
             aiter(run)
 
+    looked = Path(settings.file_roots["base"][0]) / "looked"
+    high = {"a": {"cmd.run": [{"name": f"until [ -e {looked} ]; do sleep 0.01; done"}]}}
     async with StateRuntime(settings) as runtime:
-        run = runtime.run(await runtime.compile(["web"]))
+        run = runtime.run(await runtime.compile_data(high))
         await in_thread(lambda: asyncio.run(uses(run)))
         async with run:
             for look in (lambda: run.rows, lambda: run.running):
                 with pytest.raises(EventLoopError, match="on the event loop only"):
                     await in_thread(look)
+            looked.touch()
         assert await in_thread(lambda: run.report) == run.report
         assert await in_thread(lambda: list(run.rows)) == list(run.report.rows)
 
