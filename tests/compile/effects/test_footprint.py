@@ -254,13 +254,20 @@ def test_what_stands_between_the_members_of_a_group_waits_for_the_work_of_all():
 ROWS = {"t": lambda low: low["touches"]}
 
 
+PLUGINS = [f"path:/memory/base/_{kind}/**" for kind in ("states", "modules", "grains", "utils", "renderers")]
+
+
 def touched(compiled, node):
-    """The footprint of a node: of a group or its members, what all of them touch."""
+    """The footprint of a node: of a group or its members, what all of them touch.
+
+    A state that is not bundled also reads the folders of plugins.
+    """
     what = compiled.nodes[node]
     chunks = [what.chunk] if what.chunk >= 0 else what.members
     group = next((one.members for one in compiled.nodes if one.kind is NodeKind.GROUP and chunks[0] in one.members), ())
     footprints = [compiled.chunks[chunk].args["touches"] for chunk in group or chunks]
     reads, writes, makes = ([name for one in footprints for name in one[how]] for how in ("reads", "writes", "makes"))
+    reads += PLUGINS
     return (reads, writes, makes) if what.kind is NodeKind.CHUNK else ([*reads, *writes, *makes], [], [])
 
 
