@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import deque
+from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -79,6 +81,75 @@ def _uncalled(plan: Plan, ended: dict[int, Outcome]) -> set[int]:
     return uncalled
 
 
+class _Slots:
+    """When each state had its slot again after a pause, which no event says: the first to wait is the first to go on.
+
+    With only one slot, a state keeps it in its pauses.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._busy = 0
+        self._pausing: list[tuple[float, int]] = []
+        self._waiting: deque[int] = deque()
+        self.since: dict[int, float] = {}
+        """For each state that works, pauses or waits for a slot: from when on it works, as far as is known."""
+
+    @property
+    def full(self) -> bool:
+        """Whether no slot is free."""
+        return self._busy >= self._count
+
+    def start(self, nodes: Iterable[int], now: float) -> None:
+        """Let the nodes of one state take a slot."""
+        self._end_pauses(now)
+        self._busy += 1
+        self.since.update(dict.fromkeys(nodes, now))
+
+    def pause(self, node: int, now: float, seconds: float) -> None:
+        """Let a state give its slot to others until some time after its pause."""
+        self._leave(node, now)
+        self.since[node] = now + seconds
+        if self._count > 1:
+            self._free(now)
+            heappush(self._pausing, (now + seconds, node))
+
+    def end(self, nodes: Iterable[int], now: float) -> None:
+        """Let the nodes of one state free their slot, if it had one."""
+        begun = [node for node in nodes if node in self.since]
+        for node in begun:
+            self._leave(node, now)
+            del self.since[node]
+        if begun:
+            self._free(now)
+
+    def _leave(self, node: int, now: float) -> None:
+        """Settle who had a slot until now. A run that is stopped ends pauses."""
+        self._end_pauses(now)
+        if node in self._waiting:
+            self._waiting.remove(node)
+            self._busy += 1
+        cut = [each for each in self._pausing if each[1] == node]
+        if cut:
+            self._pausing.remove(cut[0])
+            heapify(self._pausing)
+            self._busy += 1
+
+    def _end_pauses(self, now: float) -> None:
+        while self._pausing and self._pausing[0][0] <= now:
+            _, node = heappop(self._pausing)
+            if self.full:
+                self._waiting.append(node)
+            else:
+                self._busy += 1
+
+    def _free(self, now: float) -> None:
+        if self._waiting:
+            self.since[self._waiting.popleft()] = now
+        elif self._busy:
+            self._busy -= 1
+
+
 class _Reader:
     def __init__(self, plan: Plan, *, resumed: bool) -> None:
         self.spans: dict[int, list[float]] = {}
@@ -94,7 +165,7 @@ class _Reader:
             if node.kind is NodeKind.GROUP
             for member in node.members
         }
-        self._since: dict[int, float] = {}
+        self._slots = _Slots(1)
         self._ended: dict[str, float] = {}
         self._full_until = 0.0
         self._began = 0.0
@@ -103,12 +174,12 @@ class _Reader:
         match event:
             case RunStarted():
                 self.concurrency, self._began = event.concurrency, event.time
+                self._slots = _Slots(event.concurrency)
             case ChunkReady() if "group" in event.because:
                 self._group(event)
             case ChunkStarted():
                 self.first = min(self.first, event.time)
-                for node in self._nodes.get((event.tag, event.check), ()):
-                    self._since[node] = event.time
+                self._slots.start(self._nodes.get((event.tag, event.check), ()), event.time)
             case ChunkRetried():
                 for node in self._nodes.get((event.tag, False), ()):
                     self._pause(node, event)
@@ -116,17 +187,20 @@ class _Reader:
                 self._finish(event)
 
     def _pause(self, node: int, event: ChunkRetried) -> None:
-        since = self._since.get(node)
+        since = self._slots.since.get(node)
         if since is not None:
+            self._slots.pause(node, event.time, event.interval)
             self.spans.setdefault(node, []).extend((max(event.time - since, 0.0), event.interval))
-            self._since[node] = event.time + event.interval
 
     def _finish(self, event: ChunkFinished) -> None:
         self.last = self._ended[event.tag] = event.time
-        if len(self._since) >= self.concurrency:
+        if self._slots.full:
             self._full_until = event.time
-        for node in self._nodes.get((event.tag, event.check), ()):
-            spent = max(event.time - self._since.pop(node, event.time), 0.0)
+        nodes = self._nodes.get((event.tag, event.check), ())
+        since = {node: self._slots.since.get(node, event.time) for node in nodes}
+        self._slots.end(nodes, event.time)
+        for node in nodes:
+            spent = max(event.time - since[node], 0.0)
             if self._resumed:
                 spent = max(spent, _duration(event.row))
             self.spans.setdefault(node, []).append(spent)
