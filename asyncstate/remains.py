@@ -136,15 +136,15 @@ def cut_off() -> list[str]:
 
 
 def note_started(mark: int) -> None:
-    """Note the mark of a program that a call has started."""
-    for notes in _kept:
+    """Note the mark of a program before it is started; 0 says that it has none."""
+    for notes in _kept if mark else ():
         notes.write("+", str(mark))
 
 
 def note_ended(marks: list[int]) -> None:
     """Note that the call which started these programs has ended by itself: what still runs of them is wanted."""
     for notes in _kept:
-        for mark in marks:
+        for mark in filter(None, marks):
             notes.write("-", str(mark))
 
 

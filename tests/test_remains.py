@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
 from plugin_harness import PluginHarness
@@ -142,6 +143,27 @@ def test_what_ended_is_not_among_the_started(tmp_path):
             assert remains._read(file.fileno()) == ("a run", [], [])
         process.kill()
         process.wait()
+
+
+def test_a_program_is_noted_before_it_can_do_anything(tmp_path, monkeypatch):
+    """A run that is killed at once after it has started a program leaves a note of it."""
+    seen = []
+
+    def popen(*_argv, **_options):
+        (path,) = remains.all_notes(str(tmp_path))
+        seen.append(path)
+        seen.append(subprocess.check_output(["cat", path]))
+        raise OSError("no such program")
+
+    with remains.Notes(str(tmp_path), "run"):
+        with monkeypatch.context() as patch:
+            patch.setattr("asyncstate.process.lineage.subprocess", SimpleNamespace(Popen=popen))
+            with pytest.raises(OSError, match="no such program"):
+                start(["true"])
+        path, noted = seen
+        assert noted.count(b"+") == 1
+        mark = noted.rpartition(b"+")[2]
+        assert (tmp_path / "remains" / path).read_bytes() == noted + b"-" + mark
 
 
 def test_temporary_files_and_folders(tmp_path):

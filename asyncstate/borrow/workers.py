@@ -17,6 +17,7 @@ from asyncstate.dunders.observer import observer
 from asyncstate.model.hooks import MOD_AGGREGATE
 from asyncstate.process.ending import belong
 from asyncstate.process.lineage import Lineage, new_mark
+from asyncstate.remains import note_started
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -238,6 +239,7 @@ def _end(worker: WorkerProcess) -> None:
 @contextmanager
 def _cut_off_with(worker: WorkerProcess, mark: int, token: CancelToken | None) -> Iterator[None]:
     """End the worker, and all that this call has started in it, when the call is cancelled."""
+    note_started(mark)
     belong(Lineage(mark, worker.pid, shared=True), token)
     release = token.on_cancel(worker.kill) if token is not None else None
     try:

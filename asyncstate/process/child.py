@@ -106,7 +106,7 @@ def run_child(
             output.close()
     if cancel is not None:
         cancel.check()
-    elif lineage.mark:
+    else:
         note_ended([lineage.mark])
     if output.exceeded:
         raise CommandExecutionError(f"{argv[0]} was ended: it wrote more than {output.limit} bytes")

@@ -102,8 +102,6 @@ def belong(lineage: Lineage, token: CancelToken | None) -> None:
 
     `release` takes it out again when the call ends by itself.
     """
-    if lineage.mark:
-        remains.note_started(lineage.mark)
     while token is not None:
         with _lock:
             known = _parts.get(token)
@@ -123,7 +121,7 @@ def release(token: CancelToken) -> None:
     """Keep the programs of a call that ended by itself: a daemon, or a program in the background."""
     with _lock:
         lineages = _parts.pop(token, [])
-    remains.note_ended([lineage.mark for lineage in lineages if lineage.mark])
+    remains.note_ended([lineage.mark for lineage in lineages])
 
 
 def _end_all(lineages: list[Lineage]) -> None:

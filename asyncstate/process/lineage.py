@@ -10,6 +10,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asyncstate import remains
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
@@ -93,10 +95,16 @@ def start(argv: Sequence[str], **options: Any) -> tuple[subprocess.Popen[bytes],
     """Start a program in a session and with a mark of its own; ``options`` are those of ``Popen``.
 
     CPython can use vfork only without ``preexec_fn``, so the mark is not set in the child: this process has it for a
-    moment, while a lock keeps other threads from starting programs here. Raises OSError if the program cannot start.
+    moment, while a lock keeps other threads from starting programs here. The mark is noted before (`remains`): this
+    process may be killed as soon as the program works. Raises OSError if the program cannot start.
     """
     with _marks.lock, _marked(_marks.next()) as mark:
-        process = subprocess.Popen(argv, start_new_session=True, **options)
+        remains.note_started(mark)
+        try:
+            process = subprocess.Popen(argv, start_new_session=True, **options)
+        except BaseException:
+            remains.note_ended([mark])
+            raise
     return process, Lineage(mark, process.pid)
 
 
