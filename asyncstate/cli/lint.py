@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,18 +11,17 @@ from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
 from asyncstate.cli.selection import select
 from asyncstate.errors import CompileError
-from asyncstate.model.rules import RULES, Silenced
+from asyncstate.model.rules import RULES
 from asyncstate.nearest import nearest
 from asyncstate.redact.redactor import MASK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Mapping
 
     from asyncstate.analyse.lint import Finding
     from asyncstate.analyse.patch import ByHand
     from asyncstate.cli.console import Console
     from asyncstate.cli.selection import Selection
-    from asyncstate.config import Settings
     from asyncstate.model.plan import Plan
     from asyncstate.runtime import StateRuntime
 
@@ -108,7 +106,8 @@ def command(
         _list_rules(console)
         return 0
     settings, selection = select(console, sls, options)
-    from asyncstate.analyse.lint import lint, lint_data, lint_lines, one_for_each_place
+    from asyncstate.analyse.lint import lint_data, lint_lines, one_for_each_place
+    from asyncstate.analyse.tree_findings import tree_findings
     from asyncstate.runtime import StateRuntime
 
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
@@ -119,10 +118,8 @@ def command(
         plan = runtime.shown(plan)
         # A part of a tree reads only a part of the pillar.
         whole = selection.sls is None and not selection.ids and not selection.exclude
-        unused = pillar.unused() if whole else []
-        unwanted = ignore_rules | set(settings.ignore_rules)
-        wanted = (select_rules or RULES.keys()) - unwanted
-        findings = list(_wanted(lint(plan, _places(settings, unused)), wanted))
+        wanted = (select_rules or RULES.keys()) - ignore_rules
+        findings = tree_findings(plan, settings, pillar.unused() if whole else [], rules=wanted, read=_text_of)
         if fix_diff:
             _fix(console, _Trial(runtime, selection, plan), plan, findings)
             return 2 if strict and findings else 0
@@ -144,29 +141,6 @@ def _list_rules(console: Console) -> None:
         console.lines(f"{rule:{width}}  {what}" for rule, what in RULES.items())
     else:
         console.data(RULES)
-
-
-def _wanted(findings: Iterable[Finding], rules: Iterable[str]) -> Iterator[Finding]:
-    silenced = Silenced(lambda path: Path(path).read_text(encoding="utf-8"))
-    for finding in findings:
-        if finding.rule in rules and not silenced.holds(finding.rule, finding.file, finding.line):
-            yield finding
-
-
-def _places(settings: Settings, keys: list[str]) -> dict[str, tuple[str, int]]:
-    """Return the file and line of each key at the left margin of a pillar file; "" and 0 if there is none."""
-    from asyncstate.sources.fileclient import LocalFileClient
-
-    found: dict[str, tuple[str, int]] = dict.fromkeys(keys, ("", 0))
-    client = LocalFileClient.from_opts(settings.opts(), "pillar_roots")
-    files = [(env, file) for env in client.envs() for file in client.list_files(env) if file.endswith(".sls")]
-    for env, file in files if keys else ():
-        path = client.find(file, env)
-        for number, line in enumerate(client.read(path).splitlines() if path else (), 1):
-            key = line.split(b":")[0].strip(b"'\"").decode(errors="replace")
-            if path and found.get(key) == ("", 0):
-                found[key] = (path, number)
-    return found
 
 
 class _Trial:

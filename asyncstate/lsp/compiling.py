@@ -5,15 +5,20 @@ Nothing is done that ``check`` and ``lint`` would not do: templates are rendered
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from asyncstate.errors import CompileError
+from asyncstate.analyse.lint import one_for_each_place
+from asyncstate.analyse.tree_findings import tree_findings
+from asyncstate.compile.findings import mistakes
+from asyncstate.errors import CompileError, PillarError
 from asyncstate.logs.loggers import get_logger
 from asyncstate.lsp.index import REQUISITES
-from asyncstate.lsp.messages import Argument, Catalog, Compiled, Function, Rendered, Seen
+from asyncstate.lsp.messages import Argument, Catalog, Compiled, Finding, Found, Function, Rendered, Seen
+from asyncstate.lsp.tree import sls_name
 from asyncstate.reference.lookup import documentation
 from asyncstate.runtime import StateRuntime
 
@@ -21,7 +26,9 @@ if TYPE_CHECKING:
     import logging
     from collections.abc import Callable, Iterator
 
+    from asyncstate.analyse.lint import Finding as LintFinding
     from asyncstate.config import Settings
+    from asyncstate.errors import Issue
     from asyncstate.lsp.messages import Answer, Job
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
@@ -33,16 +40,86 @@ _DEEPEST = 6
 
 
 def look(job: Job, settings: Settings, say: Callable[[Answer], None]) -> None:
-    """Compile the tree with the texts of a job, and say what it has."""
+    """Compile the tree with the texts of a job, and say what it has and what is wrong with it."""
     runtime = StateRuntime(settings, texts=job.texts)
-    with runtime.open_sync():
-        say(Seen(tuple(_keys(runtime.host.pillar)), tuple(_keys(runtime.host.grains))))
+    try:
+        with runtime.open_sync():
+            say(Seen(tuple(_keys(runtime.host.pillar)), tuple(_keys(runtime.host.grains))))
+            _Look(job, runtime, say).tree()
+            if job.catalog:
+                say(_catalog(runtime))
+    except PillarError as error:
+        say(Found(tuple(map(_mistake, error.issues))))
+
+
+class _Look:
+    """Compiles the highstate, then each SLS of a job that is not in it."""
+
+    def __init__(self, job: Job, runtime: StateRuntime, say: Callable[[Answer], None]) -> None:
+        self._job = job
+        self._runtime = runtime
+        self._say = say
+        self._rendered: set[str] = set()
+
+    def tree(self) -> None:
+        """Say which states there are, and what check and lint say of them."""
+        pillar = self._runtime.watch_pillar()
+        found: list[Finding] = []
         try:
-            say(Compiled(_states(runtime.shown(runtime.compile_sync()))))
+            plan = self._runtime.shown(self._runtime.compile_sync(refusal=self._note))
         except CompileError as error:
             log.debug("%s", error)
-        if job.catalog:
-            say(_catalog(runtime))
+            found += map(_mistake, error.issues)
+        else:
+            self._say(Compiled(_states(plan)))
+            found += self._findings(plan, pillar.unused())
+        for sls, env, path in list(self._outside()):
+            found += [each for each in self._alone(sls, env) if each.file == path]
+        self._say(Found(tuple(dict.fromkeys(found))))
+
+    def _note(self, sls: str) -> str:
+        self._rendered.add(sls)
+        return ""
+
+    def _outside(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the name, the environment and the path of each SLS of the job that was not rendered."""
+        client = self._runtime.file_client
+        for path in self._job.sls:
+            for env in client.envs():
+                for root in client.roots(env):
+                    name = sls_name(os.path.relpath(path, root))
+                    file = client.sls_file(name, env)
+                    if file is not None and file.path == path and name not in {*self._rendered, "top"}:
+                        yield name, env, path
+
+    def _alone(self, sls: str, env: str) -> list[Finding]:
+        try:
+            plan = self._runtime.compile_sync([sls], saltenv=env)
+        except CompileError as error:
+            return list(map(_mistake, error.issues))
+        return self._findings(self._runtime.shown(plan), [])
+
+    def _findings(self, plan: Plan, unused_pillar: list[str]) -> list[Finding]:
+        """Return what check and lint say of a plan."""
+        certain = {(issue.message, issue.file, issue.line) for issue in mistakes(plan.warnings)}
+        texts = self._job.texts
+        found = tree_findings(plan, self._runtime.settings, unused_pillar, read=self._text, texts=texts)
+        return [
+            Finding(each.rule, each.message, each.file, each.line, each.hint, _place(each) in certain)
+            for each in one_for_each_place(found)
+        ]
+
+    def _text(self, path: str) -> str:
+        text = self._job.texts.get(path)
+        return self._runtime.file_client.read(path).decode(errors="replace") if text is None else text
+
+
+def _place(finding: LintFinding) -> tuple[str, str, int]:
+    return finding.message, finding.file, finding.line
+
+
+def _mistake(issue: Issue) -> Finding:
+    return Finding(issue.rule, issue.message, issue.file, issue.line, issue.hint, mistake=True)
 
 
 def _keys(data: Any, above: str = "", depth: int = 1) -> Iterator[str]:

@@ -72,5 +72,22 @@ class Compiled(msgspec.Struct, frozen=True, tag="compiled"):
     states: tuple[Rendered, ...] = ()
 
 
-Answer = Catalog | Seen | Compiled
+class Finding(msgspec.Struct, frozen=True):
+    """What check or lint says of a place. ``line`` counts from 1, 0 if unknown; ``mistake``: check fails with it."""
+
+    rule: str
+    message: str
+    file: str
+    line: int
+    hint: str
+    mistake: bool
+
+
+class Found(msgspec.Struct, frozen=True, tag="found"):
+    """All that is to be said of the tree."""
+
+    findings: tuple[Finding, ...]
+
+
+Answer = Catalog | Seen | Compiled | Found
 """What the compiler says."""

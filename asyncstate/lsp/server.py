@@ -15,6 +15,7 @@ from asyncstate.logs.loggers import get_logger
 from asyncstate.lsp.completion import complete
 from asyncstate.lsp.hover import hover
 from asyncstate.lsp.navigation import definitions, references
+from asyncstate.lsp.publishing import Publisher
 from asyncstate.lsp.session import Program, Session
 from asyncstate.lsp.units import from_units, to_units
 
@@ -54,7 +55,9 @@ class Server(LanguageServer):
     def session(self) -> Session:
         """The session; it belongs to the event loop that is running."""
         if self._session is None:
-            self._session = Session(self._program, self.tell)
+            publisher = Publisher(self.text_document_publish_diagnostics, self._range_in, self.locations, uri_of)
+            session = Session(self._program, self.tell, lambda answer: publisher.take(answer, session.knowledge.tree))
+            self._session = session
         return self._session
 
     def tell(self, text: str) -> None:
@@ -86,12 +89,15 @@ class Server(LanguageServer):
         start, end = (to_units(line, column, self.encoding) for column in (place.start, place.end))
         return types.Range(types.Position(max(0, place.line), start), types.Position(max(0, place.line), end))
 
+    def _range_in(self, path: str, place: Place) -> types.Range:
+        file = self.session.knowledge.tree.file(path)
+        return self.range("" if file is None else file.text, place)
+
     def locations(self, places: Iterable[At]) -> list[types.Location]:
         """Return places as the editor names them."""
         found = []
         for path, place in places:
-            file = self.session.knowledge.tree.file(path)
-            found.append(types.Location(uri_of(path), self.range("" if file is None else file.text, place)))
+            found.append(types.Location(uri_of(path), self._range_in(path, place)))
         return found
 
 

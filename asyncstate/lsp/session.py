@@ -16,7 +16,7 @@ from asyncstate.errors import AsyncStateError
 from asyncstate.logs.loggers import get_logger
 from asyncstate.lsp.compiler import Look
 from asyncstate.lsp.knowledge import Knowledge
-from asyncstate.lsp.messages import Catalog, Compiled, Job, Seen
+from asyncstate.lsp.messages import Catalog, Compiled, Found, Job, Seen
 from asyncstate.lsp.tree import Roots, Tree, read_tree
 from asyncstate.process.ending import Reaper
 from asyncstate.sources.fileclient import LocalFileClient
@@ -50,12 +50,15 @@ class Program(NamedTuple):
 class Session:
     """What the server knows. ``tell`` shows a text to the user; ``took`` is called for each answer of the compiler."""
 
-    def __init__(self, program: Program, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, program: Program, tell: Callable[[str], None], took: Callable[[Answer], None] | None = None
+    ) -> None:
         self.knowledge: Knowledge = Knowledge(Tree(Roots({}, {}), {}, {}, {}, {}))
         self.buffers: dict[str, str] = {}
         self.ready: asyncio.Event = asyncio.Event()
         self._program = program
         self._tell = tell
+        self._took = took
         self._told = ""
         self._options: dict[str, Any] = dict(program.options)
         self._folder = ""
@@ -144,6 +147,10 @@ class Session:
                 self.knowledge.seen = answer
             case Compiled():
                 self.knowledge.compiled = answer
+            case Found():
+                pass
+        if self._took is not None:
+            self._took(answer)
 
     def _settings(self) -> Settings:
         settings = self._program.settings(self._options)

@@ -207,7 +207,8 @@ class HighStateBuilder:
         )
         included = f"included from {' > '.join(chain)}" if chain else ""
         hint = "; ".join(filter(None, (included, self._nearest(sls, env))))
-        self._findings.error(message, hint=hint)
+        by = {"env": env, "sls": chain[-1], "id_": "include"} if chain else {}
+        self._findings.error(message, hint=hint, **by)
 
     def _targets(self, declared: list[Any], file: SlsFile) -> Iterator[tuple[str, str]]:
         """Resolve an include list to (SLS, environment) pairs."""

@@ -1,0 +1,66 @@
+"""Publishes diagnostics: sends what changed since the last look, and takes back what is mended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from asyncstate.lsp.diagnostics import diagnostics
+from asyncstate.lsp.messages import Found
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from asyncstate.lsp.diagnostics import Diagnostic
+    from asyncstate.lsp.messages import Answer
+    from asyncstate.lsp.outline import Place
+    from asyncstate.lsp.tree import At, Tree
+
+_LEVELS = {
+    "error": types.DiagnosticSeverity.Error,
+    "warning": types.DiagnosticSeverity.Warning,
+    "information": types.DiagnosticSeverity.Information,
+}
+
+
+class Publisher:
+    """What an editor was told of each file.
+
+    ``send`` tells the editor; ``range_in(path, place)`` and ``locations`` give places as the editor counts.
+    """
+
+    def __init__(
+        self,
+        send: Callable[[types.PublishDiagnosticsParams], None],
+        range_in: Callable[[str, Place], types.Range],
+        locations: Callable[[Iterable[At]], list[types.Location]],
+        uri_of: Callable[[str], str],
+    ) -> None:
+        self._send = send
+        self._range_in = range_in
+        self._locations = locations
+        self._uri_of = uri_of
+        self._told: dict[str, list[Diagnostic]] = {}
+
+    def take(self, answer: Answer, tree: Tree) -> None:
+        """Publish the findings of a look; any other answer is left alone."""
+        if not isinstance(answer, Found):
+            return
+        found = diagnostics(tree, answer.findings)
+        for path in [*found, *(self._told.keys() - found.keys())]:
+            here = found.get(path, [])
+            if here != self._told.get(path, []):
+                self._send(types.PublishDiagnosticsParams(self._uri_of(path), [self._shown(path, it) for it in here]))
+        self._told = found
+
+    def _shown(self, path: str, it: Diagnostic) -> types.Diagnostic:
+        related = [types.DiagnosticRelatedInformation(at, "see here") for at in self._locations(it.related)]
+        return types.Diagnostic(
+            range=self._range_in(path, it.place),
+            message=it.message,
+            severity=_LEVELS[it.level],
+            code=it.rule or None,
+            source="asyncstate",
+            related_information=related or None,
+        )
