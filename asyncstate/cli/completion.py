@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from asyncstate.cli.complete.shell import SCRIPTS, SHELLS
+from asyncstate.cli.complete.shell import PROGRAMS, SHELLS, script
 from asyncstate.cli.framework import Command
 
 if TYPE_CHECKING:
@@ -20,15 +20,18 @@ if TYPE_CHECKING:
         ("asyncstate completion bash > /etc/bash_completion.d/asyncstate", "For every user of bash."),
         ("asyncstate completion zsh > ~/.zfunc/_asyncstate", "For zsh, if ~/.zfunc is in fpath."),
         ("asyncstate completion fish > ~/.config/fish/completions/asyncstate.fish", "For fish."),
+        ("asyncstate completion fish salt-call > ~/.config/fish/completions/salt-call.fish", "For salt-call in fish."),
     ),
 )
 @click.argument("shell", type=click.Choice(SHELLS))
+@click.argument("program", type=click.Choice(PROGRAMS), default=PROGRAMS[0])
 @click.pass_obj
-def command(console: Console, /, shell: str) -> int:
+def command(console: Console, /, shell: str, program: str) -> int:
     """Print the completion script of bash, zsh or fish.
 
     It completes commands and options; SLS names, IDs and environments of the tree; states and functions with their
-    arguments; runs and hosts; files where files are meant.
+    arguments; runs and hosts; files where files are meant. PROGRAM is asyncstate (default), or salt-call for the
+    program that salt-call --install writes.
     """
-    console.write(SCRIPTS[shell], redacted=True)
+    console.write(script(shell, program), redacted=True)
     return 0

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from asyncstate.cli.complete import store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     import click
 
-_FORMAT = 1
+_FORMAT = 2
 """Counts the changes of what is kept."""
+_KINDS = ("states", "modules")
 
 
 class Places(NamedTuple):
@@ -28,29 +29,52 @@ class Places(NamedTuple):
 def places_of(ctx: click.Context) -> Places:
     """Return the places that the configuration and the options typed so far name.
 
-    The configuration is read only if a file of it has changed since the last time.
+    The configuration is read only if a file of it has changed since the last time; in another tree it is the same one.
     """
-    options = {name: ctx.params.get(name) for name in ("config", "file_root", "saltenv", "trust_writable")}
+    configured = _configured(ctx)
+    roots: dict[str, list[str]] = {}
+    for saltenv, root in ctx.params.get("file_root") or ():
+        roots.setdefault(saltenv, []).extend(_matching(root))
+    roots = roots or configured.file_roots
+    in_tree = [root for saltenv in sorted(roots, key=lambda each: each != "base") for root in roots[saltenv]]
+    folders = {
+        kind: list(dict.fromkeys([*(f"{root}/_{kind}" for root in in_tree), *configured.plugin_dirs[kind]]))
+        for kind in _KINDS
+    }
+    return configured._replace(file_roots=roots, plugin_dirs=folders)
+
+
+def _configured(ctx: click.Context) -> Places:
+    """Return the places of the configuration, with the folders of plugins outside the tree."""
+    options = {name: ctx.params.get(name) for name in ("saltenv", "trust_writable")}
+    named = [os.path.abspath(name) for name in ctx.params.get("config") or ()]
     surroundings = {name: value for name, value in os.environ.items() if name.startswith(("ASYNCSTATE_", "XDG_"))}
-    here = (os.getcwd(), os.environ.get("HOME"), os.path.dirname(__file__))
-    name = f"places-{store.key_of('places', _FORMAT, options, surroundings, here)}.json"
+    here = os.getcwd() if any(not os.path.isabs(value) for value in surroundings.values()) else ""
+    home, code = os.environ.get("HOME"), os.path.dirname(__file__)
+    name = f"places-{store.key_of('places', _FORMAT, options, named, home, surroundings, here, code)}.json"
     known = store.load(name)
     if known and all(store.stamp(path) == stamp for path, stamp in known["stamps"].items()):
         return Places(**known["places"])
-    places, files = _read(options)
+    places, files = _read(named, options)
     store.save(name, {"places": places._asdict(), "stamps": {path: store.stamp(path) for path in files}})
     return places
 
 
-def _read(options: Mapping[str, Any]) -> tuple[Places, set[str]]:
+def _matching(root: str) -> list[str]:
+    """Return the folders that a root means: it may have wildcards."""
+    if not any(each in root for each in "*?["):
+        return [root]
+    import glob
+
+    return sorted(glob.glob(root)) or [root]
+
+
+def _read(named: Sequence[str], overrides: Mapping[str, Any]) -> tuple[Places, set[str]]:
     """Read the configuration. Return also the files and folders whose change would change the answer."""
     from asyncstate.config import default_files, load_settings
     from asyncstate.errors import AsyncStateError
+    from asyncstate.load.search_path import bundled_folder, plugin_folders
 
-    named = options.get("config") or ()
-    overrides: dict[str, Any] = {name: options.get(name) for name in ("saltenv", "trust_writable")}
-    for saltenv, root in options.get("file_root") or ():
-        overrides.setdefault("file_roots", {}).setdefault(saltenv, []).append(root)
     try:
         settings = load_settings(named or default_files(), overrides)
     except AsyncStateError:  # a mistake there is told by the command, not by a completion
@@ -61,8 +85,21 @@ def _read(options: Mapping[str, Any]) -> tuple[Places, set[str]]:
         "states_dirs": settings.states_dirs,
         "extension_modules": str(extensions),
     }
-    kinds = {kind: _plugin_dirs(kind, opts, settings.file_roots) for kind in ("states", "modules")}
-    return Places(settings.file_roots, settings.saltenv or "base", settings.state_dir, kinds), _read_files(named)
+    outside = {
+        kind: [folder.path for folder in (*plugin_folders(kind, opts, _NoTree()), *bundled_folder(kind))]
+        for kind in _KINDS
+    }
+    return Places(settings.file_roots, settings.saltenv or "base", settings.state_dir, outside), _read_files(named)
+
+
+class _NoTree:
+    """No file roots, as the search path of plugins asks for them."""
+
+    def envs(self) -> list[str]:
+        return []
+
+    def roots(self, _saltenv: str) -> list[str]:
+        return []
 
 
 def _read_files(named: Iterable[str]) -> set[str]:
@@ -80,21 +117,3 @@ def _read_files(named: Iterable[str]) -> set[str]:
             continue
         found |= {str(each) for file in read for each in (file, file.parent, file.parent / "minion.d")}
     return found
-
-
-class _Roots(NamedTuple):
-    """The file roots, as the search path of plugins asks for them."""
-
-    by_environment: dict[str, list[str]]
-
-    def envs(self) -> list[str]:
-        return list(self.by_environment)
-
-    def roots(self, saltenv: str) -> list[str]:
-        return self.by_environment.get(saltenv, [])
-
-
-def _plugin_dirs(kind: Any, opts: Mapping[str, Any], file_roots: dict[str, list[str]]) -> list[str]:
-    from asyncstate.load.search_path import bundled_folder, plugin_folders
-
-    return [folder.path for folder in (*plugin_folders(kind, opts, _Roots(file_roots)), *bundled_folder(kind))]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Iterable, Iterator, Sequence
 
-_FORMAT = 1
+_FORMAT = 2
 """Counts the changes of what an index holds."""
 
 
@@ -26,10 +26,8 @@ class Plugins:
     """The plugins of a kind in some folders, the first folder first."""
 
     def __init__(self, folders: Sequence[str]) -> None:
-        self._index_name = f"functions-{store.key_of('functions', _FORMAT, list(folders))}.json"
-        self._known: dict[str, Any] = store.load(self._index_name)
         self._files = _plugin_files(folders)
-        self._changed = False
+        self._indexes = {folder: _Index(folder) for folder in dict.fromkeys(map(_folder_of, self._files))}
 
     def modules(self) -> list[str]:
         """Return the names by which the plugins are called, sorted."""
@@ -47,24 +45,44 @@ class Plugins:
 
     def keep(self) -> None:
         """Write what was read anew, without files that are gone."""
-        if self._changed:
-            store.save(self._index_name, {path: self._known[path] for path in self._files if path in self._known})
+        for index in self._indexes.values():
+            index.keep()
 
     def _about(self, path: str) -> dict[str, Any]:
         stamp = store.stamp(path)
-        known = self._known.get(path)
+        index = self._indexes[_folder_of(path)]
+        known: dict[str, Any] | None = index.known.get(path)
         if known is None or known["stamp"] != stamp:
             known = {"stamp": stamp, "names": _names(self._files[path], path), "functions": None}
-            self._known[path] = known
-            self._changed = True
+            index.known[path] = known
+            index.changed = True
         return known
 
     def _functions_of(self, path: str, about: dict[str, Any]) -> dict[str, Any]:
         if about["functions"] is None:
             about["functions"] = dict(sorted(_Text(path).functions()))
-            self._changed = True
+            self._indexes[_folder_of(path)].changed = True
         functions: dict[str, Any] = about["functions"]
         return functions
+
+
+class _Index:
+    """What is known of the plugins in one folder; it serves all trees that use the folder."""
+
+    def __init__(self, folder: str) -> None:
+        self._name = f"functions-{store.key_of('functions', _FORMAT, folder)}.json"
+        self.known: dict[str, Any] = store.load(self._name)
+        self.changed = False
+
+    def keep(self) -> None:
+        if self.changed:
+            store.save(self._name, {path: known for path, known in self.known.items() if os.path.exists(path)})
+
+
+def _folder_of(path: str) -> str:
+    """Return the folder of plugins that a file is in: a package is a folder in it."""
+    folder, name = os.path.split(path)
+    return os.path.dirname(folder) if name == "__init__.py" else folder
 
 
 def _plugin_files(folders: Iterable[str]) -> dict[str, str]:

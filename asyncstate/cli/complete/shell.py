@@ -1,6 +1,6 @@
 """A shell's question and its answer: the scripts of bash, zsh and fish, and what they call.
 
-The scripts run ``asyncstate`` with the name of the shell in ``_ASYNCSTATE_COMPLETE``. zsh and fish pass the words up to
+The scripts run the program with the name of the shell in ``_ASYNCSTATE_COMPLETE``. zsh and fish pass the words up to
 the cursor as arguments, the begun one last, with its quotation marks in fish; bash passes its line, because it takes
 words apart at ``=`` and ``:``. The answer is one line that says what is offered, then a line for each word: ``words``;
 ``nospace``, if more is to be typed; ``files`` and ``dirs``, which the shell finds itself.
@@ -21,30 +21,36 @@ if TYPE_CHECKING:
 
 VARIABLE = "_ASYNCSTATE_COMPLETE"
 SHELLS = ("bash", "zsh", "fish")
+SALT_CALL = "salt-call"
+PROGRAMS = ("asyncstate", SALT_CALL)
+"""What a script completes: this program, or the launcher that ``salt-call --install`` writes."""
 _OPEN_ENDED = ("=", ".", "/", ":")
 _SPECIAL = frozenset(" \t\"'\\$`&|;<>()*?[]{}#!~")
 _SPECIAL_QUOTED = frozenset('"\\$`')
 
-SCRIPTS = {
-    "bash": r"""# bash completion of asyncstate
-_asyncstate_completion() {
+_SCRIPTS = {
+    "bash": r"""# bash completion of PROGRAM
+_FUNCTION_completion() {
     local answer
     mapfile -t answer < <(
         export _ASYNCSTATE_COMPLETE=bash COMP_LINE="${COMP_LINE:0:COMP_POINT}" COMP_WORDBREAKS
         exec "$1" 2>/dev/null
     )
-    COMPREPLY=("${answer[@]:1}")
+    COMPREPLY=()
+    case "${answer[0]}" in
+        words | nospace | files | dirs) COMPREPLY=("${answer[@]:1}") ;;
+    esac
     case "${answer[0]}" in
         files) compopt -o default ;;
         dirs) compopt -o dirnames ;;
         nospace) compopt -o nospace ;;
     esac
 }
-complete -o nosort -F _asyncstate_completion asyncstate
+complete -o nosort -F _FUNCTION_completion PROGRAM
 """,
-    "zsh": r"""#compdef asyncstate
-# zsh completion of asyncstate
-_asyncstate() {
+    "zsh": r"""#compdef PROGRAM
+# zsh completion of PROGRAM
+_PROGRAM() {
     local -a answer values shown described
     local line
     answer=("${(@f)$(_ASYNCSTATE_COMPLETE=zsh ${~words[1]} "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
@@ -59,18 +65,18 @@ _asyncstate() {
             described=(${(M)answer:#*$'\t'*})
             (( $#described )) && described=(-l)
             [[ $answer[1] == nospace ]] && described+=(-S '')
-            compadd "${(@)described}" -V asyncstate -d shown -a values
+            compadd "${(@)described}" -V PROGRAM -d shown -a values
             ;;
     esac
 }
 if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
-    _asyncstate "$@"
+    _PROGRAM "$@"
 else
-    compdef _asyncstate asyncstate
+    compdef _PROGRAM PROGRAM
 fi
 """,
-    "fish": r"""# fish completion of asyncstate
-function __asyncstate_complete
+    "fish": r"""# fish completion of PROGRAM
+function __FUNCTION_complete
     set -l words (commandline -opc)
     set -l token (commandline -ct)
     set -l program $words[1]
@@ -87,10 +93,14 @@ function __asyncstate_complete
             test (count $answer) -gt 0; and printf '%s\n' $answer
     end
 end
-complete -c asyncstate -f -k -a '(__asyncstate_complete)'
+complete -c PROGRAM -f -k -a '(__FUNCTION_complete)'
 """,
 }
-"""The script of each shell."""
+
+
+def script(shell: str, program: str) -> str:
+    """Return what a shell has to read to complete lines of a program."""
+    return _SCRIPTS[shell].replace("PROGRAM", program).replace("FUNCTION", program.replace("-", "_"))
 
 
 class Line(NamedTuple):
@@ -108,7 +118,11 @@ class Line(NamedTuple):
 def answer(shell: str, arguments: Sequence[str]) -> int:
     """Print what a shell asks for; nothing at all rather than an error, which would stand in a line being typed."""
     if shell == "bash":
-        line = bash_line(os.environ.get("COMP_LINE", ""), os.environ.get("COMP_WORDBREAKS", " \t\n\"'><=;|&(:"))
+        launched = [word for word in arguments[:1] if word == SALT_CALL]
+        own = launched[0] if launched else os.path.basename(sys.argv[0])
+        breaks = os.environ.get("COMP_WORDBREAKS", " \t\n\"'><=;|&(:")
+        line = bash_line(os.environ.get("COMP_LINE", ""), breaks, own)
+        line = line._replace(words=[*launched, *line.words])
     else:
         begun = arguments[-1] if arguments else ""
         line = Line(list(arguments[:-1]), bash_line(f"- {begun}", "").begun if shell == "fish" else begun)
@@ -142,8 +156,11 @@ def completions(words: Sequence[str], begun: str) -> list[CompletionItem]:
     return items
 
 
-def bash_line(text: str, breaks: str) -> Line:
-    """Take a line of bash apart. ``breaks`` are the characters at which bash's own words end."""
+def bash_line(text: str, breaks: str, own: str = "asyncstate") -> Line:
+    """Take a line of bash apart. ``breaks`` are the characters at which bash's own words end.
+
+    The line may begin with another program: `sudo asyncstate apply`. ``own`` is the name of this one.
+    """
     words: list[str] = []
     word: list[str] | None = None
     quote, start, escaped = "", 0, False
@@ -170,7 +187,6 @@ def bash_line(text: str, breaks: str) -> Line:
             word = [*(word or ()), character]
             if character in breaks:
                 start = len(word)
-    own = os.path.basename(sys.argv[0])  # `sudo asyncstate apply` begins with another program
     program = next((place for place, each in enumerate(words) if os.path.basename(each) == own), 0)
     return Line(words[program + 1 :], "".join(word or ()), start, quote)
 

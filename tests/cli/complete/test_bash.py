@@ -31,9 +31,11 @@ def bash(tmp_path, capfdbinary):
         (tmp_path / "salt" / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "salt" / path).write_text(text)
     (tmp_path / "salt" / "web" / "files").mkdir()
-    assert main(["completion", "bash"]) == 0
-    (tmp_path / "rc").write_bytes(capfdbinary.readouterr().out + b"PS1='$ '; bind 'set enable-bracketed-paste off'\n")
     (tmp_path / "bin").mkdir()
+    assert main(["salt-call", "--install", str(tmp_path / "bin"), "--force"]) == 0
+    capfdbinary.readouterr()
+    assert main(["completion", "bash"]) == main(["completion", "bash", "salt-call"]) == 0
+    (tmp_path / "rc").write_bytes(capfdbinary.readouterr().out + b"PS1='$ '; bind 'set enable-bracketed-paste off'\n")
     program = tmp_path / "bin" / "asyncstate"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m asyncstate "$@"\n')
     program.chmod(0o755)
@@ -82,5 +84,7 @@ def test_tab_completes_names_arguments_and_files(bash, tmp_path):
         "asyncstate single file.managed name=./sa": ["single", "file.managed", "name=./salt/"],
         f"asyncstate apply --file-root {tmp_path}/sal": ["apply", "--file-root", f"{tmp_path}/salt/"],
         "asyncstate salt-call state.sls_id conf-id web.c": ["salt-call", "state.sls_id", "conf-id", "web.conf"],
+        "salt-call --local state.sls_id conf-id web.c": ["--local", "state.sls_id", "conf-id", "web.conf"],
+        "salt-call --retc": ["--retcode-passthrough"],
     }
     assert dict(zip(lines, bash(*lines), strict=True)) == lines

@@ -81,6 +81,19 @@ def test_sls_on_the_line_say_which_ids_are_meant(tmp_path, monkeypatch):
     assert offered("salt-call", "--local", *tree, "state.id_exists", "of-b") == ["of-b"]
 
 
+def test_another_tree_has_its_own_plugins_by_the_configuration_that_is_known(tmp_path, monkeypatch):
+    monkeypatch.setenv("ASYNCSTATE_CACHEDIR", str(tmp_path / "cache"))
+    (tmp_path / "minion").write_text("states_dirs: [more]\n")
+    plugins = {"more": "outside", "a/_states": "of_a", "b/_states": "of_b"}
+    for folder, name in plugins.items():
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / f"{name}.py").write_text("def here(name): ...\n")
+    ways = [("single", "--config", str(tmp_path / "minion"), "--file-root", str(tmp_path / tree)) for tree in "ab"]
+    assert [offered(*ways[0], word) for word in ("of", "outs")] == [["of_a.here"], ["outside.here"]]
+    monkeypatch.setattr("asyncstate.config.load_settings", None)
+    assert [offered(*ways[1], word) for word in ("of", "outs")] == [["of_b.here"], ["outside.here"]]
+
+
 def test_targets_are_completed_from_a_roster(tmp_path):
     (tmp_path / "roster").write_text("web1: {host: 10.0.0.1}\nweb2: {host: 10.0.0.2}\ndb1: {host: 10.0.0.3}\n")
     way = ("fleet", "apply", "--ssh", str(tmp_path / "roster"), "--target")
