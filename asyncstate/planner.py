@@ -65,11 +65,16 @@ class Planner:
         """
         self._require_tree()
         client = OtherTexts(self._services.file_client, texts) if texts else None
-        with self._secrets.kept_out_of_errors(), self._host.enter(), noted_phases() as phases, noted_reads() as files:
+        with (
+            self._secrets.kept_out_of_errors(),
+            self._host.enter(),
+            noted_phases("compile") as phases,
+            noted_reads() as files,
+        ):
             plan = self._compiler(client, remote=remote, refusal=refusal).plan(
                 sls, saltenv=saltenv, exclude=exclude, only_ids=ids
             )
-        return structs.replace(plan, files=files, phases=tuple(phases))
+        return structs.replace(plan, files=files, phases=(*self._services.take_phases(), *phases))
 
     def data(
         self, data: Mapping[str, Any], *, sls: str, saltenv: str | None, exclude: Sequence[str], ids: Sequence[str]
@@ -81,10 +86,15 @@ class Planner:
             raise CompileError([Issue(f"SLS {sls} does not render to a dictionary")])
         file = SlsFile(sls, saltenv or self._host.opts.get("saltenv") or "base", "", "")
         client = OneMoreSls(self._services.file_client, file)
-        with self._secrets.kept_out_of_errors(), self._host.enter(), noted_phases() as phases, noted_reads() as files:
+        with (
+            self._secrets.kept_out_of_errors(),
+            self._host.enter(),
+            noted_phases("compile") as phases,
+            noted_reads() as files,
+        ):
             compiler = self._compiler(client, {file: _copy(data)})
             plan = compiler.plan([sls], saltenv=file.saltenv, exclude=exclude, only_ids=ids)
-        return structs.replace(plan, files=files, phases=tuple(phases))
+        return structs.replace(plan, files=files, phases=(*self._services.take_phases(), *phases))
 
     def file(self, path: str | Path, *, saltenv: str | None) -> Plan:
         """Compile one file anywhere. Raises OSError if it cannot be read; PathRefused for a pipe or device."""
@@ -94,9 +104,14 @@ class Planner:
         with open_read(path):
             env = saltenv or self._settings.saltenv or "base"
         name = os.path.basename(path)
-        with self._secrets.kept_out_of_errors(), self._host.enter(), noted_phases() as phases, noted_reads() as files:
+        with (
+            self._secrets.kept_out_of_errors(),
+            self._host.enter(),
+            noted_phases("compile") as phases,
+            noted_reads() as files,
+        ):
             plan = self._compiler().plan_file(SlsFile(name.removesuffix(".sls"), env, path, name))
-        return structs.replace(plan, files=files, phases=tuple(phases))
+        return structs.replace(plan, files=files, phases=(*self._services.take_phases(), *phases))
 
     def single(self, function: str, arguments: Mapping[str, Any]) -> Plan:
         """Return the plan of one state function. Raises CompileError if it does not exist or has no name."""
@@ -112,7 +127,8 @@ class Planner:
         chunk = LowChunk(0, state, fun, name, name, "", self._host.opts.get("saltenv") or "base", 0, args)
         nodes = (Node(NodeKind.CHUNK, 0),)
         dag = Dag(1)
-        return Plan((chunk,), nodes, ((),), (0,), dag, digest=plan_digest((chunk,), nodes, dag))
+        phases = self._services.take_phases()
+        return Plan((chunk,), nodes, ((),), (0,), dag, phases=phases, digest=plan_digest((chunk,), nodes, dag))
 
     def high(self, sls: Sequence[str] | None, *, saltenv: str | None, exclude: Sequence[str]) -> HighData:
         """Return the high data of SLS files (None: of the highstate)."""

@@ -14,7 +14,7 @@ from asyncstate.render.pipe import RenderContext, render_sls, render_text
 from asyncstate.sources import grains as grains_source
 from asyncstate.sources.fileclient import LocalFileClient, OtherTexts, SlsFile
 from asyncstate.sources.matchers import Matcher
-from asyncstate.sources.phases import rendering
+from asyncstate.sources.phases import noted_phases, rendering
 from asyncstate.sources.pillar import compile_pillar
 from asyncstate.sources.pillar_merge import independent
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from asyncstate.config import Settings
     from asyncstate.load.loader import LazyLoader
+    from asyncstate.model.phase import Phase
     from asyncstate.redact.secrets import Secrets
     from asyncstate.render.pipe import Rendered
     from asyncstate.sources.fileclient import FileClient
@@ -85,6 +86,7 @@ class RuntimeServices(Services):
             self._pillar_client = OtherTexts(self._pillar_client, texts)
         self._settings = settings
         self._secrets = secrets
+        self._phases: list[Phase] = []
         self.host: PluginHost = PluginHost(
             opts, file_client=self.file_client, extra_states=states, services=self, secrets=secrets
         )
@@ -123,22 +125,38 @@ class RuntimeServices(Services):
 
     def refresh(self, *, grains: bool, pillar: bool) -> None:
         """Gather grains, then render the pillar, and give them to the host. Raises PillarError."""
+        self._phases = []
         if grains:
-            custom = {name: self.host.grains_functions[name] for name in self.host.grains_functions}
-            override = self._settings.grains_override
-            self.host.set_grains(grains_source.gather(self._settings.opts(), custom, override))
-        if pillar and self._tree is not None:
-            self.host.set_pillar(self._tree.pillar(self.host.grains, self._settings.pillar, self._secrets))
-        elif pillar:
-            self.host.set_pillar(
-                compile_pillar(
-                    self.host.opts,
-                    self.host.grains,
-                    self._pillar_client,
-                    lambda file, extra: self.render_sls(file, extra, self._pillar_client),
-                    self._settings.pillar,
-                )
+            with noted_phases("grains") as phases:
+                self._gather_grains()
+            self._phases += phases
+        if pillar:
+            with noted_phases("pillar") as phases:
+                self._render_pillar()
+            self._phases += phases
+
+    def _gather_grains(self) -> None:
+        custom = {name: self.host.grains_functions[name] for name in self.host.grains_functions}
+        override = self._settings.grains_override
+        self.host.set_grains(grains_source.gather(self._settings.opts(), custom, override))
+
+    def _render_pillar(self) -> None:
+        if self._tree is not None:
+            pillar = self._tree.pillar(self.host.grains, self._settings.pillar, self._secrets)
+        else:
+            pillar = compile_pillar(
+                self.host.opts,
+                self.host.grains,
+                self._pillar_client,
+                lambda file, extra: self.render_sls(file, extra, self._pillar_client),
+                self._settings.pillar,
             )
+        self.host.set_pillar(pillar)
+
+    def take_phases(self) -> tuple[Phase, ...]:
+        """Return what the last refresh took, for the first plan that is made after it; () afterwards."""
+        taken, self._phases = tuple(self._phases), []
+        return taken
 
     def fire(self, tag: str, data: Mapping[str, Any]) -> bool:
         """Fire an event in the name of this host; False if it is in no fleet."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import math
 import sys
+import time
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,12 @@ from asyncstate.cli.console import CHANGED
 from asyncstate.cli.ending import ended_by_signals
 from asyncstate.cli.event_loop import run_on
 from asyncstate.cli.interrupts import Interrupted, delivered_to
-from asyncstate.errors import AsyncStateError, Issue, JournalError, ResumeRefused
+from asyncstate.errors import AsyncStateError, CompileError, ConfigError, Issue, JournalError, ResumeRefused
 from asyncstate.run.onlooker import Onlooker
 from asyncstate.run.timer import Timer
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
     from asyncstate.cli.console import Console
@@ -32,9 +33,11 @@ if TYPE_CHECKING:
     from asyncstate.dunders import Orchestra
     from asyncstate.journal.entry import RunEntry
     from asyncstate.model.event import AnyEvent
+    from asyncstate.model.phase import Phase
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
     from asyncstate.plans.record import PlanRecord
+    from asyncstate.report.awaited import Waits
     from asyncstate.report.html import About
     from asyncstate.report.jsonl import JsonLines
     from asyncstate.report.profile import Profile
@@ -203,9 +206,14 @@ class Session:
         planned: Callable[[StateRuntime], Awaitable[Plan]],
         hand_over: Callable[[], Callable[[], None]] | None = None,
     ) -> int:
+        from asyncstate.sources.phases import all_phases
+
+        began = time.time()
         try:
-            return await self._run_and_show(planned, hand_over)
-        except Exception:
+            with all_phases() as phases:
+                return await self._run_and_show(planned, hand_over)
+        except Exception as error:
+            self._trace_failure(error, phases, began)
             if self._lines is not None:
                 if hand_over is not None:
                     hand_over()()  # as below
@@ -276,17 +284,22 @@ class Session:
         self._export = export_of(self.console, self.settings.traced)
         if self._export is None:
             return
-        from asyncstate.report.traces import RunTrace
+        from asyncstate.report.awaited import waits_in
 
-        def places() -> dict[str, tuple[str, int]]:
+        def places_and_waits() -> tuple[dict[str, tuple[str, int]], Waits]:
             shown = runtime.shown(plan)
-            return _places(shown, [chunk.tag for chunk in shown.chunks])
+            return _places(shown, [chunk.tag for chunk in shown.chunks]), waits_in(shown)
 
-        host = str(runtime.host.opts.get("id") or "")
-        trace = RunTrace(self._export.tracer, f"asyncstate {self._about['command']}", host, self._export.parent)
-        trace.places = await runtime.host.workers.run(places)
+        trace = self._new_trace(self._export)
+        trace.places, trace.waits = await runtime.host.workers.run(places_and_waits)
         self._trace = trace
         self._observers.append(trace.on_event)
+
+    def _new_trace(self, export: Export) -> RunTrace:
+        from asyncstate.report.traces import RunTrace
+
+        host = self._host or self.settings.id  # the runtime may not have begun
+        return RunTrace(export.tracer, f"asyncstate {self._about['command']}", host, export.parent)
 
     def _end_trace(self) -> None:
         if self._trace is not None and self._export is not None:
@@ -294,6 +307,27 @@ class Session:
 
             self._trace.close()
             end_export(self.console, self._export)
+            self._export = None
+
+    def _trace_failure(self, error: Exception, phases: Sequence[Phase], began: float) -> None:
+        """Let the trace tell of an error that ended the run, or of a run that could not begin."""
+        if self._trace is None and "traces" in self.options and isinstance(error, AsyncStateError):
+            from asyncstate.cli.tracing import export_of
+
+            try:
+                self._export = export_of(self.console, self.settings.traced)
+            except ConfigError:  # the error that is told is the first one
+                return
+            if self._export is None:
+                return
+            redactor = self.console.secrets.redactor
+            issues = error.issues if isinstance(error, CompileError) else [Issue(str(error))]
+            shown = [
+                issue._replace(message=redactor.text(issue.message), hint=redactor.text(issue.hint)) for issue in issues
+            ]
+            self._trace = self._new_trace(self._export)
+            self._trace.refused(phases, began, shown, exit_code=1)
+        self._end_trace()
 
     def _exit_code(self, report: RunReport) -> int:
         tells_changes = self.options.get("detailed_exitcode") and report.changed

@@ -6,9 +6,10 @@ import msgspec
 
 
 class Phase(msgspec.Struct, frozen=True):
-    """One piece of work. ``what`` is compile or render; ``name`` is the SLS that was rendered, "" of a compilation.
+    """One piece of work. ``what`` is grains, pillar, compile or render; ``name`` is the SLS that was rendered, else "".
 
-    ``wall`` is when it began, in seconds since the epoch, ``seconds`` how long it took. Renderings lie in compilations.
+    ``wall`` is when it began, in seconds since the epoch, ``seconds`` how long it took. Renderings lie in the
+    pillar or the compilation that stands before them.
     """
 
     what: str

@@ -5,6 +5,7 @@ Times are those of the events, by the clock of the host that they are of.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry import trace
@@ -25,26 +26,30 @@ from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import clean, count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from opentelemetry.context import Context
     from opentelemetry.trace import Span, SpanContext, Tracer
 
+    from asyncstate.errors import Issue
     from asyncstate.model.event import AnyEvent
+    from asyncstate.model.phase import Phase
     from asyncstate.model.result import Row
+    from asyncstate.report.awaited import AnyNode, Waits
 
 _LONGEST = 2000
 """Characters of a comment: an attribute is no place for the output of a program."""
 
-_Node = tuple[str, bool]
-"""The tag of a state, and whether its test-mode call is meant."""
+_MOST_LINKS = 100
+"""Links of a span; collectors take 128."""
 
 
 class RunTrace:
     """The spans of a run on one host, below ``parent``. ``command`` names the span of the run.
 
-    ``places`` are file and line of states, by tag; they may come as long as no state has begun. A state has a link to
-    the state that it waited for last. Of a run across hosts, which share ``others``, that may be one of another host.
+    ``places`` are file and line of states, by tag, and ``waits`` what each waits for; they may come as long as no state
+    has begun. A state has links to what it waited for: without ``waits`` only to what ended last. Of a run across
+    hosts, which share ``others``, that may be a state of another host.
     """
 
     def __init__(
@@ -56,6 +61,7 @@ class RunTrace:
         others: dict[str, SpanContext] | None = None,
     ) -> None:
         self.places: Mapping[str, tuple[str, int]] = {}
+        self.waits: Waits = {}
         self._tracer = tracer
         self._command = command
         self._host = host
@@ -64,11 +70,11 @@ class RunTrace:
         self._is_test = False
         self._run: Span | None = None
         self._below: Context | None = None
-        self._open: dict[_Node, Span] = {}
+        self._open: dict[AnyNode, Span] = {}
         self._fetches: dict[tuple[str, str], Span] = {}
-        self._known: dict[str, SpanContext] = {}
+        self._known: dict[AnyNode, SpanContext] = {}
         self._others = {} if others is None else others
-        self._waited: dict[_Node, tuple[str, tuple[str, ...]]] = {}
+        self._waited: dict[AnyNode, tuple[str, tuple[str, ...]]] = {}
         self._retries: dict[str, int] = {}
 
     def on_event(self, event: AnyEvent) -> None:
@@ -117,28 +123,47 @@ class RunTrace:
 
     def _begin(self, event: RunStarted) -> None:
         self._wall, self._is_test = event.wall - event.time, event.test
-        first = min((phase.wall for phase in event.phases), default=event.wall)
         given = {
             "run_id": event.run_id,
             "test": event.test,
             "states": event.chunks,
             "concurrency": event.concurrency,
         }
-        self._run = self._tracer.start_span(
+        self._run = self._begun(event.phases, event.wall, given)
+
+    def refused(self, phases: Sequence[Phase], began: float, issues: Sequence[Issue], exit_code: int) -> None:
+        """Tell of a run that could not begin: ``began`` is the time of day, ``issues`` say why."""
+        run = self._begun(phases, began, {"exit_code": exit_code})
+        ended = time.time_ns()
+        messages = [_sound(clean(f"{issue.message}\n{issue.hint}".strip())[:_LONGEST]) for issue in issues]
+        for issue, message in zip(issues, messages, strict=True):
+            given = {"exception.type": "RunRefused", "exception.message": message}
+            if issue.file:
+                given["code.file.path"] = _sound(issue.file)
+            run.add_event("exception", given | ({"code.line.number": issue.line} if issue.line else {}), ended)
+        run.set_status(Status(StatusCode.ERROR, next(iter(messages), "").partition("\n")[0]))
+        run.end(ended)
+
+    def _begun(self, phases: Sequence[Phase], wall: float, given: Mapping[str, Any]) -> Span:
+        """Begin the span of the run, and make those of the phases before it."""
+        first = min([phase.wall for phase in phases] or [wall])
+        run = self._tracer.start_span(
             self._command, self._parent, attributes=self._attributes(given), start_time=round(first * 1e9)
         )
-        self._below = trace.set_span_in_context(self._run, self._parent)
-        within = self._below
-        for phase in event.phases:
+        self._below = within = trace.set_span_in_context(run, self._parent)
+        for phase in phases:
+            if phase.what != "render":
+                within = self._below
             span = self._tracer.start_span(
                 f"{phase.what} {phase.name}".rstrip(),
                 within,
                 attributes=self._attributes({"sls": phase.name} if phase.name else {}),
                 start_time=round(phase.wall * 1e9),
             )
-            if phase.what == "compile":
+            if phase.what != "render":
                 within = trace.set_span_in_context(span, self._below)
             span.end(round((phase.wall + phase.seconds) * 1e9))
+        return run
 
     def _started(self, event: ChunkStarted) -> None:
         file, line = self.places.get(event.tag, ("", 0))
@@ -179,14 +204,27 @@ class RunTrace:
             "retries": self._retries.pop(event.tag, 0),
         }
         span.set_attributes(_named(given))
-        after, because = self._waited.pop((event.tag, event.check), ("", ()))
-        if linked := self._known.get(after) or self._others.get(after):
-            span.add_link(linked, _named({"because": because}))
+        self._link(span, event.tag, check=event.check)
         if row["result"] is False and ran:
             _failed(span, row, self._at(event.time))
+        context = self._known[event.tag, event.check] = span.get_span_context()
         if not event.check:
-            self._known[event.tag] = self._others[f"{self._host}: {event.tag}"] = span.get_span_context()
+            self._others[f"{self._host}: {event.tag}"] = context
         span.end(self._at(event.time))
+
+    def _link(self, span: Span, tag: str, *, check: bool) -> None:
+        """Link a state to those that it waited for, first to the one that ended last."""
+        after, because = self._waited.pop((tag, check), ("", ()))
+        awaited = self.waits.get((tag, check), [])
+        why = {each.node: each.because for each in awaited}
+        last = (after, (after, False) not in why and (after, True) in why)
+        linked = {last: self._known.get(last) or self._others.get(after)}
+        linked |= {each.node: self._known.get(each.node) for each in awaited if each.node != last}
+        why[last] = because or why.get(last, ())
+        for node, context in [*linked.items()][:_MOST_LINKS]:
+            if context is not None:
+                given = {"because": why.get(node, ()), "last": node == last}
+                span.add_link(context, _named(given))
 
     def _end(self, event: RunFinished) -> None:
         run, self._run = self._run, None

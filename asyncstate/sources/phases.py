@@ -1,4 +1,4 @@
-"""What making a plan takes: the compilation, and the rendering of each SLS in it."""
+"""What making a plan takes: gathering grains, rendering the pillar, the compilation, and each SLS in them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _noted: ContextVar[list[Phase] | None] = ContextVar("asyncstate_phases", default=None)
+_all: ContextVar[list[Phase] | None] = ContextVar("asyncstate_all_phases", default=None)
 
 
 @contextmanager
-def noted_phases() -> Iterator[list[Phase]]:
+def noted_phases(what: str) -> Iterator[list[Phase]]:
     """Note what this thread, and those that work for it, do in the block. The list is complete after the block.
 
-    The block itself is the compilation, the first of the list.
+    The block itself, ``what`` it does, is the first of the list.
     """
     noted: list[Phase] = []
     token = _noted.set(noted)
@@ -28,7 +29,21 @@ def noted_phases() -> Iterator[list[Phase]]:
         yield noted
     finally:
         _noted.reset(token)
-        noted.insert(0, Phase("compile", "", wall, time.perf_counter() - began))
+        noted.insert(0, Phase(what, "", wall, time.perf_counter() - began))
+        everything = _all.get()
+        if everything is not None:
+            everything += noted
+
+
+@contextmanager
+def all_phases() -> Iterator[list[Phase]]:
+    """Collect what is noted in the block, also by blocks that end with an error."""
+    everything: list[Phase] = []
+    token = _all.set(everything)
+    try:
+        yield everything
+    finally:
+        _all.reset(token)
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from asyncstate.model.event import (
     RunStarted,
 )
 from asyncstate.model.phase import Phase
+from asyncstate.report.awaited import Awaited
 from asyncstate.report.fleet_traces import FleetTrace
 from asyncstate.report.trace_export import Export
 from asyncstate.report.traces import RunTrace
@@ -88,7 +89,20 @@ def test_a_run_is_a_span_with_its_phases_and_states_below(spans):
     trace = RunTrace(spans.tracer, "asyncstate apply", "web1")
     trace.places = {tag("a"): ("/srv/s.sls", 7)}
     script = Script(trace.on_event)
-    script.begin(phases=(Phase("compile", "", WALL - 2, 1.5), Phase("render", "s", WALL - 1.9, 0.25)))
+    trace.waits = {
+        (tag("b"), False): [Awaited((tag("c"), False), ("footprint",)), Awaited((tag("a"), False), ("group",))]
+    }
+    script.begin(
+        phases=(
+            Phase("grains", "", WALL - 4, 0.5),
+            Phase("pillar", "", WALL - 3, 0.5),
+            Phase("render", "p", WALL - 3, 0.5),
+            Phase("compile", "", WALL - 2, 1.5),
+            Phase("render", "s", WALL - 1.9, 0.25),
+        )
+    )
+    script.start("c", 0.25)
+    script.finish("c", 0.5)
     script.start("a", 0.5)
     script.add(ChunkRetried, 0.75, tag=tag("a"), attempt=1, result=False, comment="no", interval=0.25)
     script.add(PrefetchStarted, 0.75, tag=tag("b"), what="http://x/y")
@@ -102,12 +116,12 @@ def test_a_run_is_a_span_with_its_phases_and_states_below(spans):
     script.end(2.5, 2)
     found = spans()
     run, a, b, held = (found[name] for name in ("asyncstate apply", "test.nop: a", "test.nop: b", "test.nop: held"))
-    assert (times(run), times(a), times(b)) == ((-2.0, 2.5), (0.5, 1.25), (1.5, 2.0))
+    assert (times(run), times(a), times(b)) == ((-4.0, 2.5), (0.5, 1.25), (1.5, 2.0))
     assert times(found["compile"]) == (-2.0, -0.5)
     assert found["render s"].parent.span_id == found["compile"].context.span_id
-    assert {each.parent.span_id for each in (a, b, held, found["compile"], found["fetch ahead"])} == {
-        run.context.span_id
-    }
+    assert found["render p"].parent.span_id == found["pillar"].context.span_id
+    directly = [found[name] for name in ("grains", "pillar", "compile", "fetch ahead")]
+    assert {each.parent.span_id for each in (a, b, held, *directly)} == {run.context.span_id}
     assert {each.context.trace_id for each in found.values()} == {run.context.trace_id}
     assert a.attributes == {
         "host.name": "web1",
@@ -125,9 +139,10 @@ def test_a_run_is_a_span_with_its_phases_and_states_below(spans):
         "code.file.path": "/srv/s.sls",
         "code.line.number": 7,
     }
-    (link,) = b.links
-    assert link.context.span_id == a.context.span_id
-    assert link.attributes == {"asyncstate.because": ("require", "watch")}
+    assert [(link.context.span_id, link.attributes) for link in b.links] == [
+        (a.context.span_id, {"asyncstate.because": ("require", "watch"), "asyncstate.last": True}),
+        (found["test.nop: c"].context.span_id, {"asyncstate.because": ("footprint",), "asyncstate.last": False}),
+    ]
     assert (b.status.status_code, b.status.description) == (StatusCode.ERROR, "broke")
     assert b.events[0].attributes["exception.message"] == "broke\nat once \\ud800"
     assert held.status.status_code is StatusCode.UNSET
@@ -211,10 +226,31 @@ def test_a_collector_gets_the_run_below_what_the_environment_says(apply, monkeyp
     assert values(broke.attributes)["code.file.path"] == str(tmp_path / "tree/web.sls")
     assert values(broke.attributes)["code.line.number"] == 6
     assert broke.status.message
-    assert {"compile", "render web"} <= collector.spans.keys()
+    assert {"grains", "pillar", "compile", "render web"} <= collector.spans.keys()
     assert collector.resources[0]["service.name"] == "asyncstate"
     assert collector.resources[0]["deployment.environment.name"] == "ci"
     assert collector.paths == ["/v1/traces"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a:\n  test.nop: [require: [test: b]]\n", "Referenced state does not exist"),
+        ("{{ nothing.at.all }}\n", "undefined"),
+    ],
+    ids=["does not compile", "does not render"],
+)
+def test_a_tree_that_does_not_compile_is_a_trace_that_says_why(apply, tmp_path, monkeypatch, text, said):
+    (tmp_path / "tree" / "web.sls").write_text(text)
+    monkeypatch.setenv("ASYNCSTATE_ID", "web1")
+    with Collector() as collector:
+        code, _, errors = apply(collector.url)
+    assert (code, "warning" in errors) == (1, False)
+    run = collector.spans["asyncstate apply"]
+    assert {collector.spans[name].trace_id for name in ("grains", "pillar", "compile", "render web")} == {run.trace_id}
+    assert run.status.message
+    assert said in values(run.events[0].attributes)["exception.message"]
+    assert values(run.attributes) == {"asyncstate.exit_code": 1, "host.name": "web1"}
 
 
 @pytest.mark.parametrize("status", [400, None], ids=["refuses", "is away"])
