@@ -150,7 +150,13 @@ def _write_examples(examples: Iterable[tuple[str, str]], formatter: click.HelpFo
                 formatter.write(f"  {text}\n    {command}\n")
 
 
-_TRIED = {"dry-run": "plan", "preview": "plan", "diff": "show diff, asyncstate runs diff", "graph": "show graph"}
+_TRIED = {
+    "highstate": "apply",
+    "dry-run": "plan",
+    "preview": "plan",
+    "diff": "show diff, asyncstate runs diff",
+    "graph": "show graph",
+}
 """Words that people try -> the command that does it."""
 
 

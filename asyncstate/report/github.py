@@ -10,7 +10,7 @@ import secrets
 from typing import TYPE_CHECKING
 
 from asyncstate.model.result import STATE_RAN
-from asyncstate.report.summary import describe_tag
+from asyncstate.report.summary import describe_tag, failure_text
 from asyncstate.report.terminal import clean
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def failure_annotations(results: Iterable[HostResult]) -> Iterator[str]:
             row = report.rows[tag]
             if row.get(STATE_RAN, True):
                 title = f"{host}{describe_tag(tag)}"
-                yield annotation("error", str(row["comment"]), *result.place(tag), title=title)
+                yield annotation("error", failure_text(row), *result.place(tag), title=title)
         if result.problem:
             yield annotation("error", f"{host}{result.problem}")
         elif report.cancelled:

@@ -188,3 +188,17 @@ def applied_lines(rows: Mapping[str, Row], running: Iterable[str] = ()) -> Itera
         yield f"  … and {len(changed) - _NAMED} more"
     for tag in running:
         yield f"It was at {describe_tag(tag)}: what that did is unknown."
+
+
+_LAST_LINES = 20
+"""Lines of what a failed command wrote: its end says why."""
+
+
+def failure_text(row: Row) -> str:
+    """Return why a state failed: its comment, and the exit code and the last words of a command that it ran."""
+    text = str(row["comment"])
+    changes = row["changes"]
+    if "retcode" not in changes:
+        return text
+    written = str(changes.get("stderr") or changes.get("stdout") or "").rstrip("\n").split("\n")
+    return "\n".join([text, f"exit code {changes['retcode']}", *written[-_LAST_LINES:]]).rstrip("\n")

@@ -22,7 +22,7 @@ from asyncstate.model.event import (
     RunStarted,
 )
 from asyncstate.model.result import STATE_RAN, changes_something
-from asyncstate.report.summary import describe_tag
+from asyncstate.report.summary import describe_tag, failure_text
 from asyncstate.report.terminal import clean, count
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ class RunTrace:
 
 
 def _failed(span: Span, row: Row, at: int) -> None:
-    comment = _sound(clean(str(row["comment"]))[:_LONGEST])
+    comment = _sound(clean(failure_text(row))[:_LONGEST])
     span.add_event("exception", {"exception.type": "StateFailed", "exception.message": comment}, at)
     span.set_status(Status(StatusCode.ERROR, comment.strip().partition("\n")[0]))
 

@@ -36,6 +36,16 @@ def test_each_failure_is_an_error_but_what_it_held_back_is_not():
     ]
 
 
+def test_a_failed_command_says_its_exit_code_and_its_last_words():
+    stderr = "".join(f"line {number}\n" for number in range(100))
+    rows = {BAD: row(False, 'Command "x" run', changes={"retcode": 3, "stdout": "much", "stderr": stderr})}
+    rows[GOOD] = row(False, "no such file", changes={})
+    command, other = failure_annotations([HostResult(report=RunReport(rows=rows))])
+    lines = command.partition("::Command")[2].split("%0A")
+    assert (lines[:3], lines[-1], len(lines)) == ([' "x" run', "exit code 3", "line 80"], "line 99", 22)
+    assert other.endswith("::no such file")
+
+
 def test_a_mistake_comes_with_its_next_step():
     issue = Issue("wrong\n", "/srv/a.sls", 4, hint="Did you mean 'b'?")
     assert list(issue_annotations("error", [issue])) == ["::error file=/srv/a.sls,line=4::wrong%0ADid you mean 'b'?"]
