@@ -47,6 +47,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     settings, selection = select(console, sls, options)
     from msgspec import structs
 
+    from asyncstate.cli.complete.compiled import learn_from
     from asyncstate.compile.findings import mistakes
     from asyncstate.errors import CompileError
     from asyncstate.redact.shown import ShownPlan
@@ -60,6 +61,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
         )
         plan = structs.replace(plan, digest=ShownPlan(plan, runtime.secrets).digest)
         whose = origins(plan, runtime.host.loaders["states"])
+    learn_from(plan, settings, console.secrets.redactor)
     found = mistakes(plan.warnings)
     if console.out == "github":
         from asyncstate.report.github import issue_annotations

@@ -3,5 +3,6 @@
 A completion is a process of its own at every press of a key. So nothing here renders a tree, loads a plugin or imports
 the engine: names are read from the text of files, and kept in an index until a file changes. Read in this order:
 ``shell`` (the question of a shell and the answer), ``values`` (what stands where on a command line), ``places`` (which
-tree, which plugins), ``tree`` and ``plugins`` (the names), ``store`` (where an index is kept).
+tree, which plugins), ``tree`` and ``plugins`` (the names), ``store`` (where an index is kept). ``compiled`` tells them
+what a compilation has found.
 """

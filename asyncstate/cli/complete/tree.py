@@ -86,14 +86,46 @@ def ids_of(
 ) -> list[str]:
     """Return the IDs in the named SLS and those that they include; if none of them exists, in all of the environment.
 
-    Only those that begin with ``begun``, sorted. IDs that a template computes are not among them.
+    Only those that begin with ``begun``, sorted. IDs that a template computes are those of the last compilation.
     """
-    roots = file_roots.get(saltenv) or file_roots.get("__env__") or []
+    roots = _roots(file_roots, saltenv)
     index = _Index(roots)
     wanted = _with_includes(index, roots, named) or sls_files(roots).values()
-    found = {id_ for path in wanted for id_ in index.of(path)[0] if id_.startswith(begun)}
+    computed = store.load(_computed_name(roots))
+    found = {id_ for path in wanted for id_ in (*index.of(path)[0], *computed.get(path, ())) if id_.startswith(begun)}
     index.keep()
     return sorted(found)
+
+
+def keep_computed_ids(
+    file_roots: Mapping[str, Sequence[str]], saltenv: str, declared: Iterable[tuple[str, str]]
+) -> None:
+    """Keep the IDs that a compilation had and that the text of their files does not show.
+
+    ``declared`` are files and IDs; what is known of other files stays. Where nobody completes, nothing is kept.
+    """
+    if not os.path.isdir(store.folder_path()):
+        return
+    roots = _roots(file_roots, saltenv)
+    index = _Index(roots)
+    ids: dict[str, dict[str, None]] = {}
+    for path, id_ in declared:
+        ids.setdefault(path, {})[id_] = None
+    known = store.load(_computed_name(roots))
+    now = {path: listed for path, listed in known.items() if path not in ids and os.path.exists(path)}
+    for path, found in ids.items():
+        if computed := sorted({*found} - {*index.of(path)[0]}):
+            now[path] = computed
+    if now != known:
+        store.save(_computed_name(roots), now)
+
+
+def _roots(file_roots: Mapping[str, Sequence[str]], saltenv: str) -> Sequence[str]:
+    return file_roots.get(saltenv) or file_roots.get("__env__") or []
+
+
+def _computed_name(roots: Sequence[str]) -> str:
+    return f"computed-{store.key_of('computed', _FORMAT, list(roots))}.json"
 
 
 def _with_includes(index: _Index, roots: Sequence[str], named: Iterable[str]) -> set[str]:
