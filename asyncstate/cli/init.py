@@ -141,5 +141,5 @@ def _next_steps(folders: Mapping[str, str], written: Iterable[str], *, named: bo
     yield "Written:"
     yield from (f"  {path}" for path in written)
     yield "Next, read them, then:"
-    yield f"  asyncstate apply --test{options if named else ''}"
+    yield f"  asyncstate plan{options if named else ''}"
     yield f"  asyncstate apply{options if named else ''}"
