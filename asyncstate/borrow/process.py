@@ -163,7 +163,16 @@ class WorkerProcess:
         if stream is None:
             return
         rest = b""
-        while data := os.read(stream.fileno(), _PIECE):
+        poll = select.poll()
+        poll.register(stream.fileno(), select.POLLIN)
+        while True:
+            if not poll.poll(_TICK * 1000):
+                if self._reaped:  # a service that it started still holds its side of the pipe
+                    break
+                continue
+            data = os.read(stream.fileno(), _PIECE)
+            if not data:
+                break
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:
                 self._log_line(line.decode("utf-8", "replace")[:_LONGEST_LINE])

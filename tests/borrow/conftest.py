@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from fake_salt import FakeSalt
 
 from asyncstate.borrow.workers import SaltWorkers
+
+
+@pytest.fixture(autouse=True)
+def no_worker_is_left():
+    """Let no worker, which ends beside what follows, live on in the next test."""
+    yield
+    for thread in threading.enumerate():
+        if thread.name.startswith(("end-", "salt-")):
+            thread.join(60)
+            assert not thread.is_alive()
 
 
 @pytest.fixture

@@ -203,6 +203,7 @@ def test_a_worker_that_ends_while_its_child_holds_the_pipe_is_noticed(salt, work
     )
     with pytest.raises(LostInSalt, match="status 7"):
         run(workers, "m.hide", str(tmp_path / "child"))
+    wait_for(lambda: not any(thread.name.startswith("salt-") for thread in threading.enumerate()))
     os.kill(int((tmp_path / "child").read_text()), signal.SIGKILL)
 
 
