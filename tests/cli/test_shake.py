@@ -7,7 +7,8 @@ import itertools
 import json
 import os
 import signal
-import time
+import threading
+from functools import partial
 
 import pytest
 from plans import PlanBuilder
@@ -28,9 +29,11 @@ class SimulatedRooms:
     late: dict = {}  # noqa: RUF012
     """What happens in the run with this number, counted from 0."""
     options: dict
+    closed: threading.Event
 
     def __init__(self, root, settings, job, **options):
         type(self).options = {"root": root, "sls": job.sls, **options}
+        type(self).closed = threading.Event()
         self._numbers = itertools.count()
 
     def first(self):
@@ -55,7 +58,7 @@ class SimulatedRooms:
         return None
 
     def close(self):
-        pass
+        self.closed.set()
 
 
 @pytest.fixture
@@ -133,9 +136,13 @@ def test_a_serial_run_that_breaks_off_cannot_be_compared(shake, rooms):
 
 
 def test_what_was_found_is_reported_when_the_time_is_over(shake, rooms):
-    rooms.late = {4: lambda: time.sleep(1)}
-    code, out, errors = shake("--timeout", 0.7, "-j", 1)
-    assert code == 124
+    for seconds in (0.7, 5, 50):  # until the runs before the late one have ended in time
+        begun = []
+        rooms.late = {3: partial(begun.append, 3), 4: lambda: rooms.closed.wait(50)}
+        code, out, errors = shake("--timeout", seconds, "-j", 1)
+        assert code == 124
+        if begun:
+            break
     assert "out of time: the search is not complete" in errors
     assert "test.nop: conf must run before" not in out
     assert "file.managed: conf (/etc/x) must run before a later state, and nothing says so" in out
@@ -143,7 +150,7 @@ def test_what_was_found_is_reported_when_the_time_is_over(shake, rooms):
 
 
 def test_the_first_run_is_out_of_time(shake, rooms):
-    rooms.late = {0: lambda: time.sleep(1)}
+    rooms.late = {0: lambda: rooms.closed.wait(50)}
     code, out, errors = shake("--timeout", 0.3, "--out", "json")
     assert (code, json.loads(out)["complete"], json.loads(out)["runs"]) == (124, False, 0)
     assert "out of time: the search is not complete" in errors
@@ -155,7 +162,7 @@ def test_what_was_found_is_reported_at_a_signal(shake, rooms, name):
 
     def interrupted():
         os.kill(os.getpid(), number)
-        time.sleep(0.5)
+        rooms.closed.wait(50)
 
     rooms.late = {4: interrupted}
     code, out, errors = shake("--out", "json", "-j", 1)

@@ -194,6 +194,7 @@ def test_one_that_swallows_its_time_out_has_a_row_and_keeps_its_place_until_it_e
 @pytest.mark.parametrize("args", [{}, {"retry": {"attempts": 2, "interval": 0}}])
 async def test_a_thread_keeps_its_lane_its_node_and_its_next_attempt_until_it_returns(host, args):
     gate, running, most = threading.Event(), [], []
+    later = threading.Timer(0.2, gate.set)  # what does not keep its turn starts before that
 
     def enter(name):
         running.append(name)
@@ -201,6 +202,7 @@ async def test_a_thread_keeps_its_lane_its_node_and_its_next_attempt_until_it_re
 
     @host.state("own.slow")
     def slow(name):
+        current.get().cancel.on_cancel(lambda: gate.is_set() or later.start())
         enter(name)
         gate.wait(30)
         running.remove(name)
@@ -212,11 +214,11 @@ async def test_a_thread_keeps_its_lane_its_node_and_its_next_attempt_until_it_re
         running.remove(name)
         return row(name)
 
-    builder = PlanBuilder().chunk("x", "own.slow", args={"timeout": 0.05, "lane": "one", **args})
+    builder = PlanBuilder().chunk("x", "own.slow", args={"timeout": 0.4, "lane": "one", **args})
     builder.chunk("lane", "own.quick", args={"lane": "one"}).chunk("edge", "own.quick", require_any=["x", "lane"])
     builder.chunk("alone", "own.quick", args={"exclusive": True})
-    asyncio.get_running_loop().call_later(0.4, gate.set)
     report = await in_real_time(builder.build(), host, concurrency=8)
+    later.join()
     assert max(most) == 1
     assert len(most) == 4 + bool(args)
     assert results(report)["x"] is bool(args), "the second attempt finds the gate open"
@@ -225,16 +227,20 @@ async def test_a_thread_keeps_its_lane_its_node_and_its_next_attempt_until_it_re
 
 async def test_a_thread_that_outlives_the_run_is_in_its_report(host, monkeypatch):
     monkeypatch.setattr("asyncstate.run.worker_pool.GRACE", 0.05)
-    gate = threading.Event()
+    gate, begun = threading.Event(), []
 
     @host.state("own.slow")
     def slow(name):
-        gate.wait(30)
+        begun.append(name)
+        gate.wait(120)
         return row(name)
 
     plan = PlanBuilder().chunk("x", "own.slow").chunk("y", "own.slow", require=["x"]).build()
-    events = []
-    report = await in_real_time(plan, host, [events.append], timeout=0.1)
+    for seconds in (0.1, 3, 30):  # until the state had begun before it was cut off
+        events = []
+        report = await in_real_time(plan, host, [events.append], timeout=seconds)
+        if begun:
+            break
     gate.set()
     assert report.exit_code == 124
     assert report.notices == ("s:x still runs in a thread, which cannot be stopped",)
@@ -243,14 +249,20 @@ async def test_a_thread_that_outlives_the_run_is_in_its_report(host, monkeypatch
 
 
 async def test_a_thread_that_ends_when_it_is_told_is_no_notice(host):
+    begun = []
+
     def told(name):
+        begun.append(name)
         stop = threading.Event()
         current.get().cancel.on_cancel(stop.set)
-        stop.wait(30)
+        stop.wait(120)
         return row(name)
 
     host.state("own.slow", told)
-    report = await in_real_time(PlanBuilder().chunk("x", "own.slow").build(), host, timeout=0.1)
+    for seconds in (0.1, 3, 30):  # until the state had begun before it was cut off
+        report = await in_real_time(PlanBuilder().chunk("x", "own.slow").build(), host, timeout=seconds)
+        if begun:
+            break
     assert report.notices == ()
     assert "cancelled while it ran" in comments(report)["x"]
 
