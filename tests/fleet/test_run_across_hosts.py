@@ -679,6 +679,25 @@ def test_who_gives_signs_of_life():
     assert play(scenario()) == {"db1"}
 
 
+def test_who_is_held_up_does_not_take_hosts_for_silent():
+    async def scenario():
+        world = World(Fleet(CHAIN))
+        world.start("db1")
+        await asyncio.sleep(10)
+        board = world.server.board()
+
+        async def hears_nothing(_pattern):
+            await asyncio.sleep(1000)
+            yield
+
+        board.watch = hears_nothing
+        found = await signs_of_life(board)
+        await world.close()
+        return found
+
+    assert play(scenario()) == {"db1"}
+
+
 def test_a_run_is_found_by_a_unique_beginning():
     async def scenario():
         world = World(Fleet([("a", "db1", [])]))

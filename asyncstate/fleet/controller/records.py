@@ -59,8 +59,10 @@ async def signs_of_life(board: Board) -> set[str]:
             if lease is not None and lease != before.get(lease.host):
                 there.add(lease.host)
                 if there >= before.keys():
-                    break
-    return there
+                    return there
+    # What was said in time is on the board, also if this program was held up and did not hear it.
+    leases = map(read_lease, await board.entries(subjects.lease()))
+    return there | {lease.host for lease in leases if lease is not None and lease != before.get(lease.host)}
 
 
 def read_lease(entry: Entry) -> Lease | None:
