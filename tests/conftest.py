@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 import signal
 import subprocess
+import sys
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -61,11 +63,27 @@ def pytest_collection():
     """Keep thousands of tests out of every later search for garbage: they are none as long as the session lasts."""
     gc.disable()
     try:
-        return (yield)
+        with _compiled_once():
+            return (yield)
     finally:
         gc.collect()
         gc.freeze()
         gc.enable()
+
+
+@contextmanager
+def _compiled_once():
+    """On a fresh clone, let one worker compile all tests while the others wait, instead of each for itself."""
+    last = ROOT / "tests" / "trace" / "__pycache__"
+    if sys.dont_write_bytecode or "PYTEST_XDIST_WORKER" not in os.environ or last.exists():
+        yield
+        return
+    with (ROOT / "tests" / "conftest.py").open("rb") as gate:
+        try:
+            fcntl.flock(gate, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            fcntl.flock(gate, fcntl.LOCK_SH)
+        yield
 
 
 @pytest.hookimpl(wrapper=True)
