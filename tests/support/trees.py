@@ -151,14 +151,14 @@ def requisites(compiled, id_):
     return [(requisite.kind.value, _node(compiled, requisite.node)) for requisite in found]
 
 
-def wired(high, *, mod_watch=True):
-    """The graph and serial order of high data that is right."""
+def wired(high, *, watching=None):
+    """The graph and serial order of high data that is right; ``watching``: the modules with a mod_watch, or all."""
     findings = Findings()
     data = HighData(high, findings)
     verify_high(data, findings)
     low = compile_low(data, findings)
     graph = RequisiteGraph(low.drafts)
-    Resolver(graph, data, findings, has_mod_watch=lambda module: mod_watch).resolve()
+    Resolver(graph, data, findings, has_mod_watch=lambda module: watching is None or module in watching).resolve()
     assert not findings.errors, findings.errors
     warn_odd_orders(low.drafts, findings)
     order = SerialOrder(graph)

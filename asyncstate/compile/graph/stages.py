@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 STAGE = "stage"
 """The source of an edge to or from a barrier."""
 
-_BARRIER, _STATE = 0, 1
-
 
 class Stages(NamedTuple):
     """The stage of each node; ``common``: of states without an explicit order; ``last``: with ``order: last``."""
@@ -65,33 +63,42 @@ def _explicit(draft: Draft, cap: int) -> float:
 
 
 class _Barriers:
-    """The barriers so far, with rising levels, and the states that no barrier waits for yet."""
+    """The barriers so far, with rising levels, and what no barrier waits for yet.
+
+    The floor of a barrier is the smallest stage that it waits for but the one below it does not. Every state of a stage
+    above the floor must wait for the barrier, also one of a stage below its level.
+    """
 
     def __init__(self, builder: PlanBuilder, stages: Stages) -> None:
         self._builder = builder
         self._common = stages.common
         self._last = stages.last
         self._levels: list[float] = []
+        self._floors: list[float] = []
         self._nodes: list[int] = []
-        self._pending: list[tuple[float, int, int]] = []
+        self._pending: list[tuple[float, int]] = []
 
     def before(self, stage: float) -> int | None:
         """Return the barrier that a state of ``stage`` waits for; it ends after all earlier states of smaller ones."""
-        pending = self._pending
         position = bisect_right(self._levels, stage)
         base = self._nodes[position - 1] if position else None
-        if not pending or pending[0] >= (stage, _STATE):
+        least = min(self._floors[position:], default=stage)
+        if self._pending:
+            least = min(least, self._pending[0][0])
+        if least >= stage:
             return base
         barrier = self._builder.add_node(Node(NodeKind.STAGE, label=self._label(stage)))
         if base is not None:
             self._builder.dag.add(base, barrier, STAGE)
-        while pending and pending[0] < (stage, _STATE):
-            self._builder.dag.add(heappop(pending)[2], barrier, STAGE)
-        for level, node in zip(self._levels[position:], self._nodes[position:], strict=True):
-            heappush(pending, (level, _BARRIER, node))
+        for above in zip(self._floors[position:], self._nodes[position:], strict=True):
+            heappush(self._pending, above)
+        while self._pending and self._pending[0][0] < stage:
+            self._builder.dag.add(heappop(self._pending)[1], barrier, STAGE)
         if position and self._levels[position - 1] == stage:
             position -= 1
+            least = min(least, self._floors[position])
         self._levels[position:] = [stage]
+        self._floors[position:] = [least]
         self._nodes[position:] = [barrier]
         return barrier
 
@@ -102,7 +109,7 @@ class _Barriers:
 
     def passed(self, stage: float, node: int) -> None:
         """Add a state that later states of larger stages must wait for."""
-        heappush(self._pending, (stage, _STATE, node))
+        heappush(self._pending, (stage, node))
 
 
 def add_stages(builder: PlanBuilder, serial: Sequence[int], stages: Stages) -> None:

@@ -3,7 +3,7 @@ import copy
 from hypothesis import given
 from reached import reach
 from strategies import high_data
-from trees import compiler, edges, ids, plan, reachable, wired
+from trees import WATCHING, compiler, edges, ids, plan, reachable, wired
 
 from asyncstate.compile.graph.stages import effective_stages
 from asyncstate.model.plan import NodeKind
@@ -64,9 +64,24 @@ def test_edges_stay_linear():
     assert len(edges(compiled, "stage")) < 2 * 200 + 20
 
 
+def test_an_order_waits_for_a_smaller_one_behind_states_without_an_order():
+    tree = """
+first: {test.nop: [{order: 3}]}
+free: test.nop
+base: test.nop
+middle: {test.nop: [{require: [base]}]}
+second: {test.nop: [{order: 5}, {require: [middle]}]}
+"""
+    compiled = plan(tree)
+    assert ids(compiled) == ["first", "free", "base", "middle", "second"]
+    for later in (1, 2, 3, 4):
+        assert reachable(compiled, 0, later)
+    assert not reachable(compiled, 1, 4)
+
+
 @given(high_data(max_size=9))
 def test_every_state_waits_for_the_earlier_ones_of_smaller_stages(high):
-    graph, order, serial = wired(copy.deepcopy(high))
+    graph, order, serial = wired(copy.deepcopy(high), watching={name.partition(".")[0] for name in WATCHING})
     stages = effective_stages(graph, serial, order.cap)
     compiled = compiler({}).plan_high(high)
     assert len(compiled.dag.topological_order(lambda node: node)) == len(compiled.nodes)
@@ -74,6 +89,7 @@ def test_every_state_waits_for_the_earlier_ones_of_smaller_stages(high):
         assert stage_labels(compiled) == []
         return
     chunks = [node for node in serial if graph.kind[node] is NodeKind.CHUNK]
+    assert [graph.drafts[graph.chunk[node]].tag for node in chunks] == [chunk.tag for chunk in compiled.chunks]
     for later, node in enumerate(chunks):
         reached = reach(compiled.dag, [later], forward=False)
         for earlier in range(later):
