@@ -202,8 +202,8 @@ class Scoreboard:
             place.writers_below = self._joined(place.writers_below, own)
             _wait(before, place.writers_below[0], own)
         elif place.entry_writers:
-            place.entry_writers = self._joined(place.entry_writers, own)
-            _wait(before, place.entry_writers[0], own)
+            place.entry_writers = self._joined(place.entry_writers, own) if join else place.entry_writers
+            _wait_for_all(before, place.entry_writers, own)
 
     def _note(self, places: list[Place], node: int, tree: bool, writes: bool) -> None:
         place = places[-1]

@@ -398,3 +398,11 @@ def test_who_reads_beside_others_hides_nobody_from_the_next_reader():
     board.touch(2, [], ["b"], together=lambda before: [])
     assert set(board.touch(3, ["a"], [], together=lambda before: [2]).always) == {0, 1}
     assert set(board.touch(4, ["a"], []).always) == {0, 1}
+
+
+def test_who_reads_a_whole_beside_others_does_not_wait_for_the_entries_that_they_wrote():
+    board = Scoreboard(lambda nodes, resource: -1)
+    board.touch(0, [], ["pkgdb#a"], together=lambda before: [])
+    board.touch(1, [], ["pkgdb#b"], together=lambda before: [0])
+    assert not board.touch(2, ["pkgdb"], [], together=lambda before: [0, 1]).always
+    assert set(board.touch(3, ["pkgdb"], []).always) == {-1}
