@@ -42,7 +42,7 @@ CHANGING = (
     (re.compile(r"""((?:duration|pid)["']?: )[\d.e-]+(?: ms)?""", re.IGNORECASE), r"\1 0"),
     (re.compile(r"(?<=pid:\n)( +)\d+"), r"\1 0"),
     (re.compile(r"(Total run time: ) *[\d.]+ m?s"), r"\1 0"),
-    (re.compile(r"\b\d\.\d+(?:e-\d+)?$", re.MULTILINE), "0.0"),
+    (re.compile(r"\b\d+\.\d+(?:e-\d+)?$", re.MULTILINE), "0.0"),
 )
 """What differs between two runs of one program."""
 
