@@ -50,6 +50,9 @@ def simulate(plan: Plan, recording: Recording, concurrency: int, rules: Rules) -
                 node, part = resuming.popleft()
             elif (work := machine.take()) is not None:
                 node, part = work.node, 0
+                if not work.verdict.runs and not recording.length(node):  # It ends before the next one is taken.
+                    machine.done(node, recording.outcomes[node])
+                    continue
             else:
                 break
             busy += 1
