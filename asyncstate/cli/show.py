@@ -163,9 +163,8 @@ def top(console: Console, /, **options: Any) -> int:
 @option(
     "--layout",
     section="Output",
-    default="auto",
     type=click.Choice(["auto", "builtin", "graphviz"]),
-    help="Who finds the places in an SVG. auto (default): Graphviz where it is installed and works, else asyncstate.",
+    help="With --format svg: who finds the places. auto (default): Graphviz where it is installed and works, else asyncstate.",
 )
 @option(
     "--output",
@@ -206,6 +205,11 @@ def graph(console: Console, /, sls: tuple[str, ...], form: str, output: str | No
     every_edge = (options["edges"] or ("all" if form == "json" else "needed")) == "all"
     if options["around"] is not None and (form == "json" or options["fleet"]):
         raise click.UsageError("--around is for a picture (--format dot, mermaid or svg) of one machine")
+    if options["layout"] is not None and form != "svg":
+        raise click.UsageError(
+            f"--layout is for an SVG, found --format {form}: add --format svg, or leave out --layout"
+        )
+    layout = options["layout"] or "auto"
     if options["fleet"]:
         from asyncstate.analyse import fleet_graph
         from asyncstate.cli.fleet.graph import joined
@@ -214,9 +218,7 @@ def graph(console: Console, /, sls: tuple[str, ...], form: str, output: str | No
         if form == "json":
             text = fleet_graph.to_json(plans, goes, every_edge=every_edge)
         else:
-            text = _picture(
-                console, fleet_graph.picture_of(plans, goes), form, options["layout"], every_edge=every_edge
-            )
+            text = _picture(console, fleet_graph.picture_of(plans, goes), form, layout, every_edge=every_edge)
     elif options["target"] or options["run"]:
         raise click.UsageError("--target and --run are for the graph of many hosts: add --fleet")
     else:
@@ -229,7 +231,7 @@ def graph(console: Console, /, sls: tuple[str, ...], form: str, output: str | No
         else:
             whole = of_plan.picture_of(plan)
             shown = around(whole, wanted) if wanted else whole
-            text = _picture(console, shown, form, options["layout"], every_edge=every_edge)
+            text = _picture(console, shown, form, layout, every_edge=every_edge)
     if output is None:
         console.write(text)
     else:

@@ -119,6 +119,14 @@ def test_of_a_large_tree_the_surroundings_of_a_state_are_drawn(run, tree, monkey
     assert "Graphviz is not installed" in without.stderr
 
 
+@pytest.mark.parametrize("form", [(), ("--format", "mermaid"), ("--format", "json")])
+def test_a_layout_that_the_format_does_not_have_is_refused(run, form):
+    done = run("show", "graph", "web", "--layout", "builtin", *form)
+    assert (done.returncode, done.stdout) == (1, "")
+    expected = f"--layout is for an SVG, found --format {form[-1] if form else 'dot'}: add --format svg"
+    assert expected in done.stderr
+
+
 def test_errors_do_not_mix_with_data(run):
     done = run("show", "graph", "broken")
     assert (done.returncode, done.stdout) == (1, "")
