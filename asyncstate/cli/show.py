@@ -164,7 +164,7 @@ def top(console: Console, /, **options: Any) -> int:
     "--layout",
     section="Output",
     type=click.Choice(["auto", "builtin", "graphviz"]),
-    help="With --format svg: who finds the places. auto (default): Graphviz where it is installed and works, else asyncstate.",
+    help="Who finds the places in an SVG. auto (default): Graphviz where it is installed and works, else asyncstate.",
 )
 @option(
     "--output",
