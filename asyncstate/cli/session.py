@@ -16,34 +16,31 @@ from asyncstate.cli.console import CHANGED
 from asyncstate.cli.ending import ended_by_signals
 from asyncstate.cli.event_loop import run_on
 from asyncstate.cli.interrupts import Interrupted, delivered_to
-from asyncstate.errors import AsyncStateError, CompileError, ConfigError, Issue, JournalError, ResumeRefused
+from asyncstate.errors import AsyncStateError, Issue, JournalError, ResumeRefused
 from asyncstate.run.onlooker import Onlooker
 from asyncstate.run.timer import Timer
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractAsyncContextManager
 
     from asyncstate.cli.console import Console
     from asyncstate.cli.only_failed import Unfinished
     from asyncstate.cli.remaining_time import RemainingTime
+    from asyncstate.cli.run_tracing import RunTracing
     from asyncstate.cli.saved_plan import SavedPlan
     from asyncstate.cli.selection import Selection
     from asyncstate.config import Settings
     from asyncstate.dunders import Orchestra
     from asyncstate.journal.entry import RunEntry
     from asyncstate.model.event import AnyEvent
-    from asyncstate.model.phase import Phase
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
     from asyncstate.plans.record import PlanRecord
-    from asyncstate.report.awaited import Waits
     from asyncstate.report.html import About
     from asyncstate.report.jsonl import JsonLines
     from asyncstate.report.profile import Profile
     from asyncstate.report.progress import LiveProgress, PlainProgress
-    from asyncstate.report.trace_export import Export
-    from asyncstate.report.traces import RunTrace
     from asyncstate.runtime import StateRuntime
 
 _TICK = 0.125
@@ -63,8 +60,7 @@ class Session:
         self._about: dict[str, Any] = {}
         self._host = ""
         self._saved: SavedPlan | None = None
-        self._export: Export | None = None
-        self._trace: RunTrace | None = None
+        self._tracing: RunTracing | None = None
         self._hosts: Callable[[], AbstractAsyncContextManager[Orchestra | None]] = nullcontext
         sinks = (self._remaining, self.profile, self.progress, self._lines)
         self._observers: list[Callable[[AnyEvent], None]] = [
@@ -208,12 +204,17 @@ class Session:
     ) -> int:
         from asyncstate.sources.phases import all_phases
 
+        if "traces" in self.options:
+            from asyncstate.cli.run_tracing import RunTracing
+
+            self._tracing = RunTracing(self.console, self.settings, self._about["command"])
         began = time.time()
         try:
             with all_phases() as phases:
                 return await self._run_and_show(planned, hand_over)
         except Exception as error:
-            self._trace_failure(error, phases, began)
+            if self._tracing is not None:
+                self._tracing.failed(error, phases, began, self._host)
             if self._lines is not None:
                 if hand_over is not None:
                     hand_over()()  # as below
@@ -242,8 +243,9 @@ class Session:
                 await runtime.host.workers.run(self._saved.compiled, runtime, plan)
             self._warn_of_plan(plan)
             self._announce_unknown(plan)
-            if "traces" in self.options:
-                await self._begin_trace(runtime, plan)
+            if self._tracing is not None:
+                trace = await self._tracing.begin(runtime, plan, self._host)
+                self._observers += [] if trace is None else [trace.on_event]
             run = runtime.run(
                 plan,
                 shuffle=self.options.get("shuffle"),
@@ -278,58 +280,6 @@ class Session:
             error.add_note("\n".join(applied_lines(report.rows)))
             raise
         return self._exit_code(report)
-
-    async def _begin_trace(self, runtime: StateRuntime, plan: Plan) -> None:
-        """Let the run be traced, if that is wanted. Raises ConfigError."""
-        from asyncstate.cli.tracing import export_of
-
-        self._export = export_of(self.console, self.settings.traced)
-        if self._export is None:
-            return
-        from asyncstate.report.awaited import waits_in
-
-        def places_and_waits() -> tuple[dict[str, tuple[str, int]], Waits]:
-            shown = runtime.shown(plan)
-            return _places(shown, [chunk.tag for chunk in shown.chunks]), waits_in(shown)
-
-        trace = self._new_trace(self._export)
-        trace.places, trace.waits = await runtime.host.workers.run(places_and_waits)
-        self._trace = trace
-        self._observers.append(trace.on_event)
-
-    def _new_trace(self, export: Export) -> RunTrace:
-        from asyncstate.report.traces import RunTrace
-
-        host = self._host or self.settings.id  # the runtime may not have begun
-        return RunTrace(export.tracer, f"asyncstate {self._about['command']}", host, export.parent)
-
-    def _end_trace(self) -> None:
-        if self._trace is not None and self._export is not None:
-            from asyncstate.cli.tracing import end_export
-
-            self._trace.close()
-            end_export(self.console, self._export)
-            self._export = None
-
-    def _trace_failure(self, error: Exception, phases: Sequence[Phase], began: float) -> None:
-        """Let the trace tell of an error that ended the run, or of a run that could not begin."""
-        if self._trace is None and "traces" in self.options and isinstance(error, AsyncStateError):
-            from asyncstate.cli.tracing import export_of
-
-            try:
-                self._export = export_of(self.console, self.settings.traced)
-            except ConfigError:  # the error that is told is the first one
-                return
-            if self._export is None:
-                return
-            redactor = self.console.secrets.redactor
-            issues = error.issues if isinstance(error, CompileError) else [Issue(str(error))]
-            shown = [
-                issue._replace(message=redactor.text(issue.message), hint=redactor.text(issue.hint)) for issue in issues
-            ]
-            self._trace = self._new_trace(self._export)
-            self._trace.refused(phases, began, shown, exit_code=1)
-        self._end_trace()
 
     def _exit_code(self, report: RunReport) -> int:
         tells_changes = self.options.get("detailed_exitcode") and report.changed
@@ -405,25 +355,28 @@ class Session:
         if not silent:
             self._show_times()
         self._write_files(report, plan)
-        self._end_trace()
+        if self._tracing is not None:
+            self._tracing.end()
         if self._saved is not None:
             self._saved.ended(report)
 
     def _human(self, report: RunReport, plan: Plan | None) -> Iterator[str]:
         from asyncstate.cli.display import report_text, style_of
+        from asyncstate.report.host_result import places_of
 
-        places = {tag: f"{file}:{line}" if line else file for tag, (file, line) in _places(plan, report.failed).items()}
+        found = places_of(plan, report.failed)
+        places = {tag: f"{file}:{line}" if line else file for tag, (file, line) in found.items()}
         style = style_of(self.console, self.settings, places, everything=bool(self.options.get("mock")))
         return report_text(report, style, plan=plan)
 
     def _show_on_github(self, report: RunReport, plan: Plan | None) -> None:
         from asyncstate.report.github import failure_annotations, issue_annotations, without_commands
-        from asyncstate.report.host_result import HostResult
+        from asyncstate.report.host_result import HostResult, places_of
 
         console = self.console
         console.lines(without_commands(self._human(report, plan)), redacted=True)
         console.lines(issue_annotations("warning", report.warnings))
-        result = HostResult(report=report, places=_places(plan, report.failed))
+        result = HostResult(report=report, places=places_of(plan, report.failed))
         console.lines(failure_annotations([result]), redacted=True)
 
     def _show_times(self) -> None:
@@ -447,10 +400,10 @@ class Session:
         from asyncstate.cli.output_file import write_answer
 
         if self.options.get("junit"):
-            from asyncstate.report.host_result import HostResult
+            from asyncstate.report.host_result import HostResult, places_of
             from asyncstate.report.junit import junit_xml
 
-            result = HostResult(report=report, places=_places(plan, report.rows))
+            result = HostResult(report=report, places=places_of(plan, report.rows))
             write_answer(self.console, self.options["junit"], junit_xml([result]))
         if self.options.get("races"):
             import msgspec
@@ -487,13 +440,6 @@ class Session:
             from asyncstate.report.issues import warning_lines
 
             self.console.say(*warning_lines(issues, self.console.palette(sys.stderr)))
-
-
-def _places(plan: Plan | None, tags: Iterable[str]) -> dict[str, tuple[str, int]]:
-    """Return file and line of these states, by tag; a line is 0 if it is not known. A line costs a look at a file."""
-    wanted = set(tags)
-    chunks = plan.chunks if plan and wanted else ()
-    return {chunk.tag: (chunk.file, chunk.line) for chunk in chunks if chunk.file and chunk.tag in wanted}
 
 
 def _interrupt(number: int) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from asyncstate.model.result import RunReport
+
+if TYPE_CHECKING:
+    from asyncstate.model.plan import Plan
 
 
 class HostResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,3 +39,10 @@ class HostResult(msgspec.Struct, frozen=True, kw_only=True):
         """Whether nothing changed (in a dry run: would change) or failed, not even what a handler made good."""
         rows = self.report.rows.values()
         return self.ok and not self.report.changed and all(row["result"] is not False for row in rows)
+
+
+def places_of(plan: Plan | None, tags: Iterable[str]) -> dict[str, tuple[str, int]]:
+    """Return file and line of these states, by tag; a line is 0 if it is not known. A line costs a look at a file."""
+    wanted = set(tags)
+    chunks = plan.chunks if plan and wanted else ()
+    return {chunk.tag: (chunk.file, chunk.line) for chunk in chunks if chunk.file and chunk.tag in wanted}

@@ -1,0 +1,82 @@
+"""Traces a run of this machine, if that is wanted: from the plan to its end, or to the error that ended it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from asyncstate.cli.tracing import end_export, export_of
+from asyncstate.errors import AsyncStateError, CompileError, ConfigError, Issue
+from asyncstate.report.host_result import places_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from asyncstate.cli.console import Console
+    from asyncstate.config import Settings
+    from asyncstate.model.phase import Phase
+    from asyncstate.model.plan import Plan
+    from asyncstate.report.awaited import Waits
+    from asyncstate.report.trace_export import Export
+    from asyncstate.report.traces import RunTrace
+    from asyncstate.runtime import StateRuntime
+
+
+class RunTracing:
+    """The trace of one run, and where it goes. ``command`` names the run."""
+
+    def __init__(self, console: Console, settings: Settings, command: str) -> None:
+        self._console = console
+        self._settings = settings
+        self._command = command
+        self._export: Export | None = None
+        self._trace: RunTrace | None = None
+
+    async def begin(self, runtime: StateRuntime, plan: Plan, host: str) -> RunTrace | None:
+        """Return what makes spans of the events of the run, None if it is not traced. Raises ConfigError."""
+        self._export = export_of(self._console, self._settings.traced)
+        if self._export is None:
+            return None
+        from asyncstate.report.awaited import waits_in
+
+        def places_and_waits() -> tuple[dict[str, tuple[str, int]], Waits]:
+            shown = runtime.shown(plan)
+            return places_of(shown, [chunk.tag for chunk in shown.chunks]), waits_in(shown)
+
+        trace = self._new(self._export, host)
+        trace.places, trace.waits = await runtime.host.workers.run(places_and_waits)
+        self._trace = trace
+        return trace
+
+    def failed(self, error: Exception, phases: Sequence[Phase], began: float, host: str) -> None:
+        """End the trace with the error that ended the run, or make one of a run that could not begin."""
+        if self._trace is None and isinstance(error, AsyncStateError):
+            self._refused(error, phases, began, host)
+        self.end()
+
+    def _refused(self, error: AsyncStateError, phases: Sequence[Phase], began: float, host: str) -> None:
+        try:
+            self._export = export_of(self._console, self._settings.traced)
+        except ConfigError:  # the error that is told is the first one
+            return
+        if self._export is None:
+            return
+        redactor = self._console.secrets.redactor
+        issues = error.issues if isinstance(error, CompileError) else [Issue(str(error))]
+        shown = [
+            issue._replace(message=redactor.text(issue.message), hint=redactor.text(issue.hint)) for issue in issues
+        ]
+        self._trace = self._new(self._export, host)
+        self._trace.refused(phases, began, shown, exit_code=1)
+
+    def _new(self, export: Export, host: str) -> RunTrace:
+        from asyncstate.report.traces import RunTrace
+
+        named = host or self._settings.id  # the runtime may not have begun
+        return RunTrace(export.tracer, f"asyncstate {self._command}", named, export.parent)
+
+    def end(self) -> None:
+        """Send what is left of the spans. Waits some seconds at most."""
+        if self._trace is not None and self._export is not None:
+            self._trace.close()
+            end_export(self._console, self._export)
+            self._export = None
