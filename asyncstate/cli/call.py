@@ -9,8 +9,9 @@ import click
 
 from asyncstate.cli.complete.values import complete_module_arguments, complete_modules
 from asyncstate.cli.framework import Command, option
-from asyncstate.cli.options import config_options, data_option, settings_from
+from asyncstate.cli.options import config_options, data_option
 from asyncstate.cli.salt import COMMANDS, split_arguments
+from asyncstate.cli.settings import settings_from
 from asyncstate.errors import AsyncStateError, CommandExecutionError, FunctionNotFound
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import click
 
 from asyncstate.cli.complete.values import complete_documented
 from asyncstate.cli.framework import Command, console_of, option
-from asyncstate.cli.options import config_options, data_option, settings_from
+from asyncstate.cli.options import config_options, data_option
+from asyncstate.cli.settings import settings_from
 from asyncstate.nearest import nearest
 from asyncstate.reference.described import Argument
 from asyncstate.reference.function import TITLES, call_lines

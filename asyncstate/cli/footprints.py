@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import Command, Family
-from asyncstate.cli.options import config_options, data_option, settings_from
+from asyncstate.cli.options import config_options, data_option
+from asyncstate.cli.settings import settings_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

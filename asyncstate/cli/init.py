@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import Command
-from asyncstate.cli.options import config_file_options, settings_from
+from asyncstate.cli.options import config_file_options
+from asyncstate.cli.settings import settings_from
 from asyncstate.filesystem import is_directory, lexists, listdir, mkdir, parent, remove, rmdir
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from asyncstate.cli.framework import Command, option
-from asyncstate.cli.options import settings_from, tree_options
+from asyncstate.cli.options import tree_options
+from asyncstate.cli.settings import settings_from
 from asyncstate.errors import AsyncStateError
 
 if TYPE_CHECKING:

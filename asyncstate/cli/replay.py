@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import Command
-from asyncstate.cli.options import report_options, settings_from
+from asyncstate.cli.options import report_options
 from asyncstate.cli.past_runs import journal_in, past_run_options, plan_of, run_argument
+from asyncstate.cli.settings import settings_from
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console

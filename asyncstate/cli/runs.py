@@ -9,8 +9,9 @@ import click
 
 from asyncstate.cli.complete.values import complete_run
 from asyncstate.cli.framework import Command, Family, option
-from asyncstate.cli.options import data_option, settings_from
+from asyncstate.cli.options import data_option
 from asyncstate.cli.past_runs import journal_in, past_run_options, plan_of, report_of, run_argument
+from asyncstate.cli.settings import settings_from
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console

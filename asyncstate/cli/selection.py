@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from asyncstate.cli.options import settings_from
 from asyncstate.cli.salt import fold_keywords, sls_names
+from asyncstate.cli.settings import settings_from
 from asyncstate.errors import CompileError
 from asyncstate.nearest import nearest
 

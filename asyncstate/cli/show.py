@@ -10,8 +10,9 @@ from asyncstate.cli.complete.values import complete_id, complete_sls
 from asyncstate.cli.fleet.completion import complete_runs, complete_target
 from asyncstate.cli.fleet.connection import optional_connection_options
 from asyncstate.cli.framework import Command, Family, option
-from asyncstate.cli.options import data_option, selection_options, settings_from, tree_options, what_if_options
+from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
 from asyncstate.cli.selection import select, states_called
+from asyncstate.cli.settings import settings_from
 from asyncstate.cli.show_diff import diff
 
 if TYPE_CHECKING:

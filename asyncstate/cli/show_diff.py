@@ -9,8 +9,9 @@ import click
 
 from asyncstate.cli.complete.values import complete_plan, complete_sls
 from asyncstate.cli.framework import Command
-from asyncstate.cli.options import data_option, selection_options, settings_from, tree_options, what_if_options
+from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
 from asyncstate.cli.selection import select
+from asyncstate.cli.settings import settings_from
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console

@@ -13,12 +13,12 @@ from asyncstate.cli.options import (
     grace_option,
     metrics_option,
     report_options,
-    settings_from,
     test_option,
     traces_option,
     wait_option,
 )
 from asyncstate.cli.salt import fold_keywords, split_arguments
+from asyncstate.cli.settings import settings_from
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console

@@ -10,7 +10,8 @@ import click
 
 from asyncstate.cli.complete.values import complete_module_names
 from asyncstate.cli.framework import Command, Family, option
-from asyncstate.cli.options import config_options, data_option, settings_from
+from asyncstate.cli.options import config_options, data_option
+from asyncstate.cli.settings import settings_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import Command, option
-from asyncstate.cli.options import data_option, in_a_directory, settings_from
+from asyncstate.cli.options import data_option, in_a_directory
 from asyncstate.cli.past_runs import journal_in, past_run_options, run_argument
+from asyncstate.cli.settings import settings_from
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console

@@ -9,7 +9,8 @@ import click
 
 from asyncstate.cli.fleet.connection import connection_options
 from asyncstate.cli.framework import Command, console_of, option
-from asyncstate.cli.options import config_options, settings_from
+from asyncstate.cli.options import config_options
+from asyncstate.cli.settings import settings_from
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console

@@ -14,8 +14,8 @@ from asyncstate.cli.fleet.options import driving_options, run_options
 from asyncstate.cli.fleet.over_ssh import require_one_way, root_options, session_of, way_options
 from asyncstate.cli.fleet.rollout import lanes_of, rollout_of, rollout_options
 from asyncstate.cli.framework import Command, option
-from asyncstate.cli.options import settings_from
 from asyncstate.cli.salt import MappingType
+from asyncstate.cli.settings import settings_from
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console

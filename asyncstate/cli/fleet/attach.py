@@ -10,7 +10,7 @@ from asyncstate.cli.fleet.completion import complete_runs
 from asyncstate.cli.fleet.connection import operator_of
 from asyncstate.cli.fleet.options import driving_options, run_options
 from asyncstate.cli.framework import Command
-from asyncstate.cli.options import settings_from
+from asyncstate.cli.settings import settings_from
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
