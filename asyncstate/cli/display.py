@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from asyncstate.report.forecast import forecast
+from asyncstate.report.held import held_back
 from asyncstate.report.human import BRIEF, DEFAULT_FORM, Style, report_lines, style_from_options
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ def brief_style(console: Console, settings: Settings) -> Style:
 def report_text(report: RunReport, style: Style, *, plan: Plan | None = None, host: str = "") -> Iterator[str]:
     """Yield the report of a run. ``plan`` is its plan, if known, and ``host`` its host, if it is one of several."""
     foretold = forecast(report, plan) if plan is not None else None
+    if plan is not None:
+        style = structs.replace(style, held=held_back(report, plan))
     if style.form == BRIEF:
         from asyncstate.report.brief import brief_lines
 

@@ -87,13 +87,17 @@ def show(console: Console, /, run: str | None, **options: Any) -> int:
     with journal_in(settings) as journal:
         entry = journal.find(run)
         report = report_of(journal, entry)
-        plan = plan_of(journal, entry) if report.test else None
+        plan = plan_of(journal, entry) if console.out == "human" and (report.test or report.failed) else None
     if console.out == "human":
+        from msgspec import structs
+
         from asyncstate.cli.display import brief_style
         from asyncstate.report.forecast import forecast
+        from asyncstate.report.held import held_back
 
         foretold = forecast(report, plan) if plan is not None else None
-        console.lines(run_lines(entry, report, brief_style(console, settings), foretold))
+        style = structs.replace(brief_style(console, settings), held=held_back(report, plan))
+        console.lines(run_lines(entry, report, style, foretold))
     else:
         console.data({**run_data(entry), "rows": report.rows, "not_started": list(report.not_started)})
     return 0

@@ -400,10 +400,11 @@ class Session:
         from asyncstate.cli.output_file import write_answer
 
         if self.options.get("junit"):
+            from asyncstate.report.held import held_back
             from asyncstate.report.host_result import HostResult, places_of
             from asyncstate.report.junit import junit_xml
 
-            result = HostResult(report=report, places=places_of(plan, report.rows))
+            result = HostResult(report=report, places=places_of(plan, report.rows), held=held_back(report, plan))
             write_answer(self.console, self.options["junit"], junit_xml([result]))
         if self.options.get("races"):
             import msgspec

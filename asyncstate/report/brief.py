@@ -139,13 +139,18 @@ def _line(tag: str, row: Row, style: Style, foretold: Foretold | None, *, dry: b
     called = bool(row.get(STATE_RAN, True))
     timed = called and style.state_output_profile
     whole = row["result"] is False and called
-    unseen = foretold is Foretold.UNKNOWN and row["result"] is True
+    if foretold is Foretold.UNKNOWN and row["result"] is True:
+        text = _UNSEEN
+    elif whole:
+        text = ""
+    else:
+        text = style.held.get(tag) or _summed_up(row, name).replace("\t", " ")
     return _Line(
         outcome_word(row, foretold, dry=dry),
         short_time(took / 1000) if isinstance(took, (int, float)) and timed else "",
         one_line(f"{parts.state}.{parts.fun}".strip(".")),
         id_ if style.by_id or name == id_ else f"{id_} ({name})",
-        _UNSEEN if unseen else "" if whole else _summed_up(row, name).replace("\t", " "),
+        text,
         _colour(row, palette) if foretold is None else palette.yellow,
         (*(_failure(tag, row, style) if whole else ()), *_warnings(row, palette)),
     )

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 class HostResult(msgspec.Struct, frozen=True, kw_only=True):
     """How a run ended on a host. ``host`` is "" if the run was of this machine alone.
 
-    ``places`` are file and line of states, by tag. ``problem`` says why a host failed whose report does not say it: it
-    did not answer, or it was lost.
+    ``places`` are file and line of states, by tag, ``held`` is why some were held back (`asyncstate.report.held`).
+    ``problem`` says why a host failed whose report does not say it: it did not answer, or it was lost.
     """
 
     report: RunReport
     places: Mapping[str, tuple[str, int]] = {}
+    held: Mapping[str, str] = {}
     host: str = ""
     problem: str = ""
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from asyncstate.model.encode import utf8
+from asyncstate.report.held import held_back
 from asyncstate.report.page_data import (
     WORDS,
     Edges,
@@ -59,7 +60,7 @@ class About(msgspec.Struct, frozen=True):
 def html_report(report: RunReport, profile: Profile, plan: Plan | None = None, about: About | None = None) -> str:
     """Return the page. ``profile`` must have received every event of the run; ``plan`` is for display."""
     places = {chunk.tag: place_text(chunk.file, chunk.line) for chunk in plan.chunks if chunk.file} if plan else {}
-    states = dict(page_states(report, places))
+    states = dict(page_states(report, places, held_back(report, plan)))
     timings = profile.finished
     place_bars(states, timings)
     for timing in profile.critical_path():
@@ -168,7 +169,7 @@ _NOT_IN_A_SCRIPT = str.maketrans({"<": r"\u003c", ">": r"\u003e", "&": r"\u0026"
 def _json(data: PageData) -> str:
     """Return JSON in which nothing ends the element that it stands in."""
     for state in data.states:
-        for name in ("function", "id", "name", "sls", "place", "comment", "changes"):
+        for name in ("function", "id", "name", "sls", "place", "comment", "held", "changes"):
             setattr(state, name, utf8(getattr(state, name)))
         state.warnings = tuple(map(utf8, state.warnings))
     data.joints = list(map(utf8, data.joints))

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from asyncstate.model.result import STATE_RAN
 from asyncstate.model.tag import TagParts, parse_tag
 from asyncstate.report.compress import compress_ids
+from asyncstate.report.held import was_held_back
 from asyncstate.report.nested import nested_lines
 from asyncstate.report.summary import describe_tag, summary_lines
-from asyncstate.report.terminal import PLAIN, Palette, clean, count, one_line
+from asyncstate.report.terminal import PLAIN, Palette, clean, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,8 @@ class Style(msgspec.Struct, frozen=True, kw_only=True):
 
     ``exclude`` and ``terse`` are the results ("True", "False", "None") that ``filter`` leaves out or shows on one line.
     ``state_tabular`` may be a format string: ``{1}`` is the name, ``{2}`` and ``{3}`` are module and function, ``{4}``
-    the result, ``{6}`` the row. ``places`` maps tags to the file and line of a state, which are shown if it failed.
+    the result, ``{6}`` the row. ``places`` maps tags to the file and line of a state, which are shown if it failed;
+    ``held`` to why it was held back, as `asyncstate.report.held` tells it.
     """
 
     state_output: str = DEFAULT_FORM
@@ -53,6 +54,7 @@ class Style(msgspec.Struct, frozen=True, kw_only=True):
     palette: Palette = PLAIN
     width: int = 80
     places: Mapping[str, str] = {}
+    held: Mapping[str, str] = {}
 
     @property
     def form(self) -> str:
@@ -117,9 +119,9 @@ def report_lines(
 
 
 def culprit_lines(report: RunReport, style: Style) -> Iterator[str]:
-    """List, at the end of a long report, the states that failed, other than those with a failed requisite."""
-    ran = [tag for tag in report.failed if report.rows[tag].get(STATE_RAN, True)]
-    held_back = len(report.failed) - len(ran)
+    """List, at the end of a long report, the states that failed, then those that these held back."""
+    held = [tag for tag in report.failed if was_held_back(report.rows[tag])]
+    ran = [tag for tag in report.failed if not was_held_back(report.rows[tag])]
     if not ran:
         return
     palette = style.palette
@@ -129,8 +131,13 @@ def culprit_lines(report: RunReport, style: Style) -> Iterator[str]:
         yield palette.paint(palette.red, f"    {describe_tag(tag)}") + palette.paint(palette.dim, place)
     if len(ran) > _NAMED:
         yield f"    … and {len(ran) - _NAMED} more"
-    if held_back:
-        yield f"    {count(held_back, 'state')} not run because a requisite failed"
+    if held:
+        yield palette.paint(palette.red, "Held back:")
+    for tag in held[:_NAMED]:
+        why = f"  {style.held[tag]}" if tag in style.held else ""
+        yield palette.paint(palette.red, f"    {describe_tag(tag)}") + palette.paint(palette.dim, why)
+    if len(held) > _NAMED:
+        yield f"    … and {len(held) - _NAMED} more"
     yield ""
 
 

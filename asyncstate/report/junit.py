@@ -62,7 +62,8 @@ def _case(tag: str, row: Row, result: HostResult) -> Iterator[str]:
     head += (f" file={_attribute(file)}" if file else "") + (f' line="{line}"' if file and line else "")
     comment = str(row["comment"])
     if _was_skipped(row):
-        yield f"{head}><skipped message={_attribute(_first_line(comment))}/></testcase>"
+        why = f"held back: {result.held[tag]}" if tag in result.held else comment
+        yield f"{head}><skipped message={_attribute(_first_line(why))}/></testcase>"
     elif row["result"] is False and tag not in result.report.handled:
         details = _text("\n".join([comment, *_details(row, place)]))
         failure = f"<failure message={_attribute(_first_line(comment))}>{details}</failure>"

@@ -11,6 +11,7 @@ from asyncstate.model.reduction import transitive_reduction
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.result import STATE_RAN, changes_something
 from asyncstate.model.tag import parse_tag
+from asyncstate.report.held import was_held_back
 from asyncstate.report.nested import nested_lines
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import Palette, clean
@@ -45,8 +46,9 @@ _MARKS = Palette(green="\x01", red="\x02", cyan="\x03", reset="\x04")
 class PageState(msgspec.Struct, omit_defaults=True):
     """A state on the page. ``kind`` is a key of `WORDS`; ``place`` is its file and line.
 
-    Times are in seconds since the run began; without ``ended`` it never had a slot. ``changes`` has the marks for
-    colours. ``host`` is the number of its host, ``lane`` one of the lanes of that.
+    ``held`` says which requisite held it back; ``changes`` has the marks for colours. Times are in seconds since the
+    run began; without ``ended`` it never had a slot. ``host`` is the number of its host, ``lane`` one of
+    the lanes of that.
     """
 
     function: str
@@ -56,6 +58,7 @@ class PageState(msgspec.Struct, omit_defaults=True):
     sls: str = ""
     place: str = ""
     comment: str = ""
+    held: str = ""
     changes: str = ""
     warnings: tuple[str, ...] = ()
     host: int = 0
@@ -86,27 +89,30 @@ class PageData(msgspec.Struct):
 
 def kind_of(row: Row, *, test: bool, handled: bool = False) -> str:
     """Return what became of a state: a key of `WORDS`."""
-    ran = row.get(STATE_RAN) is not False
     if row["result"] is False:
         if handled:
             return "handled"
-        return "failed" if ran else "held"
-    if not ran:
+        return "held" if was_held_back(row) else "failed"
+    if row.get(STATE_RAN) is False:
         return "skipped"
     if changes_something(row, test=test):
         return "would" if test else "changed"
     return "unchanged"
 
 
-def page_states(report: RunReport, places: Mapping[str, str], host: int = 0) -> Iterator[tuple[str, PageState]]:
+def page_states(
+    report: RunReport, places: Mapping[str, str], held: Mapping[str, str], host: int = 0
+) -> Iterator[tuple[str, PageState]]:
     """Yield every state of a report with its tag, in serial order, then those that were not started.
 
-    ``places`` are file and line of states, by tag.
+    ``places`` are file and line of states, by tag, ``held`` is why some were held back.
     """
     handled = frozenset(report.handled)
     for tag, row in report.rows.items():
         kind = kind_of(row, test=report.test, handled=tag in handled)
-        yield tag, _state(tag, row, kind, places.get(tag, ""), host)
+        state = _state(tag, row, kind, places.get(tag, ""), host)
+        state.held = clean(held.get(tag, ""))
+        yield tag, state
     for tag in report.not_started:
         yield tag, _state(tag, {}, "waiting", places.get(tag, ""), host)
 

@@ -15,6 +15,7 @@ from asyncstate.model.event import (
     PrefetchStarted,
     RunStarted,
 )
+from asyncstate.report.held import was_held_back
 from asyncstate.report.summary import describe_tag, outcome_word
 from asyncstate.report.terminal import clean, count, short_time
 from asyncstate.run.onlooker import Onlooker
@@ -77,7 +78,7 @@ class PlainProgress(Onlooker):
                 self._done += 1
             case ChunkFinished(check=False):
                 self._done += 1
-                self._say(f"{outcome_word(event.row, dry=self._dry):<9} {describe_tag(event.tag)}{_took(event)}")
+                self._say(f"{outcome_word(event.row, dry=self._dry):<9} {describe_tag(event.tag)}{_took(event.row)}")
             case ChunkRetried():
                 wait = short_time(event.interval)
                 self._say(f"retry     {describe_tag(event.tag)}: attempt {event.attempt} failed, again in {wait}")
@@ -118,9 +119,11 @@ def _is_usual(row: Row) -> bool:
     return not isinstance(duration, (int, float)) or duration < _SLOW
 
 
-def _took(event: ChunkFinished) -> str:
-    duration = event.row.get("duration")
-    return f" ({short_time(duration / 1000)})" if isinstance(duration, (int, float)) else ""
+def _took(row: Row) -> str:
+    duration = row.get("duration")
+    if was_held_back(row) or not isinstance(duration, (int, float)):
+        return ""
+    return f" ({short_time(duration / 1000)})"
 
 
 class LiveDisplay(ABC):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from asyncstate.model.result import STATE_RAN
 from asyncstate.report.forecast import Foretold, forecast_text
+from asyncstate.report.held import was_held_back
 from asyncstate.report.terminal import PLAIN, Palette, count, one_line, short_time
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _WORDS = {Foretold.CHANGE: "to change", Foretold.TRIGGERED: "triggered", Foretol
 def outcome_word(row: Row, foretold: Foretold | None = None, *, dry: bool = False) -> str:
     """Return what became of a state in a word or two; of a dry run (``dry``), what would become of it."""
     if row["result"] is False:
-        return "failed" if row.get(STATE_RAN, True) else "held back"
+        return "held back" if was_held_back(row) else "failed"
     if foretold is not None:
         return _WORDS[foretold]
     if row["result"] is None:
@@ -85,7 +85,7 @@ def outcome_line(report: RunReport, palette: Palette = PLAIN, foretold: Mapping[
     """
     rows = report.rows.values()
     failed = [row for row in rows if row["result"] is False]
-    held_back = sum(not row.get(STATE_RAN, True) for row in failed)
+    held_back = sum(map(was_held_back, failed))
     differ = sum(row["result"] is None for row in rows)
     changed = sum(bool(row["changes"]) for row in rows if row["result"])
     warned = sum(bool(row.get("warnings")) for row in rows) + len(report.warnings) + len(report.notices)

@@ -82,6 +82,8 @@ def test_failures_come_first_and_are_open(looking):
         assert listed(page) == ["bad", "late", "conf", "pkg", "site", "alone"]
         assert "it broke\nbadly" in page.locator(".item.failed .detail").inner_text()
         assert page.locator(".detail").count() == 1
+        page.locator(".row", has_text="late").click()
+        assert "Held back: requires test: bad, which failed" in page.locator(".item.held .detail").inner_text()
         page.select_option("#order", "serial")
         assert listed(page) == ["pkg", "conf", "site", "alone", "bad", "late"]
 

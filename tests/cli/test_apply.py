@@ -151,6 +151,8 @@ def test_a_failed_state_exits_2_and_says_where_it_was_declared(run, tree):
     assert done.returncode == 2
     assert f"Source: {tree}/bad.sls:2" in done.stdout
     assert "One or more requisite failed: bad.breaks" in done.stdout
+    brief = run("apply", "bad", "--state-output", "brief").stdout
+    assert re.search("^held back .* requires test: breaks, which failed$", brief, re.MULTILINE)
 
 
 @pytest.mark.feature("F153", "F156")

@@ -89,7 +89,7 @@ def test_show_has_the_options_the_states_and_the_summary(machine):
     assert "At once:   3 states" in text
     assert "Options:   command apply, sls web" in text
     assert re.search(r"^changed +\S+ ms  test.succeed_with_changes +first +testing Unchanged → ", text, re.MULTILINE)
-    assert re.search(r"^held back +test.nop +third +One or more requisite failed: web.second$", text, re.MULTILINE)
+    assert re.search(r"^held back +test.nop +third +requires test: second, which failed$", text, re.MULTILINE)
     assert re.search(r"^4 states in .*: 1 failed, 1 held back, 1 changed, 1 as wanted$", text, re.MULTILINE)
     data = json.loads(machine.call("runs", "show", "--out", "json"))
     assert (data["id"], data["counts"]["failed"], data["exit_code"]) == (run, 2, 2)

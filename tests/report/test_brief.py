@@ -16,9 +16,11 @@ def row(result=True, changes=None, comment="All right", **more):
     return {"name": "n", "result": result, "changes": changes or {}, "comment": comment, "duration": 13004.1, **more}
 
 
-def shown(rows, width=0, foretold=None, *, verbose=False, places=None, palette=None, host="", **fields):
+def shown(rows, width=0, foretold=None, *, verbose=False, places=None, held=None, palette=None, host="", **fields):
     more = {"palette": palette} if palette else {}
-    style = Style(state_output="brief", state_verbose=verbose, width=width, places=places or {}, **more)
+    style = Style(
+        state_output="brief", state_verbose=verbose, width=width, places=places or {}, held=held or {}, **more
+    )
     report = RunReport(rows=rows, wall_ms=83_000.0, **fields)
     return list(brief_lines(report, style, host, foretold))
 
@@ -40,7 +42,8 @@ ROWS = {
 
 @pytest.mark.feature("F155")
 def test_a_line_for_each_state_that_is_not_as_wanted_and_failures_whole():
-    assert shown(ROWS, places={"cmd_|-broken_|-make\nmore_|-run": "/srv/web.sls:3"}) == [
+    held = {"service_|-nginx_|-nginx_|-running": "requires cmd: broken, which failed"}
+    assert shown(ROWS, places={"cmd_|-broken_|-make\nmore_|-run": "/srv/web.sls:3"}, held=held) == [
         "changed    13.0 s  file.managed     conf (/etc/web.conf)  +2 -1, mode 0600",
         "changed    13.0 s  pkg.installed    nginx                 1.18 → 1.22",
         "failed     13.0 s  cmd.run          broken (make …)",
@@ -51,10 +54,14 @@ def test_a_line_for_each_state_that_is_not_as_wanted_and_failures_whole():
         "      no rule",
         "      to make it",
         "    at /srv/web.sls:3",
-        "held back          service.running  nginx                 One or more requisite failed: web.broken",
+        "held back          service.running  nginx                 requires cmd: broken, which failed",
         "",
         "5 states in 1 min 23 s: 1 failed, 1 held back, 2 changed, 1 as wanted",
     ]
+
+
+def test_what_no_plan_explains_says_itself_why_it_was_held_back():
+    assert shown(ROWS)[-3].endswith("nginx                 One or more requisite failed: web.broken")
 
 
 @pytest.mark.parametrize("width", [20, 40, 61, 80])

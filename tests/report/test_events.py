@@ -98,7 +98,9 @@ def test_plain_progress_is_a_line_for_each_state_that_did_something():
     script.add(ChunkRetried, 0.3, tag=tag("b"), attempt=1, result=False, comment="no", interval=2.0)
     script.add(ChunkOutput, 0.4, tag=tag("b"), text="still running", seconds=30.0)
     script.add(ChunkOutput, 0.4, tag=tag("b"), text="odd\x1b[0m")
-    script.start("same", 0.5).finish("same", 0.5).finish("b", 0.5, result=False).end(0.6)
+    script.start("same", 0.5).finish("same", 0.5).finish("b", 0.5, result=False)
+    held = {"name": "c", "result": False, "changes": {}, "comment": "", "duration": 0.0, "__state_ran__": False}
+    script.add(ChunkFinished, 0.5, tag=tag("c"), row=held, why="fail").end(0.6)
     script.play(PlainProgress(stream))
     assert stream.getvalue().splitlines() == [
         "[ 1/12] changed   test.nop: a (12 ms)",
@@ -106,6 +108,7 @@ def test_plain_progress_is_a_line_for_each_state_that_did_something():
         "[ 1/12] running   test.nop: b (for 30.0 s)",
         "[ 1/12] note      test.nop: b: odd",
         "[ 3/12] failed    test.nop: b (12 ms)",
+        "[ 4/12] held back test.nop: c",
     ]
 
 

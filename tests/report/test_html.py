@@ -74,6 +74,13 @@ def test_each_state_has_its_kind():
     assert "Dry run" in dry.outline.text
 
 
+def test_what_was_held_back_names_its_requisite():
+    plan = PlanBuilder().chunk("bad").chunk("late", require=["bad"]).build()
+    page = Page(page_of({"bad": row(result=False), "late": row(result=False, __state_ran__=False)}, plan))
+    assert page.states["late"]["held"] == "requires test: bad, which failed"
+    assert "held" not in page.states["bad"]
+
+
 def test_bars_have_lanes_and_the_critical_path_is_marked():
     page = Page(page_of({"a": row(), "b": row(), "c": row()}, after={"c": "a"}))
     assert {name: state.get("critical", False) for name, state in page.states.items()} == {

@@ -169,12 +169,14 @@ def test_a_long_report_names_at_its_end_what_failed_of_itself():
     rows = {f"test_|-id{n}_|-id{n}_|-nop": row() for n in range(9)}
     rows["test_|-culprit_|-culprit_|-nop"] = row(result=False)
     rows["test_|-victim_|-victim_|-nop"] = row(result=False, __state_ran__=False)
-    style = Style(state_output="terse", places={"test_|-culprit_|-culprit_|-nop": "/web.sls:3"})
+    held = {"test_|-victim_|-victim_|-nop": "requires test: culprit, which failed"}
+    style = Style(state_output="terse", places={"test_|-culprit_|-culprit_|-nop": "/web.sls:3"}, held=held)
     lines = list(report_lines(RunReport(rows=rows), style))
     at = lines.index("Failed:")
-    assert lines[at + 1 : at + 5] == [
+    assert lines[at + 1 : at + 6] == [
         "    test.nop: culprit  at /web.sls:3",
-        "    1 state not run because a requisite failed",
+        "Held back:",
+        "    test.nop: victim  requires test: culprit, which failed",
         "",
         "Summary for local",
     ]

@@ -29,17 +29,19 @@ def test_a_case_for_each_state():
         tag("bad"): row(False, 'first line\nsecond <line> & "more" \x00\x1b[31m'),
         tag("skipped"): row(comment="unless condition is true", __state_ran__=False),
         tag("held"): row(False, "One or more requisite failed", __state_ran__=False),
+        tag("victim"): row(False, "One or more requisite failed", __state_ran__=False),
         tag("saved"): row(False),
         "strange": row(__sls__=None),
     }
     report = RunReport(rows=rows, handled=(tag("saved"),), not_started=(tag("late"),), wall_ms=2500.0)
-    suite = ET.fromstring(junit_xml([HostResult(host="a & b", report=report)]))[0]
+    held = {tag("victim"): "requires test: bad, which failed"}
+    suite = ET.fromstring(junit_xml([HostResult(host="a & b", report=report, held=held)]))[0]
     assert suite.attrib == {
         "name": "a & b",
-        "tests": "7",
+        "tests": "8",
         "failures": "1",
         "errors": "0",
-        "skipped": "3",
+        "skipped": "4",
         "time": "2.500",
     }
     cases = {case.get("name"): case for case in suite}
@@ -50,6 +52,7 @@ def test_a_case_for_each_state():
     assert cases["test.nop: skipped"].find("skipped").get("message") == "unless condition is true"
     assert cases["test.nop: held"].find("failure") is None
     assert cases["test.nop: held"].find("skipped").get("message") == "One or more requisite failed"
+    assert cases["test.nop: victim"][0].attrib == {"message": "held back: requires test: bad, which failed"}
     assert cases["test.nop: saved"].find("failure") is None
     assert cases["test.nop: late"].find("skipped") is not None
     assert cases["strange"].get("classname") == "single."

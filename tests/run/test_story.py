@@ -94,7 +94,7 @@ def test_a_story_says_what_made_each_change():
     play(machine, [CHANGED, OK, CHANGED, OK, CHANGED, OK], width=2)
     assert story_text(machine, 2).splitlines() == [
         "s:web",
-        "        0  start: waits for 3: s:conf (watch), s:user (require), s:last (prereq)",
+        "        0  start: waits for 3: s:conf (watch), s:user (require), s:last (prerequired)",
         "        2  s:conf ended: waits for 2",
         "        4  s:user ended: waits for 1",
         "        8  s:last ended: ready",

@@ -73,7 +73,7 @@ class PlanBuilder:
                 if kind is RequisiteKind.PREREQ:
                     node = checks[target]
                     requisites[index[target]].append(Requisite(RequisiteKind.PREREQUIRED, number))
-                    dag.add(number, index[target], kind)
+                    dag.add(number, index[target], RequisiteKind.PREREQUIRED)
                 else:
                     node = index[target]
                 requisites[number].append(Requisite(kind, node))

@@ -193,13 +193,15 @@ class Shown(Relay):
     def _results(self, end: FleetEnd) -> Iterator[HostResult]:
         """Yield how the run ended on each host, also on those of which there is no report."""
         from asyncstate.model.result import RunReport
+        from asyncstate.report.held import held_back_on_host
         from asyncstate.report.host_result import HostResult
 
         for host, host_end in end.hosts.items():
             recorded = self._reports.get(host)
             report = recorded.report("lost") if recorded else RunReport(rows={})
             places = self._places(host) if self._tells_places else {}
-            yield HostResult(host=host, report=report, places=places, problem=host_end.why)
+            held = held_back_on_host(report, self._plans.get(host)) if self._junit is not None else {}
+            yield HostResult(host=host, report=report, places=places, held=held, problem=host_end.why)
 
     @property
     def _tells_places(self) -> bool:
@@ -240,6 +242,7 @@ class Shown(Relay):
         from msgspec import structs
 
         from asyncstate.cli.display import report_text, style_of
+        from asyncstate.report.held import held_back_on_host
         from asyncstate.report.terminal import count
 
         style = style_of(self._console, self._settings)
@@ -247,7 +250,8 @@ class Shown(Relay):
             report = recorded.report("lost")
             known = self._places(host) if report.failed else {}
             places = {tag: f"{file}:{line}" if line else file for tag, (file, line) in known.items() if file}
-            yield from report_text(report, structs.replace(style, places=places), host=host)
+            held = held_back_on_host(report, self._plans.get(host))
+            yield from report_text(report, structs.replace(style, places=places, held=held), host=host)
             yield ""
         failed = [host for host, each in end.hosts.items() if each.exit_code]
         said = f": {', '.join(failed)}" if failed else ""

@@ -178,7 +178,7 @@ class Graph extends Chart {
 
   tipOf(node) {
     if (node < 0) return "";
-    const word = isState(node) ? `\n${page.words[states[node].kind]}` : "";
+    const word = isState(node) ? `\n${outcomeOf(states[node])}` : "";
     const place = states[node]?.place ? `\n${states[node].place}` : "";
     return label(node) + word + place;
   }

@@ -299,7 +299,7 @@ function factsOf(number) {
     value.append(what);
     facts.append(element("dt", "", term), value);
   };
-  add("Result", page.words[state.kind]);
+  add("Result", outcomeOf(state));
   add("Host", page.hosts[state.host ?? 0]);
   add("Declared", state.place);
   add("SLS", state.sls);

@@ -63,6 +63,11 @@ function label(node) {
   return state.function ? `${host}${state.function}: ${named}` : host + named;
 }
 
+// What became of a state, and of one that was held back why.
+function outcomeOf(state) {
+  return state.held ? `${page.words[state.kind]}: ${state.held}` : page.words[state.kind];
+}
+
 // What the search looks through, made when it is first needed.
 const haystacks = new Array(states.length);
 

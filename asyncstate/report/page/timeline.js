@@ -107,7 +107,7 @@ class Timeline extends Chart {
     if (number < 0) return "";
     const state = states[number];
     const waited = state.waited ? `, had no slot for ${shortTime(state.waited)}` : "";
-    return `${label(number)}\n${page.words[state.kind]}, ${shortTime(seconds(state))}${waited}`;
+    return `${label(number)}\n${outcomeOf(state)}, ${shortTime(seconds(state))}${waited}`;
   }
 
   selected(from) {

@@ -77,6 +77,20 @@ def test_github_is_told_of_each_failure_with_its_host_and_place(show):
     ]
 
 
+def test_what_was_held_back_on_a_host_names_its_requisite(capfd, tmp_path):
+    states = (State("test", "nop", "a", "a", "s"), State("test", "nop", "b", "b", "s"))
+    plan = HostPlan(run="r", host="", nonce="n", states=states, nodes=2, edges=(0, 1), sources=("require",))
+    shown = Shown(Console(), Settings(state_output="brief"), junit=str(tmp_path / "junit.xml"))
+    shown.planned("web1", plan)
+    shown.begun("web1", 1)
+    for name, row in (("a", BAD), ("b", {**BAD, "__state_ran__": False})):
+        common = {"run_id": "web1", "tag": tag(name), "seq": 0, "time": 1.0}
+        shown.event("web1", ChunkFinished(row=row, why="met", **common))
+    shown.end(FleetEnd("r1", {"web1": HostEnd(2)}))
+    assert "b  requires test: a, which failed" in capfd.readouterr().out
+    assert "held back: requires test: a, which failed" in (tmp_path / "junit.xml").read_text()
+
+
 def test_a_junit_file_and_metrics_have_all_hosts(show, tmp_path):
     console = Console()
     console.out = "json"

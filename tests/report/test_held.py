@@ -1,0 +1,76 @@
+"""Which requisite held a state back, as people read it."""
+
+from __future__ import annotations
+
+import pytest
+from plans import PlanBuilder
+
+from asyncstate.fleet.protocol import HostPlan, State
+from asyncstate.model.result import RunReport
+from asyncstate.report.held import held_back, held_back_on_host
+
+BAD = {"result": False, "changes": {}, "comment": ""}
+HELD = {**BAD, "__state_ran__": False}
+OK = {**BAD, "result": True}
+
+
+def told(builder, rows):
+    """Return the words for the state ``b``, "" if there are none."""
+    plan = builder.build()
+    tags = {chunk.id: chunk.tag for chunk in plan.chunks}
+    report = RunReport(rows={tags[id_]: row for id_, row in rows.items()})
+    return held_back(report, plan).get(tags["b"], "")
+
+
+@pytest.mark.parametrize(
+    ("requisites", "target", "expected"),
+    [
+        ({"require": ["a"]}, BAD, "requires pkg: a, which failed"),
+        ({"require_any": ["a"]}, BAD, "requires pkg: a, which failed"),
+        ({"watch": ["a"]}, HELD, "watches pkg: a, which was held back"),
+        ({"prereq": ["a"]}, BAD, "has the prereq pkg: a, which failed"),
+        ({"require": ["a"]}, OK, ""),
+        ({"onchanges": ["a"]}, BAD, ""),
+    ],
+)
+def test_the_words_follow_the_requisite_and_what_became_of_its_target(requisites, target, expected):
+    builder = PlanBuilder().chunk("a", "pkg.installed").chunk("b", **requisites)
+    assert told(builder, {"a": target, "b": HELD}) == expected
+
+
+def test_a_state_that_failed_of_itself_is_named_before_one_that_was_held_back():
+    builder = PlanBuilder().chunk("x").chunk("a").chunk("b", require=["x"], watch=["a"])
+    assert told(builder, {"x": HELD, "a": BAD, "b": HELD}) == "watches test: a, which failed (and 1 more)"
+
+
+def test_a_set_of_states_is_told_by_the_one_that_failed():
+    builder = PlanBuilder().chunk("x").chunk("a").chunk("b", require=["web"]).set("web", "x", "a")
+    assert told(builder, {"x": OK, "a": BAD, "b": HELD}) == "requires test: a, which failed"
+
+
+def test_two_states_that_are_held_back_together_do_not_explain_each_other():
+    builder = PlanBuilder().chunk("x").chunk("a", prereq=["b"]).chunk("b", require=["x"])
+    assert told(builder, {"x": BAD, "a": HELD, "b": HELD}) == "requires test: x, which failed"
+
+
+def test_without_a_plan_nothing_is_told_and_what_ran_needs_no_words():
+    assert held_back(RunReport(rows={"a": HELD}), None) == {}
+    assert told(PlanBuilder().chunk("a").chunk("b", require=["a"]), {"a": BAD, "b": BAD}) == ""
+
+
+def test_what_a_host_tells_of_its_plan_is_enough():
+    names = ("a", "b", "c")
+    plan = HostPlan(
+        nonce="n",
+        states=tuple(State("test", "nop", name, name, "s") for name in names),
+        nodes=4,
+        edges=(0, 3, 3, 1, 1, 2),
+        sources=("set", "require,order", "watch"),
+    )
+    tags = [f"test_|-{name}_|-{name}_|-nop" for name in names]
+    report = RunReport(rows=dict(zip(tags, (BAD, HELD, HELD), strict=True)))
+    assert held_back_on_host(report, plan) == {
+        tags[1]: "requires test: a, which failed",
+        tags[2]: "watches test: b, which was held back",
+    }
+    assert held_back_on_host(report, None) == {}
