@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
     from asyncstate.plans.record import PlanRecord, Selection
+    from asyncstate.render.context import Restraint
     from asyncstate.run.dispatch import Elsewhere
     from asyncstate.run.handle import Run
     from asyncstate.run.lock import RunLock
@@ -55,7 +56,8 @@ class StateRuntime:
     of the program that its trees may call, by ``module.function``, as with `register_state`. ``events`` takes what
     ``event.send`` fires, ``orchestra`` has the hosts that the states ``salt.…`` reach; both are those of a fleet.
     A ``tree`` on another machine takes the place of ``file_roots`` and ``pillar_roots``; ``texts`` replace files of the
-    tree and the pillar, by path, such as those that an editor has not saved. ``lock_dir`` has the run lock if
+    tree and the pillar, by path, such as those that an editor has not saved; ``restraint`` keeps their templates from
+    calling what does more than read. ``lock_dir`` has the run lock if
     ``cachedir`` is not that of other runs.
 
     A runtime belongs to the asyncio event loop on which it was entered; its async methods raise EventLoopError on any
@@ -73,6 +75,7 @@ class StateRuntime:
         orchestra: Orchestra | None = None,
         tree: TreeElsewhere | None = None,
         texts: Mapping[str, str] | None = None,
+        restraint: Restraint | None = None,
         lock_dir: str = "",
     ) -> None:
         self.secrets: Secrets = Secrets() if secrets is None else secrets
@@ -90,6 +93,7 @@ class StateRuntime:
             orchestra=orchestra,
             tree=tree,
             texts=texts,
+            restraint=restraint,
         )
         self._planner = Planner(self.settings, self._services, self.secrets)
         self.host: PluginHost = self._services.host

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from asyncstate.load.loader import LazyLoader
     from asyncstate.model.phase import Phase
     from asyncstate.redact.secrets import Secrets
+    from asyncstate.render.context import Restraint
     from asyncstate.render.pipe import Rendered
     from asyncstate.sources.fileclient import FileClient
 
@@ -62,6 +63,7 @@ class RuntimeServices(Services):
     ``states`` are state functions of the host application by ``module.function``; ``secrets`` are the values to hide;
     ``events`` fires those of this host, if it is in a fleet; ``orchestra`` has the hosts that an operator orchestrates.
     ``tree`` takes the place of the roots in the settings; ``texts`` replace files of the tree and the pillar, by path.
+    ``restraint`` holds back what templates call.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class RuntimeServices(Services):
         orchestra: Orchestra | None = None,
         tree: TreeElsewhere | None = None,
         texts: Mapping[str, str] | None = None,
+        restraint: Restraint | None = None,
     ) -> None:
         opts = settings.opts()
         self._tree = tree
@@ -86,6 +89,7 @@ class RuntimeServices(Services):
             self._pillar_client = OtherTexts(self._pillar_client, texts)
         self._settings = settings
         self._secrets = secrets
+        self._restraint = restraint
         self._phases: list[Phase] = []
         self.host: PluginHost = PluginHost(
             opts, file_client=self.file_client, extra_states=states, services=self, secrets=secrets
@@ -217,8 +221,10 @@ class RuntimeServices(Services):
         extra: Mapping[str, Any],
         rendered: set[str] | None = None,
     ) -> RenderContext:
+        restraint, functions = self._restraint, self.host.salt
+        path = file.path if file is not None else ""
         return RenderContext(
-            salt=self.host.salt,
+            salt=functions if restraint is None else restraint.functions(functions, path),
             grains=self.host.grains,
             pillar=extra.get("pillar", self.host.pillar),
             opts=self.host.opts,
@@ -232,6 +238,7 @@ class RuntimeServices(Services):
             rendered_sls=rendered if rendered is not None else set(),
             ordered=client is self._pillar_client,
             states=self.host.states,
+            restraint=restraint,
         )
 
     def _plugin_context(self, variables: Mapping[str, Any], saltenv: str, path: str, text: str) -> RenderContext:

@@ -42,8 +42,8 @@ def command(console: Console, /, *, compiler: bool, **options: Any) -> int:
     """Answer an editor: completion, documentation, definitions … (a language server).
 
     Speaks the Language Server Protocol on standard input and output; the log goes to standard error. Texts that the
-    editor has not saved count in place of those on the disk. No state runs; templates are rendered as check does, so
-    the execution modules that they call do run.
+    editor has not saved count in place of those on the disk. No state runs. Templates are rendered, but of the
+    execution functions that they call, only those run that change nothing.
     """
     if console.stdout is None:
         raise click.UsageError("standard output is closed: an editor starts this program")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from asyncstate.errors import FunctionNotFound
 from asyncstate.load.bridge import Bridge, wrap
@@ -52,6 +52,10 @@ class FunctionMap(Mapping[str, Callable[..., Any]]):
             raise AttributeError(name)
         return ModuleView(self, name)
 
+    def is_bundled(self, name: str) -> bool:
+        """Return whether the function is one of ours, not of the tree, a package or Salt. Raises FunctionNotFound."""
+        return self._loader.get(name).module.bundled
+
     def __missing_reason__(self, name: str) -> str:
         """Return why there is no such function or module, for the error of a template that uses the name."""
         try:
@@ -72,12 +76,20 @@ class FunctionMap(Mapping[str, Callable[..., Any]]):
         self._calls = {}
 
 
+class ExplainedFunctions(Protocol):
+    """Functions by ``module.function`` that can say why there is none of a name."""
+
+    def __getitem__(self, name: str, /) -> Callable[..., Any]: ...
+
+    def __missing_reason__(self, name: str, /) -> str: ...
+
+
 class ModuleView:
     """One module of a function map, for attribute access."""
 
     __slots__ = ("_functions", "_module")
 
-    def __init__(self, functions: FunctionMap, module: str) -> None:
+    def __init__(self, functions: ExplainedFunctions, module: str) -> None:
         self._functions = functions
         self._module = module
 

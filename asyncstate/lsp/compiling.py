@@ -1,6 +1,7 @@
 """The compiler's side of the language server: one look at the tree, in a process of its own.
 
-Nothing is done that ``check`` and ``lint`` would not do: templates are rendered, no state runs.
+No state runs. Templates are rendered, but of the execution functions that they call only those that read are called:
+`harmless` has the list, and stand-ins for the others. What is wrong in a file with a stand-in is no certain mistake.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import structs
 
 from asyncstate.analyse.lint import one_for_each_place
 from asyncstate.analyse.tree_findings import tree_findings
 from asyncstate.compile.findings import mistakes
 from asyncstate.errors import CompileError, PillarError
 from asyncstate.logs.loggers import get_logger
+from asyncstate.lsp.harmless import LeftOut
 from asyncstate.lsp.index import REQUISITES
 from asyncstate.lsp.messages import Argument, Catalog, Compiled, Finding, Found, Function, Rendered, Seen
 from asyncstate.lsp.tree import sls_name
@@ -24,7 +27,7 @@ from asyncstate.runtime import StateRuntime
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from asyncstate.analyse.lint import Finding as LintFinding
     from asyncstate.config import Settings
@@ -41,15 +44,26 @@ _DEEPEST = 6
 
 def look(job: Job, settings: Settings, say: Callable[[Answer], None]) -> None:
     """Compile the tree with the texts of a job, and say what it has and what is wrong with it."""
-    runtime = StateRuntime(settings, texts=job.texts)
+    left_out = LeftOut()
+    runtime = StateRuntime(settings, texts=job.texts, restraint=left_out)
     try:
         with runtime.open_sync():
             say(Seen(tuple(_keys(runtime.host.pillar)), tuple(_keys(runtime.host.grains))))
-            _Look(job, runtime, say).tree()
+            say(Found(tuple(dict.fromkeys(_guarded(_Look(job, runtime, say).tree(), left_out)))))
             if job.catalog:
                 say(_catalog(runtime))
     except PillarError as error:
-        say(Found(tuple(map(_mistake, error.issues))))
+        say(Found(tuple(_guarded(map(_mistake, error.issues), left_out))))
+
+
+def _guarded(findings: Iterable[Finding], left_out: LeftOut) -> Iterator[Finding]:
+    """Yield the findings: those of files in which calls were left out as no mistakes, and what was left out."""
+    for finding in findings:
+        yield structs.replace(finding, mistake=finding.mistake and finding.file not in left_out.by_file)
+    for path, names in left_out.by_file.items():
+        for name in names:
+            message = f"'{name}' may do more than read, so it is not called for an editor: its value is unknown here"
+            yield Finding("not-called", message, path, 0, "asyncstate check calls it", mistake=False)
 
 
 class _Look:
@@ -61,8 +75,8 @@ class _Look:
         self._say = say
         self._rendered: set[str] = set()
 
-    def tree(self) -> None:
-        """Say which states there are, and what check and lint say of them."""
+    def tree(self) -> list[Finding]:
+        """Say which states there are, and return what check and lint say of them."""
         pillar = self._runtime.watch_pillar()
         found: list[Finding] = []
         try:
@@ -75,7 +89,7 @@ class _Look:
             found += self._findings(plan, pillar.unused())
         for sls, env, path in list(self._outside()):
             found += [each for each in self._alone(sls, env) if each.file == path]
-        self._say(Found(tuple(dict.fromkeys(found))))
+        return found
 
     def _note(self, sls: str) -> str:
         self._rendered.add(sls)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _QUOTED = re.compile(r"'([^'\n]+)'")
 _MISSING = re.compile(r"Specified SLS (\S+) in saltenv|Specified SLS \S+: (\S+) is not")
-_FOR_INFORMATION = frozenset({"unknown-effects", "unused-pillar"})
+_FOR_INFORMATION = frozenset({"not-called", "unknown-effects", "unused-pillar"})
 """Rules whose findings are no faults of the text."""
 
 

@@ -26,6 +26,19 @@ class Files(Protocol):
         """Return the content of a real path. Raises OSError."""
 
 
+class Restraint(Protocol):
+    """What keeps renderings from doing more than read, where nobody asked for that."""
+
+    def functions(self, functions: Mapping[str, Any], path: str) -> Mapping[str, Any]:
+        """Return the execution functions for the templates of a file: stand-ins for those that may do more."""
+
+    def filters(self, path: str) -> Mapping[str, Callable[..., Any]]:
+        """Return stand-ins for the filters that may do more, by name."""
+
+    def refuse_program(self, renderer: str, path: str) -> None:
+        """Raise RenderError: the renderer would run the text as a program."""
+
+
 @dataclass
 class RenderContext:
     """All that a rendering depends on except the text itself.
@@ -34,7 +47,7 @@ class RenderContext:
     they override ours. ``renderers`` are third-party renderers by name. ``secrets`` collects the values that a
     decrypting renderer found. With ``ordered``, mappings keep their order when a template prints them as YAML, as
     pillar data does. ``states`` are the state functions by ``module.function``, their modules also as attributes; None
-    if they are not known.
+    if they are not known. ``restraint`` holds renderings back; None where all is called and run.
     """
 
     salt: Mapping[str, Any]
@@ -51,6 +64,7 @@ class RenderContext:
     rendered_sls: set[str] = field(default_factory=set)
     ordered: bool = False
     states: Any = None
+    restraint: Restraint | None = None
 
     def for_file(self, file: SlsFile) -> RenderContext:
         """Return this context for another SLS; ``secrets`` and ``rendered_sls`` stay shared."""

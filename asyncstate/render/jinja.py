@@ -44,6 +44,8 @@ def _render(source: Source, original: str, context: RenderContext, *, sls: bool)
     try:
         with watched(seconds) as watch:
             environment = environment_for(source.options, loader, variables, watch)
+            if context.restraint is not None:
+                environment.filters = {**environment.filters, **context.restraint.filters(context.path)}
             code = compiled(source.options, source.text, name, path)
             template = environment.template_class.from_code(environment, code, environment.globals)
             return template.render(variables)

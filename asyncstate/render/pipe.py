@@ -35,6 +35,8 @@ logger: logging.Logger = get_logger(__name__)
 _DEFAULT: Final = "jinja|yaml"
 _OLD_NAMES: Final = {"yaml_jinja": "jinja|yaml", "json_jinja": "jinja|json"}
 _BUILT_IN: Final = ("gpg", "jinja", "json", "py", "pyobjects", "stateconf", "text", "toml", "yaml")
+_PROGRAMS: Final = ("py", "pyobjects")
+"""Renderers that run the text."""
 
 
 class Stage(NamedTuple):
@@ -262,6 +264,8 @@ def _jinja(text: str, context: RenderContext, argline: str, template_env: str) -
 
 def _other(stage: Stage, data: Any, context: RenderContext) -> Any:
     """Run a renderer that is neither Jinja nor YAML, importing it first: each is rarely used."""
+    if context.restraint is not None and (stage.name in _PROGRAMS or stage.name not in _BUILT_IN):
+        context.restraint.refuse_program(stage.name, context.path)
     if stage.name not in _BUILT_IN:
         return _custom(context.renderers[stage.name], stage, data, context)
     if stage.name == "gpg":
