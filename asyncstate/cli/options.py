@@ -335,7 +335,7 @@ display_options: Callable[[Any], Any] = _all(
             "--state-verbose/--no-state-verbose",
             section="Output",
             default=None,
-            help="Whether to show states that were already as they should be. Default: yes, but not if brief.",
+            help="Whether to show states that were as wanted. Default: yes, but not if brief.",
         ),
     ]
 )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from asyncstate.report.profile import Timing
 
 _MOST = 20_000
-"""With more states, those that were already as described come without their comments: a browser must open the page."""
+"""With more states, those that were as wanted come without their comments: a browser must open the page."""
 
 
 def fleet_html_report(

@@ -13,7 +13,7 @@ from asyncstate.model.result import STATE_RAN, changes_something
 from asyncstate.model.tag import parse_tag
 from asyncstate.report.held import was_held_back
 from asyncstate.report.nested import nested_lines
-from asyncstate.report.summary import describe_tag
+from asyncstate.report.summary import AS_WANTED, describe_tag
 from asyncstate.report.terminal import Palette, clean
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ WORDS = {
     "would": "Would change",
     "changed": "Changed",
     "skipped": "Not needed",
-    "unchanged": "As described",
+    "unchanged": AS_WANTED.capitalize(),
 }
 """What became of a state, in words, the worst first. A failed requisite holds a state back; one that was not met, or a
 condition, makes it not needed."""

@@ -20,6 +20,8 @@ _LISTED = 20
 """How many of the states that were not started are named; the rest is only counted."""
 
 
+AS_WANTED = "as wanted"
+"""What is said of a state that had nothing to change."""
 _WORDS = {Foretold.CHANGE: "to change", Foretold.TRIGGERED: "triggered", Foretold.UNKNOWN: "unclear"}
 
 
@@ -31,7 +33,7 @@ def outcome_word(row: Row, foretold: Foretold | None = None, *, dry: bool = Fals
         return _WORDS[foretold]
     if row["result"] is None:
         return "to change" if dry else "differs"
-    return "changed" if row["changes"] else "ok"
+    return "changed" if row["changes"] else AS_WANTED
 
 
 def summary_lines(
@@ -93,9 +95,13 @@ def outcome_line(report: RunReport, palette: Palette = PLAIN, foretold: Mapping[
         (len(failed) - held_back - len(report.handled), "failed", palette.red),
         (len(report.handled), "failed and handled", palette.yellow),
         (held_back, "held back", palette.red),
-        (differ if foretold is None else 0, "would change" if report.test else "unchanged", palette.yellow),
+        (
+            differ if foretold is None else 0,
+            "would change" if report.test else "differs" if differ == 1 else "differ",
+            palette.yellow,
+        ),
         (changed, "changed", palette.cyan),
-        (len(rows) - len(failed) - changed - max(differ, len(foretold or ())), "as wanted", palette.green),
+        (len(rows) - len(failed) - changed - max(differ, len(foretold or ())), AS_WANTED, palette.green),
         (len(report.not_started), "not started", palette.red),
         (warned, "warning" if warned == 1 else "warnings", palette.red),
     )

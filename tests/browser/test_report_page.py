@@ -15,6 +15,7 @@ from asyncstate.model.result import RunReport
 from asyncstate.report.fleet_html import fleet_html_report
 from asyncstate.report.fleet_profile import FleetProfile
 from asyncstate.report.host_result import HostResult
+from asyncstate.report.terminal import short_time
 
 pytestmark = pytest.mark.browser
 
@@ -86,6 +87,12 @@ def test_failures_come_first_and_are_open(looking):
         assert "Held back: requires test: bad, which failed" in page.locator(".item.held .detail").inner_text()
         page.select_option("#order", "serial")
         assert listed(page) == ["pkg", "conf", "site", "alone", "bad", "late"]
+
+
+def test_times_are_written_as_a_terminal_has_them(looking):
+    seconds = [0, 0.0124, 0.9994, 0.9996, 1.26, 59.94, 59.96, 60, 125, 3599.4, 3599.6, 3720, 86_399.6, 86_400, 1e6]
+    with looking(small()) as page:
+        assert page.evaluate("seconds => seconds.map(shortTime)", seconds) == list(map(short_time, seconds))
 
 
 def test_results_filter_and_the_search_looks_through_everything(looking):

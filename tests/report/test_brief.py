@@ -80,9 +80,9 @@ def test_no_line_of_a_state_is_wider_than_the_terminal(width):
 
 def test_what_is_as_wanted_is_shown_on_request_and_where_it_warns():
     rows = {"test_|-a_|-a_|-nop": row(comment=""), "test_|-b_|-b_|-nop": row(warnings=["old\nvery old"])}
-    assert [line.split()[0] for line in shown(rows, verbose=True)[:2]] == ["ok", "ok"]
+    assert [line.split("  ")[0] for line in shown(rows, verbose=True)[:2]] == ["as wanted"] * 2
     assert shown(rows) == [
-        "ok  13.0 s  test.nop  b  All right",
+        "as wanted  13.0 s  test.nop  b  All right",
         "    Warning: old",
         "    very old",
         "",
@@ -94,7 +94,7 @@ def test_a_host_of_several_of_which_nothing_is_to_be_said_is_one_line():
     rows = {"test_|-a_|-a_|-nop": row(), "test_|-b_|-b_|-nop": row()}
     assert shown(rows, host="web1") == ["web1: 2 states in 1 min 23 s: 2 as wanted"]
     del rows["test_|-b_|-b_|-nop"]
-    assert shown(rows, host="web1")[:2] == ["web1:", "ok  13.0 s  test.nop  a  All right"]
+    assert shown(rows, host="web1")[:2] == ["web1:", "as wanted  13.0 s  test.nop  a  All right"]
 
 
 def test_a_dry_run_has_words_of_its_own():
@@ -134,3 +134,9 @@ def test_a_dry_run_has_words_of_its_own():
 )
 def test_changes_in_a_few_words(changes, text):
     assert short_changes(changes, "/etc/d") == text
+
+
+def test_a_state_without_a_result_has_one_word_in_its_line_and_in_the_summary():
+    lines = shown({"test_|-a_|-a_|-nop": row(None), "test_|-b_|-b_|-nop": row(None)})
+    assert lines[0].startswith("differs  ")
+    assert lines[-1] == "2 states in 1 min 23 s: 2 differ"

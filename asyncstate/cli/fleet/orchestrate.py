@@ -152,7 +152,9 @@ class Said(Observer):
 
     def lost(self, host: str, seconds: float) -> None:
         """Say that a host is lost."""
-        self._console.say(f"{self._step}: {host} is lost: there was no sign of it for {seconds:.0f} s")
+        from asyncstate.report.terminal import short_time
+
+        self._console.say(f"{self._step}: {host} is lost: there was no sign of it for {short_time(seconds)}")
 
     def ended(self, host: str, end: HostEnd) -> None:
         """Say why the part of a host has no report."""

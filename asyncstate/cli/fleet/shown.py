@@ -155,8 +155,10 @@ class Shown(Relay):
 
     def lost(self, host: str, seconds: float) -> None:
         """Say that a host is lost."""
+        from asyncstate.report.terminal import short_time
+
         super().lost(host, seconds)
-        self._console.say(f"{host} is lost: there was no sign of it for {seconds:.0f} s")
+        self._console.say(f"{host} is lost: there was no sign of it for {short_time(seconds)}")
 
     def ended(self, host: str, end: HostEnd) -> None:
         """Say why the part of a host has no report."""

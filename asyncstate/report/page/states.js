@@ -46,12 +46,19 @@ function seconds(state) {
   return state.ended === undefined ? 0 : state.ended - state.began;
 }
 
+// Units of time: how many of the unit before make one, its name, and how many of it make one of the next.
+const UNITS = [[60, "min", 60], [60, "h", 24], [24, "d", Infinity]];
+
+// Times as terminals show them (`short_time` of asyncstate.report.terminal): 12 ms, 3.4 s, 2 min 5 s.
 function shortTime(value) {
-  if (value < 0.9995) return `${Math.round(value * 1000)} ms`;
-  if (value < 99.95) return `${value.toFixed(1)} s`;
-  const minutes = Math.floor(Math.round(value) / 60);
-  const two = (number) => String(number).padStart(2, "0");
-  return minutes < 60 ? `${minutes}m${two(Math.round(value) % 60)}s` : `${Math.floor(minutes / 60)}h${two(minutes % 60)}m`;
+  if (value < 0.9995) return `${(value * 1000).toFixed(0)} ms`;
+  if (value < 59.95) return `${value.toFixed(1)} s`;
+  let [whole, rest, small, large] = [Math.round(value), 0, "s", "s"];
+  for (const [size, name, limit] of UNITS) {
+    [whole, rest, small, large] = [Math.floor(whole / size), whole % size, large, name];
+    if (whole < limit) break;
+  }
+  return rest ? `${whole} ${large} ${rest} ${small}` : `${whole} ${large}`;
 }
 
 // The name of a node in one line, as lists and pictures show it.

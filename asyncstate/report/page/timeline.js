@@ -199,7 +199,8 @@ class Timeline extends Chart {
       context.moveTo(x, top);
       context.lineTo(x, top + 4);
       context.stroke();
-      context.fillText(shortTime(tick * step), Math.min(x + 3, this.width - 40), top + AXIS / 2);
+      const text = shortTime(tick * step);
+      context.fillText(text, Math.min(x + 3, this.width - context.measureText(text).width - 3), top + AXIS / 2);
     }
   }
 }
