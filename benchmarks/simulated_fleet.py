@@ -254,7 +254,7 @@ class SleepingDispatch:
         """Remove nothing."""
 
     @contextmanager
-    def begin(self, supervisor: Supervisor, rows: Mapping[str, Row]) -> Iterator[None]:  # noqa: ARG002 - the interface
+    def begin(self, supervisor: Supervisor, rows: Mapping[str, Row], elsewhere: Mapping[str, Row]) -> Iterator[None]:  # noqa: ARG002 - the interface
         """Begin."""
         yield
 

@@ -155,6 +155,11 @@ def node_name(chunk: int, *, check: bool = False, end: bool = False) -> str:
     return f"c{chunk}" if check else f"e{chunk}" if end else str(chunk)
 
 
+def has_row(name: str) -> bool:
+    """Whether a name on the board is that of a state itself, which ends with a row."""
+    return name.isdigit()
+
+
 class RemoteState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A state of another host, as a go names it: ``check`` stands for its test-mode call before a ``prereq``.
 

@@ -40,9 +40,11 @@ class Around:
         """Remove what was fetched ahead and not used."""
         await self._inner.forget_fetched()
 
-    def begin(self, supervisor: Supervisor, rows: Mapping[str, Row]) -> AbstractContextManager[None]:
+    def begin(
+        self, supervisor: Supervisor, rows: Mapping[str, Row], elsewhere: Mapping[str, Row]
+    ) -> AbstractContextManager[None]:
         """Return the context in which chunks run."""
-        return self._inner.begin(supervisor, rows)
+        return self._inner.begin(supervisor, rows, elsewhere)
 
     async def run_chunk(self, work: Work, chunk: LowChunk) -> Row:
         """Run a chunk and return its row."""

@@ -93,6 +93,13 @@ class Supervisor(Protocol):
 class Elsewhere(Protocol):
     """The other hosts, for the run of a plan that has REMOTE nodes. Used on the event loop of the run."""
 
+    @property
+    def rows(self) -> Mapping[str, Row]:
+        """What is known here of the states of other hosts that have ended, by tag; it grows.
+
+        ``changes`` has the hosts on which a state changed something, and not what.
+        """
+
     def outcomes(self) -> AsyncGenerator[tuple[int, Outcome], None]:
         """Yield each REMOTE node with what its state ended with. Closed when the run no longer waits for any.
 
@@ -136,8 +143,13 @@ class Dispatch(Protocol):
     async def forget_fetched(self) -> None:
         """Remove what was fetched ahead and not used. Called once, after the last chunk and the last fetch."""
 
-    def begin(self, supervisor: Supervisor, rows: Mapping[str, Row]) -> AbstractContextManager[None]:
-        """Return the context in which chunks run. ``rows`` has the rows recorded so far by state tag, and grows."""
+    def begin(
+        self, supervisor: Supervisor, rows: Mapping[str, Row], elsewhere: Mapping[str, Row]
+    ) -> AbstractContextManager[None]:
+        """Return the context in which chunks run. ``rows`` has the rows recorded so far by state tag, and grows.
+
+        ``elsewhere`` is `Elsewhere.rows`, empty if the plan waits for no other host.
+        """
 
     async def run_chunk(self, work: Work, chunk: LowChunk) -> Row:
         """Do what ``work`` says and return a well-formed row, whatever happens.

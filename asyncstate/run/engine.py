@@ -179,7 +179,7 @@ class Engine:
             if self._cancelled:
                 pool.stop(self._cancelled)
             try:
-                with self._dispatch.begin(pool, recorder.rows):
+                with self._dispatch.begin(pool, recorder.rows, self._elsewhere.rows if self._elsewhere else {}):
                     try:
                         await pool.work()
                     finally:

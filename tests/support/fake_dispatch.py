@@ -61,7 +61,7 @@ class FakeDispatch:
         self.forgotten += 1
 
     @contextmanager
-    def begin(self, supervisor, rows):
+    def begin(self, supervisor, rows, elsewhere):
         self.supervisor, self.rows = supervisor, rows
         yield
 

@@ -1,6 +1,6 @@
 """Others: the other hosts of a run, as the engine of one host sees them, fed from the board.
 
-rows, notices of loss ──▶ arrivals ──▶ the machine's REMOTE nodes
+rows, notices of loss ──▶ arrivals ──▶ the machine's REMOTE nodes, ``__running__``
 nodes that end ──▶ outbox ──▶ rows for the hosts that wait for them
 """
 
@@ -13,10 +13,20 @@ import anyio
 from asyncstate.errors import MessageRefused
 from asyncstate.fleet import subjects
 from asyncstate.fleet.board import put_all
-from asyncstate.fleet.protocol import Lost, NodeResult, Opened, Reached, decode, encode, node_name, require_fields
+from asyncstate.fleet.protocol import (
+    Lost,
+    NodeResult,
+    Opened,
+    Reached,
+    decode,
+    encode,
+    has_row,
+    node_name,
+    require_fields,
+)
 from asyncstate.fleet.pulse import silence
 from asyncstate.logs.loggers import get_logger
-from asyncstate.model.result import Outcome
+from asyncstate.model.result import STATE_RAN, Outcome
 
 if TYPE_CHECKING:
     import logging
@@ -26,6 +36,7 @@ if TYPE_CHECKING:
     from asyncstate.fleet.host.mailbox import Mailbox
     from asyncstate.fleet.host.part import Part
     from asyncstate.fleet.protocol import Offer, Verifier
+    from asyncstate.model.result import Row
 
 log: logging.Logger = get_logger(__name__)
 
@@ -56,6 +67,8 @@ class Others:
         self._part = part
         self._verifier = verifier
         self._clock = clock
+        self.rows: dict[str, Row] = {}
+        self._hosts = {number: host for (host, name), number in part.remote.items() if has_row(name)}
         self._arrived: list[tuple[int, Outcome]] = []
         self._known: set[int] = set()
         self._news = anyio.Event()
@@ -221,8 +234,25 @@ class Others:
         self._known.add(number)
         if why:
             self._why[number] = why
+        if number in self._hosts:
+            self._show(number, outcome, why)
         self._arrived.append((number, outcome))
         self._news.set()
+
+    def _show(self, number: int, outcome: Outcome, why: str) -> None:
+        """Add what a state ended with to the rows. States of several hosts can have one tag: their row is common."""
+        chunk = self._part.plan.elsewhere[number]
+        known = self.rows.get(chunk.tag, {"result": True, "changes": {}, "comment": "", STATE_RAN: False})
+        results = (known["result"], outcome.result)
+        self.rows[chunk.tag] = {
+            "name": chunk.name,
+            "result": next((each for each in (False, None) if each in results), True),
+            "changes": {**known["changes"], **({self._hosts[number]: "changed"} if outcome.changed else {})},
+            "comment": " ".join(each for each in (known["comment"], why) if each),
+            "__id__": chunk.id,
+            "__sls__": chunk.sls,
+            STATE_RAN: known[STATE_RAN] or outcome.ran,
+        }
 
     async def watch_controller(self) -> None:
         """Give up what is awaited once there is no sign of the run's controller for the patience of the offer."""

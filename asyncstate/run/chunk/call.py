@@ -32,7 +32,7 @@ from asyncstate.run.chunk.conditions import check_conditions, checked, globally_
 from asyncstate.run.chunk.slots import fill_slots, has_slot
 from asyncstate.run.chunk.time_limit import TimeLimit
 from asyncstate.run.chunk.umask import thread_umask
-from asyncstate.run.chunk.views import LowStateView, RunningView
+from asyncstate.run.chunk.views import LowStateView
 from asyncstate.run.rows import (
     exception_row,
     failed_row,
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from asyncstate.model.result import Row
     from asyncstate.prefetch import Prefetched
     from asyncstate.run.chunk.loop_watch import LoopWatch
+    from asyncstate.run.chunk.views import RunningView
     from asyncstate.run.dispatch import Supervisor
     from asyncstate.run.machine import Work
 
@@ -73,7 +74,7 @@ class Caller:
         plan: Plan,
         host: PluginHost,
         supervisor: Supervisor,
-        rows: Mapping[str, Row],
+        running: RunningView,
         *,
         test: bool,
         mock: bool = False,
@@ -81,7 +82,7 @@ class Caller:
     ) -> None:
         self.host = host
         self.test = test
-        self.running: RunningView = RunningView(rows)
+        self.running = running
         self.overdue: list[tuple[LowChunk, asyncio.Future[None]]] = []
         self._supervisor = supervisor
         self._mock = mock

@@ -35,13 +35,14 @@ from asyncstate.run.shared import Shared
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from asyncstate.load.host import PluginHost
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
     from asyncstate.prefetch import Prefetched
     from asyncstate.run.chunk.loop_watch import LoopWatch
+    from asyncstate.run.chunk.views import RunningView
     from asyncstate.run.dispatch import Supervisor
     from asyncstate.run.machine import Work
 
@@ -50,14 +51,14 @@ if TYPE_CHECKING:
 
 
 class Invoker:
-    """Runs the chunks of one plan. ``rows`` are the rows recorded so far; the scheduler adds to them."""
+    """Runs the chunks of one plan. ``running`` shows plugins the rows so far; the scheduler adds to them."""
 
     def __init__(
         self,
         supervisor: Supervisor,
         plan: Plan,
         host: PluginHost,
-        rows: Mapping[str, Row],
+        running: RunningView,
         *,
         test: bool,
         mock: bool = False,
@@ -66,7 +67,7 @@ class Invoker:
         self.plan = plan
         self.test = test
         self._supervisor = supervisor
-        self._caller = Caller(plan, host, supervisor, rows, test=test, mock=mock, watch=watch)
+        self._caller = Caller(plan, host, supervisor, running, test=test, mock=mock, watch=watch)
         self.aggregation: Aggregation = Aggregation(self._caller)
         self._checks: dict[int, Row] = {}
         self._initialised: set[str] = set()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.model.hooks import EXCLUSIVE, LANE
 from asyncstate.run.chunk.ahead import Ahead, offered
 from asyncstate.run.chunk.invoke import Invoker
+from asyncstate.run.chunk.views import RunningView
 from asyncstate.run.dispatch import Fetched, ModuleTraits
 
 if TYPE_CHECKING:
@@ -71,10 +72,11 @@ class LocalDispatch:
             await self._host.workers.run(self._ahead.close)
 
     @contextmanager
-    def begin(self, supervisor: Supervisor, rows: Mapping[str, Row]) -> Iterator[None]:
+    def begin(self, supervisor: Supervisor, rows: Mapping[str, Row], elsewhere: Mapping[str, Row]) -> Iterator[None]:
         """Prepare for the first chunk, and watch the loop until the last has ended."""
+        running = RunningView(rows, elsewhere)
         self._invoker = Invoker(
-            supervisor, self._plan, self._host, rows, test=self._test, mock=self._mock, watch=self.watch
+            supervisor, self._plan, self._host, running, test=self._test, mock=self._mock, watch=self.watch
         )
         if self._fetches:
             self._ahead = Ahead(self._plan, self._host, supervisor.announced)

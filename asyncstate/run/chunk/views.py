@@ -16,19 +16,24 @@ if TYPE_CHECKING:
 
 
 class RunningView(Mapping[str, "Row"]):
-    """The rows of the states that have finished so far, by tag."""
+    """The rows of the states that have finished so far, by tag.
 
-    __slots__ = ("_rows",)
+    A tag that is asked for may also be that of a state of another host that this one waits for, in ``elsewhere``.
+    Whoever goes through all rows gets those of this host.
+    """
 
-    def __init__(self, rows: Mapping[str, Row]) -> None:
+    __slots__ = ("_elsewhere", "_rows")
+
+    def __init__(self, rows: Mapping[str, Row], elsewhere: Mapping[str, Row]) -> None:
         self._rows = rows
+        self._elsewhere = elsewhere
 
     def __getitem__(self, tag: str) -> Row:
-        row: Row = fresh(self._rows[tag])
+        row: Row = fresh(self._rows[tag] if tag in self._rows else self._elsewhere[tag])
         return row
 
     def __contains__(self, tag: object) -> bool:
-        return tag in self._rows
+        return tag in self._rows or tag in self._elsewhere
 
     def __iter__(self) -> Iterator[str]:
         return iter(list(self._rows))

@@ -3,18 +3,23 @@
 import asyncio
 
 import pytest
-from fake_host import VirtualLoop
+from fake_host import FakeHost, VirtualLoop, local_engine, row
 from fleets import Fleet
 from memory_board import MemoryServer, Seal
+from msgspec.structs import replace
 
+from asyncstate.dunders import __running__
 from asyncstate.fleet import subjects
 from asyncstate.fleet.host.mailbox import Mailbox
 from asyncstate.fleet.host.others import Others
 from asyncstate.fleet.protocol import Lost, NodeResult, Offer, Opened, decode, encode
 from asyncstate.model.result import Outcome
+from asyncstate.model.tag import state_tag
+from asyncstate.run.engine import RunOptions
 
 PART = Fleet([("a", "db1", []), ("b", "web1", [("require", "a", False)])]).parts()["web1"]
 NODE = PART.remote["db1", "0"]
+OFFER = Offer(run="r", host="web1")
 
 
 def first_arrival(*, row, notice):
@@ -22,7 +27,7 @@ def first_arrival(*, row, notice):
         server, seal = MemoryServer(), Seal()
         board = server.board("web1")
         mail = Mailbox(board, "web1", "r")
-        others = Others(board, mail, Offer(run="r", host="web1"), PART, seal)
+        others = Others(board, mail, OFFER, PART, seal)
         if row is not None:
             await server.board("db1").put(subjects.row("web1", "db1", "r", "0"), encode(row))
         key = subjects.lost("web1", "r", "db1")
@@ -95,3 +100,55 @@ def test_a_barrier_that_the_operator_did_not_open_stays_closed():
         early, arrived, barriers = runner.run(scenario())
     assert early == []
     assert arrived == (barriers[1], Outcome(result=True, changed=False))
+
+
+def test_who_watches_states_of_other_hosts_finds_their_rows_but_not_among_those_of_its_own():
+    """As in Salt's ``test`` module, ``mod_watch`` asks ``__running__`` which of the states that it watches changed."""
+    fleet = Fleet([("a", "db1", []), ("b", "db2", []), ("c", "web1", [("watch", "a", False), ("watch", "b", False)])])
+    host = FakeHost()
+    host.state("test.nop", row)
+
+    @host.state("test.mod_watch")
+    async def mod_watch(name, **low):
+        tags = [
+            state_tag(each["state"], each["__id__"], each["name"], each["fun"]) for each in low["__reqs__"]["watch"]
+        ]
+        rows = {__running__[tag]["__id__"]: __running__[tag]["changes"] for tag in tags}
+        return row(name, changes={"rows": rows, "known": [tag in __running__ for tag in tags], "own": len(__running__)})
+
+    async def scenario():
+        server, part = MemoryServer(), fleet.parts()["web1"]
+        mail = Mailbox(server.board("web1"), "web1", "r")
+        others = Others(server.board("web1"), mail, OFFER, part, Seal())
+        for writer, changed in (("db1", True), ("db2", False)):
+            told = NodeResult(run="r", host=writer, node="0", result=True, changed=changed)
+            await server.board(writer).put(subjects.row("web1", writer, "r", "0"), encode(told))
+        tasks = [asyncio.create_task(each) for each in (mail.receive(), others.receive())]
+        async with asyncio.timeout(100):
+            report = await local_engine(part.plan, host, RunOptions(run_id="r"), elsewhere=others).run()
+        for task in tasks:
+            task.cancel()
+        return report
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        [only] = runner.run(scenario()).rows.values()
+    assert only["changes"] == {"rows": {"a": {"db1": "changed"}, "b": {}}, "known": [True, True], "own": 0}
+
+
+def test_states_of_several_hosts_with_one_tag_share_a_row():
+    def told(*results):
+        server = MemoryServer()
+        hosts = [f"db{number}" for number in range(len(results))]
+        part = Fleet([("a", "db1", []), ("b", "web1", [("require", "a", False)])]).parts()["web1"]
+        chunk = part.plan.elsewhere[part.remote["db1", "0"]]
+        plan = replace(part.plan, elsewhere=dict(enumerate([chunk] * len(hosts))))
+        part = replace(part, plan=plan, remote={(host, "0"): number for number, host in enumerate(hosts)})
+        others = Others(server.board("web1"), Mailbox(server.board("web1"), "web1", "r"), OFFER, part, Seal())
+        for number, result in enumerate(results):
+            others._arrive(number, Outcome(result=result, changed=True), "" if result else f"words {number}")
+        [only] = others.rows.values()
+        return only["result"], sorted(only["changes"]), only["comment"]
+
+    assert told(True, True) == (True, ["db0", "db1"], "")
+    assert told(True, None) == (None, ["db0", "db1"], "words 1")
+    assert told(None, False, True) == (False, ["db0", "db1", "db2"], "words 0 words 1")

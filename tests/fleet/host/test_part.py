@@ -22,6 +22,7 @@ class Exchange:
         self.peers = peers
         self.arrived = asyncio.Queue()
         self.ends = []
+        self.rows = {}
 
     async def outcomes(self):
         while True:
@@ -98,6 +99,7 @@ def test_a_run_that_is_stopped_waits_for_nobody():
     part = Fleet([("a", "h1", []), ("b", "h2", [("require", "a", False)])]).parts()["h2"]
 
     class Silent:
+        rows = {}
         async def outcomes(self):
             await asyncio.Event().wait()
             yield 0, GOOD

@@ -179,10 +179,11 @@ async def test_a_group_nobody_of_which_may_run_is_not_aggregated(host):
 
 def test_views_are_copies_of_what_there_is():
     rows = {"t": row("n", changes={"list": [1]})}
-    running = RunningView(rows)
+    running = RunningView(rows, {"t": row("n of another host"), "far": row("far", changes={"db1": "changed"})})
     running["t"]["changes"]["list"].append(2)
     assert rows["t"]["changes"] == {"list": [1]}
     assert (list(running), len(running), "t" in running, "u" in running) == (["t"], 1, True, False)
+    assert (running["t"]["name"], "far" in running, running["far"]["changes"]) == ("n", True, {"db1": "changed"})
     chunks = PlanBuilder().chunk("a", args={"k": [1]}).chunk("b").build().chunks
     lows = LowStateView(chunks)
     lows[0]["k"].append(2)
