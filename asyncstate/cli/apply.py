@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     cls=Command,
     examples=(
         ("asyncstate apply", "The highstate: what top.sls assigns to this machine."),
-        ("asyncstate apply web db --test", "A dry run of two SLS files; each change is shown as a diff."),
+        ("asyncstate plan web db --state-output full", "A dry run of two SLS files; each change is shown as a diff."),
         ("asyncstate apply web --id nginx_conf", "One ID of an SLS, with what it requires."),
         ("asyncstate apply --only-failed", "What failed in the last run or did not start, and what that requires."),
         ("asyncstate apply --file-root ./salt --pillar-root ./pillar --state-output changes", "A tree in a checkout."),
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     type=click.Path(dir_okay=False),
     callback=in_a_directory,
-    help="Save the plan of a dry run (--test) to FILE, without secrets, to be reviewed and then applied with --plan.",
+    help="Save the plan of a dry run to FILE, without secrets, to be reviewed and then applied with --plan.",
 )
 @option(
     "--only-failed",

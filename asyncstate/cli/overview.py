@@ -38,7 +38,7 @@ GENERAL_OPTIONS = (
 
 _EXAMPLES = (
     ("asyncstate apply", "the highstate: what top.sls assigns to this machine"),
-    ("asyncstate apply web db --test", "a dry run of two SLS files"),
+    ("asyncstate plan web db", "a dry run of two SLS files"),
     ("asyncstate apply web -j 16 --profile", "sixteen states at once, and where the time went"),
     ("asyncstate check --file-root ./salt", "find every mistake before anything runs"),
     ("asyncstate doc file.managed", "arguments and documentation of a state"),

@@ -52,7 +52,7 @@ def _parameters() -> Iterator[click.Parameter]:
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Say what apply would do, and change nothing: a dry run.
 
-    Takes what apply takes, and does what apply --test does. The last line counts the states that would change
+    Takes what apply takes; apply --test is the same. The last line counts the states that would change
     something, those that only the changes of others would trigger, and those of which a dry run cannot tell.
     """
     words = [pair for word in sls if (pair := keyword(word)) and pair[0] == "test"]

@@ -268,7 +268,7 @@ class Session:
             except (JournalError, ResumeRefused):  # nothing has begun
                 raise
             except Exception as error:
-                error.add_note("\n".join(applied_lines(run.rows, run.running)))
+                error.add_note("\n".join(applied_lines(run.rows, run.running, dry=self.settings.test)))
                 raise
         if hand_over is not None:
             hand_over()()  # nobody waits for the readers of a report
@@ -277,7 +277,7 @@ class Session:
             with delivered_to(_interrupt):
                 self.show(report, runtime.shown(plan) if report.failed or self.options.get("report") else plan)
         except Exception as error:
-            error.add_note("\n".join(applied_lines(report.rows)))
+            error.add_note("\n".join(applied_lines(report.rows, dry=report.test)))
             raise
         return self._exit_code(report)
 

@@ -54,14 +54,13 @@ def fleet_html_report(
     numbers = {key: number for number, key in enumerate(states)}
     _shorten(data)
     _join(data, numbers, profile, plans or {})
-    title = (
-        f"{'dry run' if any(result.report.test for result in results) else 'run'} across {count(len(hosts), 'host')}"
-    )
+    dry = any(result.report.test for result in results)
+    title = f"{'dry run' if dry else 'run'} across {count(len(hosts), 'host')}"
     return page(
         title,
         data,
         ok=not data.failed_hosts and not issues,
-        facts=_facts(run, data, profile),
+        facts=_facts(run, data, profile, dry=dry),
         notes=[*map(str, issues), *_notes(results)],
     )
 
@@ -156,10 +155,12 @@ def _releases(numbers: Mapping[tuple[str, str], int], profile: FleetProfile) -> 
                 yield number, timing, by
 
 
-def _facts(run: str, data: PageData, profile: FleetProfile) -> Iterator[tuple[str, str]]:
+def _facts(run: str, data: PageData, profile: FleetProfile, *, dry: bool) -> Iterator[tuple[str, str]]:
     yield "Hosts", f"{len(data.hosts)}, {len(data.failed_hosts)} failed"
     yield "Date", date_text(min((each.began_at for each in profile.hosts.values() if each.began_at), default=0.0))
     yield "SLS", sls_text((), data.states)
+    if dry:
+        yield "Dry run", "nothing was changed"
     if profile.wall:
         on_path = sum(step.timing.seconds for step in profile.critical_path())
         yield "Took", f"{short_time(profile.wall)}, {short_time(on_path)} of it in states on the critical path"

@@ -185,15 +185,19 @@ def describe_tag(tag: str) -> str:
 _NAMED = 20
 
 
-def applied_lines(rows: Mapping[str, Row], running: Iterable[str] = ()) -> Iterator[str]:
-    """Yield what an aborted run has done: the states that changed something, and those that were running."""
-    changed = [tag for tag, row in rows.items() if row["changes"]]
-    yield f"{count(len(rows), 'state')} had ended, {len(changed)} with changes{':' if changed else '.'}"
+def applied_lines(rows: Mapping[str, Row], running: Iterable[str] = (), *, dry: bool = False) -> Iterator[str]:
+    """Yield what an aborted run has done: the states that changed something, and those that were running.
+
+    Of a ``dry`` run, yield those that would change something.
+    """
+    changed = [tag for tag, row in rows.items() if (row["result"] is None if dry else row["changes"])]
+    what = f"of which {len(changed)} would change something" if dry else f"{len(changed)} with changes"
+    yield f"{count(len(rows), 'state')} had ended, {what}{':' if changed else '.'}"
     yield from (f"  {describe_tag(tag)}" for tag in changed[:_NAMED])
     if len(changed) > _NAMED:
         yield f"  … and {len(changed) - _NAMED} more"
     for tag in running:
-        yield f"It was at {describe_tag(tag)}: what that did is unknown."
+        yield f"It was at {describe_tag(tag)}{'.' if dry else ': what that did is unknown.'}"
 
 
 _LAST_LINES = 20

@@ -54,6 +54,16 @@ def test_hosts_that_failed_have_the_first_lanes_and_say_why():
     assert "<b>broken" not in shown.static
 
 
+def test_a_dry_run_across_hosts_says_that_nothing_was_changed():
+    report = RunReport(rows={tag("data"): row(None)}, test=True)
+    ends, results = {"db1": HostEnd(0)}, [HostResult(host="db1", report=report)]
+    shown = Page(fleet_html_report("r1", ends, results, FleetProfile()))
+    assert "dry run across 1 host" in shown.outline.text
+    assert "Dry runnothing was changed" in shown.outline.text
+    assert shown.states["data"]["kind"] == "would"
+    assert "nothing was changed" not in Page(page()).outline.text
+
+
 def test_the_critical_path_goes_across_hosts():
     shown = Page(page())
     assert {name for name, state in shown.states.items() if state.get("critical")} == {"data", "site"}

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from asyncstate.model.result import RunReport
-from asyncstate.report.summary import describe_tag, summary_lines
+from asyncstate.report.summary import applied_lines, describe_tag, summary_lines
 
 
 def row(result=True, changes=None, **more):
@@ -100,3 +100,18 @@ def test_describe_tag():
     assert describe_tag("cmd_|-x_|-set -e\nmake\n_|-run") == "cmd.run: x (set -e …)"
     assert describe_tag(f"cmd_|-x_|-{'a' * 200}_|-run") == f"cmd.run: x ({'a' * 119}…)"
     assert describe_tag("odd\n") == "odd"
+
+
+def test_what_an_aborted_run_leaves_behind_is_told_in_the_tense_of_the_run():
+    one, two, three = tags(3)
+    rows = {one: row(changes={"a": 1}), two: row()}
+    assert list(applied_lines(rows, [three])) == [
+        "2 states had ended, 1 with changes:",
+        f"  {describe_tag(one)}",
+        f"It was at {describe_tag(three)}: what that did is unknown.",
+    ]
+    assert list(applied_lines({one: row(None, {"a": 1}), two: row()}, [three], dry=True)) == [
+        "2 states had ended, of which 1 would change something:",
+        f"  {describe_tag(one)}",
+        f"It was at {describe_tag(three)}.",
+    ]

@@ -12,7 +12,7 @@ import click
 import msgspec
 import pytest
 
-from asyncstate.cli.overview import COMMANDS
+from asyncstate.cli.overview import COMMANDS, overview
 from asyncstate.cli.root import root
 from asyncstate.config import Settings
 from asyncstate.model import event as event_module
@@ -134,6 +134,20 @@ def texts(checkout):
     yield from (checkout / "docs").glob("*.md")
     yield from (checkout / "examples").glob("*/README.md")
     yield from (checkout / name for name in ("README.md", "ARCHITECTURE.md", "CHANGELOG.md"))
+
+
+def test_a_dry_run_is_asked_for_with_its_own_command(checkout):
+    """`apply --test` is explained, as what `plan` is; nobody is told to type it."""
+    told = [line for path in texts(checkout) for line in shown_commands(path.read_text())]
+    told += [line for _, command in commands() for line, _ in getattr(command, "examples", ())]
+    told += overview().splitlines()
+    assert [line for line in told if re.search(r"asyncstate apply\b.* --test\b", line)] == []
+
+
+def shown_commands(text):
+    """The lines of code, fenced or indented."""
+    fenced = re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return [*"\n".join(fenced).splitlines(), *re.findall(r"^    .*", text, re.MULTILINE)]
 
 
 def anchors(path):

@@ -247,9 +247,10 @@ class Shown(Relay):
         from asyncstate.report.held import held_back_on_host
         from asyncstate.report.terminal import count
 
-        style = style_of(self._console, self._settings)
+        style, dry = style_of(self._console, self._settings), False
         for host, recorded in sorted(self._reports.items()):
             report = recorded.report("lost")
+            dry = dry or report.test
             known = self._places(host) if report.failed else {}
             places = {tag: f"{file}:{line}" if line else file for tag, (file, line) in known.items() if file}
             held = held_back_on_host(report, self._plans.get(host))
@@ -257,4 +258,5 @@ class Shown(Relay):
             yield ""
         failed = [host for host, each in end.hosts.items() if each.exit_code]
         said = f": {', '.join(failed)}" if failed else ""
-        yield f"Run {end.run}: {count(len(end.hosts), 'host')}, {len(failed)} failed{said}"
+        what = "Dry run" if dry else "Run"
+        yield f"{what} {end.run}: {count(len(end.hosts), 'host')}, {len(failed)} failed{said}"

@@ -12,7 +12,7 @@ from asyncstate.cli.fleet.shown import Shown
 from asyncstate.config import Settings
 from asyncstate.fleet.controller.tale import FleetEnd, HostEnd
 from asyncstate.fleet.protocol import HostPlan, State
-from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished
+from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted
 
 PLAN = HostPlan(run="r", host="", nonce="n", states=(State("test", "nop", "a", "a", "s", "/srv/s.sls", 2),))
 SAME = {"result": True, "comment": "as it was", "name": "a", "changes": {}}
@@ -75,6 +75,21 @@ def test_github_is_told_of_each_failure_with_its_host_and_place(show):
         "::error file=/srv/s.sls,line=2,title=web1%3A test.nop%3A a::broke",
         "::error::gone: did not answer",
     ]
+
+
+def test_a_dry_run_is_called_one_to_its_last_line(capfd):
+    shown = Shown(Console(), Settings(state_output="brief"))
+    shown.begun("web1", 1)
+    common = {"run_id": "web1", "seq": 0, "time": 1.0}
+    shown.event("web1", RunStarted(wall=0.0, digest="", chunks=1, concurrency=1, test=True, **common))
+    shown.event("web1", ChunkFinished(tag=tag("a"), row={**SAME, "result": None}, why="met", **common))
+    shown.event("web1", RunFinished(exit_code=0, succeeded=1, changed=0, failed=0, **common))
+    shown.end(FleetEnd("r1", {"web1": HostEnd(0)}))
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[1].startswith("to change  ")
+    assert lines[3].endswith(": 1 would change")
+    assert lines[4] == "Dry run: 1 state would change; nothing was changed."
+    assert lines[-1] == "Dry run r1: 1 host, 0 failed"
 
 
 def test_what_was_held_back_on_a_host_names_its_requisite(capfd, tmp_path):
