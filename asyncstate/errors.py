@@ -31,7 +31,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from threading import current_thread, main_thread
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 __all__ = [
     "ArgumentError",
@@ -139,7 +140,13 @@ class CycleError(CompileError):
 
 
 class PillarError(CompileError):
-    """The pillar does not render; nothing was compiled."""
+    """The pillar does not render; nothing was compiled. ``rendered`` is what the rest of it gave."""
+
+    def __init__(
+        self, issues: list[Issue] | tuple[Issue, ...], rendered: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
+        super().__init__(issues)
+        self.rendered = rendered
 
 
 class RaisedElsewhere(Exception):

@@ -55,7 +55,7 @@ def compile_pillar(
     compiler = _Compiler(opts, grains, fileclient, render, override or {})
     pillar = compiler.compile()
     if compiler.issues:
-        raise PillarError([Issue(FAILED), *compiler.issues])
+        raise PillarError([Issue(FAILED), *compiler.issues], pillar)
     return pillar
 
 

@@ -5,34 +5,54 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.salt_call.answer import FAILED, STATE_FAILED, Answer
+from asyncstate.cli.salt_call.rows import as_in_salt
+from asyncstate.cli.salt_call.settings import changed
 from asyncstate.cli.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row, RunReport
     from asyncstate.run.lock import Holder
-
-
-_NEVER = "00:00:00.000000"
-_OF_STATES = frozenset({"__id__", "__sls__", "start_time", "duration"})
+    from asyncstate.runtime import StateRuntime
 
 
 class _Collected(Session):
-    """A run that keeps its report."""
+    """A run that keeps its report and its plan. With ``failhard`` in it, it is a serial one: all stops there."""
 
     report: RunReport | None = None
+    plan: Plan | None = None
 
-    def show(self, report: RunReport, plan: Plan | None = None) -> None:  # noqa: ARG002 - the signature of Session
-        """Keep the report."""
-        self.report = report
+    def show(self, report: RunReport, plan: Plan | None = None) -> None:
+        """Keep both."""
+        self.report, self.plan = report, plan
+
+    def _run_alone(self, planned: Callable[[StateRuntime], Awaitable[Plan]]) -> int:
+        async def planned_in_order(runtime: StateRuntime) -> Plan:
+            if self.options.get("state_top"):
+                runtime.host.opts["state_top"] = self.options["state_top"]  # that of the pillar is another
+            plan = await planned(runtime)
+            if any(chunk.args.get("failhard", runtime.settings.failhard) for chunk in plan.chunks):
+                runtime.settings = changed(runtime.settings, concurrency=1)
+            return plan
+
+        return super()._run_alone(planned_in_order)
 
 
-def collect(console: Console, settings: Settings, options: dict[str, Any], start: Callable[[Session], int]) -> Answer:
-    """Run what ``start`` starts, and return its rows. Raises CompileError, LockHeld, JournalError."""
+def collect(
+    console: Console,
+    settings: Settings,
+    options: dict[str, Any],
+    start: Callable[[Session], int],
+    order: Callable[[Mapping[str, Row], Plan], Mapping[str, Row]] | None = None,
+) -> Answer:
+    """Run what ``start`` starts, and return its rows, in another ``order`` if given.
+
+    Raises CompileError, LockHeld, JournalError.
+    """
     session = _Collected(console, settings, options)
     console.out = "json"  # what a session says to people is said by the outputter here
     try:
@@ -46,15 +66,9 @@ def collect(console: Console, settings: Settings, options: dict[str, Any], start
     cut_short = ended if report.cancelled else 0
     if cut_short:
         console.say(f"The run was cut short: {report.cancelled}.")
-    rows = {tag: _as_in_salt(row) for tag, row in report.rows.items()}
+    ordered = report.rows if order is None or session.plan is None else order(report.rows, session.plan)
+    rows = {tag: as_in_salt(row) for tag, row in ordered.items()}
     return Answer(value=rows, retcode=retcode, outputter="highstate", ended=cut_short)
-
-
-def _as_in_salt(row: Row) -> Row:
-    """Return a row without what Salt's has not, if it stands for a highstate without states and never ran."""
-    if row.get("__id__", "") is not None or row.get("start_time") != _NEVER:
-        return row
-    return {key: value for key, value in row.items() if key not in _OF_STATES}
 
 
 def conflict(holder: Holder) -> str:

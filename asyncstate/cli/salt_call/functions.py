@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.salt_call.answer import NO_SUCH_FUNCTION, Answer, Refused
 from asyncstate.cli.salt_call.calling import call_module, check_arguments, misused, read_arguments
+from asyncstate.cli.salt_call.settings import past_pillar
 from asyncstate.cli.salt_call.states import StateModule
+from asyncstate.errors import PillarError
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -18,7 +20,18 @@ if TYPE_CHECKING:
 
 
 def answer_of(console: Console, settings: Settings, request: Request) -> Answer:
-    """Do what a command line asks for. Raises Refused; CompileError if the pillar does not render."""
+    """Do what a command line asks for. Raises Refused.
+
+    If the pillar does not render, what bears that gets the part that does, as in Salt.
+    """
+    try:
+        return _answer_of(console, settings, request)
+    except PillarError as error:
+        console.say(*(str(issue) for issue in error.issues))
+        return _answer_of(console, past_pillar(settings, error), request)
+
+
+def _answer_of(console: Console, settings: Settings, request: Request) -> Answer:
     if request.all_grains:
         return _grains(console, settings)
     if request.doc:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from asyncstate.cli.console import Console
     from asyncstate.cli.salt_call.options import Request
     from asyncstate.config import Settings
+    from asyncstate.errors import PillarError
 
 log: logging.Logger = get_logger(__name__)
 
@@ -81,6 +82,14 @@ def _absolute(folders: list[str]) -> list[str]:
 def _expanded(folders: list[str]) -> list[str]:
     """Return absolute paths, with ``*`` in them expanded as Salt does."""
     return [found for folder in _absolute(folders) for found in sorted(glob.glob(folder)) or [folder]]
+
+
+def past_pillar(settings: Settings, error: PillarError) -> Settings:
+    """Return settings with what did render of a pillar in the place of its files, and its mistakes as ``_errors``."""
+    other = copy.copy(settings)
+    other.pillar_roots = {}
+    other.pillar = {**error.rendered, "_errors": [issue.message for issue in error.issues[1:]]}
+    return other
 
 
 def changed(settings: Settings, **values: Any) -> Settings:

@@ -35,6 +35,11 @@ def names(value: Any) -> list[str]:
     return [str(name) for name in words(value)]
 
 
+def pillar_failed(error: PillarError) -> Refused:
+    """Return the refusal of a function that needs the whole pillar."""
+    return Refused("Pillar failed to render", *(str(issue) for issue in error.issues))
+
+
 class Showing:
     """The functions of one call. ``adapted`` gives the settings that keywords ask for."""
 
@@ -106,7 +111,7 @@ class Showing:
             with self._runtime(kwargs) as runtime:
                 return Answer(value=self._console.hide(look(runtime)))
         except PillarError as error:
-            raise Refused("Pillar failed to render", *(str(issue) for issue in error.issues)) from error
+            raise pillar_failed(error) from error
         except CompileError as error:
             return Answer(value=self._console.hide([issue.message for issue in error.issues]), retcode=FAILED)
 

@@ -12,21 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.salt_call.answer import FAILED, PILLAR_FAILED, Answer, Refused
 from asyncstate.cli.salt_call.collected import collect, conflict
+from asyncstate.cli.salt_call.rows import called_for
 from asyncstate.cli.salt_call.settings import changed, settings_of
-from asyncstate.cli.salt_call.showing import Showing, names, words
+from asyncstate.cli.salt_call.showing import Showing, names, pillar_failed, words
 from asyncstate.cli.selection import Selection
 from asyncstate.compile.high.exclude import exclusion
 from asyncstate.errors import CompileError, LockHeld, PillarError, RenderError
 from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from asyncstate.cli.console import Console
     from asyncstate.cli.salt_call.options import Request
     from asyncstate.cli.session import Session
     from asyncstate.config import Settings
     from asyncstate.model.plan import Plan
+    from asyncstate.model.result import Row
     from asyncstate.runtime import StateRuntime
 
 RUNNING = (
@@ -103,12 +105,14 @@ class StateModule:
     def sls_id(self, id_: Any, mods: Any, test: Any = None, queue: Any = None, **kwargs: Any) -> Answer:
         """Apply the states of one ID of SLS files, with what they require."""
         try:
-            return self._apply(names(mods), kwargs | {"test": test, "queue": queue}, ids=(str(id_),), strict=True)
+            return self._apply(names(mods), kwargs | {"test": test, "queue": queue}, id_=str(id_))
+        except PillarError:
+            raise
         except CompileError as error:
             if not self._has_id(str(id_), mods, kwargs):
                 saltenv = kwargs.get("saltenv") or "base"
                 message = f"No matches for ID '{id_}' found in SLS '{mods}' within saltenv '{saltenv}'"
-                raise Refused(message) from error
+                raise Refused(message, usage=f"{self.sls_id.__doc__}\n") from error
             return self._errors(error)
 
     def top(self, topfn: Any, test: Any = None, queue: Any = None, **kwargs: Any) -> Answer:
@@ -158,7 +162,10 @@ class StateModule:
             return Answer(value=[message], retcode=FAILED, outputter="highstate")
         saltenv = kwargs.get("saltenv")
         kwargs |= {"queue": queue}
-        return self._run_plan(kwargs, lambda runtime: runtime.compile_file_sync(path, saltenv=saltenv), sls=path)
+        try:
+            return self._run_plan(kwargs, lambda runtime: runtime.compile_file_sync(path, saltenv=saltenv), sls=path)
+        except PillarError as error:
+            raise pillar_failed(error) from error
 
     def template_str(self, tem: Any, queue: Any = None, **kwargs: Any) -> Answer:
         """Apply the text of an SLS file."""
@@ -228,14 +235,22 @@ class StateModule:
         sls: list[str] | None,
         kwargs: dict[str, Any],
         *,
-        ids: tuple[str, ...] = (),
-        strict: bool = False,
+        id_: str | None = None,
         state_top: str | None = None,
     ) -> Answer:
+        """Apply SLS files or the highstate; of these, one ID, in Salt's order. Raises CompileError for that."""
         exclude = tuple(exclusion(name) for name in words(kwargs.get("exclude") or []))
-        selection = Selection(sls, kwargs.get("saltenv"), exclude, ids)
-        settings = changed(self._adapted(kwargs), state_top=state_top)
-        answer = self._run(settings, kwargs, lambda session: session.apply(selection), strict=strict)
+        selection = Selection(sls, kwargs.get("saltenv"), exclude, () if id_ is None else (id_,))
+        order = None if id_ is None else called_for(id_)
+        try:
+            answer = self._run(
+                self._adapted(kwargs), kwargs, lambda session: session.apply(selection), order, state_top
+            )
+        except PillarError as error:
+            if kwargs.get("force"):
+                raise
+            self._console.say(*(str(issue) for issue in error.issues[1:]))
+            return Answer(value=_messages(error), retcode=PILLAR_FAILED, outputter="highstate")
         terse = kwargs.get("terse") or self._settings.extra.get("state_data") == "terse"
         if terse and isinstance(answer.value, dict):
             answer.value = {tag: row for tag, row in answer.value.items() if not row["result"] or row["changes"]}
@@ -258,9 +273,10 @@ class StateModule:
         settings: Settings,
         kwargs: dict[str, Any],
         start: Callable[[Session], int],
-        *,
-        strict: bool = False,
+        order: Callable[[Mapping[str, Row], Plan], dict[str, Row]] | None = None,
+        state_top: str | None = None,
     ) -> Answer:
+        """Run what ``start`` starts. Raises PillarError; with an ``order``, other errors of the tree, too."""
         queue = kwargs.get("queue")
         if queue is None:
             queue = settings.extra.get("state_queue")
@@ -269,14 +285,14 @@ class StateModule:
             "mock": bool(kwargs.get("mock")),
             "unlocked": bool(kwargs.get("concurrent")),
             "progress": "none",
+            "state_top": state_top,
         }
         try:
-            return collect(self._console, settings, options, start)
-        except PillarError as error:
-            messages = ["Pillar failed to render with the following messages:", *_messages(error)]
-            return Answer(value=messages, retcode=PILLAR_FAILED, outputter="highstate")
+            return collect(self._console, settings, options, start, order)
+        except PillarError:
+            raise
         except CompileError as error:
-            if strict:
+            if order is not None:
                 raise
             return self._errors(error)
         except RenderError as error:

@@ -104,6 +104,45 @@ def test_a_pillar_that_does_not_render_is_an_error_of_its_own(root, salt_call):
     assert salt_call("state.show_sls", "ok").code == 1
 
 
+@pytest.mark.parametrize("words", [["state.apply", "ok"], ["test.ping"], ["state.show_top"]])
+def test_where_the_pillar_is_wrong_is_told_on_standard_error(root, salt_call, words):
+    assert f"{root}/badpillar/broken.sls:1" in salt_call(f"--pillar-root={root}/badpillar", *words).errors
+
+
+def test_what_renders_of_a_broken_pillar_is_there_with_the_mistakes(root, salt_call):
+    found = json.loads(salt_call(f"--pillar-root={root}/badpillar", "--out=json", "pillar.raw").out)["local"]
+    assert found == {
+        "sound": "of a file that renders",
+        "_errors": ["Rendering SLS 'broken' failed. Please see master log for details."],
+    }
+
+
+def test_another_top_file_leaves_the_pillar_as_it_is(root, salt_call):
+    (root / "salt" / "shows.sls").write_text("shown: {test.nop: [{name: 'port {{ pillar.port }}'}]}\n")
+    (root / "salt" / "shows_top.sls").write_text("base: {'*': [shows]}\n")
+    assert "port 8080" in salt_call("--out=json", "state.top", "shows_top.sls").out
+
+
+def test_nothing_after_a_failhard_begins_however_many_may_run(root, salt_call):
+    later = "".join(f"later {number}: {{test.nop: []}}\n" for number in range(20))
+    (root / "salt" / "many.sls").write_text(f"stops: {{test.fail_without_changes: [{{failhard: true}}]}}\n{later}")
+    done = salt_call("--out=json", "state.apply", "many")
+    assert list(json.loads(done.out)["local"]) == ["test_|-stops_|-stops_|-fail_without_changes"]
+    with (root / "etc" / "minion").open("a") as file:
+        file.write("failhard: True\n")
+    assert len(json.loads(salt_call("--out=json", "state.apply", "fails").out)["local"]) == 2
+
+
+def test_a_long_chain_before_an_id_is_in_order(root, salt_call):
+    (root / "salt" / "chain.sls").write_text(
+        "".join(f"s{n}: {{test.nop: [{{require: [{{test: s{n + 1}}}]}}]}}\n" for n in range(300))
+        + "s300: {test.nop: []}\n"
+    )
+    done = salt_call("--out=json", "state.sls_id", "s0", "chain")
+    rows = json.loads(done.out)["local"].values()
+    assert [row["__id__"] for row in rows] == [f"s{n}" for n in range(300, -1, -1)]
+
+
 def test_words_of_several_lines_are_never_keywords(salt_call):
     done = salt_call("cmd.run", "x=1\necho $x", "--out=txt")
     assert done.out == "local: 1\n"

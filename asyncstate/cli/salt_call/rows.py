@@ -1,0 +1,77 @@
+"""Rows as Salt's salt-call returns them: their keys and, where Salt calls states by name, themselves in its order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.model.requisite import RequisiteKind as Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from asyncstate.model.plan import Plan
+    from asyncstate.model.result import Row
+
+_NEVER = "00:00:00.000000"
+_OF_STATES = frozenset({"__id__", "__sls__", "start_time", "duration"})
+_LAST = ("__sls__", "__run_num__", "start_time", "duration", "__id__")
+_HELD_BACK = (
+    "changes", "result", "duration", "start_time", "comment", "__state_ran__", "__run_num__", "__sls__", "__id__",
+    "name",
+)  # fmt: skip
+_SKIPPED = (
+    "result", "name", "changes", "comment", "__sls__", "__id__", "skip_watch", "__run_num__", "start_time", "duration"
+)  # fmt: skip
+_CALLED = (
+    Kind.REQUIRE, Kind.REQUIRE_ANY, Kind.WATCH, Kind.WATCH_ANY, Kind.PREREQUIRED, Kind.ONFAIL, Kind.ONFAIL_ANY,
+    Kind.ONFAIL_ALL, Kind.ONCHANGES, Kind.ONCHANGES_ANY,
+)  # fmt: skip
+"""The requisites of a state in the order in which Salt calls what they name."""
+
+
+def as_in_salt(row: Row) -> Row:
+    """Return a row with its keys in Salt's order.
+
+    One that stands for a highstate without states and never ran has not the keys that only states have.
+    """
+    if row.get("__id__", "") is None and row.get("start_time") == _NEVER:
+        return {key: value for key, value in row.items() if key not in _OF_STATES}
+    held_back, skipped = "__state_ran__" in row, "skip_watch" in row
+    first = _HELD_BACK if held_back else _SKIPPED if skipped else ()
+    last = () if first else _LAST
+    named = {*first, *last}
+    keys = [*first, *(key for key in row if key not in named), *last]
+    return {key: row[key] for key in keys if key in row}
+
+
+def called_for(id_: str) -> Callable[[Mapping[str, Row], Plan], dict[str, Row]]:
+    """Return what puts rows in the order in which Salt calls the states of an ID: before each, what it requires."""
+
+    def order(rows: Mapping[str, Row], plan: Plan) -> dict[str, Row]:
+        tags: dict[str, None] = {}
+        for chunk in plan.chunks:
+            if chunk.id == id_:
+                _call(chunk.index, plan, tags)
+        numbers = sorted(row["__run_num__"] for row in rows.values())
+        found = [tag for tag in tags if tag in rows]
+        ordered = [*found, *(tag for tag in rows if tag not in tags)]
+        return {tag: {**rows[tag], "__run_num__": number} for tag, number in zip(ordered, numbers, strict=True)}
+
+    return order
+
+
+def _call(index: int, plan: Plan, tags: dict[str, None]) -> None:
+    """Add the tags of what a chunk requires, then its own. A stack, for a chain may be longer than Python's."""
+    waiting: list[tuple[int, bool]] = [(index, False)]
+    while waiting:
+        index, is_due = waiting.pop()
+        tag = plan.chunks[index].tag
+        if is_due:
+            tags[tag] = None
+        if is_due or tag in tags:
+            continue
+        waiting.append((index, True))
+        required: list[Any] = [each for each in plan.requisites[index] if each.kind in _CALLED]
+        required.sort(key=lambda each: _CALLED.index(each.kind))
+        chunks = [plan.nodes[each.node].chunk for each in required]
+        waiting += [(chunk, False) for chunk in reversed(chunks) if chunk >= 0]

@@ -1,0 +1,1 @@
+a: {{ nothing.at.all }}

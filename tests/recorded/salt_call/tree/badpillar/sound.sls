@@ -1,0 +1,1 @@
+sound: of a file that renders

@@ -1,0 +1,4 @@
+base:
+  '*':
+    - sound
+    - broken
