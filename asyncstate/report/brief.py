@@ -27,6 +27,8 @@ _WIDEST_FUNCTION = 28
 _WIDEST_LABEL = 60
 _NARROWEST = 10
 """Columns that names and changes should have at least."""
+_ROOMY = 80
+"""In fewer columns than this, names and changes go before durations."""
 _LONG_REPORT = 25
 """With more lines than this, a report may not fit on a screen, so it repeats the failed states at the end."""
 _LONGEST_VALUE = 60
@@ -118,7 +120,8 @@ def _columns(lines: Sequence[_Line], width: int) -> _Columns:
     if not width:
         return _Columns(word, took, min(function, _WIDEST_FUNCTION), min(label, _WIDEST_LABEL))
     function = min(function, max(width // 4, _NARROWEST))
-    if width - word - took - function < 3 * _NARROWEST:
+    needed = word + took + function + label + text + 3 * 2
+    if (width < _ROOMY and needed > width) or width - word - took - function < 3 * _NARROWEST:
         took = 0
     if width - word - function < 3 * _NARROWEST:
         function = 0

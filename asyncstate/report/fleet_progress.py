@@ -10,8 +10,9 @@ from asyncstate.fleet.controller.tale import Observer
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunStarted
 from asyncstate.model.result import changes_something
 from asyncstate.model.tag import parse_tag, state_tag
+from asyncstate.report.held import was_held_back
 from asyncstate.report.progress import LiveDisplay
-from asyncstate.report.summary import describe_tag
+from asyncstate.report.summary import describe_tag, outcome_word
 from asyncstate.report.terminal import count, one_line, short_time
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class HostTally:
         self.total: int = 0
         self.done: int = 0
         self.failed: int = 0
+        self.held_back: int = 0
         self.changed: int = 0
         self.dry: bool = False
         self.running: dict[str, float] = {}
@@ -50,7 +52,7 @@ class HostTally:
 
     def start_anew(self) -> None:
         """Forget what an earlier attempt had done."""
-        self.done = self.failed = self.changed = 0
+        self.done = self.failed = self.held_back = self.changed = 0
         self.running = {}
         self.begun = True
 
@@ -102,7 +104,9 @@ class Tally(Observer):
                 tally.running.pop(event.tag, None)
                 self._ended.setdefault(host, set()).add((host, event.tag, event.check))
                 tally.done += not event.check
-                tally.failed += event.row.get("result") is False and not event.check
+                if not event.check and event.row.get("result") is False:
+                    tally.held_back += was_held_back(event.row)
+                    tally.failed += not was_held_back(event.row)
                 tally.changed += changes_something(event.row, test=tally.dry) and not event.check
 
     def ended(self, host: str, end: HostEnd) -> None:
@@ -176,10 +180,10 @@ class PlainFleetProgress(Tally):
         self._say(f"{states} on {count(len(goes), 'host')}")
 
     def event(self, host: str, event: AnyEvent) -> None:
-        """Say that a state failed."""
+        """Say that a state failed, or was held back."""
         super().event(host, event)
         if isinstance(event, ChunkFinished) and event.row.get("result") is False and not event.check:
-            self._say(f"{host}: failed {describe_tag(event.tag)}")
+            self._say(f"{host}: {outcome_word(event.row)} {describe_tag(event.tag)}")
 
     def ended(self, host: str, end: HostEnd) -> None:
         """Say that a host is over; why one has no report is said by others."""
@@ -189,7 +193,8 @@ class PlainFleetProgress(Tally):
             changed = f"{tally.changed} {'would change' if tally.dry else 'changed'}"
             parts = [count(tally.done, "state"), *([changed] if tally.changed else [])]
             parts += [f"{tally.failed} failed"] if tally.failed else []
-            word = "done" if not end.exit_code else "failed" if tally.failed else "not finished"
+            parts += [f"{tally.held_back} held back"] if tally.held_back else []
+            word = "done" if not end.exit_code else "failed" if tally.failed or tally.held_back else "not finished"
             self._say(f"{host}: {word} ({', '.join(parts)})")
 
     def tick(self) -> None:
@@ -232,21 +237,10 @@ class LiveFleetProgress(LiveDisplay, Tally):
 
     def _picture(self) -> Group:
         from rich.console import Group  # noqa: PLC0415 - 40 ms that a quick run does not need
-        from rich.progress_bar import ProgressBar  # noqa: PLC0415
-        from rich.table import Table  # noqa: PLC0415
         from rich.text import Text  # noqa: PLC0415
 
         tallies = self.hosts.values()
-        head = Table.grid(padding=(0, 1))
-        head.add_row(
-            ProgressBar(
-                total=max(sum(each.total for each in tallies), 1),
-                completed=sum(each.done for each in tallies),
-                width=30,
-            ),
-            Text(self.words()),
-            Text(short_time(time.monotonic() - self._began), style="dim"),
-        )
+        head = self._head(sum(each.done for each in tallies), sum(each.total for each in tallies), self.words())
         lines = list(self._lines())
         shown = [Text(f"  {line}", style=style, no_wrap=True, overflow="ellipsis") for style, line in lines[:_SHOWN]]
         if len(lines) > _SHOWN:

@@ -131,7 +131,7 @@ def _has_condition(args: Mapping[str, Any]) -> bool:
 
 
 def forecast_text(foretold: Iterable[Foretold]) -> str:
-    """Return the counts in words: ``3 to change, 2 triggered, 1 cannot be told``; or that there is nothing to do."""
+    """Return the counts in words: ``3 to change, 2 triggered, 1 cannot be told``; "" if there is nothing to do."""
     numbers = Counter(foretold)
     parts = [f"{numbers[each]} {each}" for each in Foretold if numbers[each]]
-    return ", ".join(parts) or "nothing to change"
+    return ", ".join(parts)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, Group
     from rich.live import Live
+    from rich.table import Table
 
     from asyncstate.model.event import Event
     from asyncstate.model.result import Row
@@ -37,6 +38,8 @@ _AGAIN = 30.0
 """Seconds from one line about the remaining time to the next."""
 _SLOW = 1000.0
 """Milliseconds from which on a state has a line of its own, even if it changed nothing."""
+_BAR = 30
+"""Columns of a progress bar, at most."""
 _QUIET = 0.3
 """Seconds before the display appears: quick runs do not pay its start-up time."""
 
@@ -162,6 +165,20 @@ class LiveDisplay(ABC):
         live.start()
         return live
 
+    def _head(self, done: int, total: int, words: str) -> Table:
+        """Return a bar, words and the time so far in one line; where there is little room, the bar is short."""
+        from rich.progress_bar import ProgressBar  # noqa: PLC0415 - as above
+        from rich.table import Table  # noqa: PLC0415
+        from rich.text import Text  # noqa: PLC0415
+
+        head = Table.grid(padding=(0, 1))
+        head.add_column(max_width=_BAR)
+        head.add_column(no_wrap=True, overflow="ellipsis")
+        head.add_column(no_wrap=True)
+        took = short_time(time.monotonic() - self._began)
+        head.add_row(ProgressBar(total=max(total, 1), completed=done), Text(words), Text(took, style="dim"))
+        return head
+
     @abstractmethod
     def _picture(self) -> Group:
         """Return what is shown now."""
@@ -176,14 +193,15 @@ class LiveProgress(LiveDisplay):
     def __init__(self, stream: TextIO, left: Callable[[], str] = str) -> None:
         super().__init__(stream)
         self._left = left
-        self._total = self._done = self._failed = self._fetching = 0
+        self._total = self._done = self._failed = self._held = self._fetching = 0
+        self._started = False
         self._running: dict[str, tuple[str, float]] = {}
 
     def on_event(self, event: Event) -> None:
         """Note which states run now."""
         match event:
             case RunStarted():
-                self._total, self._began = event.chunks, time.monotonic()
+                self._total, self._began, self._started = event.chunks, time.monotonic(), True
             case ChunkStarted():
                 self._running[event.tag] = (describe_tag(event.tag), time.monotonic())
             case PrefetchStarted():
@@ -193,23 +211,23 @@ class LiveProgress(LiveDisplay):
             case ChunkFinished():
                 self._running.pop(event.tag, None)
                 self._done += not event.check
-                self._failed += event.row.get("result") is False and not event.check
+                if not event.check and event.row.get("result") is False:
+                    self._held += was_held_back(event.row)
+                    self._failed += not was_held_back(event.row)
 
     def _picture(self) -> Group:
         from rich.console import Group  # noqa: PLC0415 - as above
-        from rich.progress_bar import ProgressBar  # noqa: PLC0415
-        from rich.table import Table  # noqa: PLC0415
         from rich.text import Text  # noqa: PLC0415
 
         now = time.monotonic()
-        head = Table.grid(padding=(0, 1))
-        failed = f", {self._failed} failed" if self._failed else ""
-        fetching = f", {self._fetching} fetching ahead" if self._fetching else ""
-        head.add_row(
-            ProgressBar(total=max(self._total, 1), completed=self._done, width=30),
-            Text(f"{self._done}/{count(self._total, 'state')}{failed}, {len(self._running)} running{fetching}"),
-            Text(short_time(now - self._began), style="dim"),
-        )
+        numbers = {
+            "failed": self._failed,
+            "held back": self._held,
+            "running": len(self._running),
+            "fetching ahead": self._fetching,
+        }
+        told = "".join(f", {number} {word}" for word, number in numbers.items() if number)
+        so_far = f"{self._done}/{count(self._total, 'state')}{told}" if self._started else "starting"
         oldest = sorted(self._running.values(), key=lambda item: item[1])
         width = max((len(short_time(now - since)) for _, since in oldest[:_SHOWN]), default=0)
         lines = [
@@ -225,4 +243,4 @@ class LiveProgress(LiveDisplay):
             lines.append(Text(f"           … and {len(oldest) - _SHOWN} more", style="dim"))
         if left := self._left():
             lines.append(Text(f"  {left}", style="dim", no_wrap=True, overflow="ellipsis"))
-        return Group(head, *lines)
+        return Group(self._head(self._done, self._total, so_far), *lines)

@@ -154,10 +154,16 @@ def _beyond(report: RunReport, palette: Palette, foretold: Mapping[str, Foretold
         if len(report.not_started) > _LISTED:
             yield f"    … and {len(report.not_started) - _LISTED} more"
     if report.test:
-        told = (
-            f"{count(report.changed, 'state')} would change" if foretold is None else forecast_text(foretold.values())
-        )
-        yield palette.paint(palette.yellow, f"Dry run: {told}; nothing was changed.")
+        yield palette.paint(palette.yellow, f"Dry run: {foretold_text(report, foretold)}.")
+
+
+def foretold_text(report: RunReport, foretold: Mapping[str, Foretold] | None) -> str:
+    """Return what a dry run foretells: ``3 to change, 2 triggered; nothing was changed``, or ``nothing to change``."""
+    if foretold is None:
+        told = f"{count(report.changed, 'state')} would change" if report.changed else ""
+    else:
+        told = forecast_text(foretold.values())
+    return f"{told}; nothing was changed" if told else "nothing to change"
 
 
 def cut_short(report: RunReport) -> str:

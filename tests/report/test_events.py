@@ -164,8 +164,30 @@ def test_live_progress_names_what_runs(monkeypatch):
     live.close()
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
     assert "1/20 states, 1 failed, 1 running" in text
+    assert "starting" not in text
     assert "1 min 15 s  test.nop: slow" in text
     assert "… and 2 more" in text
+
+
+def test_live_progress_is_one_line_on_a_narrow_terminal_and_counts_what_was_held_back(monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr("asyncstate.report.progress.time.monotonic", lambda: clock[0])
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "60")
+    stream = io.StringIO()
+    stream.isatty = lambda: True
+    live = LiveProgress(stream)
+    clock[0] += 1.0
+    live.tick()
+    held = {"name": "c", "result": False, "changes": {}, "comment": "", "duration": 0.0, "__state_ran__": False}
+    script = Script(chunks=20).start("slow", 0.0).finish("bad", 0.1, result=False)
+    script.add(ChunkFinished, 0.5, tag=tag("c"), row=held, why="fail").play(live)
+    clock[0] += 1.0
+    live.tick()
+    live.close()
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue()).replace("\r", "\n").splitlines()
+    assert any(re.fullmatch(r"\W* starting +1\.0 s", line) for line in lines), lines
+    assert any(re.search(r"2/20 states, 1 failed, 1 held back, 1 running +1\.0 s", line) for line in lines), lines
 
 
 @pytest.mark.feature("F158")

@@ -41,8 +41,8 @@ def started(name):
     return ChunkStarted(run_id="r", seq=1, time=0.0, tag=tag(name), function="test.nop", id=name, name=name, sls="app")
 
 
-def finished(name, result=True, check=False):
-    row = {"result": result, "changes": {"x": 1}, "comment": ""}
+def finished(name, result=True, check=False, ran=True):
+    row = {"result": result, "changes": {"x": 1} if ran else {}, "comment": "", "__state_ran__": ran}
     return ChunkFinished(run_id="r", seq=2, time=1.0, tag=tag(name), row=row, why="met", check=check)
 
 
@@ -116,6 +116,7 @@ def test_plain_lines_say_who_waits_once_who_failed_and_who_is_done():
     for clock.now in (0.0, 0.5, 1.5, 3.0):
         progress.tick()
     progress.event("db1", finished("data", result=False))
+    progress.event("db1", finished("more", result=False, ran=False))
     progress.ended("db1", HostEnd(2))
     progress.event("web1", finished("site"))
     progress.ended("web1", HostEnd(0))
@@ -127,7 +128,8 @@ def test_plain_lines_say_who_waits_once_who_failed_and_who_is_done():
         "[0/3] 4 states on 3 hosts",
         "[0/3] web1, web2 wait for db1: test: data",
         "[0/3] db1: failed test.nop: data",
-        "[1/3] db1: failed (1 state, 1 changed, 1 failed)",
+        "[0/3] db1: held back test.nop: more",
+        "[1/3] db1: failed (2 states, 1 changed, 1 failed, 1 held back)",
         "[2/3] web1: done (1 state, 1 changed)",
         "[3/3] web1: not finished (0 states)",
     ]

@@ -96,5 +96,5 @@ def test_nothing_is_foretold_of_a_run_that_does_it_or_without_a_plan():
 
 
 def test_counts_in_words():
-    assert forecast_text([]) == "nothing to change"
+    assert forecast_text([]) == ""
     assert forecast_text([UNKNOWN, CHANGE, CHANGE]) == "2 to change, 1 cannot be told"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from asyncstate.model.result import RunReport
-from asyncstate.report.summary import applied_lines, describe_tag, summary_lines
+from asyncstate.report.summary import applied_lines, closing_lines, describe_tag, summary_lines
 
 
 def row(result=True, changes=None, **more):
@@ -58,6 +58,12 @@ def test_a_dry_run_says_how_much_would_change():
     lines = summary([row(None, {"a": 1}), row(), row(None)], test=True)
     assert lines[2] == "Succeeded: 3 (would change=2)"
     assert lines[-1] == "Dry run: 2 states would change; nothing was changed."
+
+
+def test_a_dry_run_without_anything_to_change_says_no_more_than_that():
+    assert summary([row()], test=True)[-1] == "Dry run: nothing to change."
+    plain = RunReport(rows={tags(1)[0]: row()}, test=True)
+    assert list(closing_lines(plain, foretold={}))[-1] == "Dry run: nothing to change."
 
 
 def test_an_interruption_that_kept_nothing_from_starting_says_so():
