@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from asyncstate.model.encode import utf8
+from asyncstate.report.forecast import forecast
 from asyncstate.report.held import held_back
 from asyncstate.report.page_data import (
     WORDS,
@@ -29,14 +30,15 @@ from asyncstate.report.page_data import (
     page_states,
     place_bars,
 )
-from asyncstate.report.summary import cut_short
+from asyncstate.report.summary import cut_short, foretold_text
 from asyncstate.report.terminal import clean, count, short_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
+    from asyncstate.report.forecast import Foretold
     from asyncstate.report.page_data import PageState
     from asyncstate.report.profile import Profile
 
@@ -83,7 +85,7 @@ def html_report(report: RunReport, profile: Profile, plan: Plan | None = None, a
         f"{what} on {about.host}" if about.host else what,
         data,
         ok=report.ok,
-        facts=_facts(report, profile, states.values(), about),
+        facts=_facts(report, profile, states.values(), about, forecast(report, plan) if plan else None),
         notes=notes,
     )
 
@@ -93,13 +95,19 @@ def place_text(file: str, line: int) -> str:
     return f"{file}:{line}" if line else file
 
 
-def _facts(report: RunReport, profile: Profile, states: Iterable[PageState], about: About) -> Iterator[tuple[str, str]]:
+def _facts(
+    report: RunReport,
+    profile: Profile,
+    states: Iterable[PageState],
+    about: About,
+    foretold: Mapping[str, Foretold] | None,
+) -> Iterator[tuple[str, str]]:
     yield "Host", about.host
     yield "Date", date_text(profile.began_at)
     yield "Command", about.command
     yield "SLS", sls_text(about.sls, states)
     if report.test:
-        yield "Dry run", "nothing was changed"
+        yield "Dry run", foretold_text(report, foretold)
     if report.cancelled:
         yield "Ended", cut_short(report)
     if profile.wall:

@@ -39,7 +39,7 @@ def small():
 
 
 def listed(page):
-    return page.locator(".item .id").all_text_contents()
+    return page.locator(".item").evaluate_all("items => items.map((item) => states[item.dataset.state].id)")
 
 
 def chosen(page):
@@ -84,7 +84,11 @@ def test_failures_come_first_and_are_open(looking):
         assert "it broke\nbadly" in page.locator(".item.failed .detail").inner_text()
         assert page.locator(".detail").count() == 1
         page.locator(".row", has_text="late").click()
-        assert "Held back: requires test: bad, which failed" in page.locator(".item.held .detail").inner_text()
+        assert "requires test: bad, which failed" in page.locator(".item.held .row").inner_text()
+        assert page.locator(".item.held .took").inner_text() == "", "it was not called"
+        held = page.locator(".item.held .detail").inner_text()
+        assert "Held back: requires test: bad, which failed" in held
+        assert "Began" not in held
         page.select_option("#order", "serial")
         assert listed(page) == ["pkg", "conf", "site", "alone", "bad", "late"]
 

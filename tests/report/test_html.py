@@ -81,6 +81,14 @@ def test_what_was_held_back_names_its_requisite():
     assert "held" not in page.states["bad"]
 
 
+def test_the_page_of_a_dry_run_foretells_what_the_terminal_does():
+    plan = PlanBuilder().chunk("a").chunk("b", onchanges=["a"]).chunk("c").build()
+    rows = {"a": row(result=None, changes={"a": 1}), "b": row(result=None), "c": row()}
+    facts = Page(page_of(rows, plan, test=True)).outline.text
+    assert "Dry run1 to change, 1 triggered; nothing was changed" in facts
+    assert "Dry runnothing to change" in Page(page_of({"a": row()}, test=True)).outline.text
+
+
 def test_bars_have_lanes_and_the_critical_path_is_marked():
     page = Page(page_of({"a": row(), "b": row(), "c": row()}, after={"c": "a"}))
     assert {name: state.get("critical", False) for name, state in page.states.items()} == {

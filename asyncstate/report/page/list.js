@@ -220,13 +220,14 @@ class StateList {
     sign.setAttribute("aria-label", page.words[state.kind]);
     const names = marked("span", "id", state.id);
     if (state.name) names.append(" ", marked("span", "name", state.name));
+    if (state.held) names.append(" ", marked("span", "name", state.held));
     const where = page.hosts.length ? `${page.hosts[state.host ?? 0]} ${state.sls ?? ""}` : state.sls ?? "";
     row.append(
       sign,
       names,
       marked("span", "function", state.function),
       marked("span", "sls", where),
-      element("span", "took", state.ended === undefined ? "" : shortTime(seconds(state))),
+      element("span", "took", wasCalled(state) ? shortTime(seconds(state)) : ""),
     );
     return row;
   }
@@ -306,7 +307,7 @@ function factsOf(number) {
   add("Function", state.function);
   add("ID", state.id);
   add("Name", state.name);
-  if (state.ended !== undefined) add("Began", `${shortTime(state.began)} after the run began; took ${shortTime(seconds(state))}`);
+  if (wasCalled(state)) add("Began", `${shortTime(state.began)} after the run began; took ${shortTime(seconds(state))}`);
   if (state.waited) add("Had no slot", `for ${shortTime(state.waited)}`);
   if (state.critical) add("Critical path", "yes: the run cannot be shorter than these states, one after the other");
   add("Waited for", linksOf(edgesTo(number), 0));

@@ -75,13 +75,18 @@ function outcomeOf(state) {
   return state.held ? `${page.words[state.kind]}: ${state.held}` : page.words[state.kind];
 }
 
+// Whether a state was called: what was held back or not needed has a time, but took none.
+function wasCalled(state) {
+  return state.ended !== undefined && state.kind !== "held" && state.kind !== "skipped";
+}
+
 // What the search looks through, made when it is first needed.
 const haystacks = new Array(states.length);
 
 function haystack(number) {
   if (haystacks[number] === undefined) {
     const state = states[number];
-    const texts = [label(number), state.sls, state.place, state.comment, state.changes, ...(state.warnings ?? [])];
+    const texts = [label(number), state.sls, state.place, state.comment, state.held ?? "", state.changes, ...(state.warnings ?? [])];
     haystacks[number] = texts.join("\n").toLowerCase();
   }
   return haystacks[number];

@@ -106,8 +106,9 @@ class Timeline extends Chart {
   tipOf(number) {
     if (number < 0) return "";
     const state = states[number];
+    const took = wasCalled(state) ? `, ${shortTime(seconds(state))}` : "";
     const waited = state.waited ? `, had no slot for ${shortTime(state.waited)}` : "";
-    return `${label(number)}\n${outcomeOf(state)}, ${shortTime(seconds(state))}${waited}`;
+    return `${label(number)}\n${outcomeOf(state)}${took}${waited}`;
   }
 
   selected(from) {
