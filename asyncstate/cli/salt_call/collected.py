@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.salt_call.answer import FAILED, STATE_FAILED, Answer
+from asyncstate.cli.salt_call.disabling import Disabled, check_enabled
 from asyncstate.cli.salt_call.rows import as_in_salt
 from asyncstate.cli.salt_call.settings import changed
 from asyncstate.cli.session import Session
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from asyncstate.config import Settings
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row, RunReport
-    from asyncstate.run.lock import Holder
     from asyncstate.runtime import StateRuntime
 
 
@@ -32,6 +32,8 @@ class _Collected(Session):
 
     def _run_alone(self, planned: Callable[[StateRuntime], Awaitable[Plan]]) -> int:
         async def planned_in_order(runtime: StateRuntime) -> Plan:
+            if "asked_for" in self.options:
+                check_enabled(runtime.host.grains, self.options["asked_for"])
             if self.options.get("state_top"):
                 runtime.host.opts["state_top"] = self.options["state_top"]  # that of the pillar is another
             plan = await planned(runtime)
@@ -51,12 +53,16 @@ def collect(
 ) -> Answer:
     """Run what ``start`` starts, and return its rows, in another ``order`` if given.
 
-    Raises CompileError, LockHeld, JournalError.
+    ``options`` are those of a session; with ``asked_for``, SLS names or None for the highstate, that these are not
+    disabled, and with ``state_top`` another top file. Raises CompileError, LockHeld, JournalError.
     """
     session = _Collected(console, settings, options)
     console.out = "json"  # what a session says to people is said by the outputter here
     try:
         ended = start(session)
+    except Disabled as disabled:
+        console.say(*disabled.told)
+        return disabled.answer
     finally:
         console.out = "human"
     report = session.report
@@ -69,8 +75,3 @@ def collect(
     ordered = report.rows if order is None or session.plan is None else order(report.rows, session.plan)
     rows = {tag: as_in_salt(row) for tag, row in ordered.items()}
     return Answer(value=rows, retcode=retcode, outputter="highstate", ended=cut_short)
-
-
-def conflict(holder: Holder) -> str:
-    """Return Salt's sentence about a run that is under way."""
-    return f'The function "state.apply" is running as PID {holder.pid} and was started at {holder.since}'

@@ -11,10 +11,12 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.salt_call.answer import FAILED, PILLAR_FAILED, Answer, Refused
-from asyncstate.cli.salt_call.collected import collect, conflict
+from asyncstate.cli.salt_call.collected import collect
+from asyncstate.cli.salt_call.disabling import Disabling
 from asyncstate.cli.salt_call.rows import called_for
 from asyncstate.cli.salt_call.settings import changed, settings_of
 from asyncstate.cli.salt_call.showing import Showing, names, pillar_failed, words
+from asyncstate.cli.salt_call.under_way import UnderWay
 from asyncstate.cli.selection import Selection
 from asyncstate.compile.high.exclude import exclusion
 from asyncstate.errors import CompileError, LockHeld, PillarError, RenderError
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 RUNNING = (
     "apply highstate sls sls_id top test single low high template template_str request check_request run_request "
-    "clear_request running list_disabled clear_cache"
+    "clear_request clear_cache orchestrate"
 ).split()
 """The names of the functions."""
 _KEYWORDS = frozenset(
@@ -43,17 +45,6 @@ _KEYWORDS = frozenset(
         "terse", "test", "whitelist",
     }
 )  # fmt: skip
-_ABSENT = {
-    "orchestrate": "it runs on a Salt master. See: asyncstate fleet --help",
-    "pkg": "it belongs to salt-ssh",
-    "pause": "a run cannot be paused. Ctrl-C stops it, and asyncstate apply --resume goes on with it",
-    "resume": "a run cannot be paused. asyncstate apply --resume goes on with one that was stopped",
-    "soft_kill": "a signal stops a run: kill -INT its process",
-    "get_pauses": "a run cannot be paused",
-    "event": "there is no event bus. asyncstate apply --out jsonl writes the events of a run",
-    "disable": "SLS files cannot be disabled",
-    "enable": "SLS files cannot be disabled",
-}
 _REQUESTS = "requested_states.json"
 
 
@@ -64,14 +55,16 @@ class StateModule:
         self._console = console
         self._settings = settings
         self._request = request
-        showing = Showing(console, settings, self._adapted)
-        own = {name: getattr(self, name) for name in RUNNING}
-        self.functions: dict[str, Callable[..., Answer]] = own | showing.functions
+        self._under_way = UnderWay(console, settings)
+        self.functions: dict[str, Callable[..., Answer]] = {
+            **{name: getattr(self, name) for name in RUNNING},
+            **self._under_way.functions,
+            **Disabling(console, settings).functions,
+            **Showing(console, settings, self._adapted).functions,
+        }
 
     def near(self, name: str) -> str:
-        """Return why there is no such function, or the nearest name, as the end of a sentence."""
-        if name in _ABSENT:
-            return f" {_ABSENT[name][:1].upper()}{_ABSENT[name][1:]}."
+        """Return the nearest name to one that is none, as the end of a sentence."""
         found = nearest(name, self.functions)
         return f" Did you mean 'state.{found}'?" if found else ""
 
@@ -86,7 +79,7 @@ class StateModule:
     def highstate(self, test: Any = None, queue: Any = None, state_events: Any = None, **kwargs: Any) -> Answer:
         """Apply what top.sls assigns to this machine."""
         kwargs |= {"test": test, "queue": queue, "state_events": state_events}
-        return self._apply(None, kwargs)
+        return self._apply(None, kwargs, more={"asked_for": None})
 
     def sls(  # noqa: PLR0917 - Salt's parameters
         self,
@@ -100,7 +93,7 @@ class StateModule:
     ) -> Answer:
         """Apply SLS files, named in a list or separated by commas."""
         given = {"test": test, "exclude": exclude, "queue": queue, "sync_mods": sync_mods, "state_events": state_events}
-        return self._apply(names(mods), kwargs | given)
+        return self._apply(names(mods), kwargs | given, more={"asked_for": names(mods)})
 
     def sls_id(self, id_: Any, mods: Any, test: Any = None, queue: Any = None, **kwargs: Any) -> Answer:
         """Apply the states of one ID of SLS files, with what they require."""
@@ -117,7 +110,23 @@ class StateModule:
 
     def top(self, topfn: Any, test: Any = None, queue: Any = None, **kwargs: Any) -> Answer:
         """Apply the highstate of another top file."""
-        return self._apply(None, kwargs | {"test": test, "queue": queue}, state_top=str(topfn))
+        return self._apply(None, kwargs | {"test": test, "queue": queue}, more={"state_top": str(topfn)})
+
+    def orchestrate(  # noqa: PLR0917 - Salt's parameters
+        self,
+        mods: Any,
+        saltenv: Any = "base",
+        test: Any = None,
+        exclude: Any = None,
+        pillar: Any = None,
+        pillarenv: Any = None,
+    ) -> Answer:
+        """Apply SLS files to this machine, as an orchestration; one of hosts is ``asyncstate fleet orchestrate``."""
+        given = {"saltenv": saltenv, "test": test, "exclude": exclude, "pillar": pillar, "pillarenv": pillarenv}
+        done = self._apply(names(mods), given)
+        data = {self._settings.id: done.value}
+        value = {"data": data, "outputter": "highstate", "retcode": FAILED if done.retcode else 0}
+        return Answer(value=value, ended=done.ended)
 
     def single(self, fun: Any, name: Any, test: Any = None, queue: Any = None, **kwargs: Any) -> Answer:
         """Run one state function."""
@@ -212,18 +221,6 @@ class StateModule:
         self._keep_requests({key: value for key, value in requests.items() if name and key != str(name)})
         return Answer(value=True)
 
-    def running(self, concurrent: bool = False) -> Answer:
-        """Return which run holds the lock."""
-        from asyncstate.run.lock import RunLock
-
-        holder = None if concurrent else RunLock(self._settings.cachedir).holder()
-        found = [] if holder is None or not os.path.exists(f"/proc/{holder.pid}") else [conflict(holder)]
-        return Answer(value=found)
-
-    def list_disabled(self) -> Answer:
-        """Return nothing: SLS files cannot be disabled."""
-        return Answer(value="")
-
     def clear_cache(self) -> Answer:
         """Return []: no compiled tree is kept."""
         return Answer(value=[])
@@ -236,16 +233,17 @@ class StateModule:
         kwargs: dict[str, Any],
         *,
         id_: str | None = None,
-        state_top: str | None = None,
+        more: Mapping[str, Any] | None = None,
     ) -> Answer:
-        """Apply SLS files or the highstate; of these, one ID, in Salt's order. Raises CompileError for that."""
+        """Apply SLS files or the highstate; of these, one ID, in Salt's order. Raises CompileError for that.
+
+        ``more`` are options of `collect`.
+        """
         exclude = tuple(exclusion(name) for name in words(kwargs.get("exclude") or []))
         selection = Selection(sls, kwargs.get("saltenv"), exclude, () if id_ is None else (id_,))
         order = None if id_ is None else called_for(id_)
         try:
-            answer = self._run(
-                self._adapted(kwargs), kwargs, lambda session: session.apply(selection), order, state_top
-            )
+            answer = self._run(self._adapted(kwargs), kwargs, lambda session: session.apply(selection), order, more)
         except PillarError as error:
             if kwargs.get("force"):
                 raise
@@ -274,7 +272,7 @@ class StateModule:
         kwargs: dict[str, Any],
         start: Callable[[Session], int],
         order: Callable[[Mapping[str, Row], Plan], dict[str, Row]] | None = None,
-        state_top: str | None = None,
+        more: Mapping[str, Any] | None = None,
     ) -> Answer:
         """Run what ``start`` starts. Raises PillarError; with an ``order``, other errors of the tree, too."""
         queue = kwargs.get("queue")
@@ -285,7 +283,7 @@ class StateModule:
             "mock": bool(kwargs.get("mock")),
             "unlocked": bool(kwargs.get("concurrent")),
             "progress": "none",
-            "state_top": state_top,
+            **(more or {}),
         }
         try:
             return collect(self._console, settings, options, start, order)
@@ -302,8 +300,7 @@ class StateModule:
                 raise
             return Answer(value=[f"{error.filename}: {error.strerror}"], retcode=FAILED, outputter="highstate")
         except LockHeld:
-            holder = self.running().value
-            return Answer(value=holder, retcode=FAILED, outputter="highstate")
+            return Answer(value=self._under_way.running().value, retcode=FAILED, outputter="highstate")
 
     def _errors(self, error: CompileError) -> Answer:
         return Answer(value=self._console.hide(_messages(error)), retcode=FAILED, outputter="highstate")

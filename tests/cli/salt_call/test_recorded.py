@@ -16,6 +16,7 @@ from asyncstate.cli import main
 OUTCOMES = json.loads((HERE / "outcomes.json").read_text(encoding="utf-8"))
 _OWN_WORDS = "a wrong call prints the documentation of the function, which is our own"
 _NO_MINION = "there is no minion that must be told, so nothing fails"
+_NO_PAUSE = "Salt notes it for a run that may not exist; here it is refused, as no run would heed it"
 _NO_COPY = "plugins are read where they are, so there is nothing to copy"
 KNOWN = {
     "test.echo": _OWN_WORDS,
@@ -31,6 +32,8 @@ KNOWN = {
     "state.show_low_sls ordered --out=json": "it goes through the whole compiler",
     "state.sls_id nosuch ok": _OWN_WORDS,
     "state.sls_id before prereqs --out=txt": "what a prereq comes before is applied, too",
+    "state.pause 20200101000000000000": _NO_PAUSE,
+    "state.soft_kill 20200101000000000000": _NO_PAUSE,
     "state.highstate --out=txt": "file.managed gives the keys of its row in another order",
     "state.apply badyaml": "the message shows the line",
     "state.apply misspelt": "each row has its time",

@@ -75,8 +75,10 @@ def test_a_queued_run_waits(root, salt_call, by):
     [
         (["state.apply", "ok", "pilar={a: 1}"], "state.apply does not know the argument pilar"),
         (["state.aply"], "'state.aply' is not available. Did you mean 'state.apply'?"),
-        (["state.orchestrate", "x"], "runs on a Salt master"),
         (["state.pause", "1"], "apply --resume"),
+        (["state.resume", "1"], "No run is paused"),
+        (["state.soft_kill", "1"], "kill -INT"),
+        (["state.event", "pretty=True"], "apply --out jsonl"),
         (["state.apply", "ok", "pillar_enc=gpg"], "Encrypt a pillar file"),
         (["state.apply", "whitelist=web"], "name the SLS files instead"),
         (["state.high", "text"], "expected a mapping"),

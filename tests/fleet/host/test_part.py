@@ -100,6 +100,7 @@ def test_a_run_that_is_stopped_waits_for_nobody():
 
     class Silent:
         rows = {}
+
         async def outcomes(self):
             await asyncio.Event().wait()
             yield 0, GOOD
