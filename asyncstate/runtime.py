@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from asyncstate.run.lock import RunLock
     from asyncstate.run.options import RunKeywords
     from asyncstate.run.records import PlanRecords
-    from asyncstate.services import Events, TreeElsewhere
+    from asyncstate.services import Events, Renderings, TreeElsewhere
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.pillar_watch import WatchedPillar
 
@@ -57,7 +57,7 @@ class StateRuntime:
     ``event.send`` fires, ``orchestra`` has the hosts that the states ``salt.…`` reach; both are those of a fleet.
     A ``tree`` on another machine takes the place of ``file_roots`` and ``pillar_roots``; ``texts`` replace files of the
     tree and the pillar, by path, such as those that an editor has not saved; ``restraint`` keeps their templates from
-    calling what does more than read. ``lock_dir`` has the run lock if
+    calling what does more than read, and ``renderings`` have what was rendered before. ``lock_dir`` has the run lock if
     ``cachedir`` is not that of other runs.
 
     A runtime belongs to the asyncio event loop on which it was entered; its async methods raise EventLoopError on any
@@ -76,6 +76,7 @@ class StateRuntime:
         tree: TreeElsewhere | None = None,
         texts: Mapping[str, str] | None = None,
         restraint: Restraint | None = None,
+        renderings: Renderings | None = None,
         lock_dir: str = "",
     ) -> None:
         self.secrets: Secrets = Secrets() if secrets is None else secrets
@@ -94,6 +95,7 @@ class StateRuntime:
             tree=tree,
             texts=texts,
             restraint=restraint,
+            renderings=renderings,
         )
         self._planner = Planner(self.settings, self._services, self.secrets)
         self.host: PluginHost = self._services.host

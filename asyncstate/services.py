@@ -57,13 +57,27 @@ class TreeElsewhere(Protocol):
         """
 
 
+class Renderings(Protocol):
+    """What has rendered SLS files of this tree before (`asyncstate.lsp.kept`)."""
+
+    def of(
+        self,
+        file: SlsFile,
+        extra: Mapping[str, Any],
+        host: PluginHost,
+        read: Callable[[str], bytes],
+        render: Callable[[], Rendered],
+    ) -> Rendered:
+        """Return a file as it was rendered before, else what ``render`` returns. ``read`` returns a file."""
+
+
 class RuntimeServices(Services):
     """The services of one runtime, and the plugin host whose plugins they are for.
 
     ``states`` are state functions of the host application by ``module.function``; ``secrets`` are the values to hide;
     ``events`` fires those of this host, if it is in a fleet; ``orchestra`` has the hosts that an operator orchestrates.
     ``tree`` takes the place of the roots in the settings; ``texts`` replace files of the tree and the pillar, by path.
-    ``restraint`` holds back what templates call.
+    ``restraint`` holds back what templates call; ``renderings`` are asked before an SLS of the tree is rendered.
     """
 
     def __init__(
@@ -77,6 +91,7 @@ class RuntimeServices(Services):
         tree: TreeElsewhere | None = None,
         texts: Mapping[str, str] | None = None,
         restraint: Restraint | None = None,
+        renderings: Renderings | None = None,
     ) -> None:
         opts = settings.opts()
         self._tree = tree
@@ -90,6 +105,7 @@ class RuntimeServices(Services):
         self._settings = settings
         self._secrets = secrets
         self._restraint = restraint
+        self._renderings = renderings
         self._phases: list[Phase] = []
         self.host: PluginHost = PluginHost(
             opts, file_client=self.file_client, extra_states=states, services=self, secrets=secrets
@@ -204,6 +220,20 @@ class RuntimeServices(Services):
 
         ``rendered`` holds the SLS files rendered so far for one compilation; this one is added.
         """
+        if self._renderings is not None and client is not self._pillar_client:
+            return self._renderings.of(
+                file, extra, self.host, client.read, lambda: self._rendered(file, extra, client, rendered, pillar)
+            )
+        return self._rendered(file, extra, client, rendered, pillar)
+
+    def _rendered(
+        self,
+        file: SlsFile,
+        extra: Mapping[str, Any],
+        client: FileClient,
+        rendered: set[str] | None,
+        pillar: Mapping[str, Any] | None,
+    ) -> Rendered:
         with (
             rendering(file.sls or os.path.basename(file.path)),
             self.host.enter(env=file.saltenv, sls=file.sls) as call,

@@ -35,7 +35,7 @@ _COMPILER = (sys.executable, "-m", "asyncstate", "lsp", "--compiler")
     "--compiler",
     section="General",
     is_flag=True,
-    help="Read one job on standard input, compile, and answer. The server starts itself so: not for people.",
+    help="Read jobs on standard input, compile, and answer. The server starts itself so: not for people.",
 )
 @click.pass_obj
 def command(console: Console, /, *, compiler: bool, **options: Any) -> int:
@@ -69,17 +69,11 @@ def command(console: Console, /, *, compiler: bool, **options: Any) -> int:
 
 
 def _compile(console: Console, answers: BinaryIO) -> None:
-    """Read a job, and write one answer a line."""
-    import msgspec
+    """Read jobs, and write what is said of them."""
+    from asyncstate.lsp.standby import serve
 
-    from asyncstate.lsp.compiling import look
-    from asyncstate.lsp.messages import Job
-
-    job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
-    encode = msgspec.json.Encoder().encode
-
-    def say(answer: Any) -> None:
-        answers.write(encode(answer) + b"\n")
+    def say(lines: bytes) -> None:
+        answers.write(lines)
         answers.flush()
 
-    look(job, settings_from(console, dict(job.options)), say)
+    serve(sys.stdin.fileno(), say, lambda options: settings_from(console, dict(options)))

@@ -2,6 +2,7 @@
 
 Two processes share the work. The server reads texts: `outline` gives the structure of one SLS file, whether it parses
 or not; `tree` keeps what all files declare and refer to; `context` says what stands at the cursor. It answers at once.
-The compiler (`compiling`), a process of its own for each look at the tree, renders and compiles as ``check`` and
-``lint`` do; it is stopped when the text changes. `messages` is what the two say to each other, `server` joins all.
+The compiler (`standby`, `compiling`), a process of its own, renders and compiles as ``check`` and ``lint`` do; it
+keeps what it has rendered (`kept`), and leaves off when the text changes. `messages` is what the two say to each other,
+`server` joins all.
 """

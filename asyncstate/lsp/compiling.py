@@ -1,4 +1,4 @@
-"""The compiler's side of the language server: one look at the tree, in a process of its own.
+"""What the compiler says of a tree: first what needs no order of its states, then the whole.
 
 No state runs. Templates are rendered, but of the execution functions that they call only those that read are called:
 `harmless` has the list, and stand-ins for the others. What is wrong in a file with a stand-in is no certain mistake.
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import structs
 
+from asyncstate.analyse.lint import Finding as LintFinding
 from asyncstate.analyse.lint import one_for_each_place
 from asyncstate.analyse.tree_findings import tree_findings
 from asyncstate.compile.findings import mistakes
@@ -22,6 +23,7 @@ from asyncstate.lsp.harmless import LeftOut
 from asyncstate.lsp.index import REQUISITES
 from asyncstate.lsp.messages import Argument, Catalog, Compiled, Finding, Found, Function, Rendered, Seen
 from asyncstate.lsp.tree import sls_name
+from asyncstate.model.rules import ANY
 from asyncstate.reference.lookup import documentation
 from asyncstate.runtime import StateRuntime
 
@@ -29,9 +31,9 @@ if TYPE_CHECKING:
     import logging
     from collections.abc import Callable, Iterable, Iterator
 
-    from asyncstate.analyse.lint import Finding as LintFinding
     from asyncstate.config import Settings
     from asyncstate.errors import Issue
+    from asyncstate.lsp.kept import Renderings
     from asyncstate.lsp.messages import Answer, Job
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
@@ -42,18 +44,21 @@ _DEEPEST = 6
 """Pillar keys are offered down to this depth."""
 
 
-def look(job: Job, settings: Settings, say: Callable[[Answer], None]) -> None:
-    """Compile the tree with the texts of a job, and say what it has and what is wrong with it."""
-    left_out = LeftOut()
-    runtime = StateRuntime(settings, texts=job.texts, restraint=left_out)
-    try:
-        with runtime.open_sync():
-            say(Seen(tuple(_keys(runtime.host.pillar)), tuple(_keys(runtime.host.grains))))
-            say(Found(tuple(dict.fromkeys(_guarded(_Look(job, runtime, say).tree(), left_out)))))
-            if job.catalog:
-                say(_catalog(runtime))
-    except PillarError as error:
-        say(Found(tuple(_guarded(map(_mistake, error.issues), left_out))))
+def early(job: Job, settings: Settings, kept: Renderings, is_out_of_date: Callable[[], bool]) -> Iterator[Answer]:
+    """Yield what this host has, and what is to be said of the tree without the implicit order of its states.
+
+    What is rendered is kept. Ends soon, with answers that mean nothing, once the job is out of date.
+    """
+    unordered = structs.replace(settings, implicit_order="none")
+    yield from _Look(job, unordered, kept, is_out_of_date).answers(whole=False)
+
+
+def whole(job: Job, settings: Settings, kept: Renderings) -> Iterator[Answer]:
+    """Yield all that is to be said of the tree, its states, and all state functions if the job asks for them."""
+    look = _Look(job, settings, kept)
+    yield from look.answers(whole=True)
+    if job.catalog:
+        yield _catalog(look.runtime)
 
 
 def _guarded(findings: Iterable[Finding], left_out: LeftOut) -> Iterator[Finding]:
@@ -69,35 +74,58 @@ def _guarded(findings: Iterable[Finding], left_out: LeftOut) -> Iterator[Finding
 class _Look:
     """Compiles the highstate, then each SLS of a job that is not in it."""
 
-    def __init__(self, job: Job, runtime: StateRuntime, say: Callable[[Answer], None]) -> None:
+    def __init__(
+        self, job: Job, settings: Settings, kept: Renderings, is_out_of_date: Callable[[], bool] = lambda: False
+    ) -> None:
         self._job = job
-        self._runtime = runtime
-        self._say = say
+        self._is_out_of_date = is_out_of_date
+        self._left_out = LeftOut()
+        kept.begin(job.texts, self._left_out)
+        self.runtime = StateRuntime(settings, texts=job.texts, restraint=self._left_out, renderings=kept)
         self._rendered: set[str] = set()
 
-    def tree(self) -> list[Finding]:
-        """Say which states there are, and return what check and lint say of them."""
-        pillar = self._runtime.watch_pillar()
-        found: list[Finding] = []
+    def answers(self, *, whole: bool) -> Iterator[Answer]:
+        """Yield what is said early, or the whole."""
         try:
-            plan = self._runtime.shown(self._runtime.compile_sync(refusal=self._note))
+            with self.runtime.open_sync():
+                host = self.runtime.host
+                if not whole:
+                    yield Seen(tuple(_keys(host.pillar)), tuple(_keys(host.grains)))
+                findings, states = self._tree(whole=whole)
+        except PillarError as error:
+            findings, states = list(map(_mistake, error.issues)), None
+        if states is not None:
+            yield Compiled(states)
+        yield Found(tuple(dict.fromkeys(_guarded(findings, self._left_out))), whole)
+
+    def _tree(self, *, whole: bool) -> tuple[list[Finding], tuple[Rendered, ...] | None]:
+        """Return what check and lint say, and the states of the whole."""
+        pillar = self.runtime.watch_pillar()
+        found: list[Finding] = []
+        states = None
+        try:
+            plan = self.runtime.compile_sync(refusal=self._note)
         except CompileError as error:
             log.debug("%s", error)
             found += map(_mistake, error.issues)
         else:
-            self._say(Compiled(_states(plan)))
-            found += self._findings(plan, pillar.unused())
+            if whole:
+                plan = self.runtime.shown(plan)
+                states = _states(plan)
+                found += self._findings(plan, self._lint(plan, pillar.unused()))
+            else:
+                found += self._findings(plan, self._warnings(plan))
         for sls, env, path in list(self._outside()):
-            found += [each for each in self._alone(sls, env) if each.file == path]
-        return found
+            found += [each for each in self._alone(sls, env, whole=whole) if each.file == path]
+        return found, states
 
     def _note(self, sls: str) -> str:
         self._rendered.add(sls)
-        return ""
+        return "out of date" if self._is_out_of_date() else ""
 
     def _outside(self) -> Iterator[tuple[str, str, str]]:
         """Yield the name, the environment and the path of each SLS of the job that was not rendered."""
-        client = self._runtime.file_client
+        client = self.runtime.file_client
         for path in self._job.sls:
             for env in client.envs():
                 for root in client.roots(env):
@@ -106,18 +134,26 @@ class _Look:
                     if file is not None and file.path == path and name not in {*self._rendered, "top"}:
                         yield name, env, path
 
-    def _alone(self, sls: str, env: str) -> list[Finding]:
+    def _alone(self, sls: str, env: str, *, whole: bool) -> list[Finding]:
         try:
-            plan = self._runtime.compile_sync([sls], saltenv=env)
+            plan = self.runtime.compile_sync([sls], saltenv=env)
         except CompileError as error:
             return list(map(_mistake, error.issues))
-        return self._findings(self._runtime.shown(plan), [])
+        return self._findings(plan, self._lint(self.runtime.shown(plan), []) if whole else self._warnings(plan))
 
-    def _findings(self, plan: Plan, unused_pillar: list[str]) -> list[Finding]:
-        """Return what check and lint say of a plan."""
-        certain = {(issue.message, issue.file, issue.line) for issue in mistakes(plan.warnings)}
+    def _lint(self, plan: Plan, unused_pillar: list[str]) -> list[LintFinding]:
         texts = self._job.texts
-        found = tree_findings(plan, self._runtime.settings, unused_pillar, read=self._text, texts=texts)
+        return tree_findings(plan, self.runtime.settings, unused_pillar, read=self._text, texts=texts)
+
+    def _warnings(self, plan: Plan) -> list[LintFinding]:
+        redactor = self.runtime.secrets.redactor
+        return [
+            LintFinding(each.rule or ANY, each.message, each.file, each.line, each.hint)
+            for each in sorted(map(redactor.issue, plan.warnings), key=lambda issue: (issue.file, issue.line))
+        ]
+
+    def _findings(self, plan: Plan, found: list[LintFinding]) -> list[Finding]:
+        certain = {_place(issue) for issue in map(self.runtime.secrets.redactor.issue, mistakes(plan.warnings))}
         return [
             Finding(each.rule, each.message, each.file, each.line, each.hint, _place(each) in certain)
             for each in one_for_each_place(found)
@@ -125,10 +161,10 @@ class _Look:
 
     def _text(self, path: str) -> str:
         text = self._job.texts.get(path)
-        return self._runtime.file_client.read(path).decode(errors="replace") if text is None else text
+        return self.runtime.file_client.read(path).decode(errors="replace") if text is None else text
 
 
-def _place(finding: LintFinding) -> tuple[str, str, int]:
+def _place(finding: LintFinding | Issue) -> tuple[str, str, int]:
     return finding.message, finding.file, finding.line
 
 

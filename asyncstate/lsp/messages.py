@@ -11,13 +11,16 @@ class Job(msgspec.Struct, frozen=True):
     """A look at the tree. ``options`` are those of the command line; ``texts`` replace files, by path.
 
     ``sls`` are files to compile by themselves, by path, if the highstate has them not. With ``catalog`` the compiler
-    describes all states.
+    describes all states; with ``changed`` the disk may have changed since the last job. A job with another number makes
+    those before it out of date.
     """
 
+    number: int
     options: dict[str, Any]
     texts: dict[str, str]
     sls: tuple[str, ...] = ()
     catalog: bool = False
+    changed: bool = True
 
 
 class Argument(msgspec.Struct, frozen=True):
@@ -84,10 +87,20 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True, tag="found"):
-    """All that is to be said of the tree."""
+    """What is to be said of the tree: all of it, or (not ``whole``) what does not need the order of its states."""
 
     findings: tuple[Finding, ...]
+    whole: bool = True
 
 
 Answer = Catalog | Seen | Compiled | Found
 """What the compiler says."""
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """An answer to the job ``number``, or the end of them: ``done``, with why there are no more if something broke."""
+
+    number: int
+    answer: Answer | None = None
+    done: bool = False
+    problem: str = ""

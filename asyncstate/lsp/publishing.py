@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from asyncstate.lsp.diagnostics import Diagnostic
-    from asyncstate.lsp.messages import Answer
+    from asyncstate.lsp.messages import Answer, Finding
     from asyncstate.lsp.outline import Place
     from asyncstate.lsp.tree import At, Tree
 
@@ -42,12 +42,23 @@ class Publisher:
         self._locations = locations
         self._uri_of = uri_of
         self._told: dict[str, list[Diagnostic]] = {}
+        self._early: frozenset[Finding] = frozenset()
+        self._late: tuple[Finding, ...] = ()
 
     def take(self, answer: Answer, tree: Tree) -> None:
-        """Publish the findings of a look; any other answer is left alone."""
+        """Publish the findings of a look; any other answer is left alone.
+
+        What only the whole of the look before has found stays until that of this one is there.
+        """
         if not isinstance(answer, Found):
             return
-        found = diagnostics(tree, answer.findings)
+        findings = answer.findings
+        if answer.whole:
+            self._late = tuple(finding for finding in findings if finding not in self._early)
+        else:
+            self._early = frozenset(findings)
+            findings += tuple(finding for finding in self._late if finding not in self._early)
+        found = diagnostics(tree, findings)
         for path in [*found, *(self._told.keys() - found.keys())]:
             here = found.get(path, [])
             if here != self._told.get(path, []):

@@ -2,21 +2,22 @@
 
 It lives on the asyncio loop of pygls.
 
-Texts are taken at once. Some moments after the last change the disk is looked at again and the compiler started, each
-in a thread; a change before they end makes them stop.
+Texts are taken at once, and given to the compiler some moments after the last change. Where the disk may have changed,
+it is looked at before, in a thread. What the compiler says of older texts is not listened to.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.errors import AsyncStateError
 from asyncstate.logs.loggers import get_logger
-from asyncstate.lsp.compiler import Look
+from asyncstate.lsp.compiler import Compiler
 from asyncstate.lsp.knowledge import Knowledge
-from asyncstate.lsp.messages import Catalog, Compiled, Found, Job, Seen
+from asyncstate.lsp.messages import Catalog, Compiled, Found, Job, Reply, Seen
 from asyncstate.lsp.tree import Roots, Tree, read_tree
 from asyncstate.process.ending import Reaper
 from asyncstate.sources.fileclient import LocalFileClient
@@ -32,14 +33,16 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 _PAUSE = 0.3
-"""Seconds without a change after which the tree is compiled."""
+"""Seconds without a change after which the disk is looked at."""
+_KEYSTROKE = 0.02
+"""Seconds without a keystroke after which the tree is compiled."""
 
 
 class Program(NamedTuple):
     """How the tree is found and compiled.
 
     ``options`` are those of the command line, ``settings`` makes settings of them and raises what is wrong with them;
-    ``compiler`` is the command that reads a `Job`.
+    ``compiler`` is the command that reads jobs.
     """
 
     options: Mapping[str, Any]
@@ -64,6 +67,11 @@ class Session:
         self._folder = ""
         self._catalogued: object = None
         self._reaper = Reaper()
+        self._loop = asyncio.get_running_loop()
+        self._compiler = Compiler(program.compiler, self._reaper, self._hear)
+        self._asking = ThreadPoolExecutor(1, "asyncstate-asking")  # one thread, so that jobs keep their order
+        self._job = 0
+        self._disk_changed = True
         self._task: asyncio.Task[None] | None = None
 
     # what the editor says
@@ -71,13 +79,13 @@ class Session:
     def open_folder(self, folder: str) -> None:
         """Take the folder that the editor has open: a tree in it counts if the settings name none that exists."""
         self._folder = folder
-        self.look(0)
+        self._start(0)
 
     def edit(self, path: str, text: str) -> None:
         """Take the text of a file."""
         self.buffers[path] = text
         self.knowledge.tree.edited(path, text)
-        self.look()
+        self._start(_KEYSTROKE)
 
     def close(self, path: str) -> None:
         """The editor no longer has a file: its text is that of the disk."""
@@ -85,17 +93,24 @@ class Session:
         self.knowledge.tree.closed(path)
         self.look()
 
-    def look(self, pause: float = _PAUSE) -> None:
-        """Look at the tree again after a pause; what is under way is out of date."""
+    def look(self) -> None:
+        """Look at the disk again after a pause, and compile; what is under way is out of date."""
+        self._disk_changed = True
+        self._start(_PAUSE)
+
+    def _start(self, pause: float) -> None:
         if self._task is not None:
             self._task.cancel()
-        self._task = asyncio.get_running_loop().create_task(self._look(pause))
+        self._job += 1
+        self._task = self._loop.create_task(self._look(pause))
 
     async def end(self) -> None:
         """Stop what is under way, and wait until it is gone."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        await asyncio.to_thread(self._asking.shutdown, cancel_futures=True)
+        await asyncio.to_thread(self._compiler.stop)
         await asyncio.to_thread(self._reaper.wait)
 
     # what follows
@@ -103,7 +118,9 @@ class Session:
     async def _look(self, pause: float) -> None:
         await asyncio.sleep(pause)
         try:
-            self._say(await self._see())
+            if self._disk_changed:
+                await self._read_disk()
+            self._ask()
         except (AsyncStateError, OSError) as error:
             self._say(str(error))
         except Exception as error:
@@ -111,38 +128,42 @@ class Session:
             self._say(f"{type(error).__name__}: {error}: this is a bug in asyncstate; the log of the server has more")
         self.ready.set()
 
-    async def _see(self) -> str:
-        """Look at the disk, then compile. Return what went wrong outside of all files, "" if nothing did."""
-        settings = await asyncio.to_thread(self._settings)
+    async def _read_disk(self) -> None:
+        starting = asyncio.to_thread(self._compiler.prepare)
+        settings, _ = await asyncio.gather(asyncio.to_thread(self._settings), starting)
         before = self.knowledge.tree
         tree = await asyncio.to_thread(_read, settings, before, dict(self.buffers))
         self.knowledge.tree = tree
         self.ready.set()
-        plugins = _plugins(tree)
-        job = Job(self._options, dict(self.buffers), tuple(self.buffers), catalog=plugins != self._catalogued)
-        said = await self._compile(job)
-        if job.catalog and not said:
-            self._catalogued = plugins
-        return said
 
-    async def _compile(self, job: Job) -> str:
-        look = Look(self._program.compiler, self._reaper)
-        loop = asyncio.get_running_loop()
+    def _ask(self) -> None:
+        plugins = _plugins(self.knowledge.tree)
+        job = Job(
+            self._job,
+            self._options,
+            dict(self.buffers),
+            tuple(self.buffers),
+            catalog=plugins != self._catalogued,
+            changed=self._disk_changed,
+        )
+        self._disk_changed = False
+        self._asking.submit(self._compiler.ask, job)
 
-        def take(answer: Answer) -> None:
-            loop.call_soon_threadsafe(self._take, look, answer)
+    def _hear(self, reply: Reply) -> None:
+        self._loop.call_soon_threadsafe(self._take, reply)
 
-        try:
-            return await asyncio.to_thread(look.run, job, take)
-        finally:
-            look.stop()
-
-    def _take(self, look: Look, answer: Answer) -> None:
-        if look.stopped:
+    def _take(self, reply: Reply) -> None:
+        if reply.number != self._job:
+            return
+        if reply.done:
+            self._say(reply.problem)
+        answer = reply.answer
+        if answer is None:
             return
         match answer:
             case Catalog():
                 self.knowledge.functions = answer.functions
+                self._catalogued = _plugins(self.knowledge.tree)
             case Seen():
                 self.knowledge.seen = answer
             case Compiled():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from _collections_abc import dict_items, dict_keys, dict_values
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 class WatchedPillar(dict[str, Any]):
@@ -19,6 +20,19 @@ class WatchedPillar(dict[str, Any]):
     def unused(self) -> list[str]:
         """Return the keys that were never read, in order."""
         return [key for key in dict.keys(self) if key not in self._seen]
+
+    def see(self, keys: Iterable[Any]) -> None:
+        """Record that keys are read."""
+        self._seen.update(keys)
+
+    @contextmanager
+    def noted(self) -> Iterator[set[Any]]:
+        """Give the keys that are read in the block; they count as all others."""
+        before, self._seen = self._seen, set()
+        try:
+            yield self._seen
+        finally:
+            self._seen |= before
 
     def __getitem__(self, key: str) -> Any:
         self._seen.add(key)

@@ -3,8 +3,9 @@
 import pytest
 
 from asyncstate.config import Settings
-from asyncstate.lsp.compiling import look
+from asyncstate.lsp.compiling import early, whole
 from asyncstate.lsp.harmless import READING
+from asyncstate.lsp.kept import Renderings
 from asyncstate.lsp.messages import Compiled, Found, Job
 from asyncstate.runtime import StateRuntime
 
@@ -29,9 +30,10 @@ def compiled(tmp_path):
             cachedir=str(tmp_path / "cache"),
             state_dir=str(tmp_path / "state"),
         )
-        said = []
         path = str(tmp_path / "salt/web.sls")
-        look(Job({}, {path: text.replace("MARK", str(mark))}, (path,)), settings, said.append)
+        job, kept = Job(1, {}, {path: text.replace("MARK", str(mark))}, (path,)), Renderings()
+        list(early(job, settings, kept, lambda: False))
+        said = list(whole(job, settings, kept))
         [found] = [answer for answer in said if isinstance(answer, Found)]
         states = [state.name for answer in said if isinstance(answer, Compiled) for state in answer.states]
         assert not mark.exists()
