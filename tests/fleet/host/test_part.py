@@ -99,7 +99,8 @@ def test_a_run_that_is_stopped_waits_for_nobody():
     part = Fleet([("a", "h1", []), ("b", "h2", [("require", "a", False)])]).parts()["h2"]
 
     class Silent:
-        rows = {}
+        def __init__(self):
+            self.rows = {}
 
         async def outcomes(self):
             await asyncio.Event().wait()
