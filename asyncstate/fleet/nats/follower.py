@@ -5,7 +5,7 @@ miss something: while its connection is lost, when it is slow, when a server of 
 reader on the server tells it what it missed: after each new connection all entries since the last time; every minute
 only if their number is not that of the keys which were heard, or if one of these can have a second value that counts.
 (A second row says what the first said, and after a sign of life comes the next.) A reader numbers what it sends; when a
-number is missing, or nothing comes, another one begins.
+number is missing, nothing comes, or it has no more than it had counted to have, another one begins, and counts anew.
 
 This uses asyncio, as NATS's client does.
 """
@@ -53,7 +53,6 @@ _MOST_HEARD: Final = 10_000
 _MOST_WAITING: Final = 10_000
 """Messages that are kept for a slow caller."""
 _NANO: Final = 1_000_000_000
-_NOTHING_MORE: Final = {"404", "408"}
 
 
 class Stored(NamedTuple):
@@ -158,8 +157,6 @@ async def _missed(connection: Connection, pattern: str, heard: _Heard, *, counte
                 left = 0
             while left:
                 entry = await reader.heard(patience)
-                if entry is None:  # what the server counted was removed meanwhile
-                    break
                 left, until = min(left - 1, reader.pending), math.inf
                 is_new = heard.note(entry)
                 heard.floor = entry.sequence
@@ -275,8 +272,8 @@ class _Reader:
         if self._inbox is not None:
             await self._inbox.close()
 
-    async def heard(self, patience: float) -> Stored | None:
-        """Return the next entry, None if the server has no other. Raises _Broken, BoardError."""
+    async def heard(self, patience: float) -> Stored:
+        """Return the next entry, one of those that were counted. Raises _Broken, BoardError."""
         inbox = _opened(self._inbox)
         if self._asked <= 0:
             await self._ask(inbox)
@@ -293,12 +290,13 @@ class _Reader:
         wanted = {"batch": _BATCH, "no_wait": True}
         await self._connection.send(f"next.{self._name}", json.dumps(wanted).encode(), reply=inbox.subject)
 
-    def _looked_at(self, message: Msg) -> Stored | None:
-        """Return the entry in a message, None if there is no other. Raises _Broken."""
-        status = (message.headers or {}).get("Status")
-        if status in _NOTHING_MORE:
-            return None
-        if status is not None:
+    def _looked_at(self, message: Msg) -> Stored:
+        """Return the entry in a message. Raises _Broken.
+
+        A status in its place says that there is no other. That can have overtaken an entry, or what was counted was
+        removed meanwhile.
+        """
+        if (message.headers or {}).get("Status") is not None:
             raise _Broken
         if not message.subject.startswith(ROOT):
             raise BoardError(f"the server sends something that is not of the board: {message.subject}")

@@ -3,12 +3,35 @@
 import asyncio
 
 import pytest
+from nats.aio.msg import Msg
 
 from asyncstate.fleet import subjects
 from asyncstate.fleet.nats import follower
 from asyncstate.fleet.nats.connection import Connection
 
 _UNHEARD = b"unheard"
+
+
+class _Hasty(Connection):
+    """A connection on which the first reader is told that there is nothing more, before what there is."""
+
+    told = 0
+
+    async def listen(self, subject=""):
+        inbox = await super().listen(subject)
+        if not subject and not self.told:
+            self.told += 1
+            inbox.put(Msg(_client=None, headers={"Status": "404"}))
+        return inbox
+
+
+async def test_an_end_that_overtakes_what_was_counted_is_not_believed(fleet, hosts):
+    name, run = hosts[0].name, "overtaken"
+    async with fleet.board() as operator, _Hasty(fleet.url, hosts[0]) as connection:
+        for key in (subjects.stop(name, run), subjects.go(name, run)):
+            await operator.put(key, b"x")
+        found = await follower.present(connection, subjects.mail(name, run))
+    assert ([entry.key for entry in found], connection.told) == ([subjects.stop(name, run), subjects.go(name, run)], 1)
 
 
 class _HardOfHearing(Connection):
