@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from asyncstate.model.tag import state_tag
-from asyncstate.report.held import held_back_on_host
 from asyncstate.report.html import date_text, page, place_text, sls_text
 from asyncstate.report.page_data import Edges, PageData, PageState, add_releases, family_of, page_states, place_bars
 from asyncstate.report.summary import describe_tag
@@ -43,7 +42,7 @@ def fleet_html_report(
     """
     by_host = {result.host: result for result in results}
     hosts = sorted({*ends, *by_host}, key=lambda host: (not _failed(host, ends), host))
-    states = _states(hosts, by_host, plans or {})
+    states = _states(hosts, by_host)
     place_hosts(states, hosts, profile)
     data = PageData(
         states=list(states.values()),
@@ -69,9 +68,7 @@ def _failed(host: str, ends: Mapping[str, HostEnd]) -> bool:
     return host in ends and bool(ends[host].exit_code)
 
 
-def _states(
-    hosts: Sequence[str], results: Mapping[str, HostResult], plans: Mapping[str, HostPlan]
-) -> dict[tuple[str, str], PageState]:
+def _states(hosts: Sequence[str], results: Mapping[str, HostResult]) -> dict[tuple[str, str], PageState]:
     """Return the states by host and tag; under the tag "" why there is no report of a host, or not all of it."""
     states: dict[tuple[str, str], PageState] = {}
     for number, host in enumerate(hosts):
@@ -82,8 +79,8 @@ def _states(
             text = clean(result.problem)
             states[host, ""] = PageState(function="", id=clean(host), kind="failed", comment=text, host=number)
         places = {tag: place_text(file, line) for tag, (file, line) in result.places.items() if file}
-        held = held_back_on_host(result.report, plans.get(host))
-        states.update(((host, tag), state) for tag, state in page_states(result.report, places, held, number))
+        shown = page_states(result.report, places, result.held, number)
+        states.update(((host, tag), state) for tag, state in shown)
     return states
 
 

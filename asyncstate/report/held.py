@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
@@ -13,7 +13,7 @@ from asyncstate.report.terminal import one_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from asyncstate.fleet.protocol import HostPlan
+    from asyncstate.fleet.protocol import Go, HostPlan, State
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row, RunReport
 
@@ -35,71 +35,94 @@ def was_held_back(row: Row) -> bool:
     return row["result"] is False and not row.get(STATE_RAN, True)
 
 
+class _State(NamedTuple):
+    """A state by its host, "" for that of the report, and its tag."""
+
+    host: str
+    tag: str
+
+
 def held_back(report: RunReport, plan: Plan | None) -> dict[str, str]:
     """Return why each state that was held back was so, by tag: ``requires pkg: nginx, which failed``.
 
     What the plan does not tell, such as a failure on another host, is left out: the comment of the row says it.
     """
-    if plan is None or not _held(report.rows):
+    if plan is None or not any(map(was_held_back, report.rows.values())):
         return {}
     named = {NodeKind.CHUNK, NodeKind.CHECK}
-    tags = [plan.chunks[node.chunk].tag if node.kind in named else "" for node in plan.nodes]
-    return _told(report.rows, tags, ((before, after, sources) for before, after, sources, _ in plan.dag.joined()))
+    states = [_State("", plan.chunks[node.chunk].tag) if node.kind in named else None for node in plan.nodes]
+    edges = ((before, after, sources) for before, after, sources, _ in plan.dag.joined())
+    return _told({"": report.rows}, states, edges)
 
 
-def held_back_on_host(report: RunReport, plan: HostPlan | None) -> dict[str, str]:
-    """Return what `held_back` does, from what a host of a fleet told of its plan."""
-    if plan is None or not _held(report.rows):
+def held_back_on_host(
+    host: str, rows: Mapping[str, Mapping[str, Row]], plan: HostPlan | None, go: Go | None = None
+) -> dict[str, str]:
+    """Return what `held_back` does for a host of a fleet, from the ``rows`` of all hosts and what it told of its plan.
+
+    ``go`` says for which states of other hosts it waited: ``requires cmd: migrate on db1, which failed``.
+    """
+    own = rows.get(host, {})
+    if plan is None or not any(map(was_held_back, own.values())):
         return {}
-    tags = [state_tag(each.state, each.id, each.name, each.fun) for each in plan.states]
-    tags += [""] * (plan.nodes - len(tags))
+    states: list[_State | None] = [_State("", _tag(each)) for each in plan.states]
+    states += [None] * (plan.nodes - len(states))
     for chunk, node in plan.checks:
-        tags[node] = tags[chunk]
+        states[node] = states[chunk]
     pairs = zip(plan.edges[::2], plan.edges[1::2], plan.sources, strict=True)
-    return _told(report.rows, tags, ((before, after, text.split(",")) for before, after, text in pairs))
+    edges = [(before, after, text.split(",")) for before, after, text in pairs]
+    if go is not None and go.digest == plan.digest:  # else the host has sent another plan since then
+        first = len(states)
+        states += [None if each.end else _State(each.host, _tag(each.state)) for each in go.remote]
+        edges += [(first + place, wait.chunk, [wait.kind]) for wait in go.waits for place in wait.remote]
+    return _told({**rows, "": own}, states, edges)
 
 
-def _held(rows: Mapping[str, Row]) -> frozenset[str]:
-    return frozenset(tag for tag, row in rows.items() if was_held_back(row))
+def _tag(state: State) -> str:
+    return state_tag(state.state, state.id, state.name, state.fun)
 
 
 def _told(
-    rows: Mapping[str, Row], tags: Sequence[str], edges: Iterable[tuple[int, int, Iterable[str]]]
+    rows: Mapping[str, Mapping[str, Row]],
+    states: Sequence[_State | None],
+    edges: Iterable[tuple[int, int, Iterable[str]]],
 ) -> dict[str, str]:
-    """Return the words by tag. ``tags`` are those of the nodes, "" for one that joins others; it lets them through."""
-    held = _held(rows)
+    """Return the words by tag. ``states`` are those of the nodes, None for one that joins others."""
     members: dict[int, list[int]] = {}
     needed: dict[str, list[tuple[str, int]]] = {}
     for before, after, sources in edges:
-        tag = tags[after]
-        if not tag:
+        state = states[after]
+        if state is None:
             members.setdefault(after, []).append(before)
-        elif tag in held:
+        elif state.tag in rows[""] and was_held_back(rows[""][state.tag]):
             words = (_WORDS[source] for source in sources if source in _WORDS)
-            needed.setdefault(tag, []).extend((word, before) for word in words)
+            needed.setdefault(state.tag, []).extend((word, before) for word in words)
     told = {}
     for tag, wanted in needed.items():
-        targets = ((word, target) for word, node in wanted for target in _behind(node, tags, members))
-        failed = {target: word for word, target in targets if target in rows and rows[target]["result"] is False}
-        to_blame = {target: word for target, word in failed.items() if target not in held or word != _PREREQ_OF}
+        targets = ((word, state) for word, node in wanted for state in _behind(node, states, members))
+        found = ((word, state, rows.get(state.host, {}).get(state.tag)) for word, state in targets)
+        failed = {state: (word, was_held_back(row)) for word, state, row in found if row and row["result"] is False}
+        to_blame = {state: (word, held) for state, (word, held) in failed.items() if not held or word != _PREREQ_OF}
         if failed:
-            told[tag] = _words(to_blame or failed, held)
+            told[tag] = _words(to_blame or failed)
     return told
 
 
-def _behind(node: int, tags: Sequence[str], members: Mapping[int, Sequence[int]]) -> Iterator[str]:
+def _behind(node: int, states: Sequence[_State | None], members: Mapping[int, Sequence[int]]) -> Iterator[_State]:
     """Yield the states that a node stands for."""
-    if tags[node]:
-        yield tags[node]
+    found = states[node]
+    if found is not None:
+        yield found
     else:
-        yield from (tags[member] for member in members.get(node, ()) if tags[member])
+        yield from (state for member in members.get(node, ()) if (state := states[member]) is not None)
 
 
-def _words(failed: Mapping[str, str], held: frozenset[str]) -> str:
+def _words(failed: Mapping[_State, tuple[str, bool]]) -> str:
     """Name one of the states to blame, if possible one that failed of itself, and count the others."""
-    tag = next((tag for tag in failed if tag not in held), next(iter(failed)))
+    state, (word, held) = next(((each, of) for each, of in failed.items() if not of[1]), next(iter(failed.items())))
+    where = f" on {one_line(state.host)}" if state.host else ""
     more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-    return f"{failed[tag]} {_reference(tag)}, which {'was held back' if tag in held else 'failed'}{more}"
+    return f"{word} {_reference(state.tag)}{where}, which {'was held back' if held else 'failed'}{more}"
 
 
 def _reference(tag: str) -> str:

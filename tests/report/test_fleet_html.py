@@ -54,6 +54,13 @@ def test_hosts_that_failed_have_the_first_lanes_and_say_why():
     assert "<b>broken" not in shown.static
 
 
+def test_what_was_held_back_names_its_requisite():
+    report = RunReport(rows={tag("data"): {**row(False), "__state_ran__": False}})
+    result = HostResult(host="db1", report=report, held={tag("data"): "requires test: site on web1, which failed"})
+    shown = Page(fleet_html_report("r1", {"db1": HostEnd(2)}, [result], FleetProfile()))
+    assert shown.states["data"]["held"] == "requires test: site on web1, which failed"
+
+
 def test_a_dry_run_across_hosts_says_that_nothing_was_changed():
     report = RunReport(rows={tag("data"): row(None)}, test=True)
     ends, results = {"db1": HostEnd(0)}, [HostResult(host="db1", report=report)]

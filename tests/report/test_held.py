@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from plans import PlanBuilder
 
-from asyncstate.fleet.protocol import HostPlan, State
+from asyncstate.fleet.protocol import Go, HostPlan, RemoteState, State, Wait
 from asyncstate.model.result import RunReport
 from asyncstate.report.held import held_back, held_back_on_host
 
@@ -68,9 +68,25 @@ def test_what_a_host_tells_of_its_plan_is_enough():
         sources=("set", "require,order", "watch"),
     )
     tags = [f"test_|-{name}_|-{name}_|-nop" for name in names]
-    report = RunReport(rows=dict(zip(tags, (BAD, HELD, HELD), strict=True)))
-    assert held_back_on_host(report, plan) == {
+    rows = {"web1": dict(zip(tags, (BAD, HELD, HELD), strict=True))}
+    assert held_back_on_host("web1", rows, plan) == {
         tags[1]: "requires test: a, which failed",
         tags[2]: "watches test: b, which was held back",
     }
-    assert held_back_on_host(report, None) == {}
+    assert held_back_on_host("web1", rows, None) == {}
+
+
+def test_a_state_of_another_host_is_named_with_its_host():
+    here, there = State("test", "nop", "b", "b", "s"), State("cmd", "run", "migrate", "migrate", "s")
+    plan = HostPlan(nonce="n", digest="d", states=(here,), nodes=1)
+    go = Go(
+        nonce="n",
+        digest="d",
+        remote=(RemoteState("db1", 0, there, end=True), RemoteState("db1", 0, there)),
+        waits=(Wait(0, "require", (0, 1)),),
+    )
+    own, other = "test_|-b_|-b_|-nop", "cmd_|-migrate_|-migrate_|-run"
+    rows = {"web1": {own: HELD}, "db1": {other: BAD}}
+    assert held_back_on_host("web1", rows, plan, go) == {own: "requires cmd: migrate on db1, which failed"}
+    assert held_back_on_host("web1", {"web1": {own: HELD}}, plan, go) == {}, "db1 is lost: the comment says so"
+    assert held_back_on_host("web1", rows, plan, Go(nonce="n", digest="other", waits=go.waits)) == {}

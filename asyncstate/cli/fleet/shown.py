@@ -59,6 +59,7 @@ class Shown(Relay):
         self._settings = settings
         self._reports: dict[str, RecordedReport] = {}
         self._plans: dict[str, HostPlan] = {}
+        self._goes: dict[str, Go] = {}
         self._progress = self._make_progress(console.fitting_progress(progress, quiet=quiet_ok))
         self._report = report
         self._junit = junit
@@ -123,10 +124,11 @@ class Shown(Relay):
         self._plans[host] = plan
 
     def joined(self, plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> None:
-        """Say which of the lanes that the options name have no state."""
+        """Keep what hosts wait for; say which of the lanes that the options name have no state."""
         from asyncstate.fleet.rollout.admission import lanes_without_states
 
         super().joined(plans, goes)
+        self._goes.update(goes)
         self._console.say(*lanes_without_states(self._lanes, plans.values()))
 
     def noted(self, words: str) -> None:
@@ -198,11 +200,12 @@ class Shown(Relay):
         from asyncstate.report.held import held_back_on_host
         from asyncstate.report.host_result import HostResult
 
+        reports = {host: recorded.report("lost") for host, recorded in self._reports.items()}
+        rows = {host: report.rows for host, report in reports.items()}
         for host, host_end in end.hosts.items():
-            recorded = self._reports.get(host)
-            report = recorded.report("lost") if recorded else RunReport(rows={})
+            report = reports.get(host) or RunReport(rows={})
             places = self._places(host) if self._tells_places else {}
-            held = held_back_on_host(report, self._plans.get(host)) if self._junit is not None else {}
+            held = held_back_on_host(host, rows, self._plans.get(host), self._goes.get(host))
             yield HostResult(host=host, report=report, places=places, held=held, problem=host_end.why)
 
     @property
@@ -244,17 +247,17 @@ class Shown(Relay):
         from msgspec import structs
 
         from asyncstate.cli.display import report_text, style_of
-        from asyncstate.report.held import held_back_on_host
         from asyncstate.report.terminal import count
 
+        held = {result.host: result.held for result in self._console.results}
         style, dry = style_of(self._console, self._settings), False
         for host, recorded in sorted(self._reports.items()):
             report = recorded.report("lost")
             dry = dry or report.test
             known = self._places(host) if report.failed else {}
             places = {tag: f"{file}:{line}" if line else file for tag, (file, line) in known.items() if file}
-            held = held_back_on_host(report, self._plans.get(host))
-            yield from report_text(report, structs.replace(style, places=places, held=held), host=host)
+            shown = structs.replace(style, places=places, held=held.get(host, {}))
+            yield from report_text(report, shown, host=host)
             yield ""
         failed = [host for host, each in end.hosts.items() if each.exit_code]
         said = f": {', '.join(failed)}" if failed else ""
