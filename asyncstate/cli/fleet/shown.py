@@ -250,10 +250,9 @@ class Shown(Relay):
         from asyncstate.report.terminal import count
 
         held = {result.host: result.held for result in self._console.results}
-        style, dry = style_of(self._console, self._settings), False
+        style = style_of(self._console, self._settings)
         for host, recorded in sorted(self._reports.items()):
             report = recorded.report("lost")
-            dry = dry or report.test
             known = self._places(host) if report.failed else {}
             places = {tag: f"{file}:{line}" if line else file for tag, (file, line) in known.items() if file}
             shown = structs.replace(style, places=places, held=held.get(host, {}))
@@ -261,5 +260,4 @@ class Shown(Relay):
             yield ""
         failed = [host for host, each in end.hosts.items() if each.exit_code]
         said = f": {', '.join(failed)}" if failed else ""
-        what = "Dry run" if dry else "Run"
-        yield f"{what} {end.run}: {count(len(end.hosts), 'host')}, {len(failed)} failed{said}"
+        yield f"Run {end.run}: {count(len(end.hosts), 'host')}, {len(failed)} failed{said}"

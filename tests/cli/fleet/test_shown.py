@@ -77,7 +77,7 @@ def test_github_is_told_of_each_failure_with_its_host_and_place(show):
     ]
 
 
-def test_a_dry_run_is_called_one_to_its_last_line(capfd):
+def test_each_host_tells_of_a_dry_run_as_of_one(capfd):
     shown = Shown(Console(), Settings(state_output="brief"))
     shown.begun("web1", 1)
     common = {"run_id": "web1", "seq": 0, "time": 1.0}
@@ -89,7 +89,7 @@ def test_a_dry_run_is_called_one_to_its_last_line(capfd):
     assert lines[1].startswith("to change  ")
     assert lines[3].endswith(": 1 would change")
     assert lines[4] == "Dry run: 1 state would change; nothing was changed."
-    assert lines[-1] == "Dry run r1: 1 host, 0 failed"
+    assert lines[-1] == "Run r1: 1 host, 0 failed"
 
 
 def test_what_was_held_back_on_a_host_names_its_requisite(capfd, tmp_path):
