@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from asyncstate.model.result import STATE_RAN
-from asyncstate.report.human import result_word
-from asyncstate.report.summary import describe_tag
+from asyncstate.report.summary import describe_tag, outcome_word
 from asyncstate.report.terminal import PLAIN, Palette, count, one_line, short_time
 
 if TYPE_CHECKING:
@@ -122,7 +121,8 @@ def _state_lines(state: StateDiff, palette: Palette) -> Iterator[str]:
 def _word(row: Row | None) -> str:
     if row is None:
         return _NOT_STARTED
-    return result_word(row) + ("" if row.get(STATE_RAN, True) else " (not run)")
+    skipped = row["result"] is not False and not row.get(STATE_RAN, True)
+    return outcome_word(row) + (" (not run)" if skipped else "")
 
 
 def _changes(row: Row) -> str:

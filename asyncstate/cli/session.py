@@ -353,7 +353,7 @@ class Session:
         if self._lines is not None and self._lines.error:
             console.unwritten("the events", self._lines.error)
         if not silent:
-            self._show_times()
+            self._show_times(report, plan)
         self._write_files(report, plan)
         if self._tracing is not None:
             self._tracing.end()
@@ -379,7 +379,7 @@ class Session:
         result = HostResult(report=report, places=places_of(plan, report.failed))
         console.lines(failure_annotations([result]), redacted=True)
 
-    def _show_times(self) -> None:
+    def _show_times(self, report: RunReport, plan: Plan | None) -> None:
         """Show the output of --explain and --profile: below the report, or on standard error if the report is data."""
         if self.profile is None:
             return
@@ -387,9 +387,10 @@ class Session:
         palette = self.console.palette(None if human else sys.stderr)
         show = self.console.lines if human else lambda lines: self.console.say(*lines)
         if self.options.get("explain"):
+            from asyncstate.report.held import held_back
             from asyncstate.report.waits import run_lines
 
-            show(["", *run_lines(self.profile, palette)])
+            show(["", *run_lines(self.profile, palette, held_back(report, plan))])
         if self.options.get("profile"):
             from asyncstate.report.profile import profile_lines
 

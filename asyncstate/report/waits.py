@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from asyncstate.model.dag import FOOTPRINT
@@ -9,7 +10,7 @@ from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette, one_line, short_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from asyncstate.report.profile import Profile, Timing
 
@@ -23,12 +24,15 @@ _VERDICTS = {
     "change": "It ran. A state it watches had changes, so its mod_watch was called unless it made changes itself.",
     "skip_watch": "It ran. Its mod_watch was not called, because a state it watches returned skip_req.",
     "listen": "Its mod_watch was called after all other states: a state it listens to had changes.",
-    "fail": "It failed without running: a requisite failed.",
+    "fail": "It was held back: a requisite failed.",
     "onchanges": "It did not run: no state that its onchanges names had changes.",
     "onfail": "It did not run: no state that its onfail names had failed.",
     "pre": "It did not run: the state that its prereq names would change nothing.",
     "skip_req": "It did not run: a state that its onchanges or prereq names returned skip_req.",
 }
+
+_NOT_RUN = frozenset({"fail", "onchanges", "onfail", "pre", "skip_req"})
+"""Verdicts with which a state is not called."""
 
 
 def reason(because: Iterable[str], resources: Sequence[str] = ()) -> str:
@@ -44,19 +48,27 @@ def both_touch(resources: Sequence[str]) -> str:
     return f"both touch {', '.join(resources[:_NAMED]) or 'the same thing'}{more}"
 
 
-def run_lines(profile: Profile, palette: Palette = PLAIN) -> Iterator[str]:
-    """Yield why each state ran when it did, for all states of a run in the order they started."""
+def run_lines(
+    profile: Profile, palette: Palette = PLAIN, held: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[str]:
+    """Yield why each state ran when it did, for all states of a run in the order they started.
+
+    ``held`` says by tag which requisite held a state back (`asyncstate.report.held`).
+    """
     finished = sorted(profile.finished, key=lambda timing: timing.started)
     if finished:
         yield palette.paint(palette.cyan, "Why each state ran when it did")
     for timing in finished:
         yield f"  {palette.paint(palette.bold, describe_tag(timing.tag))}"
-        yield from (f"      {line}" for line in story_lines(timing))
+        yield from (f"      {line}" for line in story_lines(timing, held.get(timing.tag, "")))
 
 
-def story_lines(timing: Timing) -> Iterator[str]:
-    """Yield how long one state waited, for what, and its outcome."""
-    ran = f", ran {short_time(timing.seconds)}" if timing.ended >= 0 else ", did not end"
+def story_lines(timing: Timing, held: str = "") -> Iterator[str]:
+    """Yield how long one state waited, for what, and its outcome; of one that was ``held`` back, why."""
+    if timing.why in _NOT_RUN:
+        ran = ""
+    else:
+        ran = f", ran {short_time(timing.seconds)}" if timing.ended >= 0 else ", did not end"
     turn = f", waited {short_time(timing.waited)} for a slot" if timing.waited >= 0.001 else ""
     if timing.why == "listen":
         yield f"Waited {short_time(timing.started)} for the end of all other states{ran}."
@@ -69,5 +81,7 @@ def story_lines(timing: Timing) -> Iterator[str]:
         yield f"Waited for nothing{turn}{ran}."
     if timing.held_back:
         yield f"It did not run: {one_line(timing.held_back)}"
+    elif held:
+        yield f"It was held back: it {held}."
     elif timing.why in _VERDICTS:
         yield _VERDICTS[timing.why]

@@ -71,12 +71,12 @@ def test_it_reads_well():
     assert list(diff_lines(found)) == [
         "+ test.nop: d",
         "~ test.nop: a",
-        "    result:   Changed -> Failed",
+        "    result:   changed -> failed",
         "    changes:  x -> none",
         "    comment: -old",
         "             +new",
         "~ test.nop: b",
         "    duration: 100 ms -> 3.0 s",
         "~ test.nop: c",
-        "    result:   Clean -> not started",
+        "    result:   as wanted -> not started",
     ]

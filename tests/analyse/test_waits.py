@@ -149,7 +149,7 @@ def test_members_of_a_group_waited_for_what_released_the_group(play):
     [
         ("a: t.wait\nx: {t.wait: [{onchanges: [a]}]}\n", "It did not run: no state that its onchanges names had changes."),
         ("a: t.wait\nx: {t.wait: [{onfail: [a]}]}\n", "It did not run: no state that its onfail names had failed."),
-        ("a: t.fail\nx: {t.wait: [{require: [a]}]}\n", "It failed without running: a requisite failed."),
+        ("a: t.fail\nx: {t.wait: [{require: [a]}]}\n", "It was held back: a requisite failed."),
         ("a: t.change\nx: {t.wait: [{watch: [a]}]}\n",
          "It ran. A state it watches had changes, so its mod_watch was called unless it made changes itself."),
         ("x: {t.wait: [{prereq: [a]}]}\na: t.wait\n", "It did not run: the state that its prereq names would change nothing."),
@@ -202,3 +202,11 @@ def test_all_states_of_a_run_in_the_order_they_started(play):
 def test_what_is_no_recording_is_refused_with_its_line():
     with pytest.raises(ValueError, match="line 2 is not an event of a run"):
         recorded([b"\n", b"{}\n"])
+
+
+def test_what_was_held_back_names_its_requisite_and_took_no_time(play):
+    _, profile = play("a: t.fail\nx: {t.wait: [{require: [a]}]}\n")
+    assert list(run_lines(profile, held={"t_|-x_|-x_|-wait": "requires t: a, which failed"}))[-2:] == [
+        "      Waited 0 ms, last for t.fail: a (require).",
+        "      It was held back: it requires t: a, which failed.",
+    ]

@@ -86,7 +86,7 @@ def test_a_run_explains_itself(run):
         "  test.nop: second",
         "      Waited T, last for test.succeed_with_changes: first (require), ran T.",
         "  test.nop: third",
-        "      Waited T, last for test.nop: second (onchanges), ran T.",
+        "      Waited T, last for test.nop: second (onchanges).",
         "      It did not run: no state that its onchanges names had changes.",
     ]
 

@@ -111,7 +111,7 @@ def test_diff_shows_what_differs_and_nothing_else(machine):
     assert "Their plans differ." in text
     assert "- test.nop: fourth" in text
     assert "+ test.nop: fifth" in text
-    assert "~ test.nop: third\n    result:   Failed (not run) -> Clean" in text
+    assert "~ test.nop: third\n    result:   held back -> as wanted" in text
     assert "first" not in text
     assert machine.call("runs", "diff", first, "latest").splitlines()[3:] == text.splitlines()[3:]
     data = json.loads(machine.call("runs", "diff", second, first, "--out", "json"))
@@ -130,7 +130,7 @@ def test_states_that_did_not_start_differ_from_those_that_ran(machine):
     hard = TREE.replace("fail_without_changes: []", "fail_without_changes:\n    - failhard: true")
     machine.apply("-j", "1", text=hard)
     machine.apply("-j", "1")
-    assert "~ test.nop: fourth\n    result:   not started -> Clean" in machine.call("runs", "diff")
+    assert "~ test.nop: fourth\n    result:   not started -> as wanted" in machine.call("runs", "diff")
 
 
 def test_prune_says_what_it_would_do_and_does_that(machine):
