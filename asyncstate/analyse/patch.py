@@ -70,6 +70,16 @@ def requisite_patch(
     return "".join(diffs), left
 
 
+def with_requisite(plan: Plan, finding: Finding, read: Callable[[str], str]) -> str:
+    """Return the text of a file with the requisite that a finding misses; "" where it cannot be written plainly."""
+    if finding.missing < 0:
+        return ""
+    writer = _Writer(plan, read)
+    if writer.reason_against(finding):
+        return ""
+    return writer.written([finding])[plan.chunks[finding.chunk].file]
+
+
 def _one_by_one(
     writer: _Writer, findings: list[Finding], objection: Callable[[Mapping[str, str]], str]
 ) -> tuple[list[Finding], list[tuple[Finding, str]]]:

@@ -15,13 +15,14 @@ from msgspec import structs
 
 from asyncstate.analyse.lint import Finding as LintFinding
 from asyncstate.analyse.lint import one_for_each_place
+from asyncstate.analyse.patch import with_requisite
 from asyncstate.analyse.tree_findings import tree_findings
 from asyncstate.compile.findings import mistakes
 from asyncstate.errors import CompileError, PillarError
 from asyncstate.logs.loggers import get_logger
 from asyncstate.lsp.harmless import LeftOut
 from asyncstate.lsp.index import REQUISITES
-from asyncstate.lsp.messages import Argument, Catalog, Compiled, Finding, Found, Function, Rendered, Seen
+from asyncstate.lsp.messages import Argument, Catalog, Compiled, Finding, Fix, Fixes, Found, Function, Rendered, Seen
 from asyncstate.lsp.tree import sls_name
 from asyncstate.model.rules import ANY
 from asyncstate.reference.lookup import documentation
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 log: logging.Logger = get_logger(__name__)
 
+_ATTEMPTS = 20
+"""So many requisites are tried, each of which is a compilation."""
 _DEEPEST = 6
 """Pillar keys are offered down to this depth."""
 
@@ -57,6 +60,7 @@ def whole(job: Job, settings: Settings, kept: Renderings) -> Iterator[Answer]:
     """Yield all that is to be said of the tree, its states, and all state functions if the job asks for them."""
     look = _Look(job, settings, kept)
     yield from look.answers(whole=True)
+    yield Fixes(tuple(look.fixes()))
     if job.catalog:
         yield _catalog(look.runtime)
 
@@ -83,6 +87,9 @@ class _Look:
         kept.begin(job.texts, self._left_out)
         self.runtime = StateRuntime(settings, texts=job.texts, restraint=self._left_out, renderings=kept)
         self._rendered: set[str] = set()
+        self._kept = kept
+        self._settings = settings
+        self._plans: list[tuple[Plan, list[LintFinding]]] = []
 
     def answers(self, *, whole: bool) -> Iterator[Answer]:
         """Yield what is said early, or the whole."""
@@ -141,9 +148,35 @@ class _Look:
             return list(map(_mistake, error.issues))
         return self._findings(plan, self._lint(self.runtime.shown(plan), []) if whole else self._warnings(plan))
 
+    def fixes(self) -> Iterator[Fix]:
+        """Yield the requisites that can be written in open files, as far as the tree compiles with them."""
+        tried = 0
+        for plan, findings in self._plans:
+            for finding in findings:
+                if finding.missing < 0 or finding.file not in self._job.sls or tried >= _ATTEMPTS:
+                    continue
+                tried += 1
+                text = with_requisite(plan, finding, self._text)
+                if text and self._compiles({**self._job.texts, finding.file: text}, plan.chunks[finding.chunk].sls):
+                    yield _fix(finding, plan.chunks[finding.missing], self._text(finding.file), text)
+
+    def _compiles(self, texts: dict[str, str], sls: str) -> bool:
+        self._kept.begin(texts, LeftOut())
+        settings = structs.replace(self._settings, implicit_order="none")
+        runtime = StateRuntime(settings, texts=texts, restraint=LeftOut(), renderings=self._kept)
+        try:
+            with runtime.open_sync():
+                runtime.watch_pillar()
+                runtime.compile_sync(None if sls in self._rendered else [sls])
+        except (CompileError, PillarError):
+            return False
+        return True
+
     def _lint(self, plan: Plan, unused_pillar: list[str]) -> list[LintFinding]:
         texts = self._job.texts
-        return tree_findings(plan, self.runtime.settings, unused_pillar, read=self._text, texts=texts)
+        found = tree_findings(plan, self.runtime.settings, unused_pillar, read=self._text, texts=texts)
+        self._plans.append((plan, found))
+        return found
 
     def _warnings(self, plan: Plan) -> list[LintFinding]:
         redactor = self.runtime.secrets.redactor
@@ -166,6 +199,20 @@ class _Look:
 
 def _place(finding: LintFinding | Issue) -> tuple[str, str, int]:
     return finding.message, finding.file, finding.line
+
+
+def _fix(finding: LintFinding, missing: LowChunk, old: str, new: str) -> Fix:
+    """Return the lines in which two texts differ."""
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    start = 0
+    while start < min(len(before), len(after)) and before[start] == after[start]:
+        start += 1
+    same = 0
+    while same < min(len(before), len(after)) - start and before[-1 - same] == after[-1 - same]:
+        same += 1
+    title = f"Write the requisite: require {missing.state}: {missing.id}"
+    text = "".join(after[start : len(after) - same])
+    return Fix(finding.rule, finding.file, finding.line, title, start, len(before) - same, text)
 
 
 def _mistake(issue: Issue) -> Finding:

@@ -93,7 +93,28 @@ class Found(msgspec.Struct, frozen=True, tag="found"):
     whole: bool = True
 
 
-Answer = Catalog | Seen | Compiled | Found
+class Fix(msgspec.Struct, frozen=True):
+    """A change that ends the finding of a rule in a line: ``text`` in place of lines.
+
+    ``line`` counts from 1; ``start`` and ``end`` are the lines that it replaces, from 0, ``end`` excluded.
+    """
+
+    rule: str
+    file: str
+    line: int
+    title: str
+    start: int
+    end: int
+    text: str
+
+
+class Fixes(msgspec.Struct, frozen=True, tag="fixes"):
+    """The changes that are known to compile, for the files that are open."""
+
+    fixes: tuple[Fix, ...]
+
+
+Answer = Catalog | Seen | Compiled | Found | Fixes
 """What the compiler says."""
 
 

@@ -62,10 +62,15 @@ class Publisher:
         for path in [*found, *(self._told.keys() - found.keys())]:
             here = found.get(path, [])
             if here != self._told.get(path, []):
-                self._send(types.PublishDiagnosticsParams(self._uri_of(path), [self._shown(path, it) for it in here]))
+                self._send(types.PublishDiagnosticsParams(self._uri_of(path), [self.shown(path, it) for it in here]))
         self._told = found
 
-    def _shown(self, path: str, it: Diagnostic) -> types.Diagnostic:
+    def told(self, path: str) -> list[Diagnostic]:
+        """Return what the editor was told of a file."""
+        return self._told.get(path, [])
+
+    def shown(self, path: str, it: Diagnostic) -> types.Diagnostic:
+        """Return a finding as the editor has it."""
         related = [types.DiagnosticRelatedInformation(at, "see here") for at in self._locations(it.related)]
         return types.Diagnostic(
             range=self._range_in(path, it.place),

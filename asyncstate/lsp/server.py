@@ -12,6 +12,7 @@ from pygls.uris import from_fs_path
 
 from asyncstate._version import __version__
 from asyncstate.logs.loggers import get_logger
+from asyncstate.lsp.actions import actions
 from asyncstate.lsp.completion import complete
 from asyncstate.lsp.hover import hover
 from asyncstate.lsp.navigation import definitions, references
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import logging
     from collections.abc import Iterable
 
+    from asyncstate.lsp.actions import Action
     from asyncstate.lsp.completion import Item
     from asyncstate.lsp.outline import Place
     from asyncstate.lsp.tree import At, File
@@ -50,12 +52,15 @@ class Server(LanguageServer):
         super().__init__("asyncstate", __version__)
         self._program = program
         self._session: Session | None = None
+        self.publisher: Publisher = Publisher(
+            self.text_document_publish_diagnostics, self._range_in, self.locations, uri_of
+        )
 
     @property
     def session(self) -> Session:
         """The session; it belongs to the event loop that is running."""
         if self._session is None:
-            publisher = Publisher(self.text_document_publish_diagnostics, self._range_in, self.locations, uri_of)
+            publisher = self.publisher
             session = Session(self._program, self.tell, lambda answer: publisher.take(answer, session.knowledge.tree))
             self._session = session
         return self._session
@@ -88,6 +93,22 @@ class Server(LanguageServer):
         line = lines[place.line] if 0 <= place.line < len(lines) else ""
         start, end = (to_units(line, column, self.encoding) for column in (place.start, place.end))
         return types.Range(types.Position(max(0, place.line), start), types.Position(max(0, place.line), end))
+
+    def action(self, file: File, action: Action) -> types.CodeAction:
+        """Return a change as the editor applies it."""
+        lines = file.text.split("\n")
+        start, end = (
+            types.Position(line, to_units(lines[line], column, self.encoding))
+            for line, column in (action.start, action.end)
+        )
+        edit = types.TextEdit(types.Range(start, end), action.text)
+        return types.CodeAction(
+            title=action.title,
+            kind=types.CodeActionKind.QuickFix,
+            diagnostics=[self.publisher.shown(file.path, action.diagnostic)],
+            is_preferred=True,
+            edit=types.WorkspaceEdit(changes={uri_of(file.path): [edit]}),
+        )
 
     def _range_in(self, path: str, place: Place) -> types.Range:
         file = self.session.knowledge.tree.file(path)
@@ -197,6 +218,17 @@ def _answers(server: Server) -> None:
         if file is None:
             return []
         return server.locations(definitions(server.session.knowledge, file, *server.cursor(file, params.position)))
+
+    @server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
+    )
+    async def _act(params: types.CodeActionParams) -> list[types.CodeAction]:
+        file = await server.file(params.text_document.uri)
+        if file is None:
+            return []
+        lines = range(params.range.start.line, params.range.end.line + 1)
+        told = server.publisher.told(file.path)
+        return [server.action(file, each) for each in actions(file.path, file.text, told, server.session.fixes, lines)]
 
     @server.feature(types.TEXT_DOCUMENT_REFERENCES)
     async def _refer(params: types.ReferenceParams) -> list[types.Location]:

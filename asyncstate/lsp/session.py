@@ -17,7 +17,7 @@ from asyncstate.errors import AsyncStateError
 from asyncstate.logs.loggers import get_logger
 from asyncstate.lsp.compiler import Compiler
 from asyncstate.lsp.knowledge import Knowledge
-from asyncstate.lsp.messages import Catalog, Compiled, Found, Job, Reply, Seen
+from asyncstate.lsp.messages import Catalog, Compiled, Fixes, Found, Job, Reply, Seen
 from asyncstate.lsp.tree import Roots, Tree, read_tree
 from asyncstate.process.ending import Reaper
 from asyncstate.sources.fileclient import LocalFileClient
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from asyncstate.config import Settings
-    from asyncstate.lsp.messages import Answer
+    from asyncstate.lsp.messages import Answer, Fix
 
 log: logging.Logger = get_logger(__name__)
 
@@ -58,6 +58,8 @@ class Session:
     ) -> None:
         self.knowledge: Knowledge = Knowledge(Tree(Roots({}, {}), {}, {}, {}, {}))
         self.buffers: dict[str, str] = {}
+        self.fixes: tuple[Fix, ...] = ()
+        """The changes that are known for the texts of now."""
         self.ready: asyncio.Event = asyncio.Event()
         self._program = program
         self._tell = tell
@@ -102,6 +104,7 @@ class Session:
         if self._task is not None:
             self._task.cancel()
         self._job += 1
+        self.fixes = ()
         self._task = self._loop.create_task(self._look(pause))
 
     async def end(self) -> None:
@@ -168,6 +171,8 @@ class Session:
                 self.knowledge.seen = answer
             case Compiled():
                 self.knowledge.compiled = answer
+            case Fixes():
+                self.fixes = answer.fixes
             case Found():
                 pass
         if self._took is not None:

@@ -20,7 +20,8 @@ from asyncstate.lsp.messages import Job, Reply
 from asyncstate.process.fork import Fork
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import BinaryIO
 
     from asyncstate.config import Settings
 
@@ -49,6 +50,7 @@ class _Standby:
         self._read = b""
         self._fork: Fork | None = None
         self._number = 0
+        self._heard = b""
 
     def serve(self) -> None:
         try:
@@ -67,13 +69,22 @@ class _Standby:
                 if not block:
                     return None
                 self._read += block
-            elif self._fork is not None and not self._fork.listen():
-                fork, self._fork = self._fork, None
-                problem = "" if fork.wait() else _BROKEN
-                self._say((b"" if problem else fork.heard) + _line(Reply(self._number, done=True, problem=problem)))
+            elif self._fork is not None:
+                self._listen(self._fork)
         *lines, self._read = self._read.split(b"\n")
         jobs = [_decode(line) for line in lines]
         return structs.replace(jobs[-1], changed=any(job.changed for job in jobs))
+
+    def _listen(self, fork: Fork) -> None:
+        """Pass on the whole lines of what the fork says, and its end."""
+        block = fork.listen()
+        lines, end, self._heard = (self._heard + block).rpartition(b"\n")
+        if lines:
+            self._say(lines + end)
+        if not block:
+            self._fork = None
+            problem = "" if fork.wait() else _BROKEN
+            self._say(_line(Reply(self._number, done=True, problem=problem)))
 
     def _is_out_of_date(self) -> bool:
         return bool(select.select([self._source], [], [], 0)[0])
@@ -92,15 +103,21 @@ class _Standby:
         if self._is_out_of_date():
             return
         self._say(said)
-        self._number = job.number
+        self._number, self._heard = job.number, b""
         self._fork = Fork(
-            lambda out: out.writelines(_line(Reply(job.number, each)) for each in whole(job, settings, self._kept))
+            lambda out: _write(out, (Reply(job.number, each) for each in whole(job, settings, self._kept)))
         )
 
     def _end_fork(self) -> None:
         if self._fork is not None:
             self._fork.kill()
             self._fork = None
+
+
+def _write(out: BinaryIO, replies: Iterable[Reply]) -> None:
+    for reply in replies:
+        out.write(_line(reply))
+        out.flush()
 
 
 def _line(reply: Reply) -> bytes:

@@ -18,12 +18,11 @@ _BLOCK = 1 << 16
 class Fork:
     """A forked process that calls ``work`` with a stream. This process must have no other thread that holds a lock.
 
-    It is a member of the lineage of this process. ``heard`` is what it has written so far, ``stream`` the descriptor
-    to wait for more with ``select``. An exception that leaves ``work`` is written to standard error.
+    It is a member of the lineage of this process. ``stream`` is the descriptor to wait for what it writes with
+    ``select``. An exception that leaves ``work`` is written to standard error.
     """
 
     def __init__(self, work: Callable[[BinaryIO], None]) -> None:
-        self.heard = b""
         self.stream, writing = os.pipe()
         self._pid = os.fork()
         if not self._pid:
@@ -31,11 +30,9 @@ class Fork:
             _work(work, writing)
         os.close(writing)
 
-    def listen(self) -> bool:
-        """Take more of what it writes, and wait for that. Return False at its end."""
-        block = os.read(self.stream, _BLOCK)
-        self.heard += block
-        return bool(block)
+    def listen(self) -> bytes:
+        """Return more of what it writes, and wait for that; b"" at its end."""
+        return os.read(self.stream, _BLOCK)
 
     def wait(self) -> bool:
         """Wait for its end, and return whether ``work`` returned."""

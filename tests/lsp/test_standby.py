@@ -46,7 +46,7 @@ def shown(said):
     return kinds, {(each["rule"], each["line"]) for answer in said for each in answer.get("findings", ())}
 
 
-ALL = [("seen", None), ("found", False), ("compiled", None), ("found", True)]
+ALL = [("seen", None), ("found", False), ("compiled", None), ("found", True), ("fixes", None)]
 
 
 def test_jobs_are_answered_one_after_the_other(compiler, tmp_path):

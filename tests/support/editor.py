@@ -68,6 +68,24 @@ class Editor:
         params = types.ReferenceParams(types.ReferenceContext(include_declaration=True), **self.at(name, marked))
         return sorted(self.shown(each) for each in await self.client.text_document_references_async(params))
 
+    async def actions(self, name, marked):
+        """Return the texts after each quick fix at a place, by title."""
+        where = self.at(name, marked)["position"]
+        context = types.CodeActionContext([])
+        params = types.CodeActionParams(
+            types.TextDocumentIdentifier(self.uri(name)), types.Range(where, where), context
+        )
+        found = await self.client.text_document_code_action_async(params)
+        return {each.title: self.changed(name, each.edit.changes[self.uri(name)]) for each in found}
+
+    def changed(self, name, edits):
+        lines = self.texts[name].split("\n")
+        [edit] = edits
+        start, end = edit.range.start, edit.range.end
+        before = "\n".join([*lines[: start.line], lines[start.line][: start.character]])
+        after = "\n".join([lines[end.line][end.character :], *lines[end.line + 1 :]])
+        return before + edit.new_text + after
+
     def shown(self, location):
         return f"{location.uri.removeprefix(self.folder.as_uri() + '/')}:{location.range.start.line + 1}"
 
