@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from asyncstate.dunders import Orchestra, PluginKind, Services
 from asyncstate.errors import CommandExecutionError, LoaderError
 from asyncstate.load.host import PluginHost
-from asyncstate.render.pipe import RenderContext, render_sls, render_text
+from asyncstate.render.pipe import BUILT_IN, RenderContext, render_sls, render_text
 from asyncstate.sources import grains as grains_source
 from asyncstate.sources.fileclient import LocalFileClient, OtherTexts, SlsFile
 from asyncstate.sources.matchers import Matcher
@@ -192,6 +192,11 @@ class RuntimeServices(Services):
         if self._orchestra is None:
             raise CommandExecutionError(_NO_FLEET)
         return self._orchestra
+
+    def renderer_docs(self) -> dict[str, str]:
+        """Return the documentation of the renderers."""
+        own = self.host.loaders["renderers"]
+        return BUILT_IN | {name.removesuffix(".render"): own.get(name).doc for name in own.names()}
 
     def plugins(self, kind: PluginKind) -> LazyLoader:
         """Return the loader."""

@@ -6,11 +6,12 @@ Salt's order: the configuration first, then grains, the pillar, ``master`` in th
 from __future__ import annotations
 
 import fnmatch
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from asyncstate.data import merging, paths
 from asyncstate.dunders import __grains__, __opts__, __pillar__, __salt__
+from asyncstate.errors import CommandExecutionError
 
 DEFAULTS: dict[str, Any] = {
     "aliases.file": "/etc/aliases",
@@ -158,6 +159,13 @@ def manage_mode(mode: Any) -> str | None:
     if mode is None:
         return None
     return str(mode).replace("0o", "0").strip("\"'").lstrip("0").zfill(4)
+
+
+def gather_bootstrap_script(bootstrap: str | None = None) -> NoReturn:
+    """Raise CommandExecutionError: the script installs a minion of Salt, of which asyncstate has no use."""
+    raise CommandExecutionError(
+        "The bootstrap script installs a minion of Salt, which is not needed here. cp.cache_file downloads any URL"
+    )
 
 
 def valid_fileproto(uri: str) -> bool:

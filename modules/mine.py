@@ -10,6 +10,11 @@ def get(tgt: str, fun: str | list[str], tgt_type: str = "glob", exclude_minion: 
     return {}
 
 
+def get_docker(interfaces: Any = None, cidrs: Any = None, with_container_id: bool = False) -> dict[str, Any]:
+    """Return {}: the mine is empty."""
+    return {}
+
+
 def update(clear: bool = False, mine_functions: Any = None) -> bool:
     """Do nothing."""
     return True

@@ -73,6 +73,13 @@ def items(*args: str, pillar: Mapping[str, Any] | None = None, **_: Any) -> dict
     return everything
 
 
+def ext(external: Any, pillar: Mapping[str, Any] | None = None, unmask: bool | None = None) -> dict[str, Any]:
+    """Return the whole pillar, with ``pillar`` on top, and log that external pillars are not run."""
+    names = ", ".join(map(str, external)) if isinstance(external, Mapping) else str(external)
+    log.warning("External pillars are not run: %s", names)
+    return items(pillar=pillar)
+
+
 def data(*args: str, **kwargs: Any) -> dict[str, Any]:
     """Return the same as `items`."""
     return items(*args, **kwargs)

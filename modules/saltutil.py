@@ -10,6 +10,7 @@ import logging
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from asyncstate import dunders
+from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError
 
 if TYPE_CHECKING:
@@ -108,6 +109,32 @@ async def cmd(
         .orchestra()
         .command(tgt, fun, arg, kwarg, kind=tgt_type, deadline=timeout, **known)
     )
+
+
+async def cmd_iter(
+    tgt: Any,
+    fun: str,
+    arg: Sequence[Any] = (),
+    timeout: float | None = None,  # noqa: ASYNC109 - as above
+    tgt_type: str = "glob",
+    ret: str = "",
+    kwarg: Mapping[str, Any] | None = None,
+    ssh: bool = False,
+    **kwargs: Any,
+) -> list[dict[str, dict[str, Any]]]:
+    """Do the same as `cmd`, and return the answer of each host by itself."""
+    answers = await cmd(tgt, fun, arg, timeout, tgt_type, ret, kwarg, ssh, **kwargs)
+    return [{host: answer} for host, answer in answers.items()]
+
+
+def mmodule(saltenv: str, fun: str, *args: Any, **kwargs: Any) -> Any:
+    """Call an execution function: those of all environments are loaded."""
+    return __salt__[fun](*args, **kwargs)
+
+
+def update(version: str | None = None) -> dict[str, str]:
+    """Return, under ``_error``, that asyncstate does not replace itself."""
+    return {"_error": "asyncstate does not update itself: what installed it, such as pip, does"}
 
 
 async def runner(

@@ -1,13 +1,14 @@
 """The ``sdb`` execution module: values behind ``sdb://profile/key``.
 
 A profile is an option of that name with a ``driver``. Bundled are ``env`` (environment variables), ``json`` and
-``yaml`` (a file, ``path:``); any execution module with functions ``sdb_get`` and ``sdb_set`` can be named as well.
+``yaml`` (a file, ``path:``); any execution module with functions ``sdb_get``, ``sdb_set`` and ``sdb_delete`` can be
+named as well.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
 from asyncstate.data import formats, paths
@@ -15,6 +16,9 @@ from asyncstate.dunders import __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
 
 from ._environ_overlay import effective_environ as _effective_environ
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __func_alias__ = {"set_": "set"}
 
@@ -48,14 +52,38 @@ def get_or_set_hash(name: str, length: int = 8, chars: str | None = None) -> Any
 
 def set_(uri: str, value: Any) -> Any:
     """Store a value, through the execution module that the profile names."""
+    found = _found(uri)
+    if found is None:
+        return False
+    profile, key = found
+    return _changing(profile, "sdb_set", "store")(key, value, profile)
+
+
+def delete(uri: str) -> Any:
+    """Delete a value, through ``sdb_delete`` of the execution module that the profile names; False without one."""
+    found = _found(uri)
+    if found is None:
+        return False
+    profile, key = found
+    return _changing(profile, "sdb_delete", "delete")(key, profile)
+
+
+def _found(uri: Any) -> tuple[dict[str, Any], str] | None:
+    """Return the profile and the key that a URI names, None if it names none."""
+    if not isinstance(uri, str) or not uri.startswith(_SCHEME):
+        return None
     name, slash, key = uri.removeprefix(_SCHEME).partition("/")
     profile = _profile(name)
-    if not uri.startswith(_SCHEME) or not slash or profile is None:
-        return False
-    function = f"{profile['driver']}.sdb_set"
-    if function not in __salt__:
-        raise CommandExecutionError(f"The sdb driver {profile['driver']!r} cannot store values")
-    return __salt__[function](key, value, profile)
+    return None if not slash or profile is None else (profile, key)
+
+
+def _changing(profile: dict[str, Any], function: str, verb: str) -> Callable[..., Any]:
+    """Return a function of the execution module that a profile names. Raises CommandExecutionError if it has none."""
+    name = f"{profile['driver']}.{function}"
+    if name not in __salt__:
+        raise CommandExecutionError(f"The sdb driver {profile['driver']!r} cannot {verb} values")
+    found: Callable[..., Any] = __salt__[name]
+    return found
 
 
 def _profile(name: str) -> dict[str, Any] | None:

@@ -13,6 +13,7 @@ from asyncstate import dunders
 
 _HOOKS = frozenset({"mod_footprint", "mod_aggregate_split"})
 """What only the engine calls in a state module."""
+_SCHEMA_TYPES = ("boolean", "integer", "number", "string")
 
 
 def doc(*args: str) -> dict[str, str]:
@@ -61,6 +62,37 @@ def list_runners(*args: str) -> list[str]:
 list_runner_functions = list_runners
 
 
+def returner_doc(*args: str) -> dict[str, str]:
+    """Return {}: there are no returners."""
+    return {}
+
+
+def returner_argspec(module: str = "") -> dict[str, dict[str, Any]]:
+    """Return {}: there are no returners."""
+    return {}
+
+
+def runner_doc(*args: str) -> dict[str, str]:
+    """Return {}: there are no runners on this machine."""
+    return {}
+
+
+def runner_argspec(module: str = "") -> dict[str, dict[str, Any]]:
+    """Return {}: there are no runners on this machine."""
+    return {}
+
+
+def list_renderers(*args: str) -> list[str]:
+    """Return the names of the renderers."""
+    return sorted(renderer_doc(*args))
+
+
+def renderer_doc(*args: str) -> dict[str, str]:
+    """Return the documentation of the renderers."""
+    docs = dunders.runtime_services().renderer_docs()
+    return {name: docs[name] for name in sorted(docs) if not args or any(fnmatch.fnmatchcase(name, p) for p in args)}
+
+
 def argspec(module: str = "") -> dict[str, dict[str, Any]]:
     """Return the parameters of execution functions: ``args``, ``defaults``, ``varargs``, ``kwargs``."""
     return _argspecs("modules", module)
@@ -69,6 +101,11 @@ def argspec(module: str = "") -> dict[str, dict[str, Any]]:
 def state_argspec(module: str = "") -> dict[str, dict[str, Any]]:
     """Return the parameters of state functions: ``args``, ``defaults``, ``varargs``, ``kwargs``."""
     return _argspecs("states", module)
+
+
+def state_schema(module: str = "") -> list[dict[str, Any]]:
+    """Return what the named state functions accept as JSON Schemas; [] without a name."""
+    return [_schema(name, spec) for name, spec in state_argspec(module).items()] if module else []
 
 
 def reload_modules() -> bool:
@@ -102,6 +139,28 @@ def _argspecs(kind: dunders.PluginKind, module: str) -> dict[str, dict[str, Any]
     names = _selected(kind, (module,) if module else ())
     plugins = dunders.runtime_services().plugins(kind)
     return {name: _argspec(plugins.get(name).func) for name in names}
+
+
+def _schema(name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a function, in Salt's form: every argument is a value of one of four types."""
+    defaults = spec["defaults"] or []
+    required = spec["args"][: len(spec["args"]) - len(defaults)]
+    known = dict(zip(spec["args"][len(required) :], defaults, strict=True))
+    properties = {}
+    for argument in spec["args"]:
+        default = {"default": known[argument]} if known.get(argument) is not None else {}
+        properties[argument] = {
+            "oneOf": [{"type": kind, "title": argument, "description": argument, **default} for kind in _SCHEMA_TYPES]
+        }
+    return {
+        "$schema": "http://json-schema.org/draft-04/schema#",
+        "title": name,
+        "description": name,
+        "type": "object",
+        "properties": properties,
+        "x-ordering": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def _argspec(function: Any) -> dict[str, Any]:

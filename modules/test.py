@@ -11,11 +11,12 @@ import random as _random
 import secrets
 import sys
 import time
+import traceback
 from typing import Any
 
 import anyio
 
-from asyncstate import dunders
+from asyncstate import dunders, filesystem
 from asyncstate._version import __version__
 from asyncstate.data.release import SALT_VERSION
 from asyncstate.dunders import __opts__, __salt__
@@ -217,6 +218,52 @@ def opts_pkg() -> dict[str, Any]:
 def conf_test() -> Any:
     """Return the option ``test.foo``."""
     return __salt__["config.option"]("test.foo")
+
+
+def attr_call() -> dict[str, Any]:
+    """Return the grains."""
+    grains: dict[str, Any] = __salt__["grains.items"]()
+    return grains
+
+
+def deprecation_warning() -> bool:
+    """Return True, and log two warnings of what is deprecated."""
+    log.warning("A test of a deprecation by version")
+    log.warning("A test of a deprecation by date")
+    return True
+
+
+def stack() -> str:
+    """Return the calls that led to this one."""
+    return "".join(traceback.format_stack())
+
+
+def tty(*args: Any, **kwargs: Any) -> str:
+    """Return that another function does this."""
+    return "ERROR: This function has been moved to cmd.tty"
+
+
+def module_report() -> dict[str, list[str]]:
+    """Return all execution modules and functions, by the ways in which ``__salt__`` gives them; none is missing."""
+    functions = sorted(__salt__)
+    modules = sorted({name.partition(".")[0] for name in functions})
+    return {
+        "functions": functions,
+        "function_attrs": functions,
+        "function_subs": functions,
+        "modules": modules,
+        "module_attrs": modules,
+        "missing_attrs": [],
+        "missing_subs": [],
+    }
+
+
+def not_loaded() -> list[str]:
+    """Return the names of the bundled files of execution modules that this machine does not use."""
+    names = {
+        name.partition(".")[0] for name in filesystem.listdir(os.path.dirname(__file__)) if not name.startswith("_")
+    }
+    return sorted(names - set(providers()))
 
 
 def provider(module: str) -> str:

@@ -91,6 +91,9 @@ class Services(Protocol):
     def refresh(self, *, grains: bool, pillar: bool) -> None:
         """Gather the grains, or render the pillar, again. Raises PillarError."""
 
+    def renderer_docs(self) -> dict[str, str]:
+        """Return what each renderer does, by name: those of this runtime, and those of the tree."""
+
     def plugins(self, kind: PluginKind) -> Plugins:
         """Return the plugins of one kind, for inspection; `reload` brings them up to date."""
 

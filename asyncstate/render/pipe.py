@@ -34,7 +34,18 @@ logger: logging.Logger = get_logger(__name__)
 
 _DEFAULT: Final = "jinja|yaml"
 _OLD_NAMES: Final = {"yaml_jinja": "jinja|yaml", "json_jinja": "jinja|json"}
-_BUILT_IN: Final = ("gpg", "jinja", "json", "py", "pyobjects", "stateconf", "text", "toml", "yaml")
+BUILT_IN: Final = {
+    "gpg": "Decrypt PGP messages in text or data.",
+    "jinja": "Render a Jinja template to text.",
+    "json": "Read JSON.",
+    "py": "Run a Python program, and take what its function run returns.",
+    "pyobjects": "Run a Python program, and take the states that its objects declare.",
+    "stateconf": "Read YAML with the goals and the private IDs of stateconf.",
+    "text": "Keep the text as it is.",
+    "toml": "Read TOML.",
+    "yaml": "Read YAML.",
+}
+"""The renderers, and what they do."""
 _PROGRAMS: Final = ("py", "pyobjects")
 """Renderers that run the text."""
 
@@ -182,7 +193,7 @@ def parse_pipe(pipe: str, context: RenderContext) -> list[Stage]:
         if (allowed and name not in allowed) or (refused and name in refused):
             logger.warning('The renderer "%s" is disallowed by configuration and will be skipped.', name)
             continue
-        if name not in _BUILT_IN and name not in context.renderers:
+        if name not in BUILT_IN and name not in context.renderers:
             raise _unknown(name, context)
         stages.append(Stage(name, argline.strip()))
     if not stages:
@@ -191,7 +202,7 @@ def parse_pipe(pipe: str, context: RenderContext) -> list[Stage]:
 
 
 def _unknown(name: str, context: RenderContext) -> RenderError:
-    known = sorted({*_BUILT_IN, *context.renderers})
+    known = sorted({*BUILT_IN, *context.renderers})
     near = nearest(name.lower(), known)
     hint = f'Did you mean "{near}"?' if near else f"Known are: {', '.join(known)}."
     return RenderError(f'The renderer "{name}" is not available. {hint}', file=context.path, line=1)
@@ -264,9 +275,9 @@ def _jinja(text: str, context: RenderContext, argline: str, template_env: str) -
 
 def _other(stage: Stage, data: Any, context: RenderContext) -> Any:
     """Run a renderer that is neither Jinja nor YAML, importing it first: each is rarely used."""
-    if context.restraint is not None and (stage.name in _PROGRAMS or stage.name not in _BUILT_IN):
+    if context.restraint is not None and (stage.name in _PROGRAMS or stage.name not in BUILT_IN):
         context.restraint.refuse_program(stage.name, context.path)
-    if stage.name not in _BUILT_IN:
+    if stage.name not in BUILT_IN:
         return _custom(context.renderers[stage.name], stage, data, context)
     if stage.name == "gpg":
         from asyncstate.render import gpg  # noqa: PLC0415

@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 from plugin_harness import PluginHarness
 
+from asyncstate.errors import CommandExecutionError
+
 
 @pytest.fixture
 def plugins(tmp_path):
@@ -98,3 +100,8 @@ def test_names_of_options_that_salt_does_not_know_belong_to_the_tree_first(plugi
     assert plugins.call("config.get", "lanes:0") == "left"
     assert plugins.call("config.get", "concurrency") == "high"
     assert plugins.call("config.get", "concurrency", omit_grains=True) == 4
+
+
+def test_the_bootstrap_script_is_refused(plugins):
+    with pytest.raises(CommandExecutionError, match=r"cp\.cache_file downloads any URL"):
+        plugins.call("config.gather_bootstrap_script")

@@ -10,6 +10,7 @@ from plugin_harness import PluginHarness
         ("get", ("*", "network.ip_addrs"), {}),
         ("get", ("*", ["a", "b"], "compound"), {}),
         ("valid", (), {}),
+        ("get_docker", ("eth0",), {}),
         ("update", (), True),
         ("send", ("x",), True),
         ("delete", ("x",), True),

@@ -122,3 +122,9 @@ def test_file_exists(plugins, tmp_path):
     plugins.opts["pillar_roots"] = {"base": [str(tmp_path)]}
     assert plugins.call("pillar.file_exists", "x.sls") is True
     assert plugins.call("pillar.file_exists", "x.sls", saltenv="dev") is False
+
+
+def test_an_external_pillar_is_not_run_and_that_is_logged(plugins, caplog):
+    plugins.pillar = {"a": 1}
+    assert plugins.call("pillar.ext", {"git": ["main"]}, pillar={"b": 2}) == {"a": 1, "b": 2}
+    assert "External pillars are not run: git" in caplog.text

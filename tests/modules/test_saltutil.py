@@ -80,3 +80,18 @@ def test_hosts_of_a_fleet_are_reached(plugins):
         "return": value,
         "success": False,
     }
+
+
+def test_the_answers_of_hosts_one_by_one(plugins):
+    class Hosts:
+        async def command(self, *words, **options):
+            return {"a": {"ret": 1}, "b": {"ret": 2}}
+
+    plugins.services.hosts = Hosts()
+    assert plugins.call("saltutil.cmd_iter", "*", "test.ping") == [{"a": {"ret": 1}}, {"b": {"ret": 2}}]
+
+
+def test_a_module_of_an_environment_and_an_update(plugins):
+    plugins.salt["test.echo"] = lambda text: text
+    assert plugins.call("saltutil.mmodule", "base", "test.echo", "x") == "x"
+    assert "such as pip" in plugins.call("saltutil.update")["_error"]

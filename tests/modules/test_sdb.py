@@ -79,3 +79,13 @@ def test_get_or_set_hash(plugins):
     assert plugins.call("sdb.get_or_set_hash", "sdb://own/k") == "v"
     assert plugins.call("sdb.get_or_set_hash", "sdb://own/fresh", length=4) == "rrrr"
     assert plugins.call("sdb.get", "sdb://own/fresh") == "rrrr"
+
+
+def test_deleting(plugins):
+    plugins.opts["store"] = {"driver": "vault"}
+    with pytest.raises(CommandExecutionError, match="cannot delete values"):
+        plugins.call("sdb.delete", "sdb://store/key")
+    plugins.salt["vault.sdb_delete"] = lambda key, profile: (key, profile["driver"])
+    assert plugins.call("sdb.delete", "sdb://store/key") == ("key", "vault")
+    for uri in ("text", "sdb://store", "sdb://other/key", 5):
+        assert plugins.call("sdb.delete", uri) is False

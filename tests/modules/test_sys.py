@@ -45,3 +45,25 @@ def test_the_rest(plugins):
     assert plugins.call("sys.state_argspec") == {"s.run": expected}
     assert plugins.call("sys.reload_modules") is True
     assert plugins.services.calls == [("reload",)]
+
+
+def test_renderers(plugins):
+    plugins.services.renderers["mako"] = None
+    assert plugins.call("sys.list_renderers") == ["jinja", "mako"]
+    assert plugins.call("sys.list_renderers", "j*") == ["jinja"]
+    assert plugins.call("sys.renderer_doc", "mako", "no") == {"mako": "doc of mako"}
+
+
+def test_no_returners_and_no_runners(plugins):
+    for function in ("returner_doc", "returner_argspec", "runner_doc", "runner_argspec"):
+        assert plugins.call(f"sys.{function}", "local") == {}
+
+
+def test_the_schema_of_a_state_function(plugins):
+    assert plugins.call("sys.state_schema") == []
+    (schema,) = plugins.call("sys.state_schema", "s.run")
+    assert (schema["title"], schema["x-ordering"]) == ("s.run", ["name", "other", "only"])
+    kinds = schema["properties"]["other"]["oneOf"]
+    assert [kind["type"] for kind in kinds] == ["boolean", "integer", "number", "string"]
+    assert kinds[0]["default"] == 1
+    assert "default" not in schema["properties"]["name"]["oneOf"][0]

@@ -131,3 +131,26 @@ def test_versions(plugins):
 def test_a_library_that_is_not_there(plugins, monkeypatch):
     monkeypatch.setattr(module, "_LIBRARIES", ("no-library-of-this-name",))
     assert "Not Installed" in plugins.call("test.versions")
+
+
+def test_what_tells_of_the_modules(plugins):
+    plugins.services.plugins("modules")
+    report = plugins.call("test.module_report")
+    assert "test.ping" in report["functions"]
+    assert "test" in report["modules"]
+    assert report["missing_attrs"] == report["missing_subs"] == []
+    plugins.salt["grains.items"] = lambda: {"os": "Debian"}
+    assert plugins.call("test.attr_call") == {"os": "Debian"}
+
+
+def test_bundled_files_that_are_not_loaded(plugins):
+    found = plugins.call("test.not_loaded")
+    assert "aptpkg" in found
+    assert not any(name.startswith("_") for name in found)
+
+
+def test_what_only_tells(plugins, caplog):
+    assert plugins.call("test.deprecation_warning") is True
+    assert caplog.text.count("deprecation") == 2
+    assert "format_stack" in plugins.call("test.stack")
+    assert "cmd.tty" in plugins.call("test.tty", "tty0", "text")

@@ -103,6 +103,9 @@ class FakeServices(Services):
             raise CommandExecutionError("there is no fleet")
         return self.hosts
 
+    def renderer_docs(self) -> dict[str, str]:
+        return {name: f"doc of {name}" for name in ("jinja", *self.renderers)}
+
     def plugins(self, kind: PluginKind) -> FakePlugins:
         return self.of_kind[kind]
 

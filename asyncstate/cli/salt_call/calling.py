@@ -29,7 +29,7 @@ _IN_SHELL = frozenset({"run", "run_all", "run_bg", "run_stderr", "run_stdout", "
 _BEFORE_SHELL = 6
 """Positional arguments of these before ``python_shell``."""
 _MASK = "**********"
-_MASKED = frozenset({"pillar.get", "pillar.item", "pillar.items", "pillar.data"})
+_MASKED = frozenset({"pillar.get", "pillar.item", "pillar.items", "pillar.data", "pillar.ext"})
 """Functions whose values Salt masks unless they are called with ``unmask=True``."""
 _VERBOSE = frozenset({"all", "garbage", "trace", "debug"})
 _SHOWN = _MASKED | {"pillar.raw"}

@@ -21,7 +21,11 @@ from asyncstate.data import urls
 from asyncstate.dunders import __context__, __opts__, runtime_services, tree_files
 from asyncstate.errors import CommandExecutionError
 
-from . import _downloads
+from .. import _downloads  # noqa: TID252 - as `modules` for type checkers
+from ._sent_files import push as push
+from ._sent_files import push_dir as push_dir
+from ._sent_files import recv as recv
+from ._sent_files import recv_chunked as recv_chunked
 
 log = logging.getLogger(__name__)
 
@@ -296,6 +300,9 @@ def hash_file(path: str, saltenv: str | None = None) -> Any:
     kind = __opts__.get("hash_type") or "sha256"
     with filesystem.open_read(found) as file:
         return {"hsum": hashlib.file_digest(file, kind).hexdigest(), "hash_type": kind}
+
+
+cache_file_ssh, hash_file_ssh = cache_file, hash_file
 
 
 def stat_file(path: str, saltenv: str | None = None, octal: bool = True) -> Any:
