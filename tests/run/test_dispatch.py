@@ -80,7 +80,7 @@ def test_whatever_happens_there_is_a_row_with_all_its_keys(make, function, verdi
         dispatch: Dispatch = make(plan)
         supervisor: Supervisor = Bystander()
         assert dispatch.module_traits() is not None
-        with dispatch.begin(supervisor, {}):
+        with dispatch.begin(supervisor, {}, {}):
             return await dispatch.run_chunk(Work(1, kind, 1, verdict, (0,) * (verdict is Verdict.FAIL)), plan.chunks[1])
 
     made = asyncio.run(main())
