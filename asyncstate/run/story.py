@@ -72,13 +72,15 @@ def story(machine: Machine, node: int) -> list[Change]:
     state = "waits for the end of all others" if listener else _waits_for(plan, node, before)
     changes = [Change(0, "start", "", state)]
     number, stimulus, stopped = 0, "start", False
+    started = (Step.TAKEN, node) in machine.history()
     for step, other in machine.history():
         if step in _STIMULI:
             number += 1
             stimulus = _stimulus(machine, step, other, node)
         after = state
         if other == node and step is not Step.STOPPED:
-            after = _own_state(step, outcome) or state
+            in_vain = stopped and not started and step in {Step.READY, Step.PARKED}  # its lane became free too late
+            after = state if in_vain else _own_state(step, outcome) or state
         elif step in {Step.ENDED, Step.PASSED} and other in before and not stopped:
             before.remove(other)
             after = f"waits for {len(before)}" if before else "free"

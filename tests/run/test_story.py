@@ -51,6 +51,16 @@ def test_the_history_is_what_the_machine_was_told_and_what_that_led_to(plan, dat
     assert all(history.index((Step.READY, node)) < history.index((Step.TAKEN, node)) for node in ready)
 
 
+def test_who_waited_for_a_lane_when_the_run_was_stopped_is_not_started():
+    plan = PlanBuilder().chunk("a").chunk("b").build()
+    machine = Machine(plan, lanes={0: ["one"], 1: ["one"]})
+    work = machine.take()
+    assert machine.take() is None
+    machine.stop("enough")
+    machine.done(work.node, OK)
+    assert [change.after for change in story(machine, 1)] == ["ready", "waits for a lane", "not to be started"]
+
+
 @given(
     plan=plans(),
     data=st.data(),
