@@ -21,7 +21,7 @@ from asyncstate.compile.findings import Findings
 from asyncstate.compile.graph.assemble import PlanBuilder
 from asyncstate.compile.graph.cycle import report_cycle
 from asyncstate.compile.graph.listen import resolve_listeners
-from asyncstate.compile.graph.order import SerialOrder, warn_odd_orders
+from asyncstate.compile.graph.order import SerialOrder, settle_orders
 from asyncstate.compile.graph.requisite_graph import RequisiteGraph
 from asyncstate.compile.graph.resolve import Resolver
 from asyncstate.compile.graph.restrict import restrict
@@ -329,7 +329,7 @@ class Compiler:
             disabled=self._disabled_requisites(),
         )
         resolver.resolve()
-        warn_odd_orders(drafts, high.findings)
+        settle_orders(drafts, high.findings)
         return graph
 
     def _can_watch(self, module: str) -> bool:

@@ -16,7 +16,7 @@ KINDS = (
     "onfail_all",
 )
 MODULES = ("test", "cmd", "pkg")
-EXPLICIT = (1, 2, 2, 5.5, 10003, 20000, -1, -2, "first", "last", "soon", True, None)
+EXPLICIT = (1, 2, 2, 5.5, 10003, 20000, -1, -2, "first", "last", "soon", True, None, float("inf"))
 
 
 def orders(automatic):

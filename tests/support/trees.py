@@ -8,7 +8,7 @@ from reached import reach
 
 from asyncstate.compile.compiler import Compiler
 from asyncstate.compile.findings import Findings
-from asyncstate.compile.graph.order import SerialOrder, warn_odd_orders
+from asyncstate.compile.graph.order import SerialOrder, settle_orders
 from asyncstate.compile.graph.requisite_graph import RequisiteGraph
 from asyncstate.compile.graph.resolve import Resolver
 from asyncstate.compile.high.highstate import HighData
@@ -160,7 +160,7 @@ def wired(high, *, watching=None):
     graph = RequisiteGraph(low.drafts)
     Resolver(graph, data, findings, has_mod_watch=lambda module: watching is None or module in watching).resolve()
     assert not findings.errors, findings.errors
-    warn_odd_orders(low.drafts, findings)
+    settle_orders(low.drafts, findings)
     order = SerialOrder(graph)
     return graph, order, order.sort()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.graph.requisite_graph import PREREQUIRED, REQUIRE, SET_MEMBER
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 LAST = 1_000_000
 """How far ``last`` is behind the cap; negative orders count down from there."""
+
+_LARGEST = 10**300
+"""Orders beyond count as this one: sums of it and what is added to orders are floats still."""
 
 _INFINITY = float("inf")
 _FIRST_WEIGHT = -1
@@ -46,16 +50,24 @@ def is_order(order: Any) -> bool:
     """Whether an ``order`` is valid. An invalid one counts as none."""
     if isinstance(order, str):
         return order in {"first", "last"}
-    return order is UNSET or isinstance(order, (int, float))
+    return order is UNSET or isinstance(order, int) or (isinstance(order, float) and not isnan(order))
 
 
-def warn_odd_orders(drafts: Sequence[Draft], findings: Findings) -> None:
-    """Warn of every invalid ``order``, and ignore it."""
+def settle_orders(drafts: Sequence[Draft], findings: Findings) -> None:
+    """Make finite numbers of orders that are numbers; warn of every invalid ``order``, and ignore it."""
     for draft in drafts:
-        if not draft.automatic and (not is_order(draft.order) or draft.order != draft.order):
+        if is_order(draft.order):
+            draft.order = _finite(draft.order)
+        elif not draft.automatic:
             message = f"order '{draft.order}' of state '{draft.id}' in SLS '{draft.sls}' is no order and is ignored"
             findings.warn_at(message, draft.file, draft.line)
             draft.automatic = True
+
+
+def _finite(order: Any) -> Any:
+    if isinstance(order, float):
+        return max(-float(_LARGEST), min(float(_LARGEST), order))
+    return max(-_LARGEST, min(_LARGEST, int(order))) if isinstance(order, int) else order  # a bool is one, too
 
 
 class SerialOrder:

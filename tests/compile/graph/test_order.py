@@ -8,8 +8,10 @@ from trees import ids, plan, warnings, wired
 
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.graph import resolve
-from asyncstate.compile.graph.order import order_cap, warn_odd_orders
+from asyncstate.compile.graph.order import order_cap, settle_orders
 from asyncstate.compile.low.draft import UNSET, Draft
+
+HUGE = "1" + "0" * 400
 
 
 def draft(order=UNSET, id_="a"):
@@ -133,10 +135,20 @@ def test_an_order_that_is_no_order_is_named_and_counts_as_none():
     assert ids(plan(tree))[-1] == "c"
 
 
+@pytest.mark.parametrize(
+    ("least", "most"), [("false", "true"), ("-.inf", ".inf"), (f"-{HUGE}", HUGE), ("-1.7e+308", "1.7e+308")]
+)
+def test_whatever_number_an_order_is_the_plan_has_a_finite_one(least, most):
+    tree = f"z: {{test.nop: [{{order: {least}}}]}}\na: {{test.nop: [{{order: {most}}}]}}\n"
+    first, last = plan(tree).chunks
+    assert (first.id, last.id) == ("z", "a")
+    assert all(type(chunk.order) in {int, float} and abs(float(chunk.order)) < 1e301 for chunk in (first, last))
+
+
 def test_the_warning_is_for_what_was_written_only():
     findings = Findings()
     drafts = [draft(10000), draft("first"), draft(UNSET)]
     for one in drafts:
         one.automatic = False
-    warn_odd_orders(drafts, findings)
+    settle_orders(drafts, findings)
     assert findings.warnings == []
