@@ -53,6 +53,11 @@ class RecordedReport:
             case RunFinished():
                 self.finished = event
 
+    @property
+    def begun(self) -> bool:
+        """Whether there was an event of the run."""
+        return self.started is not None or bool(self._begun or self._told)
+
     def report(self, cut_short: str = "", planned: Iterable[str] = ()) -> RunReport:
         """Return the report.
 

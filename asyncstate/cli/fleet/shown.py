@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from asyncstate.fleet.controller.tale import FleetEnd, HostEnd
     from asyncstate.fleet.protocol import Go, HostPlan
     from asyncstate.model.event import AnyEvent
+    from asyncstate.model.result import RunReport
     from asyncstate.report.fleet_profile import FleetProfile
     from asyncstate.report.fleet_progress import LiveFleetProgress, PlainFleetProgress
     from asyncstate.report.fleet_traces import FleetTrace
@@ -196,17 +197,23 @@ class Shown(Relay):
 
     def _results(self, end: FleetEnd) -> Iterator[HostResult]:
         """Yield how the run ended on each host, also on those of which there is no report."""
-        from asyncstate.model.result import RunReport
         from asyncstate.report.held import held_back_on_host
         from asyncstate.report.host_result import HostResult
 
-        reports = {host: recorded.report("lost") for host, recorded in self._reports.items()}
+        reports = {host: self._report_of(host, host_end) for host, host_end in end.hosts.items()}
         rows = {host: report.rows for host, report in reports.items()}
         for host, host_end in end.hosts.items():
-            report = reports.get(host) or RunReport(rows={})
+            report = reports[host]
             places = self._places(host) if self._tells_places else {}
             held = held_back_on_host(host, rows, self._plans.get(host), self._goes.get(host))
             yield HostResult(host=host, report=report, places=places, held=held, problem=host_end.why)
+
+    def _report_of(self, host: str, end: HostEnd) -> RunReport:
+        """Return the report of a host. Without a sign of its beginning, it has no rows and is not cut short."""
+        from asyncstate.report.recorded import RecordedReport
+
+        recorded = self._reports.get(host, RecordedReport())
+        return recorded.report(end.why or "lost", self._places(host)) if recorded.begun else recorded.report()
 
     @property
     def _tells_places(self) -> bool:
@@ -249,13 +256,13 @@ class Shown(Relay):
         from asyncstate.cli.display import report_text, style_of
         from asyncstate.report.terminal import count
 
-        held = {result.host: result.held for result in self._console.results}
         style = style_of(self._console, self._settings)
-        for host, recorded in sorted(self._reports.items()):
-            report = recorded.report("lost")
+        for host, report, held in ((each.host, each.report, each.held) for each in self._console.results):
+            if host not in self._reports or not self._reports[host].begun:
+                continue  # why it did not begin has been said
             known = self._places(host) if report.failed else {}
             places = {tag: f"{file}:{line}" if line else file for tag, (file, line) in known.items() if file}
-            shown = structs.replace(style, places=places, held=held.get(host, {}))
+            shown = structs.replace(style, places=places, held=held)
             yield from report_text(report, shown, host=host)
             yield ""
         failed = [host for host, each in end.hosts.items() if each.exit_code]

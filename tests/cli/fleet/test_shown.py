@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 from fleet_events import tag
+from msgspec.structs import replace
 
 from asyncstate.cli.console import Console
 from asyncstate.cli.fleet.shown import Shown
@@ -104,6 +105,27 @@ def test_what_was_held_back_on_a_host_names_its_requisite(capfd, tmp_path):
     shown.end(FleetEnd("r1", {"web1": HostEnd(2)}))
     assert "b  requires test: a, which failed" in capfd.readouterr().out
     assert "held back: requires test: a, which failed" in (tmp_path / "junit.xml").read_text()
+
+
+def test_a_host_that_refused_has_no_report_and_one_that_was_cut_short_says_why_and_what_is_left(capfd):
+    states = tuple(State("test", "nop", each, each, "s") for each in ("a", "b"))
+    shown = Shown(Console(), Settings())
+    for host in ("web1", "web2"):
+        shown.planned(host, replace(PLAN, states=states))
+        shown.begun(host, 1)
+    common = {"run_id": "web1", "tag": tag("a")}
+    shown.event("web1", ChunkStarted(seq=0, time=0.0, function="test.nop", id="a", name="a", sls="s", **common))
+    shown.event("web1", ChunkFinished(seq=1, time=1.0, row=SAME, why="met", **common))
+    ends = {"web1": HostEnd(2, "no space is left"), "web2": HostEnd(2, "the host takes part in run r0 now")}
+    for host, end in ends.items():
+        shown.ended(host, end)
+    assert shown.end(FleetEnd("r1", ends)) == 2
+    text, errors = capfd.readouterr()
+    assert "Cut short after 1.0 s: no space is left." in text
+    assert "Not started: 1 state" in text
+    assert "web2:" not in text.replace("failed: web1, web2", "")
+    assert "web2: the host takes part in run r0 now" in errors
+    assert "2 hosts, 2 failed: web1, web2" in text
 
 
 def test_a_junit_file_and_metrics_have_all_hosts(show, tmp_path):
