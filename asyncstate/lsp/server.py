@@ -73,7 +73,8 @@ class Server(LanguageServer):
     @property
     def encoding(self) -> str:
         """How the editor counts columns."""
-        return str(self.server_capabilities.position_encoding or "utf-16")
+        agreed = self.server_capabilities.position_encoding or types.PositionEncodingKind.Utf16
+        return agreed.value if isinstance(agreed, types.PositionEncodingKind) else agreed
 
     async def file(self, uri: str) -> File | None:
         """Return a file of the session, once the tree is known; None if it is not a file of this machine."""

@@ -70,6 +70,8 @@ async def test_an_editor_is_answered(tree, tmp_path):
         assert await it.definitions(web, "- user: de^ploy") == ["salt/common/base.sls:1"]
         assert await it.definitions(web, "site:^port") == ["pillar/site.sls:2"]
         assert await it.references(web, "web \U0001f600 s^erver") == ["salt/web.sls:12", "salt/web.sls:3"]
+        word = types.HoverParams(**it.at(web, "web \U0001f600 s^erver"))
+        assert (await it.client.text_document_hover_async(word)).range.end.character == len("web __ server")
         assert "`user.present` in common/base.sls:1" in await it.hover(web, "- user: de^ploy")
         groups = await until(lambda: it.completions(web, "- group: gr^oup-one"), bool)
         assert set(groups) == {"group-one", "group-two"}
