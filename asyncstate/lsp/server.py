@@ -1,12 +1,16 @@
-"""The language server: the editor's requests, answered from what a `Session` knows."""
+"""The language server: the editor's requests, answered from what a `Session` knows, on the asyncio loop of pygls."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
-from typing import TYPE_CHECKING, BinaryIO
+from dataclasses import replace
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path
 
@@ -17,16 +21,19 @@ from asyncstate.lsp.completion import complete
 from asyncstate.lsp.hover import hover
 from asyncstate.lsp.navigation import definitions, references
 from asyncstate.lsp.publishing import Publisher
+from asyncstate.lsp.renaming import RenameRefused, prepare, rename
 from asyncstate.lsp.session import Program, Session
+from asyncstate.lsp.tree import changed
 from asyncstate.lsp.units import from_units, to_units
 
 if TYPE_CHECKING:
-    import logging
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from asyncstate.lsp.actions import Action
     from asyncstate.lsp.completion import Item
+    from asyncstate.lsp.knowledge import Knowledge
     from asyncstate.lsp.outline import Place
+    from asyncstate.lsp.renaming import Edit, Renaming
     from asyncstate.lsp.tree import At, File
 
 log: logging.Logger = get_logger(__name__)
@@ -43,6 +50,17 @@ _KINDS = {
     "key": types.CompletionItemKind.Property,
 }
 _TRIGGERS = [".", ":", "/", "'", '"', "-", "["]
+
+
+_Found = TypeVar("_Found")
+_MOST_UNSEEN = 3
+"""So many places that nobody can know are named."""
+
+
+class Refused(JsonRpcException):
+    """The answer to a request that cannot be fulfilled: an editor shows its text."""
+
+    CODE = types.LSPErrorCodes.RequestFailed.value
 
 
 class Server(LanguageServer):
@@ -111,6 +129,36 @@ class Server(LanguageServer):
             edit=types.WorkspaceEdit(changes={uri_of(file.path): [edit]}),
         )
 
+    async def renaming(self, find: Callable[[Knowledge], _Found]) -> _Found:
+        """Return what is found in the texts of now, without keeping the editor waiting. Raises Refused."""
+        knowledge = self.session.knowledge
+        tree = knowledge.tree
+        frozen = replace(knowledge, tree=tree._replace(files=dict(tree.files), pillar=dict(tree.pillar)))
+        if path := await asyncio.to_thread(changed, frozen.tree):
+            self.session.look()
+            raise Refused(f"{path} has changed on the disk; it is read again: try once more")
+        try:
+            return await asyncio.to_thread(find, frozen)
+        except RenameRefused as refused:
+            raise Refused(str(refused)) from None
+
+    def workspace_edit(self, edits: Iterable[Edit]) -> types.WorkspaceEdit:
+        """Return edits as the editor takes them: with the versions of its texts if it compares them."""
+        by_path: dict[str, list[types.TextEdit]] = {}
+        for edit in edits:
+            by_path.setdefault(edit.path, []).append(types.TextEdit(self._range_in(edit.path, edit.place), edit.text))
+        workspace = self.client_capabilities.workspace
+        if workspace is None or workspace.workspace_edit is None or not workspace.workspace_edit.document_changes:
+            return types.WorkspaceEdit(changes={uri_of(path): found for path, found in by_path.items()})
+        opened = {path_of(uri): text for uri, text in self.workspace.text_documents.items()}
+        changes: list[types.TextDocumentEdit] = []
+        for path, found in by_path.items():
+            text = opened.get(path)
+            uri, version = (text.uri, text.version) if text is not None else (uri_of(path), None)
+            document = types.OptionalVersionedTextDocumentIdentifier(uri, version)
+            changes.append(types.TextDocumentEdit(document, list(found)))
+        return types.WorkspaceEdit(document_changes=[*changes])
+
     def _range_in(self, path: str, place: Place) -> types.Range:
         file = self.session.knowledge.tree.file(path)
         return self.range("" if file is None else file.text, place)
@@ -144,6 +192,8 @@ def make_server(program: Program) -> Server:
 
     _texts(server)
     _answers(server)
+    _renames(server)
+    logging.getLogger("pygls.protocol.json_rpc").addFilter(_is_no_refusal)
     return server
 
 
@@ -239,6 +289,44 @@ def _answers(server: Server) -> None:
         declaration = params.context.include_declaration
         cursor = server.cursor(file, params.position)
         return server.locations(references(server.session.knowledge, file, *cursor, declaration=declaration))
+
+
+def _renames(server: Server) -> None:
+    """Rename IDs."""
+
+    @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
+    async def _prepare(params: types.PrepareRenameParams) -> types.PrepareRenamePlaceholder | None:
+        file = await server.file(params.text_document.uri)
+        if file is None:
+            return None
+        cursor = server.cursor(file, params.position)
+        word = await server.renaming(lambda knowledge: prepare(knowledge, file, *cursor))
+        return types.PrepareRenamePlaceholder(server.range(file.text, word.place), word.text) if word else None
+
+    @server.feature(types.TEXT_DOCUMENT_RENAME)
+    async def _rename(params: types.RenameParams) -> types.WorkspaceEdit | None:
+        file = await server.file(params.text_document.uri)
+        if file is None:
+            return None
+        cursor = server.cursor(file, params.position)
+
+        def find(knowledge: Knowledge) -> tuple[Renaming, list[File | None]]:
+            found = rename(knowledge, file, *cursor, params.new_name)
+            return found, [knowledge.tree.file(edit.path) for edit in found.edits]
+
+        found, texts = await server.renaming(find)
+        if any(server.session.knowledge.tree.file(each.path) != each for each in texts if each is not None):
+            raise Refused("the text has changed meanwhile: try once more")
+        if found.unseen:
+            places = ", ".join(found.unseen[:_MOST_UNSEEN])
+            more = f" and {len(found.unseen) - _MOST_UNSEEN} more" if len(found.unseen) > _MOST_UNSEEN else ""
+            server.tell(f"a template that this machine does not render may name the ID too: {places}{more}")
+        return server.workspace_edit(found.edits)
+
+
+def _is_no_refusal(record: logging.LogRecord) -> bool:
+    """Return whether a line of the log is more than an answer that the editor has shown."""
+    return not (record.exc_info and isinstance(record.exc_info[1], Refused))
 
 
 def _item(item: Item, place: types.Range) -> types.CompletionItem:

@@ -39,6 +39,12 @@ class Roots(NamedTuple):
                         return env, path[len(folder.rstrip("/")) + 1 :], pillar
         return None
 
+    def leads_outside(self, path: str) -> str:
+        """Return where a file really is if that is in no folder of the tree, else "". Asks the disk."""
+        real = os.path.realpath(path)
+        folders = [os.path.realpath(folder) for of_env in self.files.values() for folder in of_env]
+        return "" if any(real.startswith(f"{folder.rstrip('/')}/") for folder in folders) else real
+
 
 class File(NamedTuple):
     """One SLS file. ``found`` is what it declares and refers to, ``keys`` are those of a pillar file.
@@ -174,6 +180,22 @@ def read_tree(files: FileClient, pillar: FileClient, before: Tree | None, buffer
     for path, text in buffers.items():
         tree.edited(path, text)
     return tree
+
+
+def changed(tree: Tree) -> str:
+    """Return the path of an SLS file that is not on the disk as it was read, "" if there is none. Asks the disk."""
+    for path, file in tree.files.items():
+        if file.stamp is not None and file.stamp != _stamp(path):
+            return path
+    return ""
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return -1, -1
+    return status.st_mtime_ns, status.st_size
 
 
 def _folders(client: FileClient) -> dict[str, tuple[str, ...]]:

@@ -86,6 +86,13 @@ class Editor:
         after = "\n".join([lines[end.line][end.character :], *lines[end.line + 1 :]])
         return before + edit.new_text + after
 
+    async def rename(self, name, marked, new):
+        params = types.RenameParams(new_name=new, **self.at(name, marked))
+        return await self.client.text_document_rename_async(params)
+
+    async def prepare_rename(self, name, marked):
+        return await self.client.text_document_prepare_rename_async(types.PrepareRenameParams(**self.at(name, marked)))
+
     def shown(self, location):
         return f"{location.uri.removeprefix(self.folder.as_uri() + '/')}:{location.range.start.line + 1}"
 
@@ -98,8 +105,11 @@ class Editor:
 
 
 @asynccontextmanager
-async def editor(folder, *words, state, program=(sys.executable, "-m", "asyncstate", "lsp")):
-    """Start the server as an editor that has ``folder`` open; ``state`` is a folder for what it keeps."""
+async def editor(folder, *words, state, program=(sys.executable, "-m", "asyncstate", "lsp"), can=None):
+    """Start the server as an editor that has ``folder`` open; ``state`` is a folder for what it keeps.
+
+    ``can`` are the capabilities of the editor.
+    """
     client = LanguageClient("test", "1")
     environ = {key: value for key, value in os.environ.items() if not key.startswith("ASYNCSTATE_")}
     environ |= {
@@ -110,7 +120,7 @@ async def editor(folder, *words, state, program=(sys.executable, "-m", "asyncsta
     await client.start_io(*program, *words, env=environ, cwd=str(folder))
     try:
         await client.initialize_async(
-            types.InitializeParams(capabilities=types.ClientCapabilities(), root_uri=folder.as_uri())
+            types.InitializeParams(capabilities=can or types.ClientCapabilities(), root_uri=folder.as_uri())
         )
         client.initialized(types.InitializedParams())
         yield Editor(client, folder)

@@ -30,6 +30,15 @@ def load_standard_yaml(text: str | bytes) -> Any:
     return data
 
 
+def compose_nodes(text: str) -> yaml.Node | None:
+    """Return the one document in ``text`` as nodes, each with its place; None if it is empty. Raises yaml.YAMLError."""
+    try:
+        _measure(text)
+        return yaml.compose(text, Loader=_Loader)
+    except ValueError as error:  # text that is no Unicode
+        raise yaml.YAMLError(str(error)) from None
+
+
 def _measure(text: str | bytes) -> None:
     """Follow the events of a text without building anything. Raises ConstructorError beyond a limit."""
     sizes: dict[Any, int] = {}
