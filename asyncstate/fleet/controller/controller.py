@@ -221,7 +221,7 @@ class Controller:
         blocked: dict[str, str] = {}
         issues: list[Issue] = []
         if not self._cancelled and sound:
-            joined = plans.join(self._selection.fits)
+            joined = plans.join(self._selection.among)
             if isinstance(joined, Join):
                 self._goes, turns, blocked = joined.goes, joined.turns, joined.blocked
                 self._observer.joined({host: sound[host] for host in self._goes}, self._goes)

@@ -16,7 +16,7 @@ from asyncstate.logs.loggers import get_logger
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Awaitable, Callable, Iterable, Iterator
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 
     from asyncstate.fleet.board import Board, Entry
     from asyncstate.fleet.protocol import RunRecord
@@ -90,13 +90,13 @@ class Plans:
         self._planned(host, self.known[host])
         return host
 
-    def join(self, fits: Callable[[str, str], bool]) -> Join | list[Issue]:
-        """Join the plans that can run, or return why they do not fit. ``fits(expression, host)`` resolves targets."""
+    def join(self, among: Callable[[str, Iterable[str]], Collection[str]]) -> Join | list[Issue]:
+        """Join the plans that can run, or return why they do not fit. ``among`` is that of `Selection`."""
         hosts = self._record.hosts
         try:
             return join(
                 self.sound,
-                lambda expression: [host for host in hosts if fits(expression, host)],
+                lambda expression: among(expression, hosts),
                 absent=dict(self.failures(hosts, "it did not answer")),
                 canaries=self._record.canaries,
                 batched=bool(self._record.rollout.batch),

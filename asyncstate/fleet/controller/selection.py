@@ -10,7 +10,7 @@ from asyncstate.nearest import nearest
 from asyncstate.sources.matchers import Matcher
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 _NAMES: Final = re.compile(r"(?:L@)?[^\s@*?\[\]()]+")
 _SHOWN: Final = 20
@@ -32,6 +32,15 @@ class Selection:
         """Whether a host fits a compound target."""
         options = {"id": host, "nodegroups": self._nodegroups}
         return Matcher(options, dict(self._grains.get(host, {})), {}).compound(expression)
+
+    def among(self, expression: str, hosts: Iterable[str]) -> list[str]:
+        """Return which of these hosts fit, or if none does, which others that were ever there.
+
+        Raises FleetError for an expression that fits no host, whatever hosts there are.
+        """
+        require_sound(expression, self._nodegroups)
+        found = [host for host in hosts if self.fits(expression, host)]
+        return found or [host for host in self._grains if self.fits(expression, host)]
 
     def targets(self, target: str) -> list[str]:
         """Return the hosts of a run. Raises FleetError, which names the nearest, if there is none."""

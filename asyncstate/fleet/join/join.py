@@ -51,7 +51,10 @@ def join(
     batched: bool = False,
     lanes: Mapping[str, int] | None = None,
 ) -> Join:
-    """Join sound plans of hosts. ``match`` returns the hosts that fit a target expression; others are ignored.
+    """Join sound plans of hosts.
+
+    ``match`` returns the hosts that fit a target expression; those outside the run are named where no other fits. It
+    raises FleetError for an expression that is none.
 
     ``absent`` are the hosts of the run without a plan, and why. Who waits for them is left out; all others are joined.
 

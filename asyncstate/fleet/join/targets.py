@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from asyncstate.errors import Issue
+from asyncstate.errors import FleetError, Issue
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.nearest import nearest
 
@@ -116,7 +116,12 @@ class Resolver:
         known = self._found.get(key)
         if known is not None:
             return known
-        fitting, absent = self._fitting(requisite.hosts)
+        try:
+            fitting, absent = self._fitting(requisite.hosts)
+        except FleetError as error:
+            self._refuse(host, plan, requisite, str(error))
+            self._found[key] = ()
+            return ()
         hosts = [each for each in fitting if each != host]
         found = [(each, number) for each in hosts for number in self._names[each].exact(requisite.key, requisite.value)]
         if not found and _GLOB.search(requisite.value):
@@ -149,19 +154,30 @@ class Resolver:
         why = f"its state {place} has [{requisite}], and {absent} has no plan: {self._absent[absent]}"
         self.blocked.setdefault(host, why)
 
+    def _refuse(self, host: str, plan: HostPlan, requisite: RemoteRequisite, why: str) -> None:
+        """Note that a requisite names no hosts."""
+        hint = "`host` is the ID of a host or a compound target: db1, 'web*', 'L@a,b', 'G@role:db and not E@old.*'"
+        message = f"{_named(host, plan, requisite)}: {why}"
+        self.issues.append(Issue(message, file_of(host, requisite.file), requisite.line, hint))
+
     def _missing(self, host: str, plan: HostPlan, requisite: RemoteRequisite, hosts: list[str]) -> None:
-        state = plan.states[requisite.chunk]
-        what = f"[{requisite}] in state [{state.name}] in SLS [{state.sls}] of host {host}"
+        what = _named(host, plan, requisite)
         if not hosts:
-            message = f"No host of this run fits requisite {what}"
-            others = [each for each in self._plans if each != host]
-            near = nearest(requisite.hosts, others)
-            run_on = f"the run is on {', '.join(others[:SHOWN]) or 'no other host'}"
-            hint = f"did you mean '{near}'?" if near else f"{run_on}: add it to the target"
+            message = f"No host of this run fits {what}"
+            hint = self._host_hint(host, requisite.hosts)
         else:
-            message = f"Referenced state does not exist for requisite {what}: looked for on {', '.join(hosts[:SHOWN])}"
+            message = f"Referenced state does not exist for {what}: looked for on {', '.join(hosts[:SHOWN])}"
             hint = self._hint(requisite, hosts)
         self.issues.append(Issue(message, file_of(host, requisite.file), requisite.line, hint))
+
+    def _host_hint(self, host: str, expression: str) -> str:
+        beside = sorted(each for each in self._match(expression) if each not in self._plans)
+        if beside:
+            return f"{', '.join(beside[:SHOWN])} would fit, but the run is without: add it to the target"
+        others = [each for each in self._plans if each != host]
+        near = nearest(expression, others)
+        run_on = f"the run is on {', '.join(others[:SHOWN]) or 'no other host'}"
+        return f"did you mean '{near}'?" if near else f"{run_on}: add it to the target"
 
     def _hint(self, requisite: RemoteRequisite, hosts: list[str]) -> str:
         if requisite.key not in ("id", "sls"):
@@ -177,3 +193,8 @@ class Resolver:
             if near:
                 return f"did you mean '{near}'?"
         return ""
+
+
+def _named(host: str, plan: HostPlan, requisite: RemoteRequisite) -> str:
+    state = plan.states[requisite.chunk]
+    return f"requisite [{requisite}] in state [{state.name}] in SLS [{state.sls}] of host {host}"

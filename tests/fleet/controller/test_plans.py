@@ -69,7 +69,7 @@ async def test_what_is_no_plan_is_a_mistake_of_its_host_and_of_nobody_else():
     assert dict(plans.failures("c", "")) == {
         "c": "its plan is refused: the plan of host c is malformed: it refers to states that it does not have"
     }
-    assert list(plans.join(lambda _expression, _host: False).goes) == ["d"]
+    assert list(plans.join(lambda _expression, _hosts: []).goes) == ["d"]
 
 
 async def test_what_is_excluded_and_fits_no_host_is_noted():
@@ -88,8 +88,8 @@ async def test_plans_are_joined_or_it_is_said_why_not():
     plans, _ = plans_of(server, "a")
     await send(server, "a")
     await plans.look()
-    assert isinstance(plans.join(lambda _expression, _host: False), Join)
+    assert isinstance(plans.join(lambda _expression, _hosts: []), Join)
     await send(server, "a", requires=(RemoteRequisite(0, "require", "nobody", "id", "x"),))
     await plans.look()
-    [issue] = plans.join(lambda _expression, _host: False)
+    [issue] = plans.join(lambda _expression, _hosts: [])
     assert "nobody" in issue.message

@@ -27,6 +27,13 @@ def test_a_target_without_a_host_says_who_is_there(target, words):
         KNOWN.targets(target)
 
 
+def test_hosts_outside_a_run_are_found_only_if_none_of_the_run_fits():
+    assert KNOWN.among("web*", ["web1", "db1"]) == ["web1"]
+    assert KNOWN.among("web*", ["db1"]) == ["web1", "web2"]
+    with pytest.raises(FleetError, match="is not one"):
+        KNOWN.among("db1 and", ["db1"])
+
+
 def test_canaries_are_hosts_of_the_run():
     assert KNOWN.canaries("", ["web1"]) == ()
     assert KNOWN.canaries("N@front", ["db1", "web2"]) == ("web2",)

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans import PlanBuilder
 
-from asyncstate.errors import CompileError, CycleError, MessageRefused
+from asyncstate.errors import CompileError, CycleError, FleetError, MessageRefused
 from asyncstate.fleet.host.part import part_of
 from asyncstate.fleet.join.join import join
 from asyncstate.fleet.protocol import HostPlan, Mistake, State
@@ -167,11 +167,38 @@ def two_hosts(requisite, *ids):
 def test_a_missing_target_is_an_error_with_host_file_and_line(hosts, key, value, message, hint):
     requisite = RemoteRequisite(0, "require", hosts, key, value, False, "/srv/web.sls", 3)
     with pytest.raises(CompileError) as caught:
-        join(two_hosts(requisite, "postgresql"), lambda expression: [expression])
+        join(two_hosts(requisite, "postgresql"), lambda _: [])
     [issue] = caught.value.issues
     assert (issue.file, issue.line) == ("web1:/srv/web.sls", 3)
     assert message in issue.message
     assert hint in issue.hint
+
+
+def test_a_host_that_fits_and_is_not_part_of_the_run_is_named():
+    requisite = RemoteRequisite(0, "require", "db*", "test", "x", False, "/srv/web.sls", 3)
+    with pytest.raises(CompileError) as caught:
+        join({"web1": two_hosts(requisite)["web1"]}, lambda _: ["db2", "db1"])
+    assert caught.value.issues[0].hint == "db1, db2 would fit, but the run is without: add it to the target"
+
+
+def test_an_expression_that_is_none_is_an_error_with_host_file_and_line():
+    def match(expression):
+        raise FleetError(f"the target {expression!r} is not one")
+
+    requisites = [
+        RemoteRequisite(0, kind, "db1 and", "id", "x", False, "/srv/web.sls", 3) for kind in ("require", "watch")
+    ]
+    plans = two_hosts(requisites[0])
+    plans["web1"] = msgspec.structs.replace(plans["web1"], requires=tuple(requisites))
+    with pytest.raises(CompileError) as caught:
+        join(plans, match)
+    [issue] = caught.value.issues
+    assert (issue.file, issue.line) == ("web1:/srv/web.sls", 3)
+    assert (
+        "[require: {host: db1 and, id: x}] in state [site] in SLS [s] of host web1: the target 'db1 and'"
+        in issue.message
+    )
+    assert "compound target" in issue.hint
 
 
 @pytest.mark.parametrize(
