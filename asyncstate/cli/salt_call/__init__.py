@@ -1,8 +1,9 @@
 """``asyncstate salt-call``: what Salt's ``salt-call`` does, for scripts, provisioners and habits.
 
 ``options`` reads the command line, ``settings`` finds the configuration, ``functions`` chooses the code: ``calling``
-for execution modules, ``states`` and ``showing`` for the ``state`` module. ``answer`` is what a function gives,
-``printing`` writes it; ``install`` puts a program named ``salt-call`` in a folder.
+for execution modules; ``states``, ``showing``, ``disabling``, ``under_way`` and ``package`` for the ``state`` module.
+``answer`` is what a function gives, ``rows`` are those of a run as in Salt, ``printing`` writes; ``install`` puts a
+program named ``salt-call`` in a folder.
 """
 
 from __future__ import annotations

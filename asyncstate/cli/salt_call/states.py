@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.salt_call.answer import FAILED, PILLAR_FAILED, Answer, Refused
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 RUNNING = (
     "apply highstate sls sls_id top test single low high template template_str request check_request run_request "
-    "clear_request clear_cache orchestrate"
+    "clear_request clear_cache orchestrate pkg"
 ).split()
 """The names of the functions."""
 _KEYWORDS = frozenset(
@@ -111,6 +112,22 @@ class StateModule:
     def top(self, topfn: Any, test: Any = None, queue: Any = None, **kwargs: Any) -> Answer:
         """Apply the highstate of another top file."""
         return self._apply(None, kwargs | {"test": test, "queue": queue}, more={"state_top": str(topfn)})
+
+    def pkg(self, pkg_path: Any, pkg_sum: Any, hash_type: Any, test: Any = None, **kwargs: Any) -> Answer:
+        """Apply a package of salt-ssh, an archive whose hash is known."""
+        from asyncstate.cli.salt_call.package import TOP, low_chunks, settings_of_package, unpack
+
+        settings = self._adapted(kwargs | {"test": test})
+        with TemporaryDirectory(prefix="asyncstate-package-") as folder:
+            if why := unpack(str(pkg_path), str(pkg_sum), str(hash_type), folder):
+                self._console.say(why)
+                return Answer(value={}, outputter="highstate")
+            chunks = low_chunks(folder)
+            if any(not isinstance(chunk, dict) for chunk in chunks):
+                return Answer(value=self._console.hide(chunks), retcode=FAILED, outputter="highstate")
+            settings = settings_of_package(settings, folder, chunks)
+            everything = Selection(None, None, (), ())
+            return self._run(settings, kwargs, lambda session: session.apply(everything), more={"state_top": TOP})
 
     def orchestrate(  # noqa: PLR0917 - Salt's parameters
         self,
