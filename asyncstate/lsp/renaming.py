@@ -44,27 +44,29 @@ class Renaming(NamedTuple):
 
 def prepare(knowledge: Knowledge, file: File, line: int, column: int) -> Word | None:
     """Return the ID at a cursor, without its quotation marks; None if there is no ID. Raises RenameRefused."""
-    word = _word_at(knowledge, file, line, column)
-    if word is None:
+    found = _word_at(knowledge, file, line, column)
+    if found is None:
         return None
-    _Renamer(knowledge, file, word.text)
+    word, module = found
+    _Renamer(knowledge, file, word.text, module)
     marks = int(bool(word.style))
     return Word(word.text, Place(word.place.line, word.place.start + marks, word.place.end - marks))
 
 
 def rename(knowledge: Knowledge, file: File, line: int, column: int, new: str) -> Renaming:
     """Return what renames the ID at a cursor. Raises RenameRefused."""
-    word = _word_at(knowledge, file, line, column)
-    if word is None:
+    found = _word_at(knowledge, file, line, column)
+    if found is None:
         raise RenameRefused("there is no ID here: put the cursor on one, or on a requisite that names one")
     if reason := unsayable(new):
         raise RenameRefused(f"{new!r} cannot be an ID: {reason}")
-    renamer = _Renamer(knowledge, file, word.text)
+    word, module = found
+    renamer = _Renamer(knowledge, file, word.text, module)
     return Renaming([], []) if new == word.text else renamer.to(new)
 
 
-def _word_at(knowledge: Knowledge, file: File, line: int, column: int) -> Scalar | None:
-    """Return the word at a cursor that declares or names an ID."""
+def _word_at(knowledge: Knowledge, file: File, line: int, column: int) -> tuple[Scalar, str] | None:
+    """Return the word at a cursor that declares or names an ID, and the module of a requisite."""
     if not Scope.holds(knowledge.tree, file):
         if file.path in knowledge.tree.files and subject(file, line, column).kind == "id":
             raise RenameRefused(f"{file.path} is no SLS file of the tree")
@@ -72,12 +74,12 @@ def _word_at(knowledge: Knowledge, file: File, line: int, column: int) -> Scalar
     reading = read(file.text)
     if reading.problem and (subject(file, line, column).kind == "id" or reading.line == 1):
         raise RenameRefused(f"{file.relpath}:{reading.line} cannot be read: {reading.problem}")
-    words = [each.id for each in reading.declared]
-    words += [each.target for each in reading.mentions if each.module != "sls"]
-    found = next((word for word in words if word.place.holds(line, column)), None)
-    if found is not None and found.templated:
+    words = [(each.id, "") for each in reading.declared]
+    words += [(each.target, each.module) for each in reading.mentions if each.module != "sls"]
+    found = next((each for each in words if each[0].place.holds(line, column)), None)
+    if found is not None and found[0].templated:
         raise RenameRefused(
-            f"a template computes the ID '{found.text}' in {file.relpath}:{found.line}: change the template"
+            f"a template computes the ID '{found[0].text}' in {file.relpath}:{found[0].line}: change the template"
         )
     return found
 
@@ -85,13 +87,15 @@ def _word_at(knowledge: Knowledge, file: File, line: int, column: int) -> Scalar
 class _Renamer:
     """One ID of a tree, with all that means it."""
 
-    def __init__(self, knowledge: Knowledge, file: File, old: str) -> None:
+    def __init__(self, knowledge: Knowledge, file: File, old: str, module: str) -> None:
         self._old = old
         self._scope = Scope(knowledge, file, old)
         self._new = ""
         self._called_inwards = ""
         if not self._scope.declared:
             self._refuse(self._scope.why_undeclared())
+        if not self._scope.has(module):
+            self._refuse(f"'{module}: {old}' does not mean it, for it has no state of '{module}'")
         if other := self._scope.also_rendered_in():
             self._refuse(f"{other} declares it too, by a template or in another language than YAML")
 

@@ -305,6 +305,10 @@ REFUSED = {
     "a name": (
         "b: {test.nop: [{name: a}]}\nc: {test.nop: [{require: [a]}]}\n", "[^a", "d", "the name of the state 'b' in s.sls:1",
     ),
+    "a state that the ID has not": (
+        "a: test.nop\nb: {cmd.run: [{name: a}]}\nc: {test.nop: [{require: [cmd: a]}]}\n",
+        "cmd: ^a", "d", "'cmd: a' does not mean it, for it has no state of 'cmd'",
+    ),
     "a name too": (
         "a: {test.nop: []}\nb: {test.nop: [{name: a}]}\nc: {test.nop: [{require: [test: a]}]}\n",
         "^a", "d", "the requisite in s.sls:3 means 'b' too, a state with the name 'a' in s.sls:2",
@@ -511,6 +515,25 @@ async def test_an_editor_is_told_why_not(project, tmp_path):
         (project / "salt/top.sls").write_text("base:\n  '*': [web, base]\n")
         with pytest.raises(JsonRpcException, match=r"top.sls has changed on the disk"):
             await it.rename("salt/base.sls", "^\U0001f600", "deploy")
+
+
+# what is drawn is made of what means something
+PIECES = st.sampled_from(
+    ["{{", "}}", "{%", "%}", "{#", "#}", "\n", "\n  ", "\n    - ", " ", ": ", ":", "'", '"', "#", "[", "{", "}", "]", "|", ">",
+     "&a ", "*a", "!x ", "? ", "<<: ", "a", "a:\n  test.nop:\n", "require: [", "extend:\n  ", "exclude:\n- id: ", "test.nop",
+     "\U0001f600", "\t", "\0", "\r", "\x85", "\u2028", "\ud800", "if x", "endif", "names:\n", "- name: ", "---\n"]
+)  # fmt: skip
+TEXTS = st.lists(PIECES, max_size=30).map("".join)
+
+
+@given(TEXTS, TEXTS, st.sampled_from(["c", "a*", "'", ": "]))
+def test_whatever_the_texts_are_there_are_edits_or_words(text, other, new):
+    files = {"a.sls": "a:\n  test.nop: [{require_in: [a]}]\n" + text, "b.sls": other}
+    try:
+        after = renamed(files, "^a:\n  test", new)
+    except RenameRefused:
+        return
+    assert not after["a.sls"].startswith("a:")
 
 
 # trees that are drawn: what compiles, compiles to the same afterwards
