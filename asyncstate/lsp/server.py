@@ -25,6 +25,7 @@ from asyncstate.lsp.renaming import RenameRefused, prepare, rename
 from asyncstate.lsp.session import Program, Session
 from asyncstate.lsp.tree import changed
 from asyncstate.lsp.units import from_units, to_units
+from asyncstate.lsp.watching import concerns, registration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -87,6 +88,17 @@ class Server(LanguageServer):
         """Show the user a mistake that belongs to no place in a file."""
         log.warning("%s", text)
         self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, f"asyncstate: {text}"))
+
+    async def watch(self) -> None:
+        """Have the editor tell what changes in the tree, or watch it ourselves if it cannot."""
+        wanted = registration(self.client_capabilities, self.session.knowledge.tree.roots, uri_of)
+        try:
+            if wanted is not None:
+                await self.client_register_capability_async(wanted)
+                return
+        except JsonRpcException as error:
+            log.debug("the editor does not watch files: %s", error)
+        self.session.watch()
 
     @property
     def encoding(self) -> str:
@@ -187,8 +199,10 @@ def make_server(program: Program) -> Server:
     server = Server(program)
 
     @server.feature(types.INITIALIZED)
-    def _initialized(_params: types.InitializedParams) -> None:
+    async def _initialized(_params: types.InitializedParams) -> None:
         server.session.open_folder(server.workspace.root_path or "")
+        await server.session.ready.wait()
+        await server.watch()
 
     _texts(server)
     _answers(server)
@@ -227,8 +241,10 @@ def _texts(server: Server) -> None:
             server.session.close(path)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    def _files_changed(_params: types.DidChangeWatchedFilesParams) -> None:
-        server.session.look()
+    def _files_changed(params: types.DidChangeWatchedFilesParams) -> None:
+        paths = [path_of(change.uri) for change in params.changes]
+        if concerns(server.session.knowledge.tree.roots, paths):
+            server.session.look()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     def _configured(_params: types.DidChangeConfigurationParams) -> None:

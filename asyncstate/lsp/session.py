@@ -19,6 +19,7 @@ from asyncstate.lsp.compiler import Compiler
 from asyncstate.lsp.knowledge import Knowledge
 from asyncstate.lsp.messages import Catalog, Compiled, Fixes, Found, Job, Reply, Seen
 from asyncstate.lsp.tree import Roots, Tree, read_tree
+from asyncstate.lsp.watching import look_for_changes
 from asyncstate.process.ending import Reaper
 from asyncstate.sources.fileclient import LocalFileClient
 
@@ -75,6 +76,7 @@ class Session:
         self._job = 0
         self._disk_changed = True
         self._task: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
 
     # what the editor says
 
@@ -107,11 +109,20 @@ class Session:
         self.fixes = ()
         self._task = self._loop.create_task(self._look(pause))
 
+    def watch(self) -> None:
+        """Look at the disk from now on, for an editor that does not tell what changes there."""
+        self._watching = self._loop.create_task(
+            look_for_changes(lambda: self.knowledge.tree, self._read_now, self.buffers, self.look)
+        )
+
     async def end(self) -> None:
         """Stop what is under way, and wait until it is gone."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
         await asyncio.to_thread(self._asking.shutdown, cancel_futures=True)
         await asyncio.to_thread(self._compiler.stop)
         await asyncio.to_thread(self._reaper.wait)
@@ -134,10 +145,11 @@ class Session:
     async def _read_disk(self) -> None:
         starting = asyncio.to_thread(self._compiler.prepare)
         settings, _ = await asyncio.gather(asyncio.to_thread(self._settings), starting)
-        before = self.knowledge.tree
-        tree = await asyncio.to_thread(_read, settings, before, dict(self.buffers))
-        self.knowledge.tree = tree
+        self.knowledge.tree = await asyncio.to_thread(_read, settings, self.knowledge.tree, dict(self.buffers))
         self.ready.set()
+
+    def _read_now(self) -> Tree:
+        return _read(self._settings(), self.knowledge.tree, dict(self.buffers))
 
     def _ask(self) -> None:
         plugins = _plugins(self.knowledge.tree)

@@ -18,6 +18,8 @@ class Editor:
         self.texts = {}
         self.said = asyncio.Queue()
         self.found = asyncio.Queue()
+        self.asked = asyncio.Queue()
+        client.feature(types.CLIENT_REGISTER_CAPABILITY)(lambda params: self.asked.put_nowait(params))  # noqa: PLW0108 - as below
         client.feature(types.WINDOW_SHOW_MESSAGE)(lambda params: self.said.put_nowait(params.message))
         client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(lambda params: self.found.put_nowait(params))  # noqa: PLW0108 - pygls marks it
 
@@ -119,11 +121,12 @@ async def editor(folder, *words, state, program=(sys.executable, "-m", "asyncsta
     }
     await client.start_io(*program, *words, env=environ, cwd=str(folder))
     try:
+        it = Editor(client, folder)
         await client.initialize_async(
             types.InitializeParams(capabilities=can or types.ClientCapabilities(), root_uri=folder.as_uri())
         )
         client.initialized(types.InitializedParams())
-        yield Editor(client, folder)
+        yield it
         await client.shutdown_async(None)
         client.exit(None)
         await asyncio.wait_for(client._server.wait(), 30)
