@@ -6,7 +6,6 @@ Downloads are kept below ``<cachedir>/extrn_files``, as in Salt. Functions retur
 
 from __future__ import annotations
 
-import fnmatch
 import hashlib
 import logging
 import os
@@ -22,6 +21,8 @@ from asyncstate.dunders import __context__, __opts__, runtime_services, tree_fil
 from asyncstate.errors import CommandExecutionError
 
 from .. import _downloads  # noqa: TID252 - as `modules` for type checkers
+from ._names import included as _included
+from ._names import under as _under
 from ._sent_files import push as push
 from ._sent_files import push_dir as push_dir
 from ._sent_files import recv as recv
@@ -438,22 +439,3 @@ def _replace(path: str, data: bytes) -> None:
     """Write ``data`` to ``path`` in one step; an existing file keeps its mode."""
     is_new = not filesystem.lexists(path)
     filesystem.replace_content(path, data, access=filesystem.Access(mode=0o600) if is_new else filesystem.KEEP)
-
-
-def _under(prefix: str, names: list[str]) -> list[str]:
-    folder = prefix.strip("/")
-    return [name for name in names if not folder or name == folder or name.startswith(f"{folder}/")]
-
-
-def _included(name: str, include_pat: str | None, exclude_pat: str | None) -> bool:
-    if include_pat and not _matches(name, include_pat):
-        return False
-    return not (exclude_pat and _matches(name, exclude_pat))
-
-
-def _matches(name: str, pattern: str) -> bool:
-    if pattern.startswith("E@"):
-        import re  # noqa: PLC0415 - rarely a regular expression
-
-        return re.search(pattern[2:], name) is not None
-    return fnmatch.fnmatch(name, pattern)
