@@ -39,6 +39,10 @@ _HELLO: Final = 30.0
 """Seconds that a host's shell and its Python have to say their first words."""
 
 
+_USUAL: Final = ("~/.ssh/known_hosts", "/etc/ssh/ssh_known_hosts")
+"""The files that ssh reads."""
+
+
 class Ways(msgspec.Struct, frozen=True, kw_only=True):
     """What holds for all connections of a run. ``known_hosts`` are files; none: those of ssh."""
 
@@ -61,19 +65,20 @@ class _Client(asyncssh.SSHClient):
         files = _files(self._ways)
         known = asyncssh.match_known_hosts(_known_hosts(self._ways), self._name, "", self._port)[0]
         print_ = f"{key.get_algorithm()} {key.get_fingerprint()}"
-        named = " or ".join(files) if files else "no file of known hosts"
         asked = f"[{self._name}]:{self._port}" if self._port != 22 else self._name
         if known:
             kept = ", ".join(each.get_fingerprint() for each in known)
             self.refused = (
-                f"its host key has changed: it shows {print_}, {named} has {kept}. Somebody may stand between. If the "
-                f"host has got a new key, remove the old one: ssh-keygen -R '{asked}'"
+                f"its host key has changed: it shows {print_}, {' or '.join(files)} has {kept}. Somebody may stand "
+                f"between. If the host has got a new key, remove the old one: ssh-keygen -R '{asked}'"
             )
         else:
+            place = files[0] if files else os.path.expanduser(_USUAL[0])
+            missing = f"is not in {' or '.join(files)}" if files else "is not kept here, there are no known hosts yet"
             self.refused = (
-                f"its host key is not known: {print_} is in neither of {named}. Compare the fingerprint with the "
+                f"its host key is not known: {print_} {missing}. Compare the fingerprint with the "
                 f"host's own (ssh-keygen -lf /etc/ssh/ssh_host_*_key.pub there), then add the key, "
-                f"for example with: ssh-keyscan -p {self._port} {self._name} >> {files[0] if files else 'FILE'}"
+                f"for example with: ssh-keyscan -p {self._port} {self._name} >> {place}"
             )
         return False
 
@@ -96,7 +101,7 @@ def _files(ways: Ways) -> list[str]:
     for path in ways.known_hosts:
         if not os.path.isfile(path):
             raise FleetError(f"{path}, which should have the keys of known hosts, is not there")
-    usual = [os.path.expanduser("~/.ssh/known_hosts"), "/etc/ssh/ssh_known_hosts"]
+    usual = map(os.path.expanduser, _USUAL)
     return list(ways.known_hosts) or [path for path in usual if os.path.isfile(path)]
 
 

@@ -5,6 +5,8 @@ import sys
 import asyncssh
 import msgspec
 
+from asyncstate.fleet.ssh import connection
+from asyncstate.fleet.ssh.connection import Ways
 from asyncstate.fleet.ssh.ssh_options import SshOptions
 
 RELAY = """
@@ -46,3 +48,18 @@ async def test_an_encrypted_key_needs_its_passphrase(place):
     assert set(session.failed) == {"wrong", "none"}
     assert "Passphrase must be specified" in session.failed["none"]
     assert "words" not in session.failed["wrong"]
+
+
+def test_who_has_no_known_hosts_yet_is_told_where_to_keep_a_key(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(connection, "_USUAL", ("~/.ssh/known_hosts",))
+    client = connection._Client(Ways(), "web1", 22)
+    key = asyncssh.generate_private_key("ssh-ed25519")
+    for there in (False, True):
+        if there:
+            (tmp_path / ".ssh").mkdir()
+            (tmp_path / ".ssh/known_hosts").write_text("")
+        assert not client.validate_host_public_key("web1", "", 22, key)
+        assert client.refused.endswith(f"ssh-keyscan -p 22 web1 >> {tmp_path}/.ssh/known_hosts")
+        assert (f"is not in {tmp_path}/.ssh/known_hosts." in client.refused) == there
+        assert ("there are no known hosts yet" in client.refused) != there
