@@ -53,6 +53,8 @@ def early(job: Job, settings: Settings, kept: Renderings, is_out_of_date: Callab
     What is rendered is kept. Ends soon, with answers that mean nothing, once the job is out of date.
     """
     unordered = structs.replace(settings, implicit_order="none")
+    if unordered.state_aggregate is None:
+        unordered.state_aggregate = False  # no transactions: they are no matter of what is said early
     yield from _Look(job, unordered, kept, is_out_of_date).answers(whole=False)
 
 

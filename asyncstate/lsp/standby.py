@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Job).decode
 _BLOCK = 1 << 16
+_PAUSE = 0.2
+"""Seconds without a new job after which the fork begins: somebody who types fast would stop it at every letter."""
 _BROKEN = "the compiler failed: the log of the server has the reason"
 
 
@@ -49,6 +51,7 @@ class _Standby:
         self._kept = Renderings()
         self._read = b""
         self._fork: Fork | None = None
+        self._due: Callable[[BinaryIO], None] | None = None
         self._number = 0
         self._heard = b""
 
@@ -63,8 +66,10 @@ class _Standby:
         """Wait for the newest job, and pass on what the fork says meanwhile. Return None once there are no more."""
         while b"\n" not in self._read:
             waiting = [self._source] if self._fork is None else [self._source, self._fork.stream]
-            ready, _, _ = select.select(waiting, [], [])
-            if self._source in ready:
+            ready, _, _ = select.select(waiting, [], [], None if self._due is None else _PAUSE)
+            if not ready and self._due is not None:
+                self._fork, self._due = Fork(self._due), None
+            elif self._source in ready:
                 block = os.read(self._source, _BLOCK)
                 if not block:
                     return None
@@ -104,11 +109,10 @@ class _Standby:
             return
         self._say(said)
         self._number, self._heard = job.number, b""
-        self._fork = Fork(
-            lambda out: _write(out, (Reply(job.number, each) for each in whole(job, settings, self._kept)))
-        )
+        self._due = lambda out: _write(out, (Reply(job.number, each) for each in whole(job, settings, self._kept)))
 
     def _end_fork(self) -> None:
+        self._due = None
         if self._fork is not None:
             self._fork.kill()
             self._fork = None
