@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import logging
 import os
 import signal
 import subprocess
@@ -106,8 +107,9 @@ def _encodable(data):
 
 
 def pytest_runtest_setup():
-    """Give each test a name of its own for what it did not ask for."""
+    """Give each test a name of its own for what it did not ask for, and a log that no command line has silenced."""
     _running["name"] = f"own-{next(_NUMBERS)}"
+    logging.getLogger().setLevel(logging.WARNING)
 
 
 @pytest.fixture(scope="session", autouse=True)
