@@ -131,14 +131,14 @@ def _is_elsewhere(value: Any) -> bool:
 
 
 def _stand_in(left_out: LeftOut, name: str, path: str) -> Callable[..., Any]:
-    def stand_in(*_args: Any, **_kwargs: Any) -> Unknown:
+    def stand_in(*_args: Any, **_kwargs: Any) -> _Unknown:
         left_out.note(name, path)
-        return Unknown(name=name)
+        return _Unknown(name=name)
 
     return stand_in
 
 
-class Unknown(ChainableUndefined):
+class _Unknown(ChainableUndefined):
     """The value of a call that was left out. Whatever a template does with it gives such a value, or nothing."""
 
     __slots__ = ()

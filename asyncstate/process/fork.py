@@ -23,10 +23,11 @@ class Fork:
     """
 
     def __init__(self, work: Callable[[BinaryIO], None]) -> None:
-        self.stream, writing = os.pipe()
+        reading, writing = os.pipe()
+        self.stream: int = reading
         self._pid = os.fork()
         if not self._pid:
-            os.close(self.stream)
+            os.close(reading)
             _work(work, writing)
         os.close(writing)
 
