@@ -79,6 +79,8 @@ def assert_told(site, process, name, way):
     assert (told["ended"], told["code"]) == (way.ended, way.code)
     if name not in ("loop never closed", "program ends"):
         assert (told["zombies"], told["descriptors"]) == ([], 0)
+    if not way.cuts:
+        site.until_let_go()
     assert site.left() == []
 
 

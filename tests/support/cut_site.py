@@ -397,10 +397,17 @@ class Site:
                     found[int(entry)] = " ".join(words)
         return found
 
+    def until_let_go(self) -> None:
+        """Wait for the programs that `go` lets end: a command does not wait for one that left its session."""
+        self.until(lambda: not self._programs())
+
+    def _programs(self) -> list[str]:
+        first = int(self.pids.joinpath("first").read_text()) if self.pids.joinpath("first").exists() else 0
+        return [f"process {pid}: {words}" for pid, words in self.marked().items() if pid != first]
+
     def left(self) -> list[str]:
         """Return what a run has left and should not have: processes, temporary files, locks."""
-        first = int(self.pids.joinpath("first").read_text()) if self.pids.joinpath("first").exists() else 0
-        processes = [f"process {pid}: {words}" for pid, words in self.marked().items() if pid != first]
+        processes = self._programs()
         made = {"managed", "extracted", "cloned"}
         files = [path for path in self.work.iterdir() if path.name not in made]
         files += (self.base / "tmp").iterdir()
