@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -124,21 +124,21 @@ def culprit_lines(report: RunReport, style: Style) -> Iterator[str]:
     ran = [tag for tag in report.failed if not was_held_back(report.rows[tag])]
     if not ran:
         return
-    palette = style.palette
-    yield palette.paint(palette.red, "Failed:")
-    for tag in ran[:_NAMED]:
-        place = f"  at {style.places[tag]}" if tag in style.places else ""
-        yield palette.paint(palette.red, f"    {describe_tag(tag)}") + palette.paint(palette.dim, place)
-    if len(ran) > _NAMED:
-        yield f"    … and {len(ran) - _NAMED} more"
-    if held:
-        yield palette.paint(palette.red, "Held back:")
-    for tag in held[:_NAMED]:
-        why = f"  {style.held[tag]}" if tag in style.held else ""
-        yield palette.paint(palette.red, f"    {describe_tag(tag)}") + palette.paint(palette.dim, why)
-    if len(held) > _NAMED:
-        yield f"    … and {len(held) - _NAMED} more"
+    places = {tag: f"at {place}" for tag, place in style.places.items()}
+    yield from _named_states("Failed:", ran, places, style.palette)
+    yield from _named_states("Held back:", held, style.held, style.palette)
     yield ""
+
+
+def _named_states(title: str, tags: Sequence[str], said: Mapping[str, str], palette: Palette) -> Iterator[str]:
+    """Yield the first states of a list, each with what is said of it, and how many more there are."""
+    if tags:
+        yield palette.paint(palette.red, title)
+    for tag in tags[:_NAMED]:
+        words = f"  {said[tag]}" if tag in said else ""
+        yield palette.paint(palette.red, f"    {describe_tag(tag)}") + palette.paint(palette.dim, words)
+    if len(tags) > _NAMED:
+        yield f"    … and {len(tags) - _NAMED} more"
 
 
 def worst_colour(report: RunReport, palette: Palette) -> str:
