@@ -28,18 +28,19 @@ def unpack(path: str, digest: str, hash_type: str, folder: str) -> str:
     """Unpack a package into a folder; return why not, if it is not there, or not this one. Raises Refused."""
     if not os.path.isfile(path):
         return f"There is no file {path}."
-    try:
-        with open(path, "rb") as file:
+    with open(path, "rb") as file:  # once: the name may lead to another file after the check
+        try:
             found = hashlib.file_digest(file, hash_type).hexdigest()
-    except (ValueError, TypeError):  # a digest of no fixed length
-        raise Refused(f"{hash_type} is no kind of hash: expected md5 or sha256, for example") from None
-    if found != digest:
-        return f"The {hash_type} of {path} is {found}, not {digest}."
-    try:
-        with tarfile.open(path, "r:gz") as archive:
-            return _extract(archive, folder)
-    except (tarfile.TarError, OSError, EOFError) as error:
-        raise Refused(f"{path} is no package of salt-ssh: {error}") from error
+        except (ValueError, TypeError):  # a digest of no fixed length
+            raise Refused(f"{hash_type} is no kind of hash: expected md5 or sha256, for example") from None
+        if found != digest:
+            return f"The {hash_type} of {path} is {found}, not {digest}."
+        file.seek(0)
+        try:
+            with tarfile.open(fileobj=file, mode="r:gz") as archive:
+                return _extract(archive, folder)
+        except (tarfile.TarError, OSError, EOFError) as error:
+            raise Refused(f"{path} is no package of salt-ssh: {error}") from error
 
 
 def low_chunks(folder: str) -> list[Any]:
@@ -56,7 +57,10 @@ def settings_of_package(settings: Settings, folder: str, chunks: Iterable[dict[s
     compiled = os.path.join(folder, _COMPILED)
     top: dict[str, dict[str, list[str]]] = {}
     for (env, sls), high in _high_data(chunks).items():
-        _write(os.path.join(compiled, env, *sls.split(".")) + ".sls", high)
+        path = os.path.join(compiled, env, *sls.split(".")) + ".sls"
+        if not os.path.normpath(path).startswith(f"{compiled}{os.sep}"):
+            raise Refused(f"The SLS {sls} of {env} would be outside of the package")
+        _write(path, high)
         top.setdefault(env, {}).setdefault("*", []).append(sls)
     _write(os.path.join(compiled, "base", TOP), top)
     names = dict.fromkeys(["base", *environments, *top])

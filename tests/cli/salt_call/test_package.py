@@ -100,6 +100,16 @@ def test_nothing_is_written_outside_of_a_package(root, salt_call, package, name)
     assert "outside of the package" in done.errors
 
 
+@pytest.mark.parametrize("where", ["__env__", "__sls__"])
+@pytest.mark.parametrize("outside", ["{root}/outside", "../../outside"])
+def test_no_chunk_is_written_outside_of_a_package(root, salt_call, package, where, outside):
+    chunk = {**_chunk("test", "nop", "x", 10000), where: outside.format(root=root)}
+    done = salt_call(*package({"lowstate.json": [chunk]}))
+    assert (done.code, done.out) == (1, "")
+    assert "would be outside of the package" in done.errors
+    assert not (root / "outside").exists()
+
+
 @pytest.mark.parametrize(
     ("files", "said"),
     [
