@@ -217,7 +217,7 @@ def _edges(machine: Machine, node: int, released: list[int]) -> dict[int, _Reaso
             elif (
                 nodes[successor].kind in _TIMELESS
                 and successor not in passed
-                and machine.outcome(successor) is not None
+                and machine.outcomes.of(successor) is not None
             ):
                 passed[successor] = None
                 queue.append(successor)

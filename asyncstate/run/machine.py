@@ -23,16 +23,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from asyncstate.model.plan import NodeKind
-from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.result import Outcome
-from asyncstate.run.gate import Mark, Verdict, target_marks, verdict
+from asyncstate.run.gate import Verdict
+from asyncstate.run.outcomes import Outcomes
 from asyncstate.run.priority import in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from asyncstate.model.plan import Plan
-    from asyncstate.model.requisite import Requisite
 
 
 class Step(IntEnum):
@@ -111,13 +110,11 @@ class Machine:
             self._waiting[edge.after] += 1
             self._ends.setdefault(edge.before, []).append(place)
             self._proves.setdefault(edge.proof, []).append(place)
-        self._outcomes: list[Outcome | None] = [None] * len(plan.nodes)
-        self._set_marks: dict[tuple[int, RequisiteKind], int] = {}
+        self.outcomes: Outcomes = Outcomes(plan)
         self._rank = plan.rank if priority is None else in_turn(plan, priority)
         self._ready: list[tuple[int, int]] = []
-        self._check_of = {node.chunk: number for number, node in enumerate(plan.nodes) if node.kind is NodeKind.CHECK}
         self._started = bytearray(len(plan.nodes))
-        self._unchecked = set(self._check_of)
+        self._unchecked = set(self.outcomes.check_of)
         self._listeners = _listeners(plan)
         self._to_come = self._listeners[::-1]
         self._called: set[str] = set()
@@ -154,33 +151,9 @@ class Machine:
         for entry in self._history:
             yield Step(entry & _STEP_MASK), entry >> _STEP_BITS
 
-    def outcome(self, node: int) -> Outcome | None:
-        """Return what a node ended with; None while it has not."""
-        return self._outcomes[node]
-
-    def told(self, node: int) -> Outcome | None:
-        """Return what a node ended with, as another host needs to know it; None while it has not."""
-        outcome, what = self._outcomes[node], self.plan.nodes[node]
-        if outcome is None or outcome.result is not False or what.kind is not NodeKind.CHUNK:
-            return outcome
-        checked = self._outcomes[self._check_of.get(what.chunk, node)]
-        if checked is None or checked.result is False:
-            return outcome
-        return msgspec.structs.replace(outcome, unforeseen=True)
-
     def has_started(self, chunk: int) -> bool:
         """Whether a chunk was handed out."""
         return bool(self._started[chunk])
-
-    def is_excluded(self, chunk: int) -> bool:
-        """Whether what has ended so far keeps a chunk from running; False if that is still open."""
-        requisites = self.plan.requisites[chunk]
-        if any(each.kind in _PLAIN and self._marks(each.node, each.kind.family) & Mark.FAIL for each in requisites):
-            return True
-        for counted in (requisites, [each for each in requisites if each.kind.family in DECIDING]):
-            if counted and all(self._outcomes[each.node] is not None for each in counted):
-                return not verdict(counted, self._marks).runs
-        return False
 
     def not_started(self) -> list[int]:
         """Return the chunks that were never handed out, in serial order, and the listeners that were still due."""
@@ -273,7 +246,7 @@ class Machine:
         what = self.plan.nodes[node]
         if what.label in self._called or what.chunk in self._unchecked:
             return False
-        return any(outcome is not None and outcome.changed for outcome in map(self.outcome, what.members))
+        return any(outcome is not None and outcome.changed for outcome in map(self.outcomes.of, what.members))
 
     def _lanes_of(self, node: int) -> Sequence[str]:
         return self._lanes.get(self.plan.nodes[node].chunk, ())
@@ -302,7 +275,7 @@ class Machine:
             members = tuple(
                 chunk
                 for chunk in (self.plan.nodes[member].chunk for member in what.members)
-                if self._verdict(chunk).runs
+                if self.outcomes.verdict(chunk).runs
             )
             if what.transaction:
                 # A failhard that fails stops all later states, so their work is not done before.
@@ -313,64 +286,18 @@ class Machine:
             self._called.add(what.label)
             return Work(node, what.kind, what.chunk, Verdict.LISTEN)
         check = node if what.kind is NodeKind.CHECK else None
-        decided = self._verdict(what.chunk, check=check)
+        decided = self.outcomes.verdict(what.chunk, check=check)
         if check is not None and decided.runs:
             self._unchecked.discard(what.chunk)
         if decided is not Verdict.FAIL:
             return Work(node, what.kind, what.chunk, decided)
-        failed = self._failed(what.chunk, check=check)
+        failed = self.outcomes.failed(what.chunk, check=check)
         chunks = {self.plan.nodes[each].chunk for each in failed}
         elsewhere = tuple(sorted(each for each in failed if self.plan.nodes[each].kind is NodeKind.REMOTE))
         return Work(node, what.kind, what.chunk, decided, tuple(sorted(chunks - {-1})), elsewhere=elsewhere)
 
-    def _verdict(self, chunk: int, *, check: int | None = None) -> Verdict:
-        requisites = self._requisites(chunk, check)
-        return verdict(requisites, self._marks) if requisites else Verdict.MET
-
-    def _requisites(self, chunk: int, check: int | None) -> tuple[Requisite, ...]:
-        requisites = self.plan.requisites[chunk]
-        if check is None:
-            return requisites
-        return tuple(requisite for requisite in requisites if self._counts_for_check(requisite, check))
-
-    def _counts_for_check(self, requisite: Requisite, check: int) -> bool:
-        """Whether a requisite of a chunk also counts for its check: a ``prereq`` only if the check waits for it."""
-        if requisite.kind is RequisiteKind.PREREQ:
-            return RequisiteKind.PREREQ in self.plan.dag.sources(requisite.node, check)
-        return requisite.kind is not RequisiteKind.PREREQUIRED
-
-    def _marks(self, node: int, family: RequisiteKind) -> int:
-        outcome = self._outcomes[node]
-        members = self.plan.nodes[node].members
-        if not members:
-            return target_marks(family, outcome) if outcome is not None else 0
-        key = (node, family)
-        marks = self._set_marks.get(key)
-        if marks is None:
-            marks = 0
-            for member in members:
-                marks |= self._marks(member, family)
-            if outcome is not None:
-                self._set_marks[key] = marks
-        return marks
-
-    def _failed(self, chunk: int, *, check: int | None) -> set[int]:
-        """Return the nodes of the targets of all requisites of a chunk that ended with result False.
-
-        If a target has a prereq check, the result of the check counts, as in Salt: a failure that the check did not
-        foresee is not named.
-        """
-        failed = set()
-        for requisite in self._requisites(chunk, check):
-            for node in self.plan.nodes[requisite.node].members or (requisite.node,):
-                other = self.plan.nodes[node].chunk
-                outcome = self._outcomes[self._check_of.get(other, node)] or self._outcomes[node]
-                if outcome is not None and outcome.result is False and not outcome.unforeseen:
-                    failed.add(node)
-        return failed
-
     def _complete(self, node: int, outcome: Outcome, released: list[int]) -> None:
-        self._outcomes[node] = outcome
+        self.outcomes.put(node, outcome)
         if self.stopped:
             return
         for successor in self.plan.dag.successors(node):
@@ -412,7 +339,7 @@ class Machine:
                 continue
             self._started[free] = 1
             self._history.append(free << _STEP_BITS | _PASSED)
-            self._outcomes[free] = _COMPLETE
+            self.outcomes.put(free, _COMPLETE)
             for successor in (*self.plan.dag.successors(free), *self._unbound(free, _COMPLETE)):
                 self._waiting[successor] -= 1
                 if not self._waiting[successor]:
@@ -423,10 +350,6 @@ _STEP_BITS = 3
 _STEP_MASK = (1 << _STEP_BITS) - 1
 _FAILHARD = "failhard"
 _COMPLETE = Outcome(result=True, changed=False)
-_PLAIN = frozenset({RequisiteKind.REQUIRE, RequisiteKind.WATCH})
-"""Requisites that fail with the first of their targets."""
-DECIDING: frozenset[RequisiteKind] = frozenset({RequisiteKind.ONCHANGES, RequisiteKind.ONFAIL, RequisiteKind.PREREQ})
-"""Requisites that keep a chunk from running although nothing has failed."""
 
 
 def _lanes_of_turns(plan: Plan, lanes: Mapping[int, Sequence[str]]) -> dict[int, Sequence[str]]:

@@ -27,7 +27,7 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.run.dispatch import GRACE, Fetched
 from asyncstate.run.loop_end import unwind
-from asyncstate.run.machine import DECIDING
+from asyncstate.run.outcomes import DECIDING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -67,7 +67,7 @@ class PrefetchQueue:
         self._busy: set[str] = set()
         for number, fetch in enumerate(fetches):
             self._of_chunk[fetch.chunk].append(number)
-            needed = [node for node in nodes_needed(machine.plan, fetch) if machine.outcome(node) is None]
+            needed = [node for node in nodes_needed(machine.plan, fetch) if machine.outcomes.of(node) is None]
             self._waits.append(len(needed))
             for node in needed:
                 self._waiters[node].append(number)
@@ -135,7 +135,7 @@ class PrefetchQueue:
 
     def is_useless(self, number: int) -> bool:
         """Whether it is known by now that the chunk of a fetch will not run."""
-        return bool(self._machine.stopped) or self._machine.is_excluded(self._fetches[number].chunk)
+        return bool(self._machine.stopped) or self._machine.outcomes.exclude(self._fetches[number].chunk)
 
     def _has_begun(self, fetch: Fetch) -> bool:
         """Whether the work that would use what is fetched has begun."""

@@ -66,7 +66,7 @@ def stalled_nodes(machine: Machine) -> list[int]:
 
 def story(machine: Machine, node: int) -> list[Change]:
     """Return every change of a node, in order. The first stands for the start of the run."""
-    plan, outcome = machine.plan, machine.outcome(node)
+    plan, outcome = machine.plan, machine.outcomes.of(node)
     before = set(plan.dag.predecessors(node))
     listener = plan.nodes[node].kind is NodeKind.LISTENER
     state = "waits for the end of all others" if listener else _waits_for(plan, node, before)
@@ -99,8 +99,8 @@ def story_text(machine: Machine, node: int) -> str:
     """Return the story of a node as lines: its name, one line for each change, and what it still waits for."""
     lines = [name_of(machine.plan, node)]
     lines += [f"  {each.number:>7}  {each.stimulus}: {each.after}" for each in story(machine, node)]
-    if machine.outcome(node) is None:
-        missing = [other for other in machine.plan.dag.predecessors(node) if machine.outcome(other) is None]
+    if machine.outcomes.of(node) is None:
+        missing = [other for other in machine.plan.dag.predecessors(node) if machine.outcomes.of(other) is None]
         if missing:
             lines.append(f"           never ended: {_names(machine.plan, missing, node)}")
     return "\n".join(lines)

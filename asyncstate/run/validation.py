@@ -77,12 +77,15 @@ class ValidatingMachine(Machine):
             self._invalid = True  # Report once: the run ends now.
             raise InvalidMachine("\n".join(wrong))
 
+    def _ended(self) -> list[int]:
+        return [node for node in range(len(self.plan.nodes)) if self.outcomes.of(node) is not None]
+
     def _wrong_places(self) -> Iterator[str]:
         """Each node is in one place: waiting, in the heap, parked, running or ended."""
         heap = [node for _, node in self._ready]
         parked = [node for nodes in self._parked.values() for node in nodes]
         places = Counter([*heap, *parked, *self.running, *self.awaited])
-        places.update(node for node, outcome in enumerate(self._outcomes) if outcome is not None)
+        places.update(self._ended())
         yield from (f"node {node} is in {count} places" for node, count in places.items() if count > 1)
         if len(self._rank) != len(self.plan.nodes):
             yield f"{len(self._rank)} nodes have a priority, and there are {len(self.plan.nodes)}"
@@ -92,7 +95,7 @@ class ValidatingMachine(Machine):
             if position and entry < self._ready[(position - 1) // 2]:
                 yield f"node {entry[1]} is ready before one of lower rank: the heap is none"
         for node, what in enumerate(self.plan.nodes):
-            ended = self._outcomes[node] is not None
+            ended = self.outcomes.of(node) is not None
             under_way = node in self.running or node in self.awaited or self._is_given_up(node)
             if bool(self._started[node]) != (ended or under_way):
                 yield f"node {node} counts as {'started' if self._started[node] else 'not started'}"
@@ -116,19 +119,19 @@ class ValidatingMachine(Machine):
         before = self.plan.dag.predecessors
         contingent = Counter(edge.after for edge in self.plan.contingent if self._binds(edge))
         for node, count in enumerate(self._waiting):
-            left = sum(self._outcomes[other] is None for other in before(node)) + contingent[node]
+            left = sum(self.outcomes.of(other) is None for other in before(node)) + contingent[node]
             if count < left or (count > left and not self.stopped):
                 yield f"node {node} waits for {count}, and {left} have not ended"
-            if left and (node in on_its_way or self._outcomes[node] is not None):
+            if left and (node in on_its_way or self.outcomes.of(node) is not None):
                 yield f"node {node} did not wait for all before it"
             listens = self.plan.nodes[node].kind is NodeKind.LISTENER
             if not left and not listens and not self.stopped and not self._started[node] and node not in on_its_way:
                 yield f"node {node} is free, and forgotten"
 
     def _binds(self, edge: ContingentEdge) -> bool:
-        proof = self._outcomes[edge.proof]
+        proof = self.outcomes.of(edge.proof)
         proved = proof is not None and proof.result is True and proof.ran
-        return self._outcomes[edge.before] is None and not proved
+        return self.outcomes.of(edge.before) is None and not proved
 
     def _wrong_lanes(self) -> Iterator[str]:
         taken = Counter(lane for node in self.running for lane in self._lanes_of(node))
@@ -151,14 +154,14 @@ class ValidatingMachine(Machine):
         called = [self.plan.nodes[node].label for node in self._listeners if self._started[node]]
         if len(called) != len(set(called)) or set(called) != self._called:
             yield f"listeners called: {called}, and noted: {sorted(self._called)}"
-        unchecked = {chunk for chunk, check in self._check_of.items() if not self._has_checked(chunk, check)}
+        unchecked = {chunk for chunk, check in self.outcomes.check_of.items() if not self._has_checked(chunk, check)}
         if unchecked != self._unchecked:
             yield f"checks that were not made: {sorted(unchecked)}, and noted: {sorted(self._unchecked)}"
         if not (self.running or self._ready or self.awaited or self._parked or self.stopped):
             yield from (f"listener {node} is due, and not called" for node in self._to_come if self._is_due(node))
 
     def _has_checked(self, chunk: int, check: int) -> bool:
-        return bool(self._started[check]) and self._verdict(chunk, check=check).runs
+        return bool(self._started[check]) and self.outcomes.verdict(chunk, check=check).runs
 
     def _wrong_history(self) -> Iterator[str]:
         """The history has one entry for each start and each end."""
@@ -167,6 +170,5 @@ class ValidatingMachine(Machine):
             seen[step].append(node)
         if sorted(seen[Step.TAKEN] + seen[Step.PASSED]) != [n for n, started in enumerate(self._started) if started]:
             yield "the history lacks a start"
-        ended = [node for node, outcome in enumerate(self._outcomes) if outcome is not None]
-        if sorted(seen[Step.ENDED] + seen[Step.PASSED]) != ended:
+        if sorted(seen[Step.ENDED] + seen[Step.PASSED]) != self._ended():
             yield "the history lacks an end"

@@ -411,7 +411,7 @@ class WorkerPool:
         if self._prefetcher is not None:
             self._prefetcher.ended(node)
         if self._elsewhere is not None:
-            self._elsewhere.ended(node, machine.told(node) or outcome)
+            self._elsewhere.ended(node, machine.outcomes.told(node) or outcome)
 
     def _name_long_running(self) -> None:
         now = self._clock()

@@ -195,10 +195,10 @@ def test_one_place_starts_programs(checkout):
 
 
 def test_the_scheduler_has_no_input_or_output(checkout, graph):
-    machine = checkout / "asyncstate" / "run" / "machine.py"
-    tree = parsed(machine)
-    assert not [node for node in ast.walk(tree) if isinstance(node, (ast.Await, ast.AsyncFunctionDef))]
-    assert not {"time", "asyncio", "anyio", "logging", "structlog", "os"} & graph["asyncstate.run.machine"]
+    for name in ("machine", "outcomes", "gate"):
+        tree = parsed(checkout / "asyncstate" / "run" / f"{name}.py")
+        assert not [node for node in ast.walk(tree) if isinstance(node, (ast.Await, ast.AsyncFunctionDef))]
+        assert not {"time", "asyncio", "anyio", "logging", "structlog", "os"} & graph[f"asyncstate.run.{name}"]
 
 
 def test_asyncio_is_used_where_a_docstring_says_why(checkout):

@@ -10,7 +10,7 @@ from reached import reach
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import Outcome
-from asyncstate.run import machine as scheduler
+from asyncstate.run import outcomes as outcomes_module
 from asyncstate.run.gate import Verdict
 from asyncstate.run.machine import Work
 from asyncstate.run.priority import shuffled
@@ -371,10 +371,10 @@ def test_what_a_node_frees_is_told_whatever_stands_between():
     machine = Machine(plan)
     assert (machine.take().chunk, machine.take().chunk) == (0, 1)
     both = next(node for node, what in enumerate(plan.nodes) if what.kind is NodeKind.SET)
-    assert machine.outcome(both) is None
+    assert machine.outcomes.of(both) is None
     assert machine.done(0, OK) == [2]
     assert sorted(machine.done(1, OK)) == [3, 4]
-    assert machine.outcome(both) == OK
+    assert machine.outcomes.of(both) == OK
     assert machine.ready == 3
     assert machine.not_started() == [2, 3, 4]
 
@@ -400,7 +400,7 @@ def test_a_set_says_what_its_members_say_to_each_kind_of_requisite(case):
 
 def test_each_member_of_a_set_is_looked_at_once_for_each_kind(monkeypatch):
     looked = []
-    monkeypatch.setattr(scheduler, "target_marks", lambda family, outcome: looked.append(family) or 2)
+    monkeypatch.setattr(outcomes_module, "target_marks", lambda family, outcome: looked.append(family) or 2)
     builder = PlanBuilder()
     for number in range(10):
         builder.chunk(f"m{number}")
@@ -459,7 +459,7 @@ def test_a_check_blames_only_what_it_waited_for():
     while work.node != checks[2]:
         machine.done(work.node, FAILED)
         work = machine.take()
-    assert machine.outcome(checks[1]) == FAILED
+    assert machine.outcomes.of(checks[1]) == FAILED
     assert (work.verdict, work.failed) == (Verdict.FAIL, (0,))
 
 

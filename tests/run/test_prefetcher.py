@@ -306,22 +306,3 @@ def test_rows_are_the_same_with_and_without(data, width, places):
     assert fake.active == 0
     said = [type(event) for event in events if isinstance(event, (PrefetchStarted, PrefetchEnded))]
     assert said.count(PrefetchStarted) == said.count(PrefetchEnded)
-
-
-def test_the_machine_knows_early_what_will_not_run():
-    builder = PlanBuilder().chunk("a").chunk("b").chunk("all", require=["a", "b"]).chunk("any", require_any=["a", "b"])
-    plan = builder.chunk("change", onchanges=["a"]).build()
-    machine = Machine(plan)
-    assert not any(map(machine.is_excluded, range(5)))
-    machine.take()
-    machine.done(0, FAILED)
-    assert [machine.is_excluded(number) for number in range(5)] == [False, False, True, False, True]
-    machine.take()
-    assert machine.has_started(1)
-    assert not machine.has_started(3)
-    machine.done(1, DONE)
-    assert [machine.is_excluded(number) for number in range(5)] == [False, False, True, False, True]
-    machine = Machine(plan)
-    machine.take()
-    machine.done(0, CHANGED)
-    assert not machine.is_excluded(4)

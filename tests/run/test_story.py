@@ -74,9 +74,9 @@ def test_a_story_leads_from_the_start_to_where_the_node_is(plan, data, width, se
     machine = Machine(plan, failhard=failhard, lanes={0: ["one"], len(plan.chunks) - 1: ["one"]})
     play(machine, ends, width, random.Random(seed), stop_after)
     hard = [node for step, node in machine.history() if step is Step.FAILED_HARD]
-    assert all(plan.nodes[node].chunk in failhard and machine.outcome(node) == FAILED for node in hard)
+    assert all(plan.nodes[node].chunk in failhard and machine.outcomes.of(node) == FAILED for node in hard)
     assert bool(hard) == any(
-        machine.outcome(node) == FAILED and what.chunk in failhard and what.kind is not NodeKind.CHECK
+        machine.outcomes.of(node) == FAILED and what.chunk in failhard and what.kind is not NodeKind.CHECK
         for node, what in enumerate(plan.nodes)
     )
     for node, what in enumerate(plan.nodes):
@@ -86,7 +86,7 @@ def test_a_story_leads_from_the_start_to_where_the_node_is(plan, data, width, se
         assert numbers == sorted(numbers)
         assert all(one.after == two.before for one, two in itertools.pairwise(changes))
         assert all(change.before != change.after for change in changes)
-        states, outcome = [change.after for change in changes], machine.outcome(node)
+        states, outcome = [change.after for change in changes], machine.outcomes.of(node)
         if what.kind in {NodeKind.SET, NodeKind.STAGE}:
             assert ("passed" in states) == (outcome is not None)
         elif outcome is None:
@@ -147,7 +147,7 @@ class Forgetful(Machine):
         if self.plan.nodes[node].chunk != 0:
             return super().done(node, outcome)
         self.running.discard(node)
-        self._outcomes[node] = outcome
+        self.outcomes.put(node, outcome)
         return []
 
 

@@ -169,7 +169,7 @@ def run_parts(plans, remote, read, outcome_of, choose):
             note_end(told, machine, work)
             machine.done(work.node, outcome)
             name, readers = read[host].get(work.node, ("", ()))
-            outcome = machine.told(work.node)
+            outcome = machine.outcomes.told(work.node)
             in_flight += [(reader, remote[reader][host, name], outcome) for reader in readers]
         else:
             reader, node, outcome = in_flight.pop(at - len(under_way))
