@@ -103,7 +103,7 @@ class Engine:
     @property
     def running(self) -> list[str]:
         """The tags of the states that run now, as they are shown."""
-        return [] if self._pool is None else self._pool.running
+        return [] if self._pool is None else self._pool.in_flight.tags
 
     def stop(self, reason: str) -> None:
         """Start nothing more; let running chunks finish. The report says ``reason``."""
@@ -273,7 +273,7 @@ class Engine:
         report = summarise(
             self.plan,
             recorder,
-            pool.check_ranks,
+            pool.in_flight.check_ranks,
             machine.not_started(),
             cut_short=bool(self._cancelled),
             warnings=(*self.plan.warnings, *found),

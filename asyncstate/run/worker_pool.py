@@ -15,7 +15,6 @@ earlier.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 from contextlib import aclosing, suppress
 from contextvars import Context, copy_context
@@ -24,13 +23,13 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.lowlevel
 
-from asyncstate.model.event import ChunkOutput, ChunkRetried
+from asyncstate.model.event import ChunkRetried
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import GAVE_UP, Outcome
 from asyncstate.process.descriptors import places, why_few
 from asyncstate.run.dispatch import GRACE
+from asyncstate.run.in_flight import LONG, InFlight
 from asyncstate.run.loop_end import unwind
-from asyncstate.run.rows import cancelled_row, exception_row
 from asyncstate.run.story import MachineStalled, fault
 from asyncstate.run.timer import Timer
 
@@ -51,13 +50,11 @@ if TYPE_CHECKING:
 
 _TURN = 0.005
 """Seconds for which the workers together keep the loop before other tasks, events and signals get their turn."""
-_LONG = 10.0
-"""Seconds after which a running chunk is reported, repeatedly, as long-running."""
 _FORMED = Outcome(result=True, changed=False)
 
 
 class WorkerPool:
-    """Runs what a machine hands out. ``check_ranks``: the rank of the check, for each chunk that its check skipped."""
+    """Runs what a machine hands out. ``in_flight`` has what runs now."""
 
     def __init__(
         self,
@@ -77,7 +74,7 @@ class WorkerPool:
         self._prefetcher = prefetcher
         self._elsewhere = elsewhere
         self.plan: Plan = machine.plan
-        self.check_ranks: dict[int, int] = {}
+        self.in_flight: InFlight = InFlight(machine, recorder, announcer, clock=clock)
         self._machine = machine
         self._dispatch = dispatch
         self._asked_for = options.concurrency
@@ -92,8 +89,6 @@ class WorkerPool:
         self._workers = 0
         self._idle: list[anyio.Event] = []
         self._resuming: deque[anyio.Event] = deque()
-        self._running: dict[int, tuple[Work, LowChunk, float]] = {}
-        self._recorded: dict[int, Outcome] = {}
         self._abandoned: list[str] = []
         self._turn = 0.0
         self._turning = False
@@ -113,11 +108,6 @@ class WorkerPool:
         """The rows of the chunks that have ended so far, by tag, as they are shown."""
         shown = self._announcer.shown
         return {shown.tag(tag): shown.row(tag, row) for tag, row in self._recorder.rows.items()}
-
-    @property
-    def running(self) -> list[str]:
-        """The tags of the chunks that run now, as they are shown."""
-        return [self._announcer.shown.tag(chunk.tag) for _, chunk, _ in self._running.values()]
 
     @property
     def notices(self) -> list[str]:
@@ -163,7 +153,7 @@ class WorkerPool:
             self._prefetcher.begin()
         listening = asyncio.create_task(self._listen()) if self._machine.awaited else None
         try:
-            with Timer(_LONG / 2 if self._announcer.heard else None, self._name_long_running, repeat=True):
+            with Timer(LONG / 2 if self._announcer.heard else None, self.in_flight.name_long_running, repeat=True):
                 await self._over.wait()
         except anyio.get_cancelled_exc_class():
             self._machine.stop("cancelled")
@@ -362,42 +352,25 @@ class WorkerPool:
         self._log_fields.begin(chunk, tag)
         if self._prefetcher is not None and work.kind is NodeKind.CHUNK:
             self._prefetcher.started(work.chunk)
-        self._announcer.started(chunk, check=work.kind is NodeKind.CHECK)
-        began = self._clock()
-        self._running[work.node] = (work, chunk, began)
+        self.in_flight.begin(work, chunk)
         try:
             row = await self._dispatch.run_chunk(work, chunk)
         except (asyncio.CancelledError, GeneratorExit):
-            row = self._cancelled_row(chunk, began)
+            row = self.in_flight.cancelled(work, self._reason)
             if self.cut:
-                self._record(work, chunk, row)
+                self.in_flight.record(work, chunk, row)
                 raise
         except BaseException as error:  # noqa: BLE001 - each chunk ends in a row
-            row = self._timed(exception_row(chunk.name, error), chunk, began)
+            row = self.in_flight.raised(work, error)
         finally:
-            del self._running[work.node]
+            self.in_flight.end(work)
         if work.elsewhere and self._elsewhere is not None and (words := self._elsewhere.words(work.elsewhere)):
             row["comment"] = f"{row['comment']}. {words}"
-        self._settle(work.node, self._record(work, chunk, row), tag)
-
-    def _record(self, work: Work, chunk: LowChunk, row: Row) -> Outcome:
-        """Record the row of a piece of work, once, and return its outcome. Every row goes through here."""
-        outcome = self._recorded.pop(work.node, None)
-        if outcome is not None:
-            return outcome
-        check = work.kind is NodeKind.CHECK
-        skipped = check and not work.verdict.runs
-        if skipped:  # The prereq check skipped the chunk: this row is the chunk's, and failhard applies to it.
-            self.check_ranks[chunk.index] = self.plan.rank[work.node]
-            if row["result"] is False:
-                self._machine.fail_hard(work.node)
-        self._recorder.record(chunk, row, work.verdict.value, check=check, keep=skipped or not check)
-        return Outcome.of(row)
+        self._settle(work.node, self.in_flight.record(work, chunk, row), tag)
 
     def record_early(self, work: Work, chunk: LowChunk, row: Row) -> None:
         """Record the row of a call that still runs after its time limit. What it returns later is dropped."""
-        if work.node not in self._recorded:
-            self._recorded[work.node] = self._record(work, chunk, self._timed(row, chunk, self._running[work.node][2]))
+        self.in_flight.record_early(work, chunk, row)
 
     def _settle(self, node: int, outcome: Outcome, tag: str) -> None:
         machine = self._machine
@@ -413,27 +386,7 @@ class WorkerPool:
         if self._elsewhere is not None:
             self._elsewhere.ended(node, machine.outcomes.told(node) or outcome)
 
-    def _name_long_running(self) -> None:
-        now = self._clock()
-        for work, chunk, since in list(self._running.values()):
-            seconds = round(now - since, 1)
-            if seconds >= _LONG:
-                left = "not waited for any longer, but " if work.node in self._recorded else ""
-                text = f"{left}still running after {seconds:.0f} s"
-                self._announcer.emit(ChunkOutput, tag=chunk.tag, text=text, seconds=seconds)
-
     # the end
-
-    def _cancelled_row(self, chunk: LowChunk, began: float) -> Row:
-        reason = self._reason or "its task was cancelled"
-        return self._timed(cancelled_row(chunk.name, reason), chunk, began)
-
-    def _timed(self, row: Row, chunk: LowChunk, began: float) -> Row:
-        spent = self._clock() - began
-        row["start_time"] = time.strftime("%H:%M:%S.000000", time.localtime(time.time() - spent))
-        row["duration"] = round(spent * 1000, 3)
-        row["__id__"], row["__sls__"] = chunk.id, chunk.sls or None
-        return row
 
     def abandon(self, reason: str) -> None:
         """Cancel running chunks without their loop, which is closed. What they started ends in the background."""
@@ -441,7 +394,7 @@ class WorkerPool:
         self._machine.stop(reason)
         for task, context in list(self._tasks.items()):
             context.run(unwind, task, reason)
-        self._record_left_behind()
+        self._abandoned += self.in_flight.leave_behind(self._reason)
         if self._prefetcher is not None:
             self._prefetcher.abandon(reason)
 
@@ -450,7 +403,7 @@ class WorkerPool:
         limit = asyncio.get_running_loop().time() + GRACE
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=GRACE)
-        self._record_left_behind()
+        self._abandoned += self.in_flight.leave_behind(self._reason)
         for task in list(self._tasks):
             _close_task(task)
         calls = {call for _, call in self._dispatch.overdue if not call.done()}
@@ -458,12 +411,6 @@ class WorkerPool:
             await asyncio.wait(calls, timeout=max(0.0, limit - asyncio.get_running_loop().time()))
         late = dict.fromkeys(chunk.place for chunk, call in self._dispatch.overdue if not call.done())
         self._abandoned += [f"{place} still runs in a thread, which cannot be stopped" for place in late]
-
-    def _record_left_behind(self) -> None:
-        for work, chunk, began in list(self._running.values()):
-            self._abandoned.append(f"{chunk.place} did not end when it was cancelled and was left behind")
-            if work.node not in self._recorded:
-                self._recorded[work.node] = self._record(work, chunk, self._cancelled_row(chunk, began))
 
 
 def _close_task(task: asyncio.Task[None]) -> None:
