@@ -22,7 +22,8 @@ from asyncstate.errors import (
 )
 from asyncstate.fleet import subjects
 from asyncstate.fleet.controller.controller import Controller, Request
-from asyncstate.fleet.controller.records import find_record, signs_of_life, stop_hosts
+from asyncstate.fleet.controller.records import find_record, signs_of_life
+from asyncstate.fleet.controller.sender import Sender
 from asyncstate.fleet.controller.tale import HostEnd, read_tales
 from asyncstate.fleet.protocol import HostPlan, Mistake, NodeResult, Offer, Options, Rollout, RunRecord, decode, encode
 
@@ -564,7 +565,7 @@ def test_a_run_that_is_not_wanted_any_more_does_not_go_on(stopped):
         await world.hosts["db1"].kill()
         running.cancel()
         if stopped:
-            await stop_hosts(world.server.board(), world.seal, "r1", ["db1"], "enough", now=False)
+            await Sender(world.server.board(), world.seal, "r1").stop(["db1"], "enough")
         else:
             world.server.forget(subjects.offer("db1", "r1"))
         world.start("db1")

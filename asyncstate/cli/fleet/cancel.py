@@ -32,7 +32,8 @@ def command(console: Console, /, run: str, *, now: bool, **options: Any) -> int:
 
 async def _cancel(console: Console, run: str, options: dict[str, Any], *, now: bool) -> int:
     from asyncstate.errors import FleetError
-    from asyncstate.fleet.controller.records import find_record, stop_hosts
+    from asyncstate.fleet.controller.records import find_record
+    from asyncstate.fleet.controller.sender import Sender
 
     board, signer = operator_of(options)
     async with board:
@@ -41,7 +42,7 @@ async def _cancel(console: Console, run: str, options: dict[str, Any], *, now: b
             raise FleetError(
                 f"run {record.run} has ended, no host was told: `asyncstate fleet show {record.run}` shows it"
             )
-        await stop_hosts(board, signer, record.run, record.hosts, "it was cancelled by fleet cancel", now=now)
+        await Sender(board, signer, record.run).stop(record.hosts, "it was cancelled by fleet cancel", now=now)
     told = "1 host was" if len(record.hosts) == 1 else f"{len(record.hosts)} hosts were"
     console.lines([f"{record.run}: {told} told to stop"])
     return 0

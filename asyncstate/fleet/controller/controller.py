@@ -17,19 +17,18 @@ import msgspec
 
 from asyncstate.errors import BoardError, Issue, MessageRefused
 from asyncstate.fleet import subjects
-from asyncstate.fleet.board import first_error, put_all
+from asyncstate.fleet.board import first_error
 from asyncstate.fleet.controller.leases import Leases
 from asyncstate.fleet.controller.plans import Plans
-from asyncstate.fleet.controller.records import host_infos, read_lease, stop_hosts
+from asyncstate.fleet.controller.records import host_infos, read_lease
 from asyncstate.fleet.controller.selection import Selection
+from asyncstate.fleet.controller.sender import Sender
 from asyncstate.fleet.controller.tale import CANCELLED, Failures, FleetEnd, HostEnd, Observer, Tale
 from asyncstate.fleet.join.join import Join
 from asyncstate.fleet.protocol import (
     Call,
     Go,
-    Lost,
     Offer,
-    Opened,
     Options,
     Reached,
     Report,
@@ -46,7 +45,7 @@ from asyncstate.logs.loggers import get_logger
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from asyncstate.fleet.board import Board
     from asyncstate.fleet.protocol import Signer
@@ -109,6 +108,7 @@ class Controller:
         self._record = RunRecord(run=run, target=request.target)
         self._plans = Plans(board, self._record, self._observer.planned)
         self._leases = Leases()
+        self._sender = Sender(board, signer, run)
 
     def cancel(self, reason: str, *, now: bool = False) -> None:
         """Let all hosts start nothing more; with ``now``, end what runs, too."""
@@ -119,7 +119,7 @@ class Controller:
     async def abandon(self, reason: str) -> None:
         """Do what is left once `drive` was cancelled: end what runs on hosts, and keep that the run has ended."""
         if self._record.begun:
-            await self._stop(list(self._record.hosts), reason, now=True)
+            await self._sender.stop(list(self._record.hosts), reason, now=True)
             await self._keep(ended=self._wall(), exit_code=CANCELLED)
 
     async def drive(self) -> FleetEnd:
@@ -199,10 +199,7 @@ class Controller:
             issued=self._wall(),
             patience=request.patience,
         )
-        await self._tell((subjects.offer(host, self._run), msgspec.structs.replace(offer, host=host)) for host in hosts)
-
-    async def _tell(self, messages: Iterable[tuple[str, Any]]) -> None:
-        await put_all(self._board, ((key, self._signer.seal(encode(message), key)) for key, message in messages))
+        await self._sender.offer(offer, hosts)
 
     async def _beat(self) -> None:
         await beat(self._board, self._run, self._request.patience, self._heard)
@@ -228,7 +225,7 @@ class Controller:
             else:
                 issues = joined
         if issues or self._cancelled:
-            await self._stop(hosts, self._cancelled or "the plans of the hosts do not fit together", now=False)
+            await self._sender.stop(hosts, self._cancelled or "the plans of the hosts do not fit together")
             for host in sound:
                 self._end(host, HostEnd(1 if issues else CANCELLED, "nothing began"))
             self._goes = {}
@@ -237,15 +234,14 @@ class Controller:
             self._observer.noted(words)
         await self._leave_out(hosts, blocked)
         if self._request.plans_only:
-            await self._stop(hosts, "only its plan was asked for", now=False)
+            await self._sender.stop(hosts, "only its plan was asked for")
             for host in sound:
                 self._end(host, HostEnd(0))
             self._goes = {}
             return []
         for words in notes(turns, resolved(self._record.rollout, self._record)[0]):
             self._observer.noted(words)
-        # Sealed for the place where it is held: whoever copies it to the host lets nobody begin.
-        await self._tell((subjects.held(self._run, host), go) for host, go in self._goes.items())
+        await self._sender.hold(self._goes)
         await self._keep(turns=turns)
         return []
 
@@ -253,11 +249,11 @@ class Controller:
         """Tell hosts that the run begins without them; ``blocked`` are those that wait for hosts without a plan."""
         plans = self._plans
         late = [host for host in hosts if host not in plans.known]
-        await self._stop(late, "the run began without this host: its plan came too late", now=False)
+        await self._sender.stop(late, "the run began without this host: its plan came too late")
         for host, why in plans.refused.items():
-            await self._stop([host], f"the run began without this host: {why}", now=False)
+            await self._sender.stop([host], f"the run began without this host: {why}")
         for host, why in blocked.items():
-            await self._stop([host], f"did not begin: {why}", now=False)
+            await self._sender.stop([host], f"did not begin: {why}")
             self._end(host, HostEnd(2, f"did not begin: {why}"))
 
     def _end_without_plan(self, hosts: list[str], unheard: str) -> None:
@@ -292,9 +288,6 @@ class Controller:
         while not self._cancelled:
             await self._wait(math.inf)
 
-    async def _stop(self, hosts: list[str], reason: str, *, now: bool) -> None:
-        await stop_hosts(self._board, self._signer, self._run, hosts, reason, now=now)
-
     # the run
 
     async def _gather(self) -> None:
@@ -312,11 +305,11 @@ class Controller:
             told_over: set[str] = set()
             while self._open():
                 await self._admit()
-                await self._open_barriers()
+                await self._sender.open(self._barriers.opened())
                 await self._wait(math.inf)
                 if self._cancelled and told != (True, self._now):
                     told = (True, self._now)
-                    await self._stop(self._open(), self._cancelled, now=self._now)
+                    await self._sender.stop(self._open(), self._cancelled, now=self._now)
                 for host, seconds in watch.newly_lost(self._open()):
                     log.info("Host %s is lost: there was no sign of it for %.0f s", host, seconds)
                     self._observer.lost(host, seconds)
@@ -324,7 +317,7 @@ class Controller:
                 await self._give_up(watch, told_lost, told_over)
             group.cancel_scope.cancel()
         gone = [host for host in self._goes if host in watch.lost and self._ends[host].why]
-        await self._stop(gone, "the run ended without this host: it was lost", now=False)
+        await self._sender.stop(gone, "the run ended without this host: it was lost")
 
     async def _prepare_admission(self) -> None:
         """Make out who may begin; who has begun already, under another controller, goes on."""
@@ -342,7 +335,7 @@ class Controller:
         await self._let_begin(self._admission.began(began))
 
     async def _let_begin(self, hosts: list[str]) -> None:
-        await self._tell((subjects.go(host, self._run), self._goes[host]) for host in hosts)
+        await self._sender.let_begin({host: self._goes[host] for host in hosts})
 
     async def _admit(self) -> None:
         """Let hosts begin that may; end those that never will."""
@@ -355,17 +348,11 @@ class Controller:
         self._halted = (True, self._admission.ends_all)
         await self._keep(halted=why)
         pending = self._admission.pending
-        await self._stop(pending, f"did not begin: {why}", now=False)
+        await self._sender.stop(pending, f"did not begin: {why}")
         for host in pending:
             self._end(host, HostEnd(2, f"did not begin: {why}", passed_over=True))
         if self._admission.ends_all:
-            await self._stop(self._open(), why, now=False)
-
-    async def _open_barriers(self) -> None:
-        await self._tell(
-            (subjects.barrier(host, self._run, order), Opened(run=self._run, host=host, order=order))
-            for order, host in self._barriers.opened()
-        )
+            await self._sender.stop(self._open(), why)
 
     async def _read_reached(self) -> None:
         async for entry in self._board.watch(subjects.all_reached(self._run)):
@@ -408,7 +395,7 @@ class Controller:
                 self._barriers.over(host)
                 if self._staged:  # its place is given to another, so it must not go on when it is back
                     told_over.add(host)
-                    await self._stop([host], "it was lost, and its place was given to others", now=False)
+                    await self._sender.stop([host], "it was lost, and its place was given to others")
                     self._end_lost(host, watch)
         if all(host in told for host in open_):
             for host in open_:
@@ -426,11 +413,7 @@ class Controller:
 
     async def _tell_lost(self, host: str, seconds: float, why: str = "") -> None:
         readers = {reader for named in self._goes[host].readers.values() for reader in named}
-        notice = Lost(run=self._run, lost=host, seconds=seconds, why=why)
-        await self._tell(
-            (subjects.lost(reader, self._run, host), msgspec.structs.replace(notice, host=reader))
-            for reader in sorted(readers)
-        )
+        await self._sender.lost(host, readers, seconds, why)
 
     def _end(self, host: str, end: HostEnd) -> None:
         if host not in self._ends:

@@ -8,15 +8,13 @@ import anyio
 
 from asyncstate.errors import FleetError, MessageRefused
 from asyncstate.fleet import subjects
-from asyncstate.fleet.board import put_all
 from asyncstate.fleet.join.soundness import require_sound
-from asyncstate.fleet.protocol import Go, HostInfo, HostPlan, Lease, RunRecord, Stop, decode, encode, require_fields
+from asyncstate.fleet.protocol import Go, HostInfo, HostPlan, Lease, RunRecord, decode, require_fields
 from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Iterable
 
     from asyncstate.fleet.board import Board, Entry
     from asyncstate.fleet.protocol import Signer
@@ -123,15 +121,3 @@ async def joined_plans(board: Board, signer: Signer, run: str) -> tuple[dict[str
     if not goes:
         raise FleetError(f"run {run} has no joined plans: it did not begin, or is older than the server keeps")
     return plans, goes
-
-
-async def stop_hosts(
-    board: Board, signer: Signer, run: str, hosts: Iterable[str], reason: str, *, now: bool = False
-) -> None:
-    """Let hosts start nothing more in a run; with ``now``, end what runs, too."""
-
-    def sealed(host: str) -> tuple[str, bytes]:
-        key = subjects.stop(host, run)
-        return key, signer.seal(encode(Stop(run=run, host=host, reason=reason, now=now)), key)
-
-    await put_all(board, map(sealed, hosts))

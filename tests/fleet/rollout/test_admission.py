@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from asyncstate.errors import FleetError
 from asyncstate.fleet import subjects
-from asyncstate.fleet.controller.records import find_record, stop_hosts
+from asyncstate.fleet.controller.records import find_record
+from asyncstate.fleet.controller.sender import Sender
 from asyncstate.fleet.protocol import HostPlan, Report, Rollout, RunRecord, decode
 from asyncstate.fleet.rollout.admission import Admission, count_of, described, lanes_without_states, notes, turns_of
 from asyncstate.model.dag import Dag
@@ -352,7 +353,7 @@ def test_a_cancelled_roll_out_ends_hosts_whose_turn_has_not_come(by_another):
         running = asyncio.create_task(controller.drive())
         await asyncio.sleep(10)
         if by_another:
-            await stop_hosts(world.server.board(), world.seal, "r1", list(world.hosts), "enough")
+            await Sender(world.server.board(), world.seal, "r1").stop(list(world.hosts), "enough")
         else:
             controller.cancel("SIGINT")
         end = await running
