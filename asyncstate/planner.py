@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from asyncstate.compile.compiler import Compiler
+from asyncstate.compile.planning import Machine
 from asyncstate.errors import CompileError, FunctionNotFound, Issue, RenderError
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
@@ -75,6 +76,14 @@ class Planner:
                 sls, saltenv=saltenv, exclude=exclude, only_ids=ids
             )
         return structs.replace(plan, files=files, phases=(*self._services.take_phases(), *phases))
+
+    def check(
+        self, sls: Sequence[str] | None, *, saltenv: str | None, refusal: Callable[[str], str] | None = None
+    ) -> tuple[Issue, ...]:
+        """Return the warnings about SLS files (None: the highstate) that need no plan."""
+        self._require_tree()
+        with self._secrets.kept_out_of_errors(), self._host.enter():
+            return self._compiler(refusal=refusal).check(sls, saltenv=saltenv)
 
     def data(
         self, data: Mapping[str, Any], *, sls: str, saltenv: str | None, exclude: Sequence[str], ids: Sequence[str]
@@ -168,14 +177,8 @@ class Planner:
             states=host.loaders["states"],
             functions=host.loaders["states"],
             matcher=services.matcher(),
-            pillar=host.pillar,
             grains=host.grains,
-            links=RealPaths(),
-            python=sys.prefix,
-            home_of=home_of,
-            learned=self._learned(),
-            has_account=has_account,
-            packages=known_packages,
+            machine=Machine(RealPaths(), sys.prefix, home_of, self._learned(), has_account, known_packages),
             remote=remote,
         )
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.high.highstate import HighData
     from asyncstate.dunders import Orchestra
+    from asyncstate.errors import Issue
     from asyncstate.load.host import PluginHost
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
@@ -237,6 +238,20 @@ class StateRuntime:
         return self._planner.tree(
             sls, saltenv=saltenv, exclude=exclude, ids=ids, texts=texts, remote=remote, refusal=refusal
         )
+
+    def check_sync(
+        self,
+        sls: Sequence[str] | None = None,
+        *,
+        saltenv: str | None = None,
+        refusal: Callable[[str], str] | None = None,
+    ) -> tuple[Issue, ...]:
+        """Return the warnings of `compile` that need no plan, in less time: not what is said of effects, or of groups.
+
+        Raises CompileError, which lists all mistakes.
+        """
+        self._affinity.refuse("StateRuntime.check_sync", "await runtime.compile(…)")
+        return self._planner.check(sls, saltenv=saltenv, refusal=refusal)
 
     def compile_data_sync(
         self,

@@ -127,7 +127,6 @@ def planned(data: High, options: dict[str, Any]) -> tuple[float, Plan]:
         render=lambda _file, _extra: Rendered({}),
         states=States(),
         matcher=Matcher(options, {}, {}),
-        pillar={},
         grains={},
     )
     gc.collect()

@@ -209,9 +209,12 @@ async def test_a_pillar_that_does_not_render_is_an_error_before_anything_runs(tr
 
 
 def test_compiling_needs_no_event_loop(tree):
-    settings = tree({"top.sls": "base:\n  '*': [web]\n", "web.sls": "a: test.nop\n"})
+    sls = {"web.sls": "a: test.nop\n", "odd.sls": "a:\n  test.nopp: []\n"}
+    settings = tree({"top.sls": "base:\n  '*': [web]\n", **sls})
     with StateRuntime(settings).open_sync() as rt:
         assert [chunk.id for chunk in rt.compile_sync().chunks] == ["a"]
+        assert rt.check_sync() == ()
+        assert [(each.line, each.rule) for each in rt.check_sync(["odd"])] == [(2, "unknown-function")]
         assert rt.top_sync() == {"base": ["web"]}
         assert list(rt.high_sync(["web"]).data) == ["a"]
         assert rt.call_sync("test.echo", "hello") == "hello"

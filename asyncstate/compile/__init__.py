@@ -7,5 +7,7 @@ Each package is one stage and builds on those before it:
 3. ``graph``: requisites, prereq and explicit orders become nodes and edges; the serial order comes out of them.
 4. ``effects``: adds aggregate groups, and edges between states that touch the same resources.
 
-``compiler`` calls them in that order. ``findings`` collects every mistake on the way, with its file and line.
+``compiler`` calls them in that order: ``ordering`` has the way from high data to the serial order, on which every
+mistake is found, and ``planning`` the rest. ``findings`` collects the mistakes, with file and line; ``capabilities``
+says which optional functions state modules have.
 """

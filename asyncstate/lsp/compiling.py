@@ -48,14 +48,11 @@ _DEEPEST = 6
 
 
 def early(job: Job, settings: Settings, kept: Renderings, is_out_of_date: Callable[[], bool]) -> Iterator[Answer]:
-    """Yield what this host has, and what is to be said of the tree without the implicit order of its states.
+    """Yield what this host has, and what is to be said of the tree without a plan of it.
 
     What is rendered is kept. Ends soon, with answers that mean nothing, once the job is out of date.
     """
-    unordered = structs.replace(settings, implicit_order="none")
-    if unordered.state_aggregate is None:
-        unordered.state_aggregate = False  # no transactions: they are no matter of what is said early
-    yield from _Look(job, unordered, kept, is_out_of_date).answers(whole=False)
+    yield from _Look(job, settings, kept, is_out_of_date).answers(whole=False)
 
 
 def whole(job: Job, settings: Settings, kept: Renderings) -> Iterator[Answer]:
@@ -113,17 +110,15 @@ class _Look:
         found: list[Finding] = []
         states = None
         try:
-            plan = self.runtime.compile_sync(refusal=self._note)
+            if whole:
+                plan = self.runtime.shown(self.runtime.compile_sync(refusal=self._note))
+                states = _states(plan)
+                found += self._findings(plan.warnings, self._lint(plan, pillar.unused()))
+            else:
+                found += self._warnings(self.runtime.check_sync(refusal=self._note))
         except CompileError as error:
             log.debug("%s", error)
             found += map(_mistake, error.issues)
-        else:
-            if whole:
-                plan = self.runtime.shown(plan)
-                states = _states(plan)
-                found += self._findings(plan, self._lint(plan, pillar.unused()))
-            else:
-                found += self._findings(plan, self._warnings(plan))
         for sls, env, path in list(self._outside()):
             found += [each for each in self._alone(sls, env, whole=whole) if each.file == path]
         return found, states
@@ -145,10 +140,12 @@ class _Look:
 
     def _alone(self, sls: str, env: str, *, whole: bool) -> list[Finding]:
         try:
+            if not whole:
+                return self._warnings(self.runtime.check_sync([sls], saltenv=env))
             plan = self.runtime.compile_sync([sls], saltenv=env)
         except CompileError as error:
             return list(map(_mistake, error.issues))
-        return self._findings(plan, self._lint(self.runtime.shown(plan), []) if whole else self._warnings(plan))
+        return self._findings(plan.warnings, self._lint(self.runtime.shown(plan), []))
 
     def fixes(self) -> Iterator[Fix]:
         """Yield the requisites that can be written in open files, as far as the tree compiles with them."""
@@ -164,12 +161,11 @@ class _Look:
 
     def _compiles(self, texts: dict[str, str], sls: str) -> bool:
         self._kept.begin(texts, LeftOut())
-        settings = structs.replace(self._settings, implicit_order="none")
-        runtime = StateRuntime(settings, texts=texts, restraint=LeftOut(), renderings=self._kept)
+        runtime = StateRuntime(self._settings, texts=texts, restraint=LeftOut(), renderings=self._kept)
         try:
             with runtime.open_sync():
                 runtime.watch_pillar()
-                runtime.compile_sync(None if sls in self._rendered else [sls])
+                runtime.check_sync(None if sls in self._rendered else [sls])
         except (CompileError, PillarError):
             return False
         return True
@@ -180,15 +176,16 @@ class _Look:
         self._plans.append((plan, found))
         return found
 
-    def _warnings(self, plan: Plan) -> list[LintFinding]:
+    def _warnings(self, warnings: tuple[Issue, ...]) -> list[Finding]:
         redactor = self.runtime.secrets.redactor
-        return [
+        said = [
             LintFinding(each.rule or ANY, each.message, each.file, each.line, each.hint)
-            for each in sorted(map(redactor.issue, plan.warnings), key=lambda issue: (issue.file, issue.line))
+            for each in sorted(map(redactor.issue, warnings), key=lambda issue: (issue.file, issue.line))
         ]
+        return self._findings(warnings, said)
 
-    def _findings(self, plan: Plan, found: list[LintFinding]) -> list[Finding]:
-        certain = {_place(issue) for issue in map(self.runtime.secrets.redactor.issue, mistakes(plan.warnings))}
+    def _findings(self, warnings: tuple[Issue, ...], found: list[LintFinding]) -> list[Finding]:
+        certain = {_place(issue) for issue in map(self.runtime.secrets.redactor.issue, mistakes(warnings))}
         return [
             Finding(each.rule, each.message, each.file, each.line, each.hint, _place(each) in certain)
             for each in one_for_each_place(found)

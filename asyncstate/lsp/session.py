@@ -2,7 +2,7 @@
 
 It lives on the asyncio loop of pygls.
 
-Texts are taken at once, and given to the compiler some moments after the last change. Where the disk may have changed,
+Texts are taken at once, and given to the compiler, which looks at the newest. Where the disk may have changed,
 it is looked at before, in a thread. What the compiler says of older texts is not listened to.
 """
 
@@ -35,8 +35,6 @@ log: logging.Logger = get_logger(__name__)
 
 _PAUSE = 0.3
 """Seconds without a change after which the disk is looked at."""
-_KEYSTROKE = 0.02
-"""Seconds without a keystroke after which the tree is compiled."""
 
 
 class Program(NamedTuple):
@@ -89,7 +87,7 @@ class Session:
         """Take the text of a file."""
         self.buffers[path] = text
         self.knowledge.tree.edited(path, text)
-        self._start(_KEYSTROKE)
+        self._start(0)
 
     def close(self, path: str) -> None:
         """The editor no longer has a file: its text is that of the disk."""

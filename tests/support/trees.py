@@ -14,6 +14,7 @@ from asyncstate.compile.graph.resolve import Resolver
 from asyncstate.compile.high.highstate import HighData
 from asyncstate.compile.high.verify import verify_high
 from asyncstate.compile.low.lowstate import compile_low
+from asyncstate.compile.planning import Machine
 from asyncstate.errors import CompileError
 from asyncstate.model.plan import NodeKind
 from asyncstate.render.context import RenderContext
@@ -62,7 +63,9 @@ class FakeStates:
 WATCHING = ("test.mod_watch", "service.mod_watch")
 
 
-def compiler(tree, *, states=None, grains=None, envs=None, functions=None, links=None, remote=False, **opts):
+def compiler(
+    tree, *, states=None, grains=None, envs=None, functions=None, links=None, learned=None, remote=False, **opts
+):
     """A compiler of ``{name: SLS text}``, or of one text called ``s``."""
     files = {"s": tree} if isinstance(tree, str) else tree
     roots = {"base": {_path(name): text for name, text in files.items()}}
@@ -79,10 +82,9 @@ def compiler(tree, *, states=None, grains=None, envs=None, functions=None, links
         render=lambda file, extra: render_sls(file, context),
         states=states if states is not None else FakeStates(*WATCHING),
         matcher=Matcher(options, grains or {}, {}),
-        pillar={},
         grains=grains or {},
         functions=functions,
-        links=links,
+        machine=Machine(links=links, learned=learned),
         remote=remote,
     )
 
@@ -98,10 +100,18 @@ def plan(tree, sls=("s",), *, exclude=(), only_ids=(), saltenv=None, **options):
 
 
 def mistakes(tree, sls=("s",), **options):
-    """The Issues of a tree that does not compile."""
+    """The Issues of a tree that does not compile. A check finds the same."""
     exclude = options.pop("exclude", ())
+    sls = None if sls is None else list(sls)
+    found = _issues(lambda: compiler(tree, **options).plan(sls, exclude=exclude))
+    if not exclude:
+        assert _issues(lambda: compiler(tree, **options).check(sls)) == found
+    return found
+
+
+def _issues(compiling):
     try:
-        compiler(tree, **options).plan(None if sls is None else list(sls), exclude=exclude)
+        compiling()
     except CompileError as error:
         return list(error.issues)
     return []
@@ -112,7 +122,12 @@ def messages(tree, sls=("s",), **options):
 
 
 def warnings(tree, sls=("s",), **options):
-    return [issue.message for issue in plan(tree, sls, **options).warnings]
+    """The warnings of a plan. Where the plan is nothing but the serial order, a check finds the same."""
+    found = plan(tree, sls, **options).warnings
+    if options.get("implicit_order", "none") == "none" and "exclude" not in options:
+        options.pop("only_ids", None)
+        assert compiler(tree, **options).check(None if sls is None else list(sls)) == found
+    return [issue.message for issue in found]
 
 
 def ids(compiled):

@@ -12,7 +12,7 @@ links go along. Edges go forward in serial order, so they never form a cycle.
 from __future__ import annotations
 
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.compile.effects.calls import slots_read
 from asyncstate.compile.effects.conditions import conditions_read
@@ -35,6 +35,7 @@ from asyncstate.model.plan import ContingentEdge, Node, NodeKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from asyncstate.compile.capabilities import StateIndex
     from asyncstate.compile.effects.calls import Templates
     from asyncstate.compile.effects.formula import FormulaRule
     from asyncstate.compile.effects.links import Links
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from asyncstate.compile.effects.transactions import Transactions
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.graph.assemble import PlanBuilder
-    from asyncstate.load.plugin import LoadedFunction, LoadedModule
     from asyncstate.model.chunk import LowChunk
 
 _WITHOUT = frozenset({"test"})
@@ -56,16 +56,6 @@ class _Own(NamedTuple):
     footprint: Footprint
     tested: tuple[str, ...] | None = ()
     in_formula: bool = False
-
-
-class FootprintSource(Protocol):
-    """Finds the functions of state modules."""
-
-    def find(self, name: str, /) -> LoadedFunction | None:
-        """Return the function ``module.function``, or None if there is none."""
-
-    def refused(self, module_name: str, /) -> LoadedModule | None:
-        """Return the plugin of that name that does not load here at present; None if there is none."""
 
 
 class _Module(NamedTuple):
@@ -85,7 +75,7 @@ class Footprints:
 
     def __init__(
         self,
-        source: FootprintSource,
+        source: StateIndex,
         formula: FormulaRule,
         findings: Findings,
         links: Links | None = None,

@@ -19,8 +19,7 @@ STATES = FakeStates(
 def edges(tree, records, *, mode="learned", bundled=True, unknown=False):
     """Compile, and return the footprint edges by ID, and the IDs of states with unknown effects."""
     states = FakeStates(*STATES.functions, footprints=dict(STATES.footprints), bundled=bundled)
-    made = compiler(tree, states=states, implicit_order=mode)
-    made._learned = lambda chunk: records.get(chunk.id)
+    made = compiler(tree, states=states, learned=lambda chunk: records.get(chunk.id), implicit_order=mode)
     compiled = made.plan(["s"])
     ids = [chunk.id for chunk in compiled.chunks]
     found = {

@@ -8,9 +8,7 @@ ONE = "a: {test.nop: [{require: [{host: db1, service: postgresql}]}]}\n"
 
 
 def fleet_plan(tree, **options):
-    made = compiler(tree, **options)
-    made._allows_remote = True
-    return made.plan(["s"])
+    return compiler(tree, remote=True, **options).plan(["s"])
 
 
 def fleet_mistakes(tree, **options):

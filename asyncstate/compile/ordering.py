@@ -1,0 +1,156 @@
+"""High data to states in serial order: all that can be wrong with a tree is found on this way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from asyncstate.compile.effects.aggregate import warn_odd_options
+from asyncstate.compile.graph.cycle import report_cycle
+from asyncstate.compile.graph.listen import resolve_listeners
+from asyncstate.compile.graph.order import SerialOrder, settle_orders
+from asyncstate.compile.graph.requisite_graph import RequisiteGraph
+from asyncstate.compile.graph.resolve import Resolver
+from asyncstate.compile.high.exclude import apply_excludes
+from asyncstate.compile.high.extend import reconcile_extends
+from asyncstate.compile.high.remote import take_remote
+from asyncstate.compile.high.requisite_in import expand_requisite_in
+from asyncstate.compile.high.verify import sound_part, verify_high
+from asyncstate.compile.low.arguments import check_arguments
+from asyncstate.compile.low.fleet_order import check_fleet_order
+from asyncstate.compile.low.lowstate import compile_low
+from asyncstate.compile.low.salt_sources import SaltSources
+from asyncstate.model.rules import ANY, Silenced
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from asyncstate.compile.capabilities import Capabilities
+    from asyncstate.compile.findings import Findings
+    from asyncstate.compile.graph.listen import Listening
+    from asyncstate.compile.high.highstate import HighData
+    from asyncstate.compile.high.remote import RemoteReferences
+    from asyncstate.compile.low.arguments import Functions
+    from asyncstate.compile.low.draft import Draft
+    from asyncstate.errors import Issue
+    from asyncstate.sources.fileclient import FileClient
+
+
+class Ordered(NamedTuple):
+    """The states of a tree in serial order. ``disabled`` are the rows of states that a grain disables."""
+
+    findings: Findings
+    graph: RequisiteGraph
+    order: SerialOrder
+    serial: list[int]
+    listening: Listening
+    remote: RemoteReferences
+    disabled: dict[str, dict[str, Any]]
+
+
+class Ordering:
+    """Orders the states of one machine's trees. ``allows_remote``: requisites may name states of other hosts."""
+
+    def __init__(
+        self,
+        *,
+        opts: Mapping[str, Any],
+        grains: Mapping[str, Any],
+        file_client: FileClient,
+        capabilities: Capabilities,
+        functions: Functions | None,
+        allows_remote: bool,
+    ) -> None:
+        self._opts = opts
+        self._file_client = file_client
+        self._capabilities = capabilities
+        self._functions = functions
+        self._allows_remote = allows_remote
+        self._disabled_requisites: frozenset[str] = frozenset(_texts(opts.get("disabled_requisites")))
+        self._disabled_states: list[str] = _texts(grains.get("state_runs_disabled"))
+
+    def order(self, high: HighData) -> Ordered:
+        """Return the states in serial order. High data is used up. Raises CompileError with all mistakes."""
+        findings = high.findings
+        remote = self._complete(high)
+        low = compile_low(high, findings, self._disabled_states)
+        self._check_calls(low.drafts, findings)
+        check_fleet_order(low.drafts, findings)
+        graph = self._resolve_requisites(low.drafts, high)
+        order = SerialOrder(graph)
+        serial = order.sort()
+        if len(serial) + len(graph.members) < len(graph.chunk):
+            report_cycle(graph, findings)
+        listening = resolve_listeners(graph.drafts, graph.seen_in(serial), findings)
+        findings.check()
+        option = self._opts.get("state_aggregate")
+        warn_odd_options(low.drafts, option, findings, why_not=self._capabilities.why_not_aggregated)
+        return Ordered(findings, graph, order, serial, listening, remote, low.disabled)
+
+    def _complete(self, high: HighData) -> RemoteReferences:
+        """Apply what one SLS says about states of another (``extend``, ``_in``, ``exclude``), and check the result.
+
+        Return the references to states of other hosts.
+        """
+        findings = high.findings
+        if not findings.errors:
+            reconcile_extends(high, findings)
+        remote = take_remote(
+            high,
+            findings,
+            own=str(self._opts.get("id") or ""),
+            refused=not self._allows_remote,
+            disabled=self._disabled_requisites,
+        )
+        referring = verify_high(high, findings)
+        if findings.errors:
+            sound = sound_part(high)
+            apply_excludes(sound)
+            drafts = compile_low(sound, sound.findings, self._disabled_states).drafts
+            self._check_calls(drafts, findings, whole=False)
+        findings.check()
+        if referring:
+            expand_requisite_in(high, findings, self._disabled_requisites)
+        apply_excludes(high)
+        findings.check()
+        return remote
+
+    def _check_calls(self, drafts: list[Draft], findings: Findings, *, whole: bool = True) -> None:
+        """Find calls that would fail in a run. Not ``whole``: states with errors are missing from ``drafts``."""
+        if self._functions is None:
+            return
+        strict = bool(self._opts.get("strict_arguments"))
+        sources = SaltSources(self._file_client)
+        check_arguments(drafts, self._functions, findings, used_by=sources.text_of, strict=strict, whole=whole)
+        sources.check(drafts, findings)
+        silence(findings, self._opts, self._file_client)
+        if strict:
+            findings.refuse_mistakes()
+
+    def _resolve_requisites(self, drafts: list[Draft], high: HighData) -> RequisiteGraph:
+        graph = RequisiteGraph(drafts)
+        resolver = Resolver(
+            graph,
+            high,
+            high.findings,
+            has_mod_watch=self._capabilities.can_watch,
+            disabled=self._disabled_requisites,
+        )
+        resolver.resolve()
+        settle_orders(drafts, high.findings)
+        return graph
+
+
+def silence(findings: Findings, opts: Mapping[str, Any], file_client: FileClient) -> None:
+    """Drop the warnings that the options, or comments in the tree, silence."""
+    ignored = frozenset(opts.get("ignore_rules") or ())
+    silenced = Silenced(lambda path: file_client.read(path).decode(errors="replace"))
+
+    def unwanted(issue: Issue) -> bool:
+        return (issue.rule or ANY) in ignored or silenced.holds(issue.rule, issue.file, issue.line)
+
+    if findings.warnings:
+        findings.silence(unwanted)
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(each) for each in ([value] if isinstance(value, str) else value or ())]

@@ -1,0 +1,182 @@
+"""States in serial order to a plan: aggregate groups, stages, footprints, transactions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from asyncstate.compile.effects.aggregate import aggregate, why_alone, why_alone_in_fleet
+from asyncstate.compile.effects.calls import Templates
+from asyncstate.compile.effects.footprint import Footprints, add_footprints
+from asyncstate.compile.effects.formula import FormulaRule
+from asyncstate.compile.effects.homes import Homes
+from asyncstate.compile.effects.surroundings import Surroundings
+from asyncstate.compile.effects.transactions import Transactions, call_hook
+from asyncstate.compile.graph.assemble import PlanBuilder
+from asyncstate.compile.graph.restrict import restrict
+from asyncstate.compile.graph.stages import add_stages, effective_stages
+from asyncstate.compile.high.remote import remote_requisites
+from asyncstate.compile.low.salt_sources import SaltSources
+from asyncstate.compile.ordering import silence
+from asyncstate.data.packages import package_lists
+from asyncstate.model.hooks import MOD_AGGREGATE, MOD_TRANSACTION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from asyncstate.compile.capabilities import Capabilities, StateIndex
+    from asyncstate.compile.effects.aggregate import Aggregation
+    from asyncstate.compile.effects.brought import PackageKnowledge
+    from asyncstate.compile.effects.links import Links
+    from asyncstate.compile.effects.seen import Learned
+    from asyncstate.compile.findings import Findings
+    from asyncstate.compile.graph.stages import Stages
+    from asyncstate.compile.high.remote import RemoteReferences
+    from asyncstate.compile.ordering import Ordered
+    from asyncstate.model.chunk import LowChunk
+    from asyncstate.model.plan import Plan
+    from asyncstate.sources.fileclient import FileClient
+
+
+class Machine(NamedTuple):
+    """What is known of the machine that a plan is for.
+
+    ``links`` are its links, ``python`` is the folder of the Python that runs us, ``home_of`` finds the home of a user,
+    ``has_account`` says which accounts (``user:www``) there are, ``packages`` what is known of the packages of its
+    family of systems (the grain ``os_family``). ``learned`` says what states were seen to touch, for the option
+    ``implicit_order: learned``.
+    """
+
+    links: Links | None = None
+    python: str = ""
+    home_of: Callable[[str], str] | None = None
+    learned: Learned | None = None
+    has_account: Callable[[str], bool] | None = None
+    packages: Callable[[str], PackageKnowledge | None] = package_lists
+
+
+class Planning:
+    """Makes plans for one machine. ``allows_remote``: requisites may name states of other hosts."""
+
+    def __init__(
+        self,
+        *,
+        opts: dict[str, Any],
+        grains: Mapping[str, Any],
+        file_client: FileClient,
+        states: StateIndex,
+        capabilities: Capabilities,
+        machine: Machine,
+        allows_remote: bool,
+    ) -> None:
+        self._opts = opts
+        self._grains = grains
+        self._file_client = file_client
+        self._states = states
+        self._capabilities = capabilities
+        self._machine = machine
+        self._allows_remote = allows_remote
+
+    def plan(self, ordered: Ordered, saltenv: str, only_ids: Sequence[str] = (), where: str = "") -> Plan:
+        """Return the plan of the states, whose graph is used up.
+
+        ``only_ids`` keeps only these IDs and what they depend on; raises CompileError for one that ``where``, a name
+        of the tree, does not have.
+        """
+        graph, order, serial, findings = ordered.graph, ordered.order, ordered.serial, ordered.findings
+        if only_ids:
+            serial = restrict(graph, serial, only_ids, where)
+        stages = effective_stages(graph, serial, order.cap)
+        aggregation = self._aggregate(ordered, serial, stages)
+        order.forget_keys()
+        builder = PlanBuilder(graph, aggregation.serial, order)
+        if stages is not None:
+            add_stages(builder, aggregation.serial, stages)
+        transactions = self._transactions(builder, findings, ordered.remote)
+        unknown = self._order_by_footprints(builder, findings, transactions)
+        refused = {builder.number[node]: why for node, why in aggregation.refused.items()}
+        if transactions is not None:
+            transactions.add_groups()
+            refused |= transactions.refused
+        silence(findings, self._opts, self._file_client)
+        return builder.finish(
+            remote=remote_requisites(ordered.remote, builder.chunks, can_watch=self._capabilities.can_watch),
+            listening=ordered.listening,
+            rows={**ordered.disabled, **ordered.listening.rows},
+            findings=findings,
+            saltenv=saltenv,
+            refused=refused,
+            unknown=unknown,
+        )
+
+    def _aggregate(self, ordered: Ordered, serial: list[int], stages: Stages | None) -> Aggregation:
+        return aggregate(
+            ordered.graph,
+            ordered.order,
+            serial,
+            stages.of if stages is not None else None,
+            option=self._opts.get("state_aggregate"),
+            has_mod_aggregate=lambda module: self._capabilities.has(module, MOD_AGGREGATE),
+            alone=why_alone_in_fleet if self._allows_remote else why_alone,
+        )
+
+    def _order_by_footprints(
+        self, builder: PlanBuilder, findings: Findings, transactions: Transactions | None
+    ) -> dict[int, str]:
+        """Add the edges of the option ``implicit_order``; say of each chunk whose effects it does not order why."""
+        mode = str(self._opts.get("implicit_order") or "footprint")
+        if mode == "none":
+            if transactions is not None:
+                transactions.refuse_all()
+            return {}
+        machine = self._machine
+        sources = SaltSources(self._file_client)
+        templates = Templates(sources.template_of, usual_syntax=not self._opts.get("jinja_env"))
+        surroundings = Surroundings(self._file_client, self._opts, machine.python)
+        homes = Homes(builder.chunks, machine.home_of)
+        formula = FormulaRule(
+            strict=mode == "strict",
+            packages=machine.packages(str(self._grains.get("os_family"))) if _has_packages(builder) else None,
+            has_account=machine.has_account,
+        )
+        footprints = Footprints(
+            self._states,
+            formula,
+            findings,
+            machine.links,
+            surroundings=surroundings,
+            templates=templates,
+            script_of=sources.script_of,
+            homes=homes,
+            learned=machine.learned if mode == "learned" else None,
+        )
+        add_footprints(builder, footprints, transactions)
+        return footprints.unknown
+
+    def _transactions(self, builder: PlanBuilder, findings: Findings, remote: RemoteReferences) -> Transactions | None:
+        """Return what forms transactions; None if the tree or the options already say what to aggregate."""
+        if self._opts.get("state_aggregate") is not None:
+            return None
+        explicit = {chunk.state for chunk in builder.chunks if chunk.args.get("aggregate")}
+        waiting = {of for of, references in remote.items() if not all(each.reverse for each in references)}
+
+        def refuses(chunk: LowChunk, first: bool) -> str | None:
+            if chunk.state in explicit or not self._capabilities.has(chunk.state, MOD_TRANSACTION):
+                return None
+            function = self._states.find(f"{chunk.state}.{MOD_TRANSACTION}")
+            if function is not None and (chunk.id, chunk.state) in waiting:
+                return "it waits for a state of another host"
+            if function is not None and self._allows_remote and (why := why_alone_in_fleet(chunk.args)):
+                return why
+            return None if function is None else call_hook(function.func, chunk, findings, first=first)
+
+        return Transactions(builder, refuses, self._no_transactions())
+
+    def _no_transactions(self) -> str:
+        """Return which option keeps package states apart, "" if none does."""
+        if self._opts.get("implicit_order") == "none":
+            return "implicit_order is none: what must happen between two states is not known"
+        return "failhard is on: a state that fails must stop all later ones" if self._opts.get("failhard") else ""
+
+
+def _has_packages(builder: PlanBuilder) -> bool:
+    return any(chunk.state == "pkg" for chunk in builder.chunks)
