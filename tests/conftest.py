@@ -28,7 +28,10 @@ settings.register_profile("ci", derandomize=True, max_examples=60, database=None
 settings.register_profile("again", settings.get_profile("ci"), max_examples=20)  # another machine: of the same, a third
 settings.register_profile("mutation", settings.get_profile("ci"), phases=(Phase.explicit, Phase.generate))
 settings.register_profile("explore", max_examples=2000, **_COMMON)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+_PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
+settings.load_profile(_PROFILE)
+if _PROFILE == "explore":
+    os.environ.setdefault("PYTEST_TIMEOUT", "3600")  # the limit in pyproject.toml is one for 60 cases
 
 
 def pytest_configure():
