@@ -23,6 +23,7 @@ from asyncstate.lsp.navigation import definitions, references
 from asyncstate.lsp.publishing import Publisher
 from asyncstate.lsp.renaming import RenameRefused, prepare, rename
 from asyncstate.lsp.session import Program, Session
+from asyncstate.lsp.texts import Protocol, whole
 from asyncstate.lsp.tree import changed
 from asyncstate.lsp.units import from_units, to_units
 from asyncstate.lsp.watching import concerns, registration
@@ -68,7 +69,7 @@ class Server(LanguageServer):
     """pygls' server with the session of its editor."""
 
     def __init__(self, program: Program) -> None:
-        super().__init__("asyncstate", __version__)
+        super().__init__("asyncstate", __version__, protocol_cls=Protocol)
         self._program = program
         self._session: Session | None = None
         self.publisher: Publisher = Publisher(
@@ -221,7 +222,7 @@ def _texts(server: Server) -> None:
 
     def take(uri: str) -> None:
         if path := path_of(uri):
-            server.session.edit(path, server.workspace.get_text_document(uri).source)
+            server.session.edit(path, whole(server.workspace.get_text_document(uri).source))
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def _opened(params: types.DidOpenTextDocumentParams) -> None:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.errors import RenderError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _LARGEST = 1 << 22
 """A larger file is not read, in bytes."""
 _NEVER = (".git/", ".hg/", ".svn/")
+_LINE_END = re.compile(r"\r\n?")
 
 
 class Roots(NamedTuple):
@@ -243,7 +245,7 @@ class _Disk:
 
 
 def _read(path: str, env: str, relpath: str, text: str, *, pillar: bool) -> File:
-    text = text.replace("\r\n", "\n")
+    text = _LINE_END.sub("\n", text.removeprefix("\ufeff"))
     if pillar:
         links = tuple(link for link in index(text).links if link.kind != "salt")
         return File(path, env, relpath, text, EMPTY._replace(links=links), tuple(_pillar_keys(text)), None)

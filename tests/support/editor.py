@@ -42,6 +42,20 @@ class Editor:
             )
         )
 
+    def insert(self, name, before, new):
+        """Write ``new`` behind a part of the text, and tell the server just that."""
+        text = self.texts[name]
+        at = text.index(before) + len(before)
+        start = text[:at].replace("\r\n", "\n")
+        place = types.Position(start.count("\n"), len(start.rpartition("\n")[2].encode("utf-16-le")) // 2)
+        self.texts[name] = text[:at] + new + text[at:]
+        self.client.text_document_did_change(
+            types.DidChangeTextDocumentParams(
+                types.VersionedTextDocumentIdentifier(2, self.uri(name)),
+                [types.TextDocumentContentChangePartial(types.Range(place, place), new)],
+            )
+        )
+
     def at(self, name, marked):
         """Return where the caret of ``marked`` is, in UTF-16 units."""
         before, caret, after = marked.partition("^")
