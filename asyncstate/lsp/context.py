@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from asyncstate.lsp.index import DIRECTIVES, REQUISITES
-from asyncstate.lsp.outline import KEY, START, Place, entries, is_sls_data, path_at
+from asyncstate.lsp.outline import KEY, START, Place, at_cursor, is_sls_data, path_at
 
 if TYPE_CHECKING:
-    from asyncstate.lsp.outline import Entry, Word
+    from asyncstate.lsp.outline import Entry, Within, Word
 
 _FAR: Final = 2000
 """A template statement is looked for this far before the cursor."""
@@ -23,15 +23,13 @@ _ITEM = re.compile(r"\b(?P<what>pillar|grains)(?P<above>(?:\[['\"][^'\"\n]*['\"]
 _ATTRIBUTE = re.compile(r"\b(?P<what>pillar|grains)(?P<above>(?:\.\w+)*)\.(?P<word>\w*)\Z")
 _DELIMITER = re.compile(r"\{\{|\{%|\}\}|%\}")
 _KEYS = re.compile(r"[^\[\]'\".]+")
-_IN_LINE_TARGET = re.compile(r"\{\s*(?P<module>\w+)\s*:\s*['\"]?(?P<word>[^,}\]'\"]*)\Z")
-_IN_LINE_MODULE = re.compile(r"\{\s*(?P<word>\w*)\Z")
-_IN_LINE_ID = re.compile(r"[\[,]\s*(?P<word>[\w./-]*)\Z")
 _WORD = re.compile(r"[^\s'\"]*")
 _REST: Final = {
     "salt": re.compile(r"[^\s'\"|,\]})]*"),
     "template": re.compile(r"[^'\"\n]*"),
     "target": re.compile(r"[^,}\]'\"\n]*"),
     "attribute": re.compile(r"\w*"),
+    "flow": re.compile(r"[^\s,:\[\]{}'\"]*"),
 }
 
 
@@ -138,7 +136,9 @@ def _in_data(text: str, cursor: _Cursor) -> Context:
     else:
         indent = len(start["indent"])
     dash = bool(start["dashes"])
-    found = list(entries(text))
+    found, flow = at_cursor(text, cursor.line, cursor.column)
+    if flow is not None:
+        return _in_flow(cursor, found, flow)
     if any(entry.line == cursor.line for entry in found) or not cursor.text.strip() or dash or indent == rest:
         path = path_at(found, cursor.line, indent, dash=dash)
     else:
@@ -148,6 +148,15 @@ def _in_data(text: str, cursor: _Cursor) -> Context:
     if key is not None and cursor.column > key.end("key"):
         return here.value(key["key"].strip("'\""), cursor.text[key.end() : cursor.column].lstrip())
     return here.word(cursor.text[rest : cursor.column], re.compile(r"[^:]*?(?=\s*(?::\s|:?$))"))
+
+
+def _in_flow(cursor: _Cursor, found: list[Entry], flow: Within) -> Context:
+    """Return what is written in flow style."""
+    prefix = cursor.text[flow.start : cursor.column]
+    here = _Here(cursor, found, flow.above, dash=flow.dash)
+    if flow.key is not None:
+        return here.value(flow.key.text, prefix)
+    return here.word(prefix, _REST["flow"], listed=flow.listed)
 
 
 class _Here:
@@ -161,8 +170,8 @@ class _Here:
         self._names = tuple(word.text for word in self._words)
         self._dash = dash
 
-    def word(self, prefix: str, rest: re.Pattern[str]) -> Context:
-        """Return what a key, or a list item without one, is."""
+    def word(self, prefix: str, rest: re.Pattern[str], *, listed: bool = False) -> Context:
+        """Return what a key, or a list item without one, is; ``listed``: an item in flow style, outside of braces."""
         quoted = prefix[:1] in {"'", '"'}
         prefix = prefix[1:] if quoted else prefix
         rest = _REST["template"] if quoted else rest
@@ -173,6 +182,8 @@ class _Here:
             kind = "include" if names[0] == "include" and self._dash and len(names) == 1 else ""
         elif len(names) == 1:
             kind = "" if self._dash else "state"
+        elif names[-1] in REQUISITES and len(names) <= 3 and listed:
+            return self._target("id", prefix, names[-1])
         elif names[-1] in REQUISITES and len(names) <= 3:
             return cursor.context("module", prefix, rest, keyword=names[-1], function=self._function(), dash=self._dash)
         elif len(names) == 2:
@@ -195,9 +206,7 @@ class _Here:
             return self._target(key, bare, "exclude")
         if names[-1] in REQUISITES and 2 <= len(names) <= 3:
             return self._target(key, bare, names[-1])
-        if len(names) == 2 and key in REQUISITES:
-            return self._in_line(key, prefix)
-        if len(names) == 2 and self._dash:
+        if len(names) == 2 and self._dash and bare[:1] not in {"[", "{"}:
             return cursor.context("value", bare, function=self._function(), keyword=key)
         return cursor.nothing()
 
@@ -206,16 +215,6 @@ class _Here:
             return self._cursor.context("include", prefix, keyword=keyword, module="sls")
         module = "" if key == "id" else key
         return self._cursor.context("target", prefix, _REST["target"], keyword=keyword, module=module)
-
-    def _in_line(self, keyword: str, prefix: str) -> Context:
-        """Return what is written of requisites in one line, ``[{pkg: nginx}]``."""
-        if found := _IN_LINE_TARGET.search(prefix):
-            return self._target(found["module"], found["word"], keyword)
-        if found := _IN_LINE_MODULE.search(prefix):
-            return self._cursor.context("module", found["word"], _REST["attribute"], keyword=keyword, dash=True)
-        if found := _IN_LINE_ID.search(prefix):
-            return self._cursor.context("target", found["word"], _REST["target"], keyword=keyword)
-        return self._cursor.nothing()
 
     def _function(self) -> str:
         """Return the state around the line, with the function that an item of its list names."""
@@ -226,7 +225,9 @@ class _Here:
             return name
         for entry in self._entries:
             same = len(entry.path) > 1 and entry.path[-1] == self._words[1]
-            if not same or entry.key is not None or entry.value is None or entry.line == self._cursor.line:
+            if not same or entry.key is not None or entry.value is None:
+                continue
+            if entry.value.place.holds(self._cursor.line, self._cursor.column):
                 continue
             if re.fullmatch(r"\w+", entry.value.text):
                 return f"{name}.{entry.value.text}"

@@ -20,22 +20,14 @@ _PILLAR_CALL = re.compile(
 )
 _PILLAR_ITEM = re.compile(r"\bpillar(?P<keys>(?:\[['\"][^'\"\n]*['\"]\])+)")
 _ITEM = re.compile(r"\[['\"]([^'\"\n]*)['\"]\]")
-_IN_LINE = re.compile(r"\{\s*(?P<module>[\w.]+)\s*:\s*(?P<target>'[^'\n]*'|\"[^\"\n]*\"|[^\s,}'\"\n][^,}\n]*?)\s*\}")
 _ONE_FUNCTION = re.compile(r"[A-Za-z_]\w*\.\w+")
 
 
 class State(NamedTuple):
-    """One state of an ID: ``function`` is ``pkg.installed`` as the file has it, or a module alone.
-
-    ``named``: it has ``name`` or ``names``. ``block``: its arguments stand below it, one a line; ``items`` is the
-    column of their dashes, -1 if there are none.
-    """
+    """One state of an ID: ``function`` is ``pkg.installed`` as the file has it, or a module alone."""
 
     function: str
     place: Place
-    named: bool
-    block: bool
-    items: int
 
     @property
     def module(self) -> str:
@@ -144,7 +136,7 @@ class _Reader:
             if entry.key is not None and not entry.dash:
                 self._declared.append(_Open(entry.key, extends=extends))
                 if entry.value is not None and _ONE_FUNCTION.fullmatch(entry.value.text):
-                    self._declared[-1].states.append(_state(entry.value, block=False))
+                    self._declared[-1].states.append(State(entry.value.text, entry.value.place))
             return
         here = self._declared[-1] if self._declared else None
         if here is None or here.id != path[0]:
@@ -163,54 +155,27 @@ class _Reader:
 
     def _of_id(self, here: _Open, entry: Entry) -> None:
         word = entry.key or entry.value
-        if word is None or word.text in REQUISITES:
-            if entry.key is not None and entry.value is not None:
-                self._in_line(here, entry.key.text, entry.value)
-            return
-        here.states.append(_state(word, block=entry.key is not None and entry.value is None))
+        if word is not None and word.text not in REQUISITES:
+            here.states.append(State(word.text, word.place))
 
     def _argument(self, here: _Open, entry: Entry) -> None:
-        if not entry.dash or not here.states:
+        if not entry.dash or not here.states or entry.value is None:
             return
         state = here.states[-1]
-        if state.items < 0:
-            state = here.states[-1] = state._replace(items=entry.column)
         if entry.key is None:
-            if "." not in state.function and entry.value is not None and re.fullmatch(r"\w+", entry.value.text):
+            if "." not in state.function and re.fullmatch(r"\w+", entry.value.text):
                 here.states[-1] = state._replace(function=f"{state.function}.{entry.value.text}")
-        elif entry.key.text in {"name", "names"}:
-            here.states[-1] = state._replace(named=True)
-            if entry.key.text == "name" and entry.value is not None:
-                here.names.append(entry.value.text)
-        elif entry.key.text in REQUISITES and entry.value is not None:
-            self._in_line(here, entry.key.text, entry.value)
+        elif entry.key.text == "name":
+            here.names.append(entry.value.text)
 
     def _requisite(self, here: _Open, keyword: str, entry: Entry, direct: bool) -> None:
-        if not direct or not entry.dash or entry.value is None:
-            return
-        if entry.key is None and entry.value.text.startswith("{"):
-            self._in_line(here, keyword, entry.value)
-        else:
+        if direct and (entry.dash or entry.flow) and entry.value is not None:
             self._refer(here, keyword, "" if entry.key is None else entry.key.text, entry.value)
-
-    def _in_line(self, here: _Open, keyword: str, value: Word) -> None:
-        for found in _IN_LINE.finditer(value.text):
-            raw, start = found["target"], found.start("target")
-            quoted = int(raw[:1] in {"'", '"'})
-            place = Place(
-                value.place.line, value.place.start + start + quoted, value.place.start + start + len(raw) - quoted
-            )
-            target = raw[1:-1] if quoted else raw
-            self._refer(here, keyword, found["module"], Word(target, place, "{" in target))
 
     def _refer(self, here: _Open, keyword: str, module: str, target: Word) -> None:
         if module == "sls":
             self.links.append(Link("sls", target))
         self.references.append(Reference(keyword, module.partition(".")[0], target, here.id.text))
-
-
-def _state(word: Word, *, block: bool) -> State:
-    return State(word.text, word.place, named=False, block=block, items=-1)
 
 
 def _links(text: str) -> list[Link]:

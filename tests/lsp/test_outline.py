@@ -1,5 +1,6 @@
 """The structure of SLS texts, also of those that nobody has finished."""
 
+import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,8 +85,8 @@ TREES = st.recursive(
 )
 
 
-@given(st.dictionaries(st.sampled_from(["a", "b", "c d"]), TREES, min_size=1))
-def test_plain_yaml_has_the_paths_that_a_parser_sees(data):
+@given(st.dictionaries(st.sampled_from(["a", "b", "c d"]), TREES, min_size=1), st.booleans() | st.none(), st.booleans())
+def test_yaml_has_the_paths_that_a_parser_sees(data, flow, narrow):
     def paths(value, above=()):
         if isinstance(value, dict):
             for key, below in value.items():
@@ -102,9 +103,49 @@ def test_plain_yaml_has_the_paths_that_a_parser_sees(data):
         return [flat(below) for below in value if not isinstance(below, list)] if isinstance(value, list) else value
 
     data = flat(data)
-    text = yaml.dump(data, default_flow_style=False, sort_keys=False)
+    text = yaml.dump(data, default_flow_style=flow, sort_keys=False, width=9 if narrow else 9999)
+    if flow:
+        text = f"top: {text}"
+        data = {"top": data}
     seen = [(*entry.names, entry.key.text) for entry in entries(text) if entry.key is not None]
     assert seen == list(paths(data))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: {test.nop: [{require: [b, {test: c}, test: d, 'e']}]}\n",
+        "a:\n  test.nop: [\n    {name: x},\n    {require: [b, {test: c},\n      test: d, 'e' ]}\n]\n",
+        "a:\n  test.nop:\n    - require: [b,\n        {test: c, }, test: d, # ]\n        'e'\n    ]\n",
+        'a:\n  test.nop:\n    - {"require":["b",{"test":"c"},{"test":"d"},"e"]}\n',
+        "a:\n  test.nop: {% if x %}\n   [{% endif %}{require: [b, {test: c}, test: d, e]}]\n",
+        "a:\n  require: [b, {test: c}, test: d, &x e\n  test.nop:\n    []\n",  # nothing closes it
+        "a: {test.nop: [], require: [b, {test: c}, test: d, e",
+    ],
+)
+def test_flow_style_says_the_same(text):
+    found = index(text + "\nnext:\n  test.nop: []\n")
+    assert [(each.keyword, each.module, each.target.text) for each in found.references] == [
+        ("require", "", "b"),
+        ("require", "test", "c"),
+        ("require", "test", "d"),
+        ("require", "", "e"),
+    ]
+    assert [(each.id.text, [state.function for state in each.states]) for each in found.declarations] == [
+        ("a", ["test.nop"]),
+        ("next", ["test.nop"]),
+    ]
+    lines = text.split("\n")
+    for reference in found.references:
+        assert lines[reference.target.place.line][slice(*reference.target.place[1:])] == reference.target.text
+
+
+def test_includes_excludes_and_names_in_flow_style_count():
+    found = index("include: [one, two]\nexclude: [{sls: three}, {id: four}]\nextend: {a: {test: [{names: [x, y]}]}}\n")
+    assert [link.target.text for link in found.links] == ["one", "two", "three"]
+    assert [word.text for word in found.excluded] == ["four"]
+    [declared] = found.declarations
+    assert (declared.names, declared.extends) == (("x", "y"), True)
 
 
 def test_templates_are_holes_and_blanks():
