@@ -10,6 +10,7 @@ import math
 import sys
 import time
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.console import CHANGED
@@ -59,6 +60,7 @@ class Session:
         self._lines = self._make_lines()
         self._about: dict[str, Any] = {}
         self._host = ""
+        self._shown_plan: Callable[[], Plan | None] = lambda: None
         self._saved: SavedPlan | None = None
         self._tracing: RunTracing | None = None
         self._hosts: Callable[[], AbstractAsyncContextManager[Orchestra | None]] = nullcontext
@@ -81,13 +83,18 @@ class Session:
             return None
         from asyncstate.report.progress import LiveProgress, PlainProgress
 
-        kind = LiveProgress if wanted == "live" else PlainProgress
-        if self.settings.journaled == "off":
-            return kind(sys.stderr)
-        from asyncstate.cli.remaining_time import RemainingTime
+        left: Callable[[], str] = str
+        if self.settings.journaled != "off":
+            from asyncstate.cli.remaining_time import RemainingTime
 
-        self._remaining = RemainingTime(self.settings)
-        return kind(sys.stderr, self._remaining.text)
+            self._remaining = RemainingTime(self.settings)
+            left = self._remaining.text
+        if wanted == "live":
+            return LiveProgress(sys.stderr, left)
+        return PlainProgress(sys.stderr, left, self._plan_for_people)
+
+    def _plan_for_people(self) -> Plan | None:
+        return self._shown_plan()
 
     def _make_lines(self) -> JsonLines | None:
         if self.console.out != "jsonl":
@@ -237,6 +244,7 @@ class Session:
         ):
             self._host = str(runtime.host.opts.get("id") or "")
             plan = await planned(runtime)
+            self._shown_plan = partial(runtime.shown, plan)
             self._about["line"] = self._line()
             await runtime.host.workers.run(learn_from, plan, self.settings, self.console.secrets.redactor)
             if self._saved is not None:
@@ -298,6 +306,7 @@ class Session:
         from asyncstate.report.recorded import RecordedReport
 
         recorded = RecordedReport()
+        self._shown_plan = lambda: plan
         self.console.answered = self._lines is not None
         for event in events:
             for observer in (recorded.on_event, *self._observers):

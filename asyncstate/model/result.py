@@ -47,6 +47,21 @@ def changes_something(row: Row, *, test: bool) -> bool:
     return row["result"] is None if test else bool(row["changes"])
 
 
+def was_held_back(row: Row) -> bool:
+    """Whether a failed requisite kept a state from running."""
+    return row["result"] is False and not row.get(STATE_RAN, True)
+
+
+_PROCESS = "pid"
+
+
+def repeatable(changes: Any) -> Any:
+    """Return the changes of a row without what no other run can repeat: the kernel gives each process a new number."""
+    if isinstance(changes, dict) and isinstance(changes.get(_PROCESS), int):
+        return {key: value for key, value in changes.items() if key != _PROCESS}
+    return changes
+
+
 class Outcome(msgspec.Struct, frozen=True, gc=False):
     """The part of a row that decides requisites.
 

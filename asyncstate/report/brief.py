@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from asyncstate.model.result import STATE_RAN
-from asyncstate.report.columns import cells, cut, padded
+from asyncstate.model.result import STATE_RAN, was_held_back
+from asyncstate.report.columns import cells, cut, padded, wrapped
 from asyncstate.report.compress import compress_ids
 from asyncstate.report.forecast import Foretold
 from asyncstate.report.human import changes_lines, comment_text, culprit_lines, row_parts, worst_colour
@@ -41,7 +41,11 @@ _PHRASES = {"New file": "new file", "newfile": "new file"}
 
 
 class _Line(NamedTuple):
-    """The cells of one state. ``details`` are lines below it, of a failure or a warning."""
+    """The cells of one state. ``details`` are lines below it, of a failure or a warning.
+
+    A ``reason`` is why a state was held back: of its text, nothing is cut. ``named`` is the part of the label that is
+    never cut: the ID of a state that failed.
+    """
 
     word: str
     took: str
@@ -50,6 +54,13 @@ class _Line(NamedTuple):
     text: str
     colour: str
     details: tuple[str, ...]
+    reason: bool = False
+    named: str = ""
+
+    def with_reason_below(self, width: int) -> _Line:
+        """Return the line with its text below it."""
+        below = (_MARGIN + each for each in wrapped(self.text, max(width - len(_MARGIN), 1)))
+        return self._replace(text="", details=(*below, *self.details), reason=False)
 
 
 def brief_lines(
@@ -57,9 +68,9 @@ def brief_lines(
 ) -> Iterator[str]:
     """Yield the whole report: the name of the ``host`` if given, the rows in ``__run_num__`` order, the summary.
 
-    Lines are cut to ``style.width`` columns, 0 for none, but those below a failed state. States that were as they
-    should be are only counted, unless ``style.state_verbose``, or there is only one. ``foretold`` is the `forecast` of
-    a dry run.
+    Lines are cut to ``style.width`` columns, 0 for none, but those below a failed state, its ID, and why a state was
+    held back. States that were as they should be are only counted, unless ``style.state_verbose``, or there is only
+    one. ``foretold`` is the `forecast` of a dry run.
     """
     lines = list(state_lines(report, style, foretold))
     first, *more = closing_lines(report, style.palette, foretold)
@@ -88,6 +99,12 @@ def state_lines(report: RunReport, style: Style, foretold: Mapping[str, Foretold
         if verbose or row["result"] is not True or row["changes"] or row.get("warnings") or tag in told
     ]
     columns = _columns(lines, style.width)
+    while style.width and any(line.reason and not columns.fit(line, style.width) for line in lines):
+        lines = [
+            line.with_reason_below(style.width) if line.reason and not columns.fit(line, style.width) else line
+            for line in lines
+        ]
+        columns = _columns(lines, style.width)  # which are others now: this text needs no room
     for line in lines:
         yield style.palette.paint(line.colour, f"{line.word:<{columns.word}}  ") + columns.rest(line, style.width)
         yield from line.details
@@ -101,8 +118,16 @@ class _Columns(NamedTuple):
     function: int
     label: int
 
+    def fit(self, line: _Line, width: int) -> bool:
+        """Whether the text of a line is whole in ``width`` columns."""
+        before = self.word + self.label + 4 + sum(each + 2 for each in (self.took, self.function) if each)
+        return before + cells(line.text) <= width
+
     def rest(self, line: _Line, width: int) -> str:
-        """Return the line behind its word, so that all of it fits into ``width`` columns; 0: as long as it is."""
+        """Return the line behind its word, so that all of it fits into ``width`` columns; 0: as long as it is.
+
+        Only the ID of a state that failed may make it longer.
+        """
         shown = []
         if self.took:
             shown.append(f"{line.took:>{self.took}}")
@@ -110,12 +135,17 @@ class _Columns(NamedTuple):
             shown.append(padded(cut(line.function, self.function) if width else line.function, self.function))
         label = cut(line.label, self.label) if width and line.text else line.label
         rest = "  ".join([*shown, padded(label, self.label), line.text]).rstrip()
-        return cut(rest, max(width - self.word - 2, 1)) if width else rest
+        if not width:
+            return rest
+        least = cells("  ".join([*shown, line.named])) if line.named else 1
+        more = len(" (…") if line.named != line.label else 0
+        return cut(rest, max(width - self.word - 2, least + more))
 
 
 def _columns(lines: Sequence[_Line], width: int) -> _Columns:
     """Return columns for these lines, so that on a narrow terminal there is room for names and changes."""
-    word, took, function = (max((len(line[place]) for line in lines), default=0) for place in range(3))
+    short = [(line.word, line.took, line.function) for line in lines]
+    word, took, function = (max((len(each[place]) for each in short), default=0) for place in range(3))
     label, text = (max((cells(each) for each in column), default=0) for column in _names_and_texts(lines))
     if not width:
         return _Columns(word, took, min(function, _WIDEST_FUNCTION), min(label, _WIDEST_LABEL))
@@ -156,6 +186,8 @@ def _line(tag: str, row: Row, style: Style, foretold: Foretold | None, *, dry: b
         text,
         _colour(row, palette) if foretold is None else palette.yellow,
         (*(_failure(tag, row, style) if whole else ()), *_warnings(row, palette)),
+        reason=was_held_back(row),
+        named=id_ if whole else "",
     )
 
 

@@ -20,3 +20,14 @@ def cut(text: str, width: int) -> str:
 def padded(text: str, width: int) -> str:
     """Return ``text`` with spaces after it, so that it takes at least ``width`` columns."""
     return text + " " * (width - cells(text))
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Break ``text`` between words into lines of at most ``width`` columns; a word that is longer has its own line."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and cells(lines[-1]) + 1 + cells(word) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines

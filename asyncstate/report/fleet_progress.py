@@ -7,12 +7,13 @@ from collections import deque
 from typing import TYPE_CHECKING, TextIO
 
 from asyncstate.fleet.controller.tale import Observer
-from asyncstate.model.event import ChunkFinished, ChunkStarted, RunStarted
-from asyncstate.model.result import changes_something
+from asyncstate.model.event import ChunkFinished
+from asyncstate.model.result import was_held_back
 from asyncstate.model.tag import parse_tag, state_tag
-from asyncstate.report.held import was_held_back
+from asyncstate.report.held import Needs
 from asyncstate.report.progress import LiveDisplay
 from asyncstate.report.summary import describe_tag, outcome_word
+from asyncstate.report.tally import RunTally
 from asyncstate.report.terminal import count, one_line, short_time
 
 if TYPE_CHECKING:
@@ -35,26 +36,13 @@ _Node = tuple[str, str, bool]
 """A state of the fleet: its host, its tag, and whether its test-mode call is meant."""
 
 
-class HostTally:
-    """How far the part of one host is. ``total`` is the number of its states; in a ``dry`` run, none is changed yet."""
+class HostTally(RunTally):
+    """How far the part of one host is."""
 
-    def __init__(self) -> None:
-        self.total: int = 0
-        self.done: int = 0
-        self.failed: int = 0
-        self.held_back: int = 0
-        self.changed: int = 0
-        self.dry: bool = False
-        self.running: dict[str, float] = {}
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__(clock)
         self.end: HostEnd | None = None
         self.lost: bool = False
-        self.begun: bool = False
-
-    def start_anew(self) -> None:
-        """Forget what an earlier attempt had done."""
-        self.done = self.failed = self.held_back = self.changed = 0
-        self.running = {}
-        self.begun = True
 
 
 class Tally(Observer):
@@ -95,19 +83,9 @@ class Tally(Observer):
         """Count what a host tells."""
         tally = self._of(host)
         tally.lost = False
-        match event:
-            case RunStarted():
-                tally.total, tally.dry = event.chunks, event.test
-            case ChunkStarted():
-                tally.running[event.tag] = self._clock()
-            case ChunkFinished():
-                tally.running.pop(event.tag, None)
-                self._ended.setdefault(host, set()).add((host, event.tag, event.check))
-                tally.done += not event.check
-                if not event.check and event.row.get("result") is False:
-                    tally.held_back += was_held_back(event.row)
-                    tally.failed += not was_held_back(event.row)
-                tally.changed += changes_something(event.row, test=tally.dry) and not event.check
+        tally.on_event(event)
+        if isinstance(event, ChunkFinished):
+            self._ended.setdefault(host, set()).add((host, event.tag, event.check))
 
     def ended(self, host: str, end: HostEnd) -> None:
         """Note that the part of a host is over."""
@@ -120,7 +98,7 @@ class Tally(Observer):
     def _of(self, host: str) -> HostTally:
         tally = self.hosts.get(host)
         if tally is None:
-            tally = self.hosts[host] = HostTally()
+            tally = self.hosts[host] = HostTally(self._clock)
         return tally
 
     def waits_for(self, host: str) -> tuple[str, str] | None:
@@ -172,10 +150,21 @@ class PlainFleetProgress(Tally):
         self._stream = stream
         self._waiting: dict[str, tuple[tuple[str, str], float]] = {}
         self._told: set[tuple[str, tuple[str, str]]] = set()
+        self._plans: dict[str, HostPlan] = {}
+        self._goes: dict[str, Go] = {}
+        self._needs: dict[str, Needs] = {}
+
+    def planned(self, host: str, plan: HostPlan) -> None:
+        """Keep what a host tells of its plan: it says why a state is held back."""
+        super().planned(host, plan)
+        self._plans[host] = plan
+        self._needs.pop(host, None)
 
     def joined(self, plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> None:
         """Say that the run begins."""
         super().joined(plans, goes)
+        self._goes.update(goes)
+        self._needs.clear()
         states = count(sum(self.hosts[host].total for host in goes), "state")
         self._say(f"{states} on {count(len(goes), 'host')}")
 
@@ -183,7 +172,18 @@ class PlainFleetProgress(Tally):
         """Say that a state failed, or was held back."""
         super().event(host, event)
         if isinstance(event, ChunkFinished) and event.row.get("result") is False and not event.check:
-            self._say(f"{host}: {outcome_word(event.row)} {describe_tag(event.tag)}")
+            why = self._unmet(host, event.tag) if was_held_back(event.row) else ""
+            self._say(f"{host}: {outcome_word(event.row)} {describe_tag(event.tag)}{why and f': {why}'}")
+
+    def _unmet(self, host: str, tag: str) -> str:
+        """Return which failure held a state back, "" if that is not known."""
+        plan = self._plans.get(host)
+        if plan is None:
+            return ""
+        if host not in self._needs:
+            self._needs[host] = Needs.of_host(plan, self._goes.get(host))
+        rows = {name: tally.unsuccessful for name, tally in self.hosts.items()}
+        return self._needs[host].unmet(tag, {**rows, "": rows[host]})
 
     def ended(self, host: str, end: HostEnd) -> None:
         """Say that a host is over; why one has no report is said by others."""

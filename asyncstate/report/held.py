@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
-from asyncstate.model.result import STATE_RAN
+from asyncstate.model.result import was_held_back
 from asyncstate.model.tag import parse_tag, state_tag
 from asyncstate.report.terminal import one_line
 
@@ -30,11 +30,6 @@ _WORDS: dict[str, str] = {
 """What is said of the requisites that a failure does not meet, by the source of their edges."""
 
 
-def was_held_back(row: Row) -> bool:
-    """Whether a failed requisite kept a state from running."""
-    return row["result"] is False and not row.get(STATE_RAN, True)
-
-
 class _State(NamedTuple):
     """A state by its host, "" for that of the report, and its tag."""
 
@@ -49,10 +44,7 @@ def held_back(report: RunReport, plan: Plan | None) -> dict[str, str]:
     """
     if plan is None or not any(map(was_held_back, report.rows.values())):
         return {}
-    named = {NodeKind.CHUNK, NodeKind.CHECK}
-    states = [_State("", plan.chunks[node.chunk].tag) if node.kind in named else None for node in plan.nodes]
-    edges = ((before, after, sources) for before, after, sources, _ in plan.dag.joined())
-    return _told({"": report.rows}, states, edges)
+    return _told(Needs.of(plan), {"": report.rows})
 
 
 def held_back_on_host(
@@ -65,56 +57,77 @@ def held_back_on_host(
     own = rows.get(host, {})
     if plan is None or not any(map(was_held_back, own.values())):
         return {}
-    states: list[_State | None] = [_State("", _tag(each)) for each in plan.states]
-    states += [None] * (plan.nodes - len(states))
-    for chunk, node in plan.checks:
-        states[node] = states[chunk]
-    pairs = zip(plan.edges[::2], plan.edges[1::2], plan.sources, strict=True)
-    edges = [(before, after, text.split(",")) for before, after, text in pairs]
-    if go is not None and go.digest == plan.digest:  # else the host has sent another plan since then
-        first = len(states)
-        states += [None if each.end else _State(each.host, _tag(each.state)) for each in go.remote]
-        edges += [(first + place, wait.chunk, [wait.kind]) for wait in go.waits for place in wait.remote]
-    return _told({**rows, "": own}, states, edges)
+    return _told(Needs.of_host(plan, go), {**rows, "": own})
+
+
+def _told(needs: Needs, rows: Mapping[str, Mapping[str, Row]]) -> dict[str, str]:
+    found = ((tag, needs.unmet(tag, rows)) for tag, row in rows[""].items() if was_held_back(row))
+    return {tag: words for tag, words in found if words}
+
+
+class Needs:
+    """Which states each state of a host needs, according to its plan.
+
+    ``states`` are those of the nodes, None for one that joins others. ``edges`` have the nodes before and after, and
+    why.
+    """
+
+    def __init__(self, states: Sequence[_State | None], edges: Iterable[tuple[int, int, Iterable[str]]]) -> None:
+        self._states = states
+        self._members: dict[int, list[int]] = {}
+        self._needed: dict[str, list[tuple[str, int]]] = {}
+        for before, after, sources in edges:
+            state = states[after]
+            if state is None:
+                self._members.setdefault(after, []).append(before)
+            elif words := [_WORDS[source] for source in sources if source in _WORDS]:
+                self._needed.setdefault(state.tag, []).extend((word, before) for word in words)
+
+    @classmethod
+    def of(cls, plan: Plan) -> Needs:
+        """Return those of this machine."""
+        named = {NodeKind.CHUNK, NodeKind.CHECK}
+        states = [_State("", plan.chunks[node.chunk].tag) if node.kind in named else None for node in plan.nodes]
+        return cls(states, ((before, after, sources) for before, after, sources, _ in plan.dag.joined()))
+
+    @classmethod
+    def of_host(cls, plan: HostPlan, go: Go | None = None) -> Needs:
+        """Return those of a host of a fleet; ``go`` says for which states of other hosts it waits."""
+        states: list[_State | None] = [_State("", _tag(each)) for each in plan.states]
+        states += [None] * (plan.nodes - len(states))
+        for chunk, node in plan.checks:
+            states[node] = states[chunk]
+        pairs = zip(plan.edges[::2], plan.edges[1::2], plan.sources, strict=True)
+        edges = [(before, after, text.split(",")) for before, after, text in pairs]
+        if go is not None and go.digest == plan.digest:  # else the host has sent another plan since then
+            first = len(states)
+            states += [None if each.end else _State(each.host, _tag(each.state)) for each in go.remote]
+            edges += [(first + place, wait.chunk, [wait.kind]) for wait in go.waits for place in wait.remote]
+        return cls(states, edges)
+
+    def unmet(self, tag: str, rows: Mapping[str, Mapping[str, Row]]) -> str:
+        """Return which failure held a state back; "" if the plan does not tell.
+
+        ``rows`` are those of each host by tag, of this one under "". Of others than those that failed, none is needed.
+        """
+        targets = ((word, state) for word, node in self._needed.get(tag, ()) for state in self._behind(node))
+        found = ((word, state, rows.get(state.host, {}).get(state.tag)) for word, state in targets)
+        failed = {state: (word, was_held_back(row)) for word, state, row in found if row and row["result"] is False}
+        to_blame = {state: (word, held) for state, (word, held) in failed.items() if not held or word != _PREREQ_OF}
+        return _words(to_blame or failed) if failed else ""
+
+    def _behind(self, node: int) -> Iterator[_State]:
+        """Yield the states that a node stands for."""
+        found = self._states[node]
+        if found is not None:
+            yield found
+        else:
+            members = self._members.get(node, ())
+            yield from (state for member in members if (state := self._states[member]) is not None)
 
 
 def _tag(state: State) -> str:
     return state_tag(state.state, state.id, state.name, state.fun)
-
-
-def _told(
-    rows: Mapping[str, Mapping[str, Row]],
-    states: Sequence[_State | None],
-    edges: Iterable[tuple[int, int, Iterable[str]]],
-) -> dict[str, str]:
-    """Return the words by tag. ``states`` are those of the nodes, None for one that joins others."""
-    members: dict[int, list[int]] = {}
-    needed: dict[str, list[tuple[str, int]]] = {}
-    for before, after, sources in edges:
-        state = states[after]
-        if state is None:
-            members.setdefault(after, []).append(before)
-        elif state.tag in rows[""] and was_held_back(rows[""][state.tag]):
-            words = (_WORDS[source] for source in sources if source in _WORDS)
-            needed.setdefault(state.tag, []).extend((word, before) for word in words)
-    told = {}
-    for tag, wanted in needed.items():
-        targets = ((word, state) for word, node in wanted for state in _behind(node, states, members))
-        found = ((word, state, rows.get(state.host, {}).get(state.tag)) for word, state in targets)
-        failed = {state: (word, was_held_back(row)) for word, state, row in found if row and row["result"] is False}
-        to_blame = {state: (word, held) for state, (word, held) in failed.items() if not held or word != _PREREQ_OF}
-        if failed:
-            told[tag] = _words(to_blame or failed)
-    return told
-
-
-def _behind(node: int, states: Sequence[_State | None], members: Mapping[int, Sequence[int]]) -> Iterator[_State]:
-    """Yield the states that a node stands for."""
-    found = states[node]
-    if found is not None:
-        yield found
-    else:
-        yield from (state for member in members.get(node, ()) if (state := states[member]) is not None)
 
 
 def _words(failed: Mapping[_State, tuple[str, bool]]) -> str:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from asyncstate.model.result import was_held_back
 from asyncstate.model.tag import TagParts, parse_tag
 from asyncstate.report.compress import compress_ids
-from asyncstate.report.held import was_held_back
 from asyncstate.report.nested import nested_lines
 from asyncstate.report.summary import describe_tag, summary_lines
 from asyncstate.report.terminal import PLAIN, Palette, clean, one_line

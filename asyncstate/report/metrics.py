@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from asyncstate.model.result import STATE_RAN, changes_something
+from asyncstate.model.result import changes_something, was_held_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -41,7 +41,7 @@ def _counts(results: Sequence[HostResult]) -> Iterator[str]:
 
 
 def _outcomes(report: RunReport) -> dict[str, int]:
-    held = {tag for tag in report.failed if report.rows[tag].get(STATE_RAN) is False}
+    held = {tag for tag in report.failed if was_held_back(report.rows[tag])}
     changed = {tag for tag, row in report.rows.items() if changes_something(row, test=report.test)}
     failed = set(report.failed)
     return {

@@ -10,14 +10,15 @@ from asyncstate.model.event import (
     ChunkFinished,
     ChunkOutput,
     ChunkRetried,
-    ChunkStarted,
     PrefetchEnded,
     PrefetchStarted,
     RunStarted,
 )
-from asyncstate.report.held import was_held_back
+from asyncstate.model.result import was_held_back
+from asyncstate.report.held import Needs
 from asyncstate.report.summary import describe_tag, outcome_word
-from asyncstate.report.terminal import clean, count, short_time
+from asyncstate.report.tally import RunTally
+from asyncstate.report.terminal import clean, count, one_line, short_time
 from asyncstate.run.onlooker import Onlooker
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.table import Table
 
-    from asyncstate.model.event import Event
+    from asyncstate.model.event import AnyEvent
+    from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
 
 _SHOWN = 8
@@ -49,39 +51,42 @@ class PlainProgress(Onlooker):
 
     States that are as they should be are only counted: a line for each would take a quarter of the processor time of a
     run that has 10,000 of them, and the report has them. ``left`` says how long the run still takes, "" if that is not
-    known: a line now and then, from `tick`.
+    known: a line now and then, from `tick`. ``plan`` returns the plan that tells why a state is held back; it is asked
+    for once, by the first such state.
     """
 
     def __init__(
-        self, stream: TextIO, left: Callable[[], str] = str, clock: Callable[[], float] = time.monotonic
+        self,
+        stream: TextIO,
+        left: Callable[[], str] = str,
+        plan: Callable[[], Plan | None] = lambda: None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._stream = stream
         self._left = left
+        self._plan = plan
+        self._needs: Needs | None = None
         self._clock = clock
         self._said = self._spoke = float("inf")
-        self._total = 0
-        self._done = 0
-        self._dry = False
+        self._tally = RunTally(clock)
 
-    def ended(self, tag: str, row: Row) -> bool:  # noqa: ARG002 - the interface of onlookers
+    def ended(self, tag: str, row: Row) -> bool:
         """Count a state that was as it should be."""
         if not _is_usual(row):
             return False
-        self._done += 1
+        self._tally.ended(tag, row)
         return True
 
-    def on_event(self, event: Event) -> None:
+    def on_event(self, event: AnyEvent) -> None:
         """Print the event in one line, if it has one."""
+        self._tally.on_event(event)
         match event:
             case RunStarted():
-                self._total, self._dry = event.chunks, event.test
                 self._spoke = self._clock()
                 self._said = self._spoke + _LONG - _AGAIN
-            case ChunkFinished(check=False) if _is_usual(event.row):
-                self._done += 1
-            case ChunkFinished(check=False):
-                self._done += 1
-                self._say(f"{outcome_word(event.row, dry=self._dry):<9} {describe_tag(event.tag)}{_took(event.row)}")
+            case ChunkFinished(check=False) if not _is_usual(event.row):
+                word = outcome_word(event.row, dry=self._tally.dry)
+                self._say(f"{word:<9} {describe_tag(event.tag)}{self._more(event.tag, event.row)}")
             case ChunkRetried():
                 wait = short_time(event.interval)
                 self._say(f"retry     {describe_tag(event.tag)}: attempt {event.attempt} failed, again in {wait}")
@@ -90,10 +95,24 @@ class PlainProgress(Onlooker):
             case ChunkOutput():
                 self._say(f"note      {describe_tag(event.tag)}: {clean(event.text)}")
 
+    def _more(self, tag: str, row: Row) -> str:
+        """Return how long a state took, or why it was held back."""
+        if was_held_back(row):
+            why = self._unmet(tag) or one_line(str(row["comment"]))
+            return f": {why}" if why else ""
+        duration = row.get("duration")
+        return f" ({short_time(duration / 1000)})" if isinstance(duration, (int, float)) else ""
+
+    def _unmet(self, tag: str) -> str:
+        if self._needs is None:
+            plan = self._plan()
+            self._needs = Needs([], []) if plan is None else Needs.of(plan)
+        return self._needs.unmet(tag, {"": self._tally.unsuccessful})
+
     def _say(self, text: str) -> None:
-        width = len(str(self._total))
+        done, total = self._tally.done, self._tally.total
         self._spoke = self._clock()
-        print(f"[{self._done:>{width}}/{self._total}] {text}", file=self._stream, flush=True)
+        print(f"[{done:>{len(str(total))}}/{total}] {text}", file=self._stream, flush=True)
 
     def tick(self) -> None:
         """Say how long the run still takes: when it has lasted `_LONG` seconds, and then every `_AGAIN` seconds.
@@ -102,13 +121,13 @@ class PlainProgress(Onlooker):
         `_LONG` seconds, this says how many states have ended.
         """
         now = self._clock()
-        if self._done >= self._total:
+        if self._tally.done >= self._tally.total:
             return
         if now - self._said >= _AGAIN and (left := self._left()):
             self._said = now
             self._say(f"time      {left}")
         elif now - self._spoke >= _LONG:
-            self._say(f"ended     {count(self._done, 'state')}")
+            self._say(f"ended     {count(self._tally.done, 'state')}")
 
     def close(self) -> None:
         """Do nothing: the stream stays open."""
@@ -120,13 +139,6 @@ def _is_usual(row: Row) -> bool:
         return False
     duration = row.get("duration")
     return not isinstance(duration, (int, float)) or duration < _SLOW
-
-
-def _took(row: Row) -> str:
-    duration = row.get("duration")
-    if was_held_back(row) or not isinstance(duration, (int, float)):
-        return ""
-    return f" ({short_time(duration / 1000)})"
 
 
 class LiveDisplay(ABC):
@@ -193,54 +205,46 @@ class LiveProgress(LiveDisplay):
     def __init__(self, stream: TextIO, left: Callable[[], str] = str) -> None:
         super().__init__(stream)
         self._left = left
-        self._total = self._done = self._failed = self._held = self._fetching = 0
-        self._started = False
-        self._running: dict[str, tuple[str, float]] = {}
+        self._fetching = 0
+        self._tally = RunTally(time.monotonic)
 
-    def on_event(self, event: Event) -> None:
+    def on_event(self, event: AnyEvent) -> None:
         """Note which states run now."""
+        self._tally.on_event(event)
         match event:
             case RunStarted():
-                self._total, self._began, self._started = event.chunks, time.monotonic(), True
-            case ChunkStarted():
-                self._running[event.tag] = (describe_tag(event.tag), time.monotonic())
+                self._began = time.monotonic()
             case PrefetchStarted():
                 self._fetching += 1
             case PrefetchEnded():
                 self._fetching -= 1
-            case ChunkFinished():
-                self._running.pop(event.tag, None)
-                self._done += not event.check
-                if not event.check and event.row.get("result") is False:
-                    self._held += was_held_back(event.row)
-                    self._failed += not was_held_back(event.row)
 
     def _picture(self) -> Group:
         from rich.console import Group  # noqa: PLC0415 - as above
         from rich.text import Text  # noqa: PLC0415
 
-        now = time.monotonic()
+        now, tally = time.monotonic(), self._tally
         numbers = {
-            "failed": self._failed,
-            "held back": self._held,
-            "running": len(self._running),
+            "failed": tally.failed,
+            "held back": tally.held_back,
+            "running": len(tally.running),
             "fetching ahead": self._fetching,
         }
         told = "".join(f", {number} {word}" for word, number in numbers.items() if number)
-        so_far = f"{self._done}/{count(self._total, 'state')}{told}" if self._started else "starting"
-        oldest = sorted(self._running.values(), key=lambda item: item[1])
+        so_far = f"{tally.done}/{count(tally.total, 'state')}{told}" if tally.begun else "starting"
+        oldest = sorted(tally.running.items(), key=lambda item: item[1])
         width = max((len(short_time(now - since)) for _, since in oldest[:_SHOWN]), default=0)
         lines = [
             Text(
-                f"  {short_time(now - since):>{width}}  {label}",
+                f"  {short_time(now - since):>{width}}  {describe_tag(tag)}",
                 style="yellow" if now - since >= _LONG else "",
                 no_wrap=True,
                 overflow="ellipsis",
             )
-            for label, since in oldest[:_SHOWN]
+            for tag, since in oldest[:_SHOWN]
         ]
         if len(oldest) > _SHOWN:
             lines.append(Text(f"           … and {len(oldest) - _SHOWN} more", style="dim"))
         if left := self._left():
             lines.append(Text(f"  {left}", style="dim", no_wrap=True, overflow="ellipsis"))
-        return Group(self._head(self._done, self._total, so_far), *lines)
+        return Group(self._head(tally.done, tally.total, so_far), *lines)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from asyncstate.report.forecast import Foretold, forecast_text
-from asyncstate.report.held import was_held_back
+from asyncstate.model.result import was_held_back
+from asyncstate.report.forecast import forecast_text
 from asyncstate.report.terminal import PLAIN, Palette, count, one_line, short_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from asyncstate.model.result import Row, RunReport
+    from asyncstate.report.forecast import Foretold
 
 _LABEL_WIDTH = len("Succeeded: ")
 _LONG_ENOUGH = 1000.0
@@ -22,7 +23,6 @@ _LISTED = 20
 
 AS_WANTED = "as wanted"
 """What is said of a state that had nothing to change."""
-_WORDS = {Foretold.CHANGE: "to change", Foretold.TRIGGERED: "triggered", Foretold.UNKNOWN: "unclear"}
 
 
 def outcome_word(row: Row, foretold: Foretold | None = None, *, dry: bool = False) -> str:
@@ -30,7 +30,7 @@ def outcome_word(row: Row, foretold: Foretold | None = None, *, dry: bool = Fals
     if row["result"] is False:
         return "held back" if was_held_back(row) else "failed"
     if foretold is not None:
-        return _WORDS[foretold]
+        return foretold.value
     if row["result"] is None:
         return "to change" if dry else "differs"
     return "changed" if row["changes"] else AS_WANTED

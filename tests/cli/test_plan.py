@@ -41,7 +41,7 @@ def test_a_plan_is_what_apply_test_says_and_changes_nothing(run, tree, tmp_path,
     assert counts.endswith(": 1 as wanted")
     assert last == "Dry run: 1 to change, 2 triggered, 1 cannot be told; nothing was changed."
     words = [line.split("  ")[0] for line in done.stdout.splitlines()[:4]]
-    assert sorted(words) == ["to change", "triggered", "triggered", "unclear"]
+    assert sorted(words) == ["cannot be told", "to change", "triggered", "triggered"]
     assert main(["replay", *brief[:2]]) == 0
     assert capfd.readouterr().out == done.stdout
     assert main(["runs", "show"]) == 0

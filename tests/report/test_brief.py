@@ -64,6 +64,26 @@ def test_what_no_plan_explains_says_itself_why_it_was_held_back():
     assert shown(ROWS)[-3].endswith("nginx                 One or more requisite failed: web.broken")
 
 
+LONG = "fetch the release archive from the mirror of the whole company"
+TWO = {
+    f"cmd_|-{LONG}_|-curl --fail https://mirror.example.org/{'x' * 80}_|-run": row(False, comment="It failed"),
+    "cmd_|-unpack_|-tar xf archive.tar_|-run": row(False, comment="One or more requisite failed", __state_ran__=False),
+    "cmd_|-start_|-run_|-run": row(False, comment="stopped", __state_ran__=False),
+    "file_|-conf_|-/etc/conf_|-managed": row(changes={"x" * 40: "y" * 90}),
+}
+
+
+@pytest.mark.parametrize("width", [24, 40, 60, 80, 100, 140, 200])
+@pytest.mark.parametrize("why", [f"requires cmd: {LONG}, which failed", "requires cmd: 状態の名前, which failed"])
+def test_on_a_narrow_terminal_the_id_of_a_failure_and_a_reason_are_whole(width, why):
+    lines = shown(TWO, width, held={"cmd_|-unpack_|-tar xf archive.tar_|-run": why})
+    assert LONG in next(line for line in lines if line.startswith("failed"))
+    assert why in " ".join(" ".join(lines).split())
+    assert any(line.endswith(" stopped") for line in lines), lines
+    others = [line for line in lines if not line.startswith("failed") and " " in line.strip()]
+    assert max(cells(line) for line in others[:-1]) <= width
+
+
 @pytest.mark.parametrize("width", [20, 40, 61, 80])
 def test_no_line_of_a_state_is_wider_than_the_terminal(width):
     wide = {
@@ -105,9 +125,9 @@ def test_a_dry_run_has_words_of_its_own():
     }
     foretold = dict(zip(rows, Foretold, strict=True))
     assert shown(rows, foretold=foretold, test=True) == [
-        "to change  13.0 s  a.x  a  1 → 2",
-        "triggered  13.0 s  b.x  b  would run",
-        "unclear            c.x  c  depends on changes that a dry run cannot see",
+        "to change       13.0 s  a.x  a  1 → 2",
+        "triggered       13.0 s  b.x  b  would run",
+        "cannot be told          c.x  c  depends on changes that a dry run cannot see",
         "",
         "3 states in 1 min 23 s",
         "Dry run: 1 to change, 1 triggered, 1 cannot be told; nothing was changed.",

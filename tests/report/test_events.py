@@ -6,6 +6,7 @@ import io
 import re
 
 import pytest
+from plans import PlanBuilder
 
 from asyncstate.model.event import (
     ChunkFinished,
@@ -112,9 +113,25 @@ def test_plain_progress_is_a_line_for_each_state_that_did_something():
     ]
 
 
+def test_plain_progress_names_the_requisite_that_holds_a_state_back():
+    stream, asked = io.StringIO(), []
+    plan = PlanBuilder().chunk("a").chunk("b", require=["a"]).chunk("c", watch=["b"]).chunk("d").build()
+    held = {"name": "n", "result": False, "changes": {}, "comment": "no reason\nat all", "__state_ran__": False}
+    script = Script(chunks=4).start("a", 0.1).finish("a", 0.2, result=False)
+    for name in "bcd":
+        script.add(ChunkFinished, 0.5, tag=tag(name), row=held, why="fail")
+    script.play(PlainProgress(stream, plan=lambda: asked.append(plan) or plan))
+    assert stream.getvalue().splitlines()[1:] == [
+        "[2/4] held back test.nop: b: requires test: a, which failed",
+        "[3/4] held back test.nop: c: watches test: b, which was held back",
+        "[4/4] held back test.nop: d: no reason …",
+    ]
+    assert len(asked) == 1
+
+
 def test_plain_progress_says_now_and_then_how_long_the_run_still_takes():
     stream, left, now = io.StringIO(), [""], [0.0]
-    plain = PlainProgress(stream, lambda: left[0], lambda: now[0])
+    plain = PlainProgress(stream, lambda: left[0], clock=lambda: now[0])
     Script(chunks=2).start("a", 0.1).play(plain)
     for text, seconds in (
         ("early", 1),

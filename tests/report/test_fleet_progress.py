@@ -19,7 +19,9 @@ def tag(name):
 
 
 PLANS = {
-    "db1": HostPlan(nonce="1", host="db1", states=(state("data"), state("more")), nodes=2),
+    "db1": HostPlan(
+        nonce="1", host="db1", states=(state("data"), state("more")), nodes=2, edges=(0, 1), sources=("require",)
+    ),
     "web1": HostPlan(nonce="2", host="web1", states=(state("site"),), nodes=1),
     "web2": HostPlan(nonce="3", host="web2", states=(state("site"),), nodes=1),
 }
@@ -117,6 +119,7 @@ def test_plain_lines_say_who_waits_once_who_failed_and_who_is_done():
         progress.tick()
     progress.event("db1", finished("data", result=False))
     progress.event("db1", finished("more", result=False, ran=False))
+    progress.event("web2", finished("site", result=False, ran=False))
     progress.ended("db1", HostEnd(2))
     progress.event("web1", finished("site"))
     progress.ended("web1", HostEnd(0))
@@ -128,8 +131,9 @@ def test_plain_lines_say_who_waits_once_who_failed_and_who_is_done():
         "[0/3] 4 states on 3 hosts",
         "[0/3] web1, web2 wait for db1: test: data",
         "[0/3] db1: failed test.nop: data",
-        "[0/3] db1: held back test.nop: more",
-        "[1/3] db1: failed (2 states, 1 changed, 1 failed, 1 held back)",
+        "[0/3] db1: held back test.nop: more: requires test: data, which failed",
+        "[0/3] web2: held back test.nop: site: requires test: data on db1, which failed (and 1 more)",
+        "[1/3] db1: failed (2 states, 1 failed, 1 held back)",
         "[2/3] web1: done (1 state, 1 changed)",
         "[3/3] web1: not finished (0 states)",
     ]

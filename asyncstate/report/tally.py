@@ -1,0 +1,66 @@
+"""How far a run on one host is, counted from its events: the one count that all displays of progress show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from asyncstate.model.event import ChunkFinished, ChunkStarted, RunStarted
+from asyncstate.model.result import changes_something, was_held_back
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from asyncstate.model.event import AnyEvent
+    from asyncstate.model.result import Row
+
+
+class RunTally:
+    """Numbers of states by what became of them; what runs, with the time when it began.
+
+    ``total`` is the number of the states of the run; in a ``dry`` run, none is changed yet. ``unsuccessful`` has the
+    rows of those that failed or were held back, ``held_back`` says how many of them were held back.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self.total: int = 0
+        self.dry: bool = False
+        self.begun: bool = False
+        self.done: int = 0
+        self.changed: int = 0
+        self.held_back: int = 0
+        self.unsuccessful: dict[str, Row] = {}
+        self.running: dict[str, float] = {}
+
+    def start_anew(self) -> None:
+        """Forget what an earlier attempt had done."""
+        self.begun = True
+        self.done = self.changed = self.held_back = 0
+        self.unsuccessful.clear()
+        self.running.clear()
+
+    @property
+    def failed(self) -> int:
+        """How many states failed of themselves."""
+        return len(self.unsuccessful) - self.held_back
+
+    def on_event(self, event: AnyEvent) -> None:
+        """Count what an event tells."""
+        match event:
+            case RunStarted():
+                self.total, self.dry, self.begun = event.chunks, event.test, True
+            case ChunkStarted():
+                self.running[event.tag] = self._clock()
+            case ChunkFinished():
+                self.running.pop(event.tag, None)
+                if not event.check:
+                    self.ended(event.tag, event.row)
+
+    def ended(self, tag: str, row: Row) -> None:
+        """Count a state that ended."""
+        self.done += 1
+        if row["result"] is False:
+            self.held_back += was_held_back(row)
+            self.unsuccessful[tag] = row
+        else:
+            self.changed += changes_something(row, test=self.dry)
