@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from asyncstate.cli.tracing import end_export, export_of
+from asyncstate.cli.tracing import Tracing
 from asyncstate.errors import AsyncStateError, CompileError, ConfigError, Issue
 from asyncstate.report.host_result import places_of
 
@@ -22,19 +22,17 @@ if TYPE_CHECKING:
 
 
 class RunTracing:
-    """The trace of one run, and where it goes. ``command`` names the run."""
+    """The trace of one run. ``command`` names it."""
 
     def __init__(self, console: Console, settings: Settings, command: str) -> None:
-        self._console = console
-        self._settings = settings
+        self._tracing = Tracing(console, settings)
         self._command = command
-        self._export: Export | None = None
         self._trace: RunTrace | None = None
 
     async def begin(self, runtime: StateRuntime, plan: Plan, host: str) -> RunTrace | None:
         """Return what makes spans of the events of the run, None if it is not traced. Raises ConfigError."""
-        self._export = export_of(self._console, self._settings.traced)
-        if self._export is None:
+        export = self._tracing.begin()
+        if export is None:
             return None
         from asyncstate.report.awaited import waits_in
 
@@ -42,7 +40,7 @@ class RunTracing:
             shown = runtime.shown(plan)
             return places_of(shown, [chunk.tag for chunk in shown.chunks]), waits_in(shown)
 
-        trace = self._new(self._export, host)
+        trace = self._new(export, host)
         trace.places, trace.waits = await runtime.host.workers.run(places_and_waits)
         self._trace = trace
         return trace
@@ -55,28 +53,27 @@ class RunTracing:
 
     def _refused(self, error: AsyncStateError, phases: Sequence[Phase], began: float, host: str) -> None:
         try:
-            self._export = export_of(self._console, self._settings.traced)
+            export = self._tracing.begin()
         except ConfigError:  # the error that is told is the first one
             return
-        if self._export is None:
+        if export is None:
             return
-        redactor = self._console.secrets.redactor
+        redactor = self._tracing.console.secrets.redactor
         issues = error.issues if isinstance(error, CompileError) else [Issue(str(error))]
         shown = [
             issue._replace(message=redactor.text(issue.message), hint=redactor.text(issue.hint)) for issue in issues
         ]
-        self._trace = self._new(self._export, host)
+        self._trace = self._new(export, host)
         self._trace.refused(phases, began, shown, exit_code=1)
 
     def _new(self, export: Export, host: str) -> RunTrace:
         from asyncstate.report.traces import RunTrace
 
-        named = host or self._settings.id  # the runtime may not have begun
+        named = host or self._tracing.settings.id  # the runtime may not have begun
         return RunTrace(export.tracer, f"asyncstate {self._command}", named, export.parent)
 
     def end(self) -> None:
-        """Send what is left of the spans. Waits some seconds at most."""
-        if self._trace is not None and self._export is not None:
+        """End the trace, and send what is left of its spans."""
+        if self._trace is not None:
             self._trace.close()
-            end_export(self._console, self._export)
-            self._export = None
+        self._tracing.end()

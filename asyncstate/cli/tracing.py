@@ -9,6 +9,7 @@ from asyncstate.errors import ConfigError
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
+    from asyncstate.config import Settings
     from asyncstate.report.trace_export import Export
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -16,27 +17,38 @@ _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL
 _PROTOCOL = "http/protobuf"
 
 
-def export_of(console: Console, wanted: str) -> Export | None:
-    """Return where traces go, None if nowhere. ``wanted`` is auto (if the environment names a collector), on or off.
+class Tracing:
+    """Where the spans of one run go, from its beginning to its end."""
 
-    Raises ConfigError if they are wanted and cannot be made; with auto, the console says so, and the run goes on.
-    """
-    if wanted == "off" or (wanted == "auto" and not _is_asked_for()):
-        return None
-    try:
-        return _made()
-    except ConfigError as error:
-        if wanted == "on":
-            raise
-        console.say(f"warning: this run is not traced: {error}", "  traces: off says that this is as it should be")
-        return None
+    def __init__(self, console: Console, settings: Settings) -> None:
+        self.console = console
+        self.settings = settings
+        self._export: Export | None = None
 
+    def begin(self) -> Export | None:
+        """Return where spans go; None if nowhere, as the settings or the environment have it.
 
-def end_export(console: Console, export: Export) -> None:
-    """Send what is left of the spans, and say so if that cannot be. Waits some seconds at most."""
-    why = export.close()
-    if why and console.log_level not in {"error", "critical", "quiet"}:
-        console.say(f"warning: {why}", f"  the collector is {_collector()}")
+        Raises ConfigError if they are wanted and cannot be made; if only the environment names a collector, the console
+        says so, and the run goes on.
+        """
+        wanted = self.settings.traced
+        if wanted == "off" or (wanted == "auto" and not _is_asked_for()):
+            return None
+        try:
+            self._export = _made()
+        except ConfigError as error:
+            if wanted == "on":
+                raise
+            said = f"warning: this run is not traced: {error}"
+            self.console.say(said, "  traces: off says that this is as it should be")
+        return self._export
+
+    def end(self) -> None:
+        """Send what is left of the spans, and say so if that cannot be. Waits some seconds at most."""
+        export, self._export = self._export, None
+        why = "" if export is None else export.close()
+        if why and self.console.log_level not in {"error", "critical", "quiet"}:
+            self.console.say(f"warning: {why}", f"  the collector is {_collector()}")
 
 
 def _collector() -> str:

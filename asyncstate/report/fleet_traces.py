@@ -59,6 +59,13 @@ class FleetTrace(Observer):
             given = {"asyncstate.host": host, "exception.type": "HostFailed", "exception.message": clean(end.why)}
             self._run.add_event("exception", given, time.time_ns())
 
+    def failed(self, why: str) -> None:
+        """End the run with the error that ended it for the operator: how it ended on its hosts is not known."""
+        for host in self._hosts.values():
+            host.close()
+        self._run.set_status(Status(StatusCode.ERROR, clean(why)))
+        self._run.end(time.time_ns())
+
     def close(self, end: FleetEnd) -> None:
         """End the run."""
         for host in self._hosts.values():

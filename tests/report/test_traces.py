@@ -190,6 +190,16 @@ def test_a_run_across_hosts_is_one_trace(spans):
     assert found["web2"].status.status_code is StatusCode.ERROR
 
 
+def test_a_run_across_hosts_that_an_error_ended_has_its_spans(spans):
+    trace = FleetTrace(spans.tracer, "asyncstate fleet apply")
+    trace.begun("web1", 1)
+    Script(lambda event: trace.event("web1", event)).begin()
+    trace.failed("the board is gone")
+    found = spans()
+    assert found["asyncstate fleet apply"].status.description == "the board is gone"
+    assert found["web1"].status.description == "its end is not known"
+
+
 @pytest.fixture
 def apply(tmp_path, monkeypatch, capfd):
     """Apply a tree in which a command fails; returns the exit code, standard output and standard error."""

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.console import CHANGED
+from asyncstate.cli.tracing import Tracing
 from asyncstate.fleet.controller.tale import Relay
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from asyncstate.report.fleet_traces import FleetTrace
     from asyncstate.report.host_result import HostResult
     from asyncstate.report.recorded import RecordedReport
-    from asyncstate.report.trace_export import Export
 
 _TICK = 0.125
 
@@ -67,7 +67,7 @@ class Shown(Relay):
         self._quiet_ok = quiet_ok
         self._detailed_exitcode = detailed_exitcode
         self._profile = self._make_profile()
-        self._export: Export | None = None
+        self._tracing = Tracing(console, settings)
         self._trace = self._make_trace() if traced else None
         super().__init__(*(each for each in (self._progress, self._profile, self._trace) if each is not None))
 
@@ -86,14 +86,12 @@ class Shown(Relay):
         return FleetProfile()
 
     def _make_trace(self) -> FleetTrace | None:
-        from asyncstate.cli.tracing import export_of
-
-        self._export = export_of(self._console, self._settings.traced)
-        if self._export is None:
+        export = self._tracing.begin()
+        if export is None:
             return None
         from asyncstate.report.fleet_traces import FleetTrace
 
-        return FleetTrace(self._export.tracer, "asyncstate fleet apply", self._export.parent)
+        return FleetTrace(export.tracer, "asyncstate fleet apply", export.parent)
 
     @contextmanager
     def following(self, controller: Controller) -> Iterator[None]:
@@ -109,15 +107,21 @@ class Shown(Relay):
                 controller.cancel(reason, now=True)
 
         progress = self._progress
-        with ended_by_signals(Ended(), self._console.say, self._settings.grace_seconds):
-            if progress is None:
-                yield
-                return
-            try:
-                with Timer(_TICK, progress.tick, repeat=True):
+        try:
+            with ended_by_signals(Ended(), self._console.say, self._settings.grace_seconds):
+                if progress is None:
                     yield
-            finally:
-                progress.close()
+                    return
+                try:
+                    with Timer(_TICK, progress.tick, repeat=True):
+                        yield
+                finally:
+                    progress.close()
+        except Exception as error:
+            if self._trace is not None:
+                self._trace.failed(self._console.secrets.redactor.text(str(error)))
+            self._tracing.end()
+            raise
 
     def planned(self, host: str, plan: HostPlan) -> None:
         """Keep where the states of a host are declared."""
@@ -187,11 +191,9 @@ class Shown(Relay):
         elif self._console.out == "github" and not silent:
             self._show_on_github(end, results)
         self._write_files(end, results)
-        if self._trace is not None and self._export is not None:
-            from asyncstate.cli.tracing import end_export
-
+        if self._trace is not None:
             self._trace.close(end)
-            end_export(self._console, self._export)
+        self._tracing.end()
         changed = self._detailed_exitcode and any(each.report.changed for each in results)
         return end.exit_code or (CHANGED if changed else 0)
 
