@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.model.plan import NodeKind
+from asyncstate.model.result import was_held_back
+from asyncstate.report.held import Needs
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette, short_time
 from asyncstate.report.waits import reason, story_lines
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from asyncstate.model.plan import Plan
-    from asyncstate.report.profile import Profile
+    from asyncstate.report.profile import Profile, Timing
 
 _LISTED = 12
 
@@ -21,7 +23,8 @@ _LISTED = 12
 def waits(plan: Plan, index: int, profile: Profile) -> dict[str, Any] | None:
     """Return the history of one state in a run, None if the run did not reach it. Times are seconds since its start.
 
-    ``waited_for`` are all the states directly before it, the last to end first: that one released it.
+    ``unmet`` is the failure that held it back. ``waited_for`` are all the states directly before it, the last to end
+    first: that one released it.
     """
     timing = profile.timing(plan.chunks[index].tag)
     if timing is None or timing.started < 0:
@@ -29,6 +32,7 @@ def waits(plan: Plan, index: int, profile: Profile) -> dict[str, Any] | None:
     return {
         "verdict": timing.why,
         "held_back": timing.held_back,
+        "unmet": _unmet(plan, timing, profile),
         "ready": timing.ready,
         "started": timing.started,
         "ended": timing.ended if timing.ended >= 0 else None,
@@ -38,6 +42,12 @@ def waits(plan: Plan, index: int, profile: Profile) -> dict[str, Any] | None:
         "resources": list(timing.resources),
         "waited_for": _waited_for(plan, index, profile),
     }
+
+
+def _unmet(plan: Plan, timing: Timing, profile: Profile) -> str:
+    """Return which failure held a state back, "" if none did."""
+    row = profile.unsuccessful.get(timing.tag)
+    return Needs.of(plan).unmet(timing.tag, {"": profile.unsuccessful}) if row and was_held_back(row) else ""
 
 
 def _waited_for(plan: Plan, index: int, profile: Profile) -> list[dict[str, Any]]:
@@ -87,7 +97,7 @@ def wait_lines(plan: Plan, index: int, profile: Profile, palette: Palette = PLAI
     if history is None or timing is None:
         yield "    It was not started."
         return
-    yield from (f"    {line}" for line in story_lines(timing))
+    yield from (f"    {line}" for line in story_lines(timing, history["unmet"]))
     for number, each in enumerate(history["waited_for"][:_LISTED]):
         last = " — the last, which released it" if not number and each["tag"] == timing.after else ""
         ended = f"{describe_tag(each['tag'])} ended at {short_time(each['ended'])}"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from asyncstate.model.event import Event
+    from asyncstate.model.result import Row
 
 _CONDITIONS_CHECKED = frozenset({"met", "change", "skip_watch"})
 
@@ -72,6 +73,8 @@ class Profile:
         """How many fetches ahead have brought something."""
         self.ahead_seconds: float = 0.0
         """How long these took together."""
+        self.unsuccessful: dict[str, Row] = {}
+        """The rows of the states that failed or were held back, by tag."""
         self._fetching: dict[tuple[str, str], float] = {}
 
     def on_event(self, event: Event) -> None:
@@ -101,6 +104,8 @@ class Profile:
         timing = self._of(event.tag)
         timing.ended = event.time
         timing.why = event.why
+        if event.row["result"] is False:
+            self.unsuccessful[event.tag] = event.row
         duration = event.row.get("duration")
         if timing.started >= 0 and isinstance(duration, (int, float)) and duration > 0:
             timing.own = duration / 1000

@@ -58,6 +58,16 @@ def test_a_recording_tells_what_a_state_waited_for(run, recording):
     assert facts["run"]["started"] >= facts["run"]["ready"] > 0
 
 
+def test_a_state_that_was_held_back_is_told_with_the_requisite_that_failed(run, tmp_path):
+    text = "bad:\n  test.fail_without_changes: []\ngood:\n  test.nop:\n    - require: [{test: bad}]\n"
+    (tmp_path / "a.sls").write_text(text)
+    (tmp_path / "run.jsonl").write_text(run("apply", "a", "--out", "jsonl").stdout)
+    told = run("explain", "good", "a", "--events", tmp_path / "run.jsonl").stdout
+    assert "    It was held back: it requires test: bad, which failed.\n" in told
+    (facts,) = json.loads(run("explain", "good", "a", "--events", tmp_path / "run.jsonl", "--out", "json").stdout)
+    assert facts["run"]["unmet"] == "requires test: bad, which failed"
+
+
 def test_another_tree_is_noticed(run, recording, tmp_path):
     (tmp_path / "a.sls").write_text(TREE.replace("second:", "fourth:\n  test.nop: []\nsecond:"))
     done = run("explain", "fourth", "a", "--events", recording)
