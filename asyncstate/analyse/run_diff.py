@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from asyncstate.model.result import STATE_RAN
+from asyncstate.model.result import STATE_RAN, repeatable
+from asyncstate.report.brief import short_changes
 from asyncstate.report.summary import describe_tag, outcome_word
 from asyncstate.report.terminal import PLAIN, Palette, count, one_line, short_time
 
@@ -71,7 +72,7 @@ def _differences(before: Row | None, after: Row | None) -> Iterator[str]:
         return
     if before["result"] is not after["result"] or before.get(STATE_RAN, True) is not after.get(STATE_RAN, True):
         yield "result"
-    if before["changes"] != after["changes"]:
+    if repeatable(before["changes"]) != repeatable(after["changes"]):
         yield "changes"
     if before["comment"] != after["comment"]:
         yield "comment"
@@ -85,14 +86,14 @@ def _seconds(row: Row) -> float:
     return duration / 1000 if isinstance(duration, (int, float)) else 0.0
 
 
-def diff_lines(found: RunDiff, palette: Palette = PLAIN) -> Iterator[str]:
-    """Yield the difference as text."""
+def diff_lines(found: RunDiff, palette: Palette = PLAIN, *, dry: tuple[bool, bool] = (False, False)) -> Iterator[str]:
+    """Yield the difference as text; ``dry`` says which of the two was a dry run."""
     for sign, colour, tags in (("-", palette.red, found.removed), ("+", palette.green, found.added)):
         for tag in tags:
             yield palette.paint(colour, f"{sign} {describe_tag(tag)}")
     for state in found.states:
         yield palette.paint(palette.yellow, "~ ") + describe_tag(state.tag)
-        yield from (f"    {line}" for line in _state_lines(state, palette))
+        yield from (f"    {line}" for line in _state_lines(state, palette, dry))
     same = count(found.same, "other state")
     if not (found.added or found.removed or found.states):
         yield f"No difference in {count(found.same, 'state')}."
@@ -100,17 +101,17 @@ def diff_lines(found: RunDiff, palette: Palette = PLAIN) -> Iterator[str]:
         yield palette.paint(palette.dim, f"  {same} without a difference")
 
 
-def _state_lines(state: StateDiff, palette: Palette) -> Iterator[str]:
+def _state_lines(state: StateDiff, palette: Palette, dry: tuple[bool, bool]) -> Iterator[str]:
     before, after = state.before, state.after
     if "result" in state.differs:
-        yield f"result:   {_word(before)} -> {_word(after)}"
+        yield f"result:   {_word(before, dry=dry[0])} -> {_word(after, dry=dry[1])}"
     if before is None or after is None:
         row = after or before
         if row is not None and row["comment"]:
             yield f"comment:  {one_line(str(row['comment']))}"
         return
     if "changes" in state.differs:
-        yield f"changes:  {_changes(before)} -> {_changes(after)}"
+        yield f"changes:  {_changes(before, after)}"
     if "comment" in state.differs:
         yield palette.paint(palette.red, f"comment: -{one_line(str(before['comment']))}")
         yield palette.paint(palette.green, f"         +{one_line(str(after['comment']))}")
@@ -118,16 +119,20 @@ def _state_lines(state: StateDiff, palette: Palette) -> Iterator[str]:
         yield f"duration: {short_time(_seconds(before))} -> {short_time(_seconds(after))}"
 
 
-def _word(row: Row | None) -> str:
+def _word(row: Row | None, *, dry: bool) -> str:
     if row is None:
         return _NOT_STARTED
     skipped = row["result"] is not False and not row.get(STATE_RAN, True)
-    return outcome_word(row) + (" (not run)" if skipped else "")
+    return outcome_word(row, dry=dry) + (" (not run)" if skipped else "")
 
 
-def _changes(row: Row) -> str:
-    changes = row["changes"]
-    return one_line(", ".join(map(str, changes)), 60) if isinstance(changes, dict) and changes else "none"
+def _changes(before: Row, after: Row) -> str:
+    """Return both changes in short; if that is the same, the keys whose values differ."""
+    old, new = (short_changes(row["changes"], str(row["name"])) or "none" for row in (before, after))
+    if old != new:
+        return f"{old} -> {new}"
+    one, other = repeatable(before["changes"]), repeatable(after["changes"])
+    return f"{old}, with another {', '.join(key for key in {**one, **other} if one.get(key) != other.get(key))}"
 
 
 def diff_data(found: RunDiff) -> dict[str, Any]:

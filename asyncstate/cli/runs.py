@@ -151,7 +151,7 @@ def _show_diff(console: Console, first: RunEntry, second: RunEntry, reports: lis
         console.lines(run_table([first, second], console.palette()))
         same = "the same plan" if first.digest == second.digest else "not the same plan"
         console.lines([f"Both have {same}." if first.digest == second.digest else "Their plans differ.", ""])
-        console.lines(diff_lines(found, console.palette()))
+        console.lines(diff_lines(found, console.palette(), dry=(first.test, second.test)))
     else:
         same_plan = first.digest == second.digest
         console.data({"a": run_data(first), "b": run_data(second), "same_plan": same_plan, **diff_data(found)})

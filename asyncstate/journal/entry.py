@@ -17,7 +17,7 @@ from asyncstate.model.event import (
     StateEvent,
     decode_event,
 )
-from asyncstate.model.result import changes_something, wrong_in_row
+from asyncstate.model.result import changes_something, was_held_back, wrong_in_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -71,8 +71,9 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     ``ending`` is ``finished``, ``failhard``, ``cancelled: REASON``, ``killed`` or ``under way``; ``exit_code`` is None
     for the last two. ``counts`` are numbers of states: ``chunks`` of the plan, ``started``, ``succeeded``, ``changed``
-    (of a dry run, those that would be), ``failed``, ``not_started``. ``digest`` is that of the plan, ``plan`` the key
-    of its record, ``resumes`` the run that this one continues, ``about`` what the program that ran it said of it.
+    (of a dry run, those that would be), ``failed`` of themselves, ``held_back``, ``not_started``. ``digest`` is that of
+    the plan, ``plan`` the key of its record, ``resumes`` the run that this one continues, ``about`` what the program
+    that ran it said of it.
     """
 
     id: str
@@ -228,18 +229,22 @@ def entry_of(header: Header, lines: Sequence[bytes], *, alive: bool) -> RunEntry
 
 def _cut_off(entry: RunEntry, lines: Sequence[bytes]) -> RunEntry:
     """Count what a run did that has not come to its end."""
-    counts = dict.fromkeys(("started", "succeeded", "changed", "failed"), 0)
+    counts = dict.fromkeys(("started", "succeeded", "changed", "failed", "held_back"), 0)
     for event in events_of(lines):
         if isinstance(event, ChunkStarted) and not event.check:
             counts["started"] += 1
         elif isinstance(event, ChunkFinished) and not event.check:
-            counts["failed" if event.row["result"] is False else "succeeded"] += 1
+            if event.row["result"] is False:
+                counts["held_back" if was_held_back(event.row) else "failed"] += 1
+                continue
+            counts["succeeded"] += 1
             counts["changed"] += changes_something(event.row, test=entry.test)
     return msgspec.structs.replace(entry, counts={**entry.counts, **counts})
 
 
 def _ended(entry: RunEntry, last: RunFinished) -> RunEntry:
-    counts = {name: getattr(last, name) for name in ("succeeded", "changed", "failed")}
+    counts = {name: getattr(last, name) for name in ("succeeded", "changed", "held_back")}
+    counts["failed"] = last.failed - last.held_back
     left = len(last.not_started)
     counts["started"] = entry.counts["chunks"] - left
     ending = f"cancelled: {last.cancelled}" if last.cancelled else FAILHARD if left else FINISHED

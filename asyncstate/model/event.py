@@ -123,6 +123,9 @@ class StateEvent(Event, frozen=True, tag="state_event", kw_only=True):
 class RunFinished(Event, frozen=True, tag="run_finished", kw_only=True):
     """The last event of a run. ``warnings`` are those of the run; `RunStarted` has those of the plan.
 
+    ``failed`` counts all states that did not succeed, as Salt does; ``held_back`` those of them that a failed requisite
+    kept from running. ``changed`` are states that succeeded; in a dry run, those that would change something.
+
     ``races`` are those that a traced run showed. The rest is what a report has beside the rows of `ChunkFinished`, so
     that it can be made from events alone: ``wall_ms``, the ``handled`` failures, ``rows`` that belong to no state that
     ended, and in ``order`` the place of each row of the report among the rows that were told: those of `ChunkFinished`,
@@ -133,6 +136,7 @@ class RunFinished(Event, frozen=True, tag="run_finished", kw_only=True):
     succeeded: int
     changed: int
     failed: int
+    held_back: int = 0
     not_started: tuple[str, ...] = ()
     cancelled: str = ""
     warnings: tuple[str, ...] = ()

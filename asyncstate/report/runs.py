@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from asyncstate.report.forecast import Foretold
     from asyncstate.report.human import Style
 
-_COLUMNS = ("Run", "Begun", "Took", "States", "Changed", "Failed", "How it ended")
-_NUMBERS = frozenset({"Took", "States", "Changed", "Failed"})
+_COLUMNS = ("Run", "Begun", "Took", "States", "Changed", "Failed", "Held back", "How it ended")
+_NUMBERS = frozenset({"Took", "States", "Changed", "Failed", "Held back"})
 
 
 def begun_text(entry: RunEntry) -> str:
@@ -30,8 +30,10 @@ def begun_text(entry: RunEntry) -> str:
 def ending_text(entry: RunEntry) -> str:
     """Return how a run ended, and what kind of run it was."""
     parts = [entry.ending]
-    if entry.counts.get("failed") and entry.ending == "finished":
-        parts = [f"finished, {count(entry.counts['failed'], 'state')} failed"]
+    failed, held_back = entry.counts.get("failed"), entry.counts.get("held_back")
+    if entry.ending == "finished":
+        parts += [f"{count(failed, 'state')} failed"] if failed else []
+        parts += [f"{held_back if failed else count(held_back, 'state')} held back"] if held_back else []
     if entry.test:
         changed = entry.counts.get("changed")
         parts.append(f"dry run: {changed} would change" if changed else "dry run")
@@ -58,7 +60,7 @@ def run_table(entries: Iterable[RunEntry], palette: Palette = PLAIN) -> Iterator
 def _cells(entry: RunEntry) -> tuple[str, ...]:
     numbers = (
         "" if name == "changed" and entry.test else str(entry.counts.get(name, ""))
-        for name in ("chunks", "changed", "failed")
+        for name in ("chunks", "changed", "failed", "held_back")
     )
     return (entry.id, begun_text(entry), took_text(entry), *numbers, clean(ending_text(entry)))
 

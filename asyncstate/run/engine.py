@@ -20,7 +20,7 @@ from asyncstate.errors import LoaderError
 from asyncstate.logs.fields import RunFields
 from asyncstate.model.chunk import fresh
 from asyncstate.model.event import RunFinished, RunStarted
-from asyncstate.model.result import GAVE_UP, RunReport, out_of_time
+from asyncstate.model.result import GAVE_UP, RunReport, changes_something, out_of_time, was_held_back
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
 from asyncstate.run.announce import Announcer
@@ -297,8 +297,9 @@ class Engine:
                 RunFinished,
                 exit_code=report.exit_code,
                 succeeded=sum(row["result"] is not False for row in rows),
-                changed=report.changed,
+                changed=sum(changes_something(row, test=report.test) for row in rows if row["result"] is not False),
                 failed=len(report.failed),
+                held_back=sum(was_held_back(report.rows[tag]) for tag in report.failed),
                 not_started=report.not_started,
                 cancelled=report.cancelled,
                 warnings=(*map(str, numbered.found), *report.notices),

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from asyncstate.model.result import repeatable
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -157,10 +159,7 @@ def _in_rows(tag: str, left: dict[str, Any] | None, right: dict[str, Any] | None
 def _comparable(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row without the time and the process numbers."""
     rest = {key: value for key, value in row.items() if key not in _TIMED}
-    changes = rest.get("changes")
-    if isinstance(changes, dict) and "pid" in changes:
-        rest["changes"] = {key: value for key, value in changes.items() if key != "pid"}
-    return rest
+    return {**rest, "changes": repeatable(row["changes"])} if "changes" in row else rest
 
 
 def _shown(value: Any) -> str:

@@ -15,7 +15,7 @@ TAGS = [f"test_|-{name}_|-{name}_|-nop" for name in "abcd"]
 
 
 def row(result=True, changes=None, comment="", duration=0.0, **more):
-    return {"result": result, "changes": changes or {}, "comment": comment, "duration": duration, **more}
+    return {"name": "n", "result": result, "changes": changes or {}, "comment": comment, "duration": duration, **more}
 
 
 def report(*rows, not_started=()):
@@ -63,6 +63,27 @@ def test_what_differs(before, after, differs):
     assert tuple(each for state in found.states for each in state.differs) == differs
 
 
+def test_a_process_number_is_no_difference_and_what_changed_is_told_in_short():
+    ran = {"pid": 1, "retcode": 0, "stdout": "done", "stderr": ""}
+    diff = {"diff": "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n"}
+    before = report(row(changes=ran), row(changes=ran), row(changes=diff), row(None, {"cmd": "x"}))
+    after = report(
+        row(changes={**ran, "pid": 2}),
+        row(changes={**ran, "pid": 2, "stdout": "did"}),
+        row(changes={"diff": diff["diff"].replace("y", "z")}),
+        row(changes={"pid": {"old": 1, "new": 2}}),
+    )
+    assert list(diff_lines(run_diff(before, after), dry=(True, False)))[1:] == [
+        "    changes:  exit 0: done -> exit 0: did",
+        "~ test.nop: c",
+        "    changes:  +1 -1, with another diff",
+        "~ test.nop: d",
+        "    result:   to change -> changed",
+        "    changes:  would run -> pid 1 → 2",
+        "  1 other state without a difference",
+    ]
+
+
 def test_it_reads_well():
     found = run_diff(
         report(row(comment="old", changes={"x": 1}), row(duration=100.0), row()),
@@ -72,7 +93,7 @@ def test_it_reads_well():
         "+ test.nop: d",
         "~ test.nop: a",
         "    result:   changed -> failed",
-        "    changes:  x -> none",
+        "    changes:  x 1 -> none",
         "    comment: -old",
         "             +new",
         "~ test.nop: b",

@@ -14,25 +14,27 @@ def entry(**more):
 
 
 def test_a_table_is_as_wide_as_its_longest_cells():
-    counts = {"chunks": 12345, "changed": 3, "failed": 0}
+    counts = {"chunks": 12345, "changed": 3, "failed": 0, "held_back": 4}
     heading, *lines = run_table([entry(), entry(id="ab12cd34", counts=counts, ending="killed", exit_code=None)])
     assert [line.index("2001") for line in lines] == [heading.index("Begun")] * 2
     assert lines[0].endswith("finished")
-    assert lines[1].split()[3:] == ["1", "min", "1", "s", "12345", "3", "0", "killed"]
+    assert lines[1].split()[3:] == ["1", "min", "1", "s", "12345", "3", "0", "4", "killed"]
 
 
 def test_how_a_run_ended_in_words():
-    (_, dry, would, part) = run_table(
+    (_, dry, would, part, only_held) = run_table(
         [
             entry(test=True),
             entry(test=True, counts={"changed": 2}),
-            entry(resumes="0123456789abcdef", counts={"failed": 2}),
+            entry(resumes="0123456789abcdef", counts={"failed": 2, "held_back": 3}),
+            entry(counts={"failed": 0, "held_back": 1}),
         ]
     )
     assert dry.endswith("finished, dry run")
     assert would.endswith("  finished, dry run: 2 would change")
     assert " 2  " not in would, "nothing was changed"
-    assert part.endswith("finished, 2 states failed, went on with 01234567")
+    assert part.endswith("finished, 2 states failed, 3 held back, went on with 01234567")
+    assert only_held.endswith("finished, 1 state held back")
 
 
 def test_what_did_not_end_well_is_red_and_what_runs_is_yellow():
