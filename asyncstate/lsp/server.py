@@ -249,7 +249,7 @@ def _texts(server: Server) -> None:
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     def _configured(_params: types.DidChangeConfigurationParams) -> None:
-        server.session.look()
+        server.session.look(anew=True)
 
     @server.feature(types.SHUTDOWN)
     async def _shut_down(_params: None) -> None:

@@ -18,14 +18,15 @@ from asyncstate.logs.loggers import get_logger
 from asyncstate.lsp.compiler import Compiler
 from asyncstate.lsp.knowledge import Knowledge
 from asyncstate.lsp.messages import Catalog, Compiled, Fixes, Found, Job, Reply, Seen
-from asyncstate.lsp.tree import Roots, Tree, read_tree
+from asyncstate.lsp.reading import asks_machine
+from asyncstate.lsp.tree import Roots, Tree, differs, read_tree
 from asyncstate.lsp.watching import look_for_changes
 from asyncstate.process.ending import Reaper
 from asyncstate.sources.fileclient import LocalFileClient
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
     from asyncstate.config import Settings
@@ -72,7 +73,9 @@ class Session:
         self._compiler = Compiler(program.compiler, self._reaper, self._hear)
         self._asking = ThreadPoolExecutor(1, "asyncstate-asking")  # one thread, so that jobs keep their order
         self._job = 0
-        self._disk_changed = True
+        self._looks_at_disk = True
+        self._changed = True  # what was rendered is out of date, whatever the buffers are
+        self._settings_before: Settings | None = None
         self._task: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
 
@@ -95,9 +98,13 @@ class Session:
         self.knowledge.tree.closed(path)
         self.look()
 
-    def look(self) -> None:
-        """Look at the disk again after a pause, and compile; what is under way is out of date."""
-        self._disk_changed = True
+    def look(self, *, anew: bool = False) -> None:
+        """Look at the disk again after a pause, and compile; what is under way is out of date.
+
+        With ``anew`` all is rendered again, also where the disk has not changed.
+        """
+        self._looks_at_disk = True
+        self._changed = self._changed or anew
         self._start(_PAUSE)
 
     def _start(self, pause: float) -> None:
@@ -130,7 +137,7 @@ class Session:
     async def _look(self, pause: float) -> None:
         await asyncio.sleep(pause)
         try:
-            if self._disk_changed:
+            if self._looks_at_disk:
                 await self._read_disk()
             self._ask()
         except (AsyncStateError, OSError) as error:
@@ -143,7 +150,14 @@ class Session:
     async def _read_disk(self) -> None:
         starting = asyncio.to_thread(self._compiler.prepare)
         settings, _ = await asyncio.gather(asyncio.to_thread(self._settings), starting)
-        self.knowledge.tree = await asyncio.to_thread(_read, settings, self.knowledge.tree, dict(self.buffers))
+        before = self.knowledge.tree
+        self.knowledge.tree = await asyncio.to_thread(_read, settings, before, dict(self.buffers))
+        if settings != self._settings_before or await asyncio.to_thread(
+            _has_changed, before, self.knowledge.tree, set(self.buffers)
+        ):
+            self._changed = True
+        self._settings_before = settings
+        self._looks_at_disk = False
         self.ready.set()
 
     def _read_now(self) -> Tree:
@@ -157,9 +171,9 @@ class Session:
             dict(self.buffers),
             tuple(self.buffers),
             catalog=plugins != self._catalogued,
-            changed=self._disk_changed,
+            changed=self._changed,
         )
-        self._disk_changed = False
+        self._changed = False
         self._asking.submit(self._compiler.ask, job)
 
     def _hear(self, reply: Reply) -> None:
@@ -215,9 +229,21 @@ def _exist(roots: Mapping[str, Sequence[str]]) -> bool:
     return any(os.path.isdir(folder) for folders in roots.values() for folder in folders)
 
 
-def _plugins(tree: Tree) -> frozenset[str]:
+def _has_changed(before: Tree, now: Tree, buffers: Collection[str]) -> bool:
+    """Return whether what was rendered may be out of date: the tree, or what its templates ask of this machine."""
+    return differs(before, now, buffers) or any(
+        asks_machine(file.text) for files in (now.files, now.pillar) for file in files.values()
+    )
+
+
+def _plugins(tree: Tree) -> frozenset[tuple[str, tuple[int, int]]]:
     """Return what the tree has of state modules of its own: where that changes, all states are described anew."""
-    return frozenset(path for listed in tree.listing.values() for path in listed if path.startswith("_states/"))
+    return frozenset(
+        (path, tree.stamps.get(path, (0, 0)))
+        for listed in tree.listing.values()
+        for name, path in listed.items()
+        if name.startswith("_states/")
+    )
 
 
 def _guess(folder: str, buffers: Mapping[str, str]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.errors import RenderError
@@ -15,7 +16,7 @@ from asyncstate.lsp.index import EMPTY, FileIndex, index
 from asyncstate.lsp.outline import Place, Word, entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from asyncstate.lsp.index import Declaration, Link, Reference
     from asyncstate.sources.fileclient import FileClient
@@ -78,7 +79,8 @@ class At(NamedTuple):
 class Tree(NamedTuple):
     """What is known of all files: the texts of ``files`` and ``pillar`` by path.
 
-    ``listing`` and ``pillar_listing`` have all files by environment, as paths below the roots, with their paths.
+    ``listing`` and ``pillar_listing`` have all files by environment, as paths below the roots, with their paths;
+    ``stamps`` are what the disk said of each, by path.
     """
 
     roots: Roots
@@ -86,6 +88,7 @@ class Tree(NamedTuple):
     pillar: dict[str, File]
     listing: Mapping[str, Mapping[str, str]]
     pillar_listing: Mapping[str, Mapping[str, str]]
+    stamps: Mapping[str, tuple[int, int]] = MappingProxyType({})
 
     def edited(self, path: str, text: str) -> None:
         """Take a text for a file from the editor."""
@@ -173,11 +176,15 @@ def sls_name(relpath: str) -> str:
 
 def read_tree(files: FileClient, pillar: FileClient, before: Tree | None, buffers: Mapping[str, str]) -> Tree:
     """Look at the disk and return the tree of now. Blocks: for a thread. Files that did not change are not read."""
-    disk = _Disk({} if before is None else {**before.files, **before.pillar}, buffers)
     roots = Roots(_folders(files), _folders(pillar))
-    tree = Tree(roots, {}, {}, _listing(files), _listing(pillar))
-    for client, listing, into in ((files, tree.listing, tree.files), (pillar, tree.pillar_listing, tree.pillar)):
-        for env, paths in listing.items():
+    listing, pillar_listing = _listing(files), _listing(pillar)
+    stamps = {
+        path: _stamp(path) for of in (listing, pillar_listing) for paths in of.values() for path in paths.values()
+    }
+    tree = Tree(roots, {}, {}, listing, pillar_listing, stamps)
+    disk = _Disk({} if before is None else {**before.files, **before.pillar}, buffers, tree.stamps)
+    for client, listed, into in ((files, listing, tree.files), (pillar, pillar_listing, tree.pillar)):
+        for env, paths in listed.items():
             into.update(disk.read(client, env, paths, pillar=client is pillar))
     for path, text in buffers.items():
         tree.edited(path, text)
@@ -190,6 +197,16 @@ def changed(tree: Tree) -> str:
         if file.stamp is not None and file.stamp != _stamp(path):
             return path
     return ""
+
+
+def differs(before: Tree, now: Tree, buffers: Collection[str]) -> bool:
+    """Return whether the disk has changed between two looks; files with a buffer count only as far as they are code."""
+    if (before.roots, before.listing, before.pillar_listing) != (now.roots, now.listing, now.pillar_listing):
+        return True
+    code = {path for listed in now.listing.values() for name, path in listed.items() if name.startswith("_")}
+    return any(
+        before.stamps.get(path) != stamp for path, stamp in now.stamps.items() if path not in buffers or path in code
+    )
 
 
 def _stamp(path: str) -> tuple[int, int]:
@@ -215,9 +232,12 @@ def _listing(client: FileClient) -> dict[str, dict[str, str]]:
 class _Disk:
     """Reads files; those that are ``known`` and did not change, and those with a buffer, are not read."""
 
-    def __init__(self, known: Mapping[str, File], buffers: Mapping[str, str]) -> None:
+    def __init__(
+        self, known: Mapping[str, File], buffers: Mapping[str, str], stamps: Mapping[str, tuple[int, int]]
+    ) -> None:
         self._known = known
         self._buffers = buffers
+        self._stamps = stamps
 
     def read(
         self, client: FileClient, env: str, paths: Mapping[str, str], *, pillar: bool
@@ -230,14 +250,13 @@ class _Disk:
                     yield path, file
 
     def _file(self, client: FileClient, path: str, env: str, relpath: str, *, pillar: bool) -> File | None:
+        stamp = self._stamps[path]
+        held = self._known.get(path)
+        if held is not None and (held.stamp, held.env, held.relpath) == (stamp, env, relpath):
+            return held
+        if stamp[1] > _LARGEST:
+            return None
         try:
-            status = os.stat(path)
-            stamp = (status.st_mtime_ns, status.st_size)
-            held = self._known.get(path)
-            if held is not None and (held.stamp, held.env, held.relpath) == (stamp, env, relpath):
-                return held
-            if status.st_size > _LARGEST:
-                return None
             text = client.read(path).decode(errors="replace")
         except (OSError, RenderError):  # deleted since, or not ours to read: the compiler says so where it matters
             return None

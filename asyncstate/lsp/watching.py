@@ -13,6 +13,7 @@ from lsprotocol import types
 
 from asyncstate.errors import AsyncStateError
 from asyncstate.logs.loggers import get_logger
+from asyncstate.lsp.tree import differs
 
 if TYPE_CHECKING:
     import logging
@@ -76,16 +77,5 @@ async def look_for_changes(
             log.debug("the tree cannot be looked at: %s", error)
             continue
         pause = max(_PAUSE, _SHARE * (time.perf_counter() - began))
-        if _differs(known(), now, buffers):
+        if differs(known(), now, buffers):
             changed()
-
-
-def _differs(before: Tree, now: Tree, buffers: Collection[str]) -> bool:
-    if (before.roots, before.listing, before.pillar_listing) != (now.roots, now.listing, now.pillar_listing):
-        return True
-    return any(
-        old.get(path) != file
-        for old, new in ((before.files, now.files), (before.pillar, now.pillar))
-        for path, file in new.items()
-        if path not in buffers
-    )

@@ -4,9 +4,9 @@ import pytest
 
 from asyncstate.config import Settings
 from asyncstate.lsp.compiling import early, whole
-from asyncstate.lsp.harmless import READING
 from asyncstate.lsp.kept import Renderings
 from asyncstate.lsp.messages import Compiled, Found, Job
+from asyncstate.lsp.reading import READING
 from asyncstate.runtime import StateRuntime
 
 OF_SOME_SYSTEMS = {"group", "locale", "mount", "pkg", "service", "shadow", "sysctl", "timezone", "user"}

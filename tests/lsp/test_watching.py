@@ -15,7 +15,8 @@ RIGHT, WRONG = "a:\n  test.nop: []\n", "a:\n  test.nopp: []\n"
 @pytest.fixture
 def tree(tmp_path):
     folder = tmp_path / "project"
-    (folder / "salt").mkdir(parents=True)
+    (folder / "salt/_states").mkdir(parents=True)
+    (folder / "salt/_states/ours.py").write_text("def done(name):\n    pass\n")
     (folder / "salt/top.sls").write_text("base: {'*': [web, db]}\n")
     (folder / "salt/web.sls").write_text("web:\n  test.nop: []\n")
     (folder / "salt/db.sls").write_text(RIGHT)
@@ -50,6 +51,11 @@ async def test_for_any_other_editor_the_server_looks_itself(tree, tmp_path):
         it.open("salt/web.sls")
         (tree / "salt/db.sls").write_text(WRONG)
         await it.diagnostics("salt/db.sls", until=bool)
+        (tree / "salt/db.sls").write_text("a:\n  ours.done: []\n")
+        await it.diagnostics("salt/db.sls", until=lambda found: not found)
+        (tree / "salt/_states/ours.py").write_text("def other(name):\n    pass\n")
+        wrong = await it.diagnostics("salt/db.sls", until=bool)
+        assert "unknown-function" in {each.code for each in wrong}
         (tree / "salt/db.sls").unlink()
         found = await it.diagnostics("salt/top.sls", until=bool)
         assert "db" in found[0].message
