@@ -58,7 +58,7 @@ class TreeElsewhere(Protocol):
 
 
 class Renderings(Protocol):
-    """What has rendered SLS files of this tree before (`asyncstate.lsp.kept`)."""
+    """What has rendered SLS files of this tree and its pillar before (`asyncstate.lsp.kept`)."""
 
     def of(
         self,
@@ -77,7 +77,7 @@ class RuntimeServices(Services):
     ``states`` are state functions of the host application by ``module.function``; ``secrets`` are the values to hide;
     ``events`` fires those of this host, if it is in a fleet; ``orchestra`` has the hosts that an operator orchestrates.
     ``tree`` takes the place of the roots in the settings; ``texts`` replace files of the tree and the pillar, by path.
-    ``restraint`` holds back what templates call; ``renderings`` are asked before an SLS of the tree is rendered.
+    ``restraint`` holds back what templates call; ``renderings`` are asked before an SLS is rendered.
     """
 
     def __init__(
@@ -225,7 +225,7 @@ class RuntimeServices(Services):
 
         ``rendered`` holds the SLS files rendered so far for one compilation; this one is added.
         """
-        if self._renderings is not None and client is not self._pillar_client:
+        if self._renderings is not None:
             return self._renderings.of(
                 file, extra, self.host, client.read, lambda: self._rendered(file, extra, client, rendered, pillar)
             )

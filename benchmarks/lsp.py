@@ -1,9 +1,11 @@
 """What an editor waits for: a real client, behind a pipe, in front of ``asyncstate lsp``.
 
 ``python benchmarks/lsp.py [SLS…]``: for trees of so many SLS files (500), four states each, a third of the files with
-a loop of a template. ``first`` is the first time, with which everything starts; ``median`` and ``p95`` are of ROUNDS
-times after it, in milliseconds. "key, its file" is the time from a keystroke until the diagnostics of that file are
-there; "key, another" until those of a file that refers to it are. It ends if an answer is not the right one.
+a loop of a template, and a pillar of PILLARS files. ``first`` is the first time, with which everything starts;
+``median`` and ``p95`` are of ROUNDS times after it, in milliseconds. "key, its file" is the time from a keystroke until
+the diagnostics of that file are there; "key, another" until those of a file that refers to it are; "key, pillar" is a
+keystroke in a file of the pillar, until those of an SLS that looks at it are there. It ends if an answer is not the
+right one.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
 ROUNDS = 15
+PILLARS = 50
+PILLAR = "word: contents\nport: 80\n"
 LOOP = """\
 {{% for part in ['a', 'b'] %}}
 loop-{number}-{{{{ part }}}}:
@@ -59,7 +63,10 @@ def name_of(number: int) -> str:
 def text_of(number: int) -> str:
     """Return an SLS whose second state requires one of the SLS before."""
     loop = LOOP.format(number=number) if number % 3 == 0 else ""
-    return f"include:\n  - app0.part0\n\n{loop}{STATES.format(number=number, before=max(0, number - 1))}"
+    states = STATES.format(number=number, before=max(0, number - 1))
+    if number == 1:
+        states = states.replace("contents", "{{ pillar.word }}")
+    return f"include:\n  - app0.part0\n\n{loop}{states}"
 
 
 def write_tree(root: Path, count: int) -> None:
@@ -70,14 +77,22 @@ def write_tree(root: Path, count: int) -> None:
         path.write_text(text_of(number), encoding="utf-8")
     names = (f"    - {name_of(number).removesuffix('.sls').replace('/', '.')}\n" for number in range(count))
     (root / "top.sls").write_text("base:\n  '*':\n" + "".join(names), encoding="utf-8")
+    pillar = root.parent / "pillar"
+    pillar.mkdir()
+    for number in range(PILLARS):
+        text = "".join(f"key{number}-{key}: {{{{ grains.os }}}}\n" for key in range(20)) if number else PILLAR
+        (pillar / f"part{number}.sls").write_text(text, encoding="utf-8")
+    names = (f"    - part{number}\n" for number in range(PILLARS))
+    (pillar / "top.sls").write_text("base:\n  '*':\n" + "".join(names), encoding="utf-8")
 
 
 class Editor:
-    """A client with one file open, the SLS ``number``."""
+    """A client with one SLS open, ``number``, and a file of the pillar."""
 
     def __init__(self, client: LanguageClient, root: Path, number: int) -> None:
         self._client = client
         self._root = root
+        self._pillar = (root.parent / "pillar/part0.sls").as_uri()
         self._version = 0
         self.number = number
         self.text = text_of(number)
@@ -91,9 +106,10 @@ class Editor:
         return (self._root / name_of(number)).as_uri()
 
     def open(self) -> None:
-        """Open the file."""
-        item = types.TextDocumentItem(self.uri(self.number), "sls", 0, self.text)
-        self._client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        """Open the files."""
+        for uri, text in ((self.uri(self.number), self.text), (self._pillar, PILLAR)):
+            item = types.TextDocumentItem(uri, "sls", 0, text)
+            self._client.text_document_did_open(types.DidOpenTextDocumentParams(item))
 
     def at(self, marked: str) -> dict[str, Any]:
         """Return the parameters for a place of the text, behind ``marked``."""
@@ -118,12 +134,12 @@ class Editor:
         places = [each.uri for each in found if isinstance(each, types.Location)] if isinstance(found, list) else []
         _require(places == [self.uri(self.number - 1)], "definition")
 
-    async def type(self, text: str, number: int, *, wrong: bool) -> None:
+    async def type(self, text: str, number: int, *, wrong: bool, into: str = "") -> None:
         """Type, and wait until the SLS ``number`` has, or has not, an error or a warning of an argument."""
         while not self._told.empty():
             self._told.get_nowait()
         self._version += 1
-        document = types.VersionedTextDocumentIdentifier(self._version, self.uri(self.number))
+        document = types.VersionedTextDocumentIdentifier(self._version, into or self.uri(self.number))
         change = types.TextDocumentContentChangeWholeDocument(text)
         self._client.text_document_did_change(types.DidChangeTextDocumentParams(document, [change]))
         while True:
@@ -147,6 +163,14 @@ class Editor:
     async def rename_back(self) -> None:
         """Give it its name again."""
         await self.type(self.text, self.number + 1, wrong=False)
+
+    async def mislead(self) -> None:
+        """Give an argument a wrong name, in the pillar."""
+        await self.type(PILLAR.replace("contents", "contentss"), 1, wrong=True, into=self._pillar)
+
+    async def lead(self) -> None:
+        """Give it its name again."""
+        await self.type(PILLAR, 1, wrong=False, into=self._pillar)
 
 
 def _require(holds: bool, what: str) -> None:
@@ -201,7 +225,11 @@ async def measure(count: int) -> None:
             it.open()
             for what, ask in (("completion", it.complete), ("hover", it.hover), ("definition", it.define)):
                 _print(what, await seconds(ask), [await seconds(ask) for _ in range(ROUNDS)])
-            pairs = (("key, its file", it.mistake, it.mend), ("key, another", it.rename, it.rename_back))
+            pairs = (
+                ("key, its file", it.mistake, it.mend),
+                ("key, another", it.rename, it.rename_back),
+                ("key, pillar", it.mislead, it.lead),
+            )
             for what, forth, back in pairs:
                 first = await seconds(forth)
                 times = [await seconds(each) for _ in range(ROUNDS) for each in (back, forth)]

@@ -1,12 +1,13 @@
 """Rendered SLS files, kept while somebody types: only what a change concerns is rendered again.
 
-A rendering is used again while the texts that it read are the same, and the pillar and the grains. What else a template
-may look at, such as a file of this machine, is looked at again when the disk is (`Renderings.forget`).
+A rendering is used again while the texts that it read are the same, the grains, and what it read of the pillar. What
+else a template may look at, such as a file of this machine, is looked at again when the disk is (`Renderings.forget`).
 """
 
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from asyncstate.lsp.harmless import LeftOut
@@ -42,8 +43,8 @@ class Renderings:
         self._kept: dict[SlsFile, _Kept] = {}
         self._texts: Mapping[str, str] = {}
         self._left_out = LeftOut()
-        self._pillar: Any = None
-        self._grains: Any = None
+        self._pillar: dict[str, Any] = {}
+        self._grains: Mapping[str, Any] = {}
 
     def begin(self, texts: Mapping[str, str], left_out: LeftOut) -> None:
         """Begin to compile with these texts in place of those on the disk."""
@@ -62,9 +63,12 @@ class Renderings:
         read: Callable[[str], bytes],
         render: Callable[[], Rendered],
     ) -> Rendered:
-        """Return a file as it was rendered before, else what ``render`` returns."""
-        self._compare(host)
+        """Return a file as it was rendered before, else what ``render`` returns.
+
+        Files of the pillar are rendered while there is no pillar; all others while it is watched.
+        """
         watched = host.pillar if isinstance(host.pillar, WatchedPillar) else None
+        self._compare(host.grains, watched)
         held = self._kept.get(file)
         if held is not None and all(self._texts.get(path) == text for path, text in held.texts.items()):
             for name in held.left_out:
@@ -73,9 +77,9 @@ class Renderings:
                 watched.see(held.pillar_keys)
             return _copy(held.rendered)
         self._kept.pop(file, None)
-        if watched is None or extra.keys() - {"rendered_sls"}:
+        if extra.keys() - {"rendered_sls"}:
             return render()
-        with noted_reads() as paths, watched.noted() as keys:
+        with noted_reads() as paths, nullcontext(()) if watched is None else watched.noted() as keys:
             rendered = render()
         if not any(_PECULIAR.search(read(path)) for path, digest in paths.items() if digest):
             names = tuple(self._left_out.by_file.get(file.path, ()))
@@ -83,12 +87,17 @@ class Renderings:
             self._kept[file] = _Kept(_copy(rendered), texts, frozenset(keys), names)
         return rendered
 
-    def _compare(self, host: PluginHost) -> None:
-        """Forget all if the pillar or the grains are others than those of the renderings."""
-        if self._pillar is not host.pillar or self._grains is not host.grains:
-            if self._pillar != host.pillar or self._grains != host.grains:
+    def _compare(self, grains: Mapping[str, Any], pillar: WatchedPillar | None) -> None:
+        """Forget what was rendered with other grains, or with other values of what it read of the pillar."""
+        if self._grains is not grains:
+            if self._grains != grains:
                 self._kept.clear()
-            self._pillar, self._grains = host.pillar, host.grains
+            self._grains = grains
+        if pillar is not None and self._pillar is not pillar:
+            changed = pillar.changed_since(self._pillar)
+            if changed:
+                self._kept = {file: kept for file, kept in self._kept.items() if changed.isdisjoint(kept.pillar_keys)}
+            self._pillar = pillar
 
 
 def _copy(rendered: Rendered) -> Rendered:

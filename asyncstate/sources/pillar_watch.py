@@ -1,13 +1,16 @@
-"""Records which top-level keys of a pillar are read."""
+"""Records which top-level keys of a pillar are read: lint names the others, an editor knows what a change concerns."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from _collections_abc import dict_items, dict_keys, dict_values
     from collections.abc import Iterable, Iterator
+
+WHICH_KEYS: Final = object()
+"""Stands among the keys that are read for a look at which keys, or how many, there are."""
 
 
 class WatchedPillar(dict[str, Any]):
@@ -25,6 +28,12 @@ class WatchedPillar(dict[str, Any]):
         """Record that keys are read."""
         self._seen.update(keys)
 
+    def changed_since(self, before: dict[str, Any]) -> set[Any]:
+        """Return the keys whose values are not those of a pillar before, and `WHICH_KEYS` if it had other keys."""
+        keys = [*dict.keys(self), *(key for key in dict.keys(before) if not dict.__contains__(self, key))]
+        changed = {key for key in keys if dict.get(self, key, WHICH_KEYS) != dict.get(before, key, WHICH_KEYS)}
+        return changed | {WHICH_KEYS} if list(dict.keys(self)) != list(dict.keys(before)) else changed
+
     @contextmanager
     def noted(self) -> Iterator[set[Any]]:
         """Give the keys that are read in the block; they count as all others."""
@@ -32,7 +41,7 @@ class WatchedPillar(dict[str, Any]):
         try:
             yield self._seen
         finally:
-            self._seen |= before
+            self._seen = self._seen | before
 
     def __getitem__(self, key: str) -> Any:
         self._seen.add(key)
@@ -47,9 +56,30 @@ class WatchedPillar(dict[str, Any]):
         self._seen.add(key)
         return super().__contains__(key)
 
+    def __len__(self) -> int:
+        self._seen.add(WHICH_KEYS)
+        return super().__len__()
+
+    def __or__(self, other: Any) -> Any:
+        self._see_all()
+        return super().__or__(other)
+
+    def __ror__(self, other: Any) -> Any:
+        self._see_all()
+        return super().__ror__(other)
+
+    def __reversed__(self) -> Iterator[str]:
+        self._see_all()
+        return super().__reversed__()
+
     def __iter__(self) -> Iterator[str]:
         self._see_all()
         return super().__iter__()
+
+    def copy(self) -> dict[str, Any]:
+        """Return a copy, which records nothing."""
+        self._see_all()
+        return super().copy()
 
     def keys(self) -> dict_keys[str, Any]:
         """Return all keys."""
@@ -67,4 +97,5 @@ class WatchedPillar(dict[str, Any]):
         return super().items()
 
     def _see_all(self) -> None:
+        self._seen.add(WHICH_KEYS)
         self._seen.update(dict.keys(self))

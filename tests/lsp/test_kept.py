@@ -33,7 +33,7 @@ def tree(tmp_path):
     )
     kept = Renderings()
 
-    def compiled(*, changed=False, **texts):
+    def compiled(*, changed=False, kept=kept, **texts):
         """Return the names of all states, and the findings, after a look with these texts."""
         job = Job(1, {}, {str(tmp_path / name.replace("__", "/")): text for name, text in texts.items()})
         if changed:
@@ -80,3 +80,49 @@ def test_a_template_that_changes_the_pillar_is_rendered_every_time(tree):
     change = "{% do pillar.update({'port': 'p90'}) %}\nweb:\n  test.nop: []\n"
     assert tree(**{"salt/web.sls": change})[0] == tree(**{"salt/web.sls": change})[0] == ["web", "p90", "none"]
     assert tree()[0] == ["web-a", "p80", "none"]
+
+
+LOOKS = {
+    "item": "{{ pillar['port'] }}",
+    "attribute": "{{ pillar.port }}",
+    "get": "{{ pillar.get('port') }}",
+    "in": "{{ 'new' in pillar }}",
+    "loop": "{% for key, value in pillar.items() %}{{ key }}{{ value }}{% endfor %}",
+    "keys": "{{ pillar | join(' ') }}",
+    "count": "{{ pillar | length }}",
+    "json": "{{ pillar | tojson | replace('\"', '') | replace(':', '') }}",
+    "copy": "{{ pillar.copy().new }}",
+    "opts": "{{ opts.pillar.port }}",
+    "pillar.get": "{{ salt['pillar.get']('port') }}",
+    "pillar.items": "{{ salt['pillar.items']().port }}",
+    "pillar.keys": "{{ salt['pillar.keys']('deep') }}",
+    "config.get": "{{ salt['config.get']('new', 'none') }}",
+    "match.pillar": "{{ salt['match.pillar']('port:p80') }}",
+    "text in text": "{{ salt['slsutil.renderer'](string='x {{ pillar.port }}', default_renderer='jinja') }}",
+    "import": "{% from 'own.jinja' import name with context %}{{ name }}",
+}
+PILLARS = ["port: p81\ndeep: {a: 1}\n", "port: p80\nnew: 1\ndeep: {a: 1}\n", "port: p80\ndeep: {b: 1}\n", "new: 2\n"]
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_change_of_the_pillar_concerns_what_read_it(tree, look):
+    (tree.folder / "salt/own.jinja").write_text("{% set name = pillar.port %}")
+    (tree.folder / "salt/db.sls").write_text(f"db:\n  test.nop:\n    - name: {LOOKS[look]}\n")
+    seen = set()
+    for pillar in [*PILLARS, *PILLARS[::-1]]:
+        texts = {"pillar/p.sls": pillar}
+        found = tree(**texts)
+        assert found == tree(kept=Renderings(), **texts)
+        seen.add(str(found))
+    assert len(seen) > 1
+
+
+def test_a_change_of_a_pillar_file_is_no_change_of_the_others(tree, monkeypatch):
+    (tree.folder / "pillar/top.sls").write_text("base: {'*': [p, q]}\n")
+    (tree.folder / "pillar/q.sls").write_text("kept: {{ salt['environ.get']('KEPT', 'none') }}\n")
+    (tree.folder / "salt/db.sls").write_text("db:\n  test.nop:\n    - name: {{ pillar.port }}{{ pillar.kept }}\n")
+    assert tree()[0] == ["web-a", "p80none", "none"]
+    monkeypatch.setitem(os.environ, "KEPT", "now")
+    assert tree(**{"pillar/p.sls": "port: p81\n"})[0] == ["web-a", "p81none", "none"]
+    assert tree(**{"pillar/q.sls": "kept: other\n"})[0] == ["web-a", "p80other", "none"]
+    assert tree(changed=True)[0] == ["web-a", "p80now", "now"]
