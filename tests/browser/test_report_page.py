@@ -148,6 +148,59 @@ def test_an_address_leads_to_a_state_even_if_a_filter_hides_it(looking):
         assert len(listed(page)) == 6
 
 
+def test_an_address_that_is_typed_at_once_is_not_undone(looking):
+    with looking(small()) as page:
+        page.evaluate("choose(3)")
+        page.evaluate(
+            "new Promise((done) => { const end = Date.now() + 300; while (Date.now() < end);"
+            " location.hash = '#state=1'; setTimeout(done, 0); })"
+        )
+        page.wait_for_function("choice.selected === 1 && location.hash === '#state=1'")
+
+
+def deep(layers=30):
+    """Layers of three states, each of which waits for one of the layer before; one in the middle failed."""
+    plan, rows = PlanBuilder(), {}
+    for layer in range(layers):
+        for name in "abc":
+            before = f"{name}{layer - 1}"
+            plan.chunk(f"{name}{layer}", **({"require": [before]} if before in rows else {}))
+            rows[f"{name}{layer}"] = row(result=(name, layer) != ("b", layers // 2))
+    return page_of(rows, plan.build())
+
+
+def test_a_deep_graph_goes_down_and_begins_where_it_can_be_read(looking):
+    with looking(deep()) as page:
+        settled(page)
+        assert page.evaluate("dag.drawn.isDown")
+        assert page.evaluate("dag.view.scale >= READABLE")
+        box = page.evaluate("number => dag.boxOf(number)", number_of(page, "b15"))
+        assert 0 < box["x"] < page.evaluate("dag.width")
+        assert 0 < box["y"] < page.evaluate("dag.height")
+        boxes = page.evaluate("[...dag.drawn.boxes.values()].map(({ x, y, width, height }) => [x, y, width, height])")
+        for number, (x, y, width, height) in enumerate(boxes):
+            for left, top, wide, high in boxes[:number]:
+                assert x >= left + wide or left >= x + width or y >= top + high or top >= y + height
+        page.keyboard.press("0")
+        assert page.evaluate("dag.view.scale === dag.whole()")
+
+
+def test_a_graph_that_is_broad_and_flat_goes_to_the_right(looking):
+    with looking(small()) as page:
+        settled(page)
+        assert not page.evaluate("layout([0, 1], [[0, 1]], () => 100, { width: 900, height: 200 }).isDown")
+
+
+def test_the_row_of_a_state_that_was_held_back_says_why_at_any_width(looking):
+    with looking(small()) as page:
+        for width in (1300, 480):
+            page.set_viewport_size({"width": width, "height": 900})
+            settled(page)
+            assert page.locator(".item.held .reason").inner_text() == "requires test: bad, which failed"
+            reason, next_ = (page.locator(f".item{each} .row").bounding_box() for each in (".held", ".changed"))
+            assert reason["y"] + reason["height"] <= next_["y"] + 1
+
+
 def test_all_of_it_can_be_done_with_keys(looking):
     with looking(small()) as page:
         page.keyboard.press("j")

@@ -72,7 +72,20 @@ class Graph extends Chart {
     this.canvas.setAttribute("aria-label", this.description());
     this.fit();
     if (this.drawn?.boxes.has(choice.selected)) this.show(choice.selected);
+    else if (this.drawn && this.whole() < READABLE) this.show(this.first());
     this.redraw();
+  }
+
+  // Where a picture begins that cannot be read as a whole: at what failed, else where it has no box before.
+  first() {
+    const nodes = [...this.drawn.boxes.keys()];
+    const failed = nodes.find((node) => states[node]?.kind === "failed");
+    return failed ?? nodes.reduce((least, node) => (this.distance(node) < this.distance(least) ? node : least));
+  }
+
+  distance(node) {
+    const { x, y } = this.drawn.boxes.get(node);
+    return x + y;
   }
 
   description() {
@@ -88,7 +101,7 @@ class Graph extends Chart {
       const nodes = this.isNear() ? this.near(choice.selected) : Array.from({ length: graph.size }, (_, node) => node);
       const within = new Set(nodes);
       const edges = page.edges.filter((edge) => this.isWanted(edge) && within.has(edge[0]) && within.has(edge[1]));
-      const made = layout(nodes, edges, (node) => this.widthOf(node));
+      const made = layout(nodes, edges, (node) => this.widthOf(node), this);
       if (this.isNear()) this.layouts.delete(this.lastNear);
       if (this.isNear()) this.lastNear = key;
       this.layouts.set(key, { ...made, edges });
@@ -211,7 +224,8 @@ class Graph extends Chart {
   drawEdge(context, view, number, colour, width) {
     const points = this.drawn.paths[number];
     const [first, last] = [points[0], points.at(-1)];
-    if (first.right > view.right || last.left < view.left) return;
+    const { isDown } = this.drawn;
+    if (isDown ? first.end > view.bottom || last.start < view.top : first.end > view.right || last.start < view.left) return;
     const [from, to, reason] = this.drawn.edges[number];
     const family = page.reasons[reason][1];
     context.strokeStyle = family === "across" && width === 1 ? this.colours.failed : colour;
@@ -219,25 +233,26 @@ class Graph extends Chart {
     context.globalAlpha = choice.isClear(from) || choice.isClear(to) ? 1 : 0.15;
     context.setLineDash(DASHES[family]);
     context.beginPath();
-    context.moveTo(first.right, first.y);
+    const spot = (along, across) => (isDown ? [across, along] : [along, across]);
+    context.moveTo(...spot(first.end, first.middle));
     for (let at = 1; at < points.length; at += 1) {
       const [before, here] = [points[at - 1], points[at]];
-      const middle = (before.right + here.left) / 2;
-      context.bezierCurveTo(middle, before.y, middle, here.y, here.left, here.y);
-      if (at < points.length - 1) context.lineTo(here.right, here.y);
+      const half = (before.end + here.start) / 2;
+      context.bezierCurveTo(...spot(half, before.middle), ...spot(half, here.middle), ...spot(here.start, here.middle));
+      if (at < points.length - 1) context.lineTo(...spot(here.end, here.middle));
     }
     context.stroke();
     context.setLineDash([]);
-    if (this.view.scale > 0.2) this.drawArrow(context, last);
+    if (this.view.scale > 0.2) this.drawArrow(context, spot, last);
     context.globalAlpha = 1;
   }
 
-  drawArrow(context, { left, y }) {
+  drawArrow(context, spot, { start, middle }) {
     context.fillStyle = context.strokeStyle;
     context.beginPath();
-    context.moveTo(left, y);
-    context.lineTo(left - 8, y - 4);
-    context.lineTo(left - 8, y + 4);
+    context.moveTo(...spot(start, middle));
+    context.lineTo(...spot(start - 8, middle - 4));
+    context.lineTo(...spot(start - 8, middle + 4));
     context.fill();
   }
 

@@ -220,13 +220,12 @@ class StateList {
     sign.setAttribute("aria-label", page.words[state.kind]);
     const names = marked("span", "id", state.id);
     if (state.name) names.append(" ", marked("span", "name", state.name));
-    if (state.held) names.append(" ", marked("span", "name", state.held));
     const where = page.hosts.length ? `${page.hosts[state.host ?? 0]} ${state.sls ?? ""}` : state.sls ?? "";
+    const others = [marked("span", "function", state.function), marked("span", "sls", where)];
     row.append(
       sign,
       names,
-      marked("span", "function", state.function),
-      marked("span", "sls", where),
+      ...(state.held ? [marked("span", "reason", state.held)] : others), // which needs their room
       element("span", "took", wasCalled(state) ? shortTime(seconds(state)) : ""),
     );
     return row;

@@ -43,8 +43,8 @@ function resetFilter() {
   choice.search("");
 }
 
-function showAddressed() {
-  const found = /^#state=(\d+)$/.exec(location.hash);
+function showAddressed(hash) {
+  const found = /^#state=(\d+)$/.exec(hash);
   if (found && isState(Number(found[1]))) choose(Number(found[1]));
 }
 
@@ -90,7 +90,7 @@ document.addEventListener("keydown", (event) => {
   else act();
 });
 
-addEventListener("hashchange", showAddressed);
+addEventListener("hashchange", (event) => showAddressed(new URL(event.newURL).hash)); // the address may be older by now
 
 for (let number = 0, left = 5; number < states.length && left > 0; number += 1) {
   if (states[number].kind !== "failed") continue;
@@ -98,4 +98,4 @@ for (let number = 0, left = 5; number < states.length && left > 0; number += 1) 
   left -= 1;
 }
 choice.filter();
-showAddressed();
+showAddressed(location.hash);
