@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from asyncstate.redact.secrets import Secrets
     from asyncstate.services import RuntimeServices
     from asyncstate.sources.fileclient import FileClient
+    from asyncstate.sources.pillar_watch import WatchedPillar
 
 _SLS_NAME = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 
@@ -78,12 +79,27 @@ class Planner:
         return structs.replace(plan, files=files, phases=(*self._services.take_phases(), *phases))
 
     def check(
-        self, sls: Sequence[str] | None, *, saltenv: str | None, refusal: Callable[[str], str] | None = None
+        self,
+        sls: Sequence[str] | None = None,
+        *,
+        saltenv: str | None = None,
+        refusal: Callable[[str], str] | None = None,
     ) -> tuple[Issue, ...]:
-        """Return the warnings about SLS files (None: the highstate) that need no plan."""
+        """Return the warnings about SLS files (None: the highstate) that need no plan, in less time than `tree` takes.
+
+        What states touch and which join one call is not looked at.
+        """
         self._require_tree()
         with self._secrets.kept_out_of_errors(), self._host.enter():
             return self._compiler(refusal=refusal).check(sls, saltenv=saltenv)
+
+    def watch_pillar(self) -> WatchedPillar:
+        """Record from now on which keys of the pillar are read."""
+        from asyncstate.sources.pillar_watch import WatchedPillar  # noqa: PLC0415 - only lint and editors
+
+        watched = WatchedPillar(self._host.pillar)
+        self._host.set_pillar(watched)
+        return watched
 
     def data(
         self, data: Mapping[str, Any], *, sls: str, saltenv: str | None, exclude: Sequence[str], ids: Sequence[str]
@@ -139,7 +155,9 @@ class Planner:
         phases = self._services.take_phases()
         return Plan((chunk,), nodes, ((),), (0,), dag, phases=phases, digest=plan_digest((chunk,), nodes, dag))
 
-    def high(self, sls: Sequence[str] | None, *, saltenv: str | None, exclude: Sequence[str]) -> HighData:
+    def high(
+        self, sls: Sequence[str] | None = None, *, saltenv: str | None = None, exclude: Sequence[str] = ()
+    ) -> HighData:
         """Return the high data of SLS files (None: of the highstate)."""
         with self._secrets.kept_out_of_errors():
             return self._compiler().highdata(sls, saltenv=saltenv, exclude=exclude)

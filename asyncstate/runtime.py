@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from asyncstate.compile.high.highstate import HighData
     from asyncstate.dunders import Orchestra
-    from asyncstate.errors import Issue
     from asyncstate.load.host import PluginHost
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
@@ -47,7 +45,6 @@ if TYPE_CHECKING:
     from asyncstate.run.records import PlanRecords
     from asyncstate.services import Events, Renderings, TreeElsewhere
     from asyncstate.sources.fileclient import FileClient
-    from asyncstate.sources.pillar_watch import WatchedPillar
 
 
 class StateRuntime:
@@ -98,7 +95,7 @@ class StateRuntime:
             restraint=restraint,
             renderings=renderings,
         )
-        self._planner = Planner(self.settings, self._services, self.secrets)
+        self.planner: Planner = Planner(self.settings, self._services, self.secrets)
         self.host: PluginHost = self._services.host
         self.file_client: FileClient = self._services.file_client
 
@@ -160,14 +157,6 @@ class StateRuntime:
     def register_state(self, name: str, func: Callable[..., Any]) -> None:
         """Offer a function of the host application, plain or async, as the state ``module.function``."""
         self.host.register_state(name, func)
-
-    def watch_pillar(self) -> WatchedPillar:
-        """Record from now on which keys of the pillar are read."""
-        from asyncstate.sources.pillar_watch import WatchedPillar  # noqa: PLC0415 - only lint
-
-        watched = WatchedPillar(self.host.pillar)
-        self.host.set_pillar(watched)
-        return watched
 
     # compiling
 
@@ -235,23 +224,9 @@ class StateRuntime:
     ) -> Plan:
         """Do what `compile` does, in the calling thread; ``texts`` replace files, by path."""
         self._affinity.refuse("StateRuntime.compile_sync", "await runtime.compile(…)")
-        return self._planner.tree(
+        return self.planner.tree(
             sls, saltenv=saltenv, exclude=exclude, ids=ids, texts=texts, remote=remote, refusal=refusal
         )
-
-    def check_sync(
-        self,
-        sls: Sequence[str] | None = None,
-        *,
-        saltenv: str | None = None,
-        refusal: Callable[[str], str] | None = None,
-    ) -> tuple[Issue, ...]:
-        """Return the warnings of `compile` that need no plan, in less time: not what is said of effects, or of groups.
-
-        Raises CompileError, which lists all mistakes.
-        """
-        self._affinity.refuse("StateRuntime.check_sync", "await runtime.compile(…)")
-        return self._planner.check(sls, saltenv=saltenv, refusal=refusal)
 
     def compile_data_sync(
         self,
@@ -264,7 +239,7 @@ class StateRuntime:
     ) -> Plan:
         """Do what `compile_data` does, in the calling thread."""
         self._affinity.refuse("StateRuntime.compile_data_sync", "await runtime.compile_data(…)")
-        return self._planner.data(data, sls=sls, saltenv=saltenv, exclude=exclude, ids=ids)
+        return self.planner.data(data, sls=sls, saltenv=saltenv, exclude=exclude, ids=ids)
 
     def compile_file_sync(self, path: str | Path, *, saltenv: str | None = None) -> Plan:
         """Compile one file that need not lie in a file root. As with Salt's ``state.template`` it stands alone.
@@ -275,24 +250,17 @@ class StateRuntime:
         self._affinity.refuse(
             "StateRuntime.compile_file_sync", "await asyncio.to_thread(runtime.compile_file_sync, path)"
         )
-        return self._planner.file(path, saltenv=saltenv)
+        return self.planner.file(path, saltenv=saltenv)
 
     def single_plan(self, function: str, arguments: Mapping[str, Any]) -> Plan:
         """Return the plan of one state function. Raises CompileError if it does not exist or has no name."""
         self._affinity.refuse("StateRuntime.single_plan", "await asyncio.to_thread(runtime.single_plan, …)")
-        return self._planner.single(function, arguments)
-
-    def high_sync(
-        self, sls: Sequence[str] | None = None, *, saltenv: str | None = None, exclude: Sequence[str] = ()
-    ) -> HighData:
-        """Return the high data of SLS files, or of the highstate. Raises CompileError."""
-        self._affinity.refuse("StateRuntime.high_sync", "await asyncio.to_thread(runtime.high_sync, …)")
-        return self._planner.high(sls, saltenv=saltenv, exclude=exclude)
+        return self.planner.single(function, arguments)
 
     def top_sync(self) -> dict[str, list[str]]:
         """Return the SLS names that top.sls assigns to this host, by environment. Raises CompileError."""
         self._affinity.refuse("StateRuntime.top_sync", "await asyncio.to_thread(runtime.top_sync)")
-        return self._planner.top()
+        return self.planner.top()
 
     # running
 
@@ -438,7 +406,7 @@ class StateRuntime:
     ) -> RunReport:
         """Run one state function, without a tree. Raises CompileError if there is no such function."""
         return await self._compile_and_run(
-            lambda: self.host.workers.run(self._planner.single, function, arguments), lock, wait, options
+            lambda: self.host.workers.run(self.planner.single, function, arguments), lock, wait, options
         )
 
     async def _compile_and_run(

@@ -213,10 +213,10 @@ def test_compiling_needs_no_event_loop(tree):
     settings = tree({"top.sls": "base:\n  '*': [web]\n", **sls})
     with StateRuntime(settings).open_sync() as rt:
         assert [chunk.id for chunk in rt.compile_sync().chunks] == ["a"]
-        assert rt.check_sync() == ()
-        assert [(each.line, each.rule) for each in rt.check_sync(["odd"])] == [(2, "unknown-function")]
+        assert rt.planner.check() == ()
+        assert [(each.line, each.rule) for each in rt.planner.check(["odd"])] == [(2, "unknown-function")]
         assert rt.top_sync() == {"base": ["web"]}
-        assert list(rt.high_sync(["web"]).data) == ["a"]
+        assert list(rt.planner.high(["web"]).data) == ["a"]
         assert rt.call_sync("test.echo", "hello") == "hello"
 
 

@@ -111,7 +111,7 @@ def command(
     from asyncstate.runtime import StateRuntime
 
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
-        pillar = runtime.watch_pillar()
+        pillar = runtime.planner.watch_pillar()
         plan = runtime.compile_sync(
             selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
         )

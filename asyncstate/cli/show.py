@@ -337,7 +337,7 @@ def _high(console: Console, settings: Settings, selection: Selection) -> dict[st
     from asyncstate.runtime import StateRuntime
 
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
-        high = runtime.high_sync(selection.sls, saltenv=selection.saltenv, exclude=selection.exclude)
+        high = runtime.planner.high(selection.sls, saltenv=selection.saltenv, exclude=selection.exclude)
     return hush_high(high.data)
 
 

@@ -106,7 +106,7 @@ class _Look:
 
     def _tree(self, *, whole: bool) -> tuple[list[Finding], tuple[Rendered, ...] | None]:
         """Return what check and lint say, and the states of the whole."""
-        pillar = self.runtime.watch_pillar()
+        pillar = self.runtime.planner.watch_pillar()
         found: list[Finding] = []
         states = None
         try:
@@ -115,7 +115,7 @@ class _Look:
                 states = _states(plan)
                 found += self._findings(plan.warnings, self._lint(plan, pillar.unused()))
             else:
-                found += self._warnings(self.runtime.check_sync(refusal=self._note))
+                found += self._warnings(self.runtime.planner.check(refusal=self._note))
         except CompileError as error:
             log.debug("%s", error)
             found += map(_mistake, error.issues)
@@ -141,7 +141,7 @@ class _Look:
     def _alone(self, sls: str, env: str, *, whole: bool) -> list[Finding]:
         try:
             if not whole:
-                return self._warnings(self.runtime.check_sync([sls], saltenv=env))
+                return self._warnings(self.runtime.planner.check([sls], saltenv=env))
             plan = self.runtime.compile_sync([sls], saltenv=env)
         except CompileError as error:
             return list(map(_mistake, error.issues))
@@ -164,8 +164,8 @@ class _Look:
         runtime = StateRuntime(self._settings, texts=texts, restraint=LeftOut(), renderings=self._kept)
         try:
             with runtime.open_sync():
-                runtime.watch_pillar()
-                runtime.check_sync(None if sls in self._rendered else [sls])
+                runtime.planner.watch_pillar()
+                runtime.planner.check(None if sls in self._rendered else [sls])
         except (CompileError, PillarError):
             return False
         return True

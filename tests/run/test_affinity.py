@@ -35,7 +35,6 @@ BLOCKING = {
     "compile_sync": lambda runtime: runtime.compile_sync(["web"]),
     "compile_data_sync": lambda runtime: runtime.compile_data_sync({"a": "test.nop"}),
     "compile_file_sync": lambda runtime: runtime.compile_file_sync(runtime.settings.file_roots["base"][0] + "/web.sls"),
-    "high_sync": lambda runtime: runtime.high_sync(["web"]),
     "single_plan": lambda runtime: runtime.single_plan("test.nop", {"name": "x"}),
     "call_sync": lambda runtime: runtime.call_sync("test.ping"),
 }

@@ -125,7 +125,7 @@ class Showing:
     def _high(self, runtime: StateRuntime, sls: list[str] | None, kwargs: dict[str, Any]) -> Any:
         from asyncstate.redact.no_log import hush_high
 
-        return hush_high(runtime.high_sync(sls, saltenv=kwargs.get("saltenv")).data)
+        return hush_high(runtime.planner.high(sls, saltenv=kwargs.get("saltenv")).data)
 
     def _low(self, runtime: StateRuntime, sls: list[str] | None, kwargs: dict[str, Any]) -> Any:
         return runtime.shown(runtime.compile_sync(sls, saltenv=kwargs.get("saltenv"))).lowstate()
