@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from asyncstate.cli.complete.values import complete_documented
-from asyncstate.cli.framework import Command, console_of, option
+from asyncstate.cli.display import columns
+from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import config_options, data_option
 from asyncstate.cli.settings import settings_from
 from asyncstate.nearest import nearest
@@ -18,10 +18,11 @@ from asyncstate.reference.function import TITLES, call_lines
 from asyncstate.reference.language import TOPICS, topic_of, topic_text
 from asyncstate.reference.lookup import borrowed_names, documentation, missing_extras, refusals, why_not
 from asyncstate.reference.origins import BORROWED
+from asyncstate.reference.prose import filled
 from asyncstate.report.terminal import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from asyncstate.cli.console import Console
     from asyncstate.load.loader import LazyLoader
@@ -79,14 +80,26 @@ def command(console: Console, /, name: str | None, kind: str | None, why: bool, 
         borrowed = {each: borrowed_names(loader) for each, loader in loaders.items() if name is None and not why}
         extras = {each: missing_extras(loader) for each, loader in loaders.items() if name is None and not why}
     if console.out == "human":
-        console.lines(_topic_text(topic, console.palette()))
-        console.lines(_refusal_text(found) if why else _text(found, name, console.palette()))
-        console.lines(_borrowed_text(borrowed, console.palette()))
+        look = _Look(console.palette(), min(columns(console.stdout) or _WIDEST, _WIDEST))
+        console.lines(_topic_text(topic, look))
+        console.lines(_refusal_text(found) if why else _text(found, name, look))
+        console.lines(_borrowed_text(borrowed, look))
         console.lines(_extras_text(extras, console.palette()))
-        console.lines(_topic_list(console.palette()) if extras else ())
+        console.lines(_topic_list(look) if extras else ())
     else:
         console.data({"language": {topic: topic_text(topic)}} | found if topic else found)
     return 0
+
+
+class _Look(NamedTuple):
+    """The colours of a page, and how many columns it has."""
+
+    palette: Palette
+    width: int
+
+
+_WIDEST = 100
+"""Columns of text that the eye can follow."""
 
 
 def _not_found(loaders: dict[str, LazyLoader], name: str) -> click.UsageError:
@@ -105,14 +118,14 @@ def _not_found(loaders: dict[str, LazyLoader], name: str) -> click.UsageError:
     return click.UsageError(f"there is no module, function or topic {name!r}.{hint}")
 
 
-def _text(found: dict[str, dict[str, Any]], name: str | None, palette: Palette) -> Iterator[str]:
+def _text(found: dict[str, dict[str, Any]], name: str | None, look: _Look) -> Iterator[str]:
     for kind, entries in found.items():
         if name is None:
-            yield from _module_list(TITLES[kind], entries, palette)
+            yield from _module_list(TITLES[kind], entries, look.palette)
         elif "." in name:
-            yield from _function_page(TITLES[kind], name, entries[name], palette)
+            yield from _function_page(TITLES[kind], name, entries[name], look)
         else:
-            yield from _function_list(TITLES[kind], name, entries, palette)
+            yield from _function_list(TITLES[kind], name, entries, look)
 
 
 def _module_list(title: str, entries: dict[str, Any], palette: Palette) -> Iterator[str]:
@@ -127,26 +140,35 @@ def _module_list(title: str, entries: dict[str, Any], palette: Palette) -> Itera
     yield ""
 
 
-def _borrowed_text(borrowed: dict[str, list[str]], palette: Palette) -> Iterator[str]:
+def _borrowed_text(borrowed: dict[str, list[str]], look: _Look) -> Iterator[str]:
     for kind, names in borrowed.items():
         if names:
-            yield palette.paint(palette.bold, f"{TITLES[kind]}s borrowed from Salt, where they load")
-            room = max(shutil.get_terminal_size().columns, 40)
-            yield from textwrap.wrap("  ".join(names), room, initial_indent="  ", subsequent_indent="  ")
+            yield look.palette.paint(look.palette.bold, f"{TITLES[kind]}s borrowed from Salt, where they load")
+            yield from _names(names, look.width)
             yield ""
 
 
-def _topic_text(topic: str, palette: Palette) -> Iterator[str]:
+def _names(names: Iterable[str], width: int) -> list[str]:
+    return textwrap.wrap(
+        "  ".join(names),
+        max(width, 40),
+        initial_indent="  ",
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _topic_text(topic: str, look: _Look) -> Iterator[str]:
     if topic:
-        title, *lines = topic_text(topic).splitlines()
-        yield palette.paint(palette.bold, title)
-        yield from (*lines, "")
+        title, _, text = topic_text(topic).partition("\n")
+        yield look.palette.paint(look.palette.bold, title)
+        yield from (*filled(text, look.width), "")
 
 
-def _topic_list(palette: Palette) -> Iterator[str]:
-    yield palette.paint(palette.bold, "The language: asyncstate doc TOPIC")
-    room = max(shutil.get_terminal_size().columns, 40)
-    yield from textwrap.wrap("  ".join(TOPICS), room, initial_indent="  ", subsequent_indent="  ")
+def _topic_list(look: _Look) -> Iterator[str]:
+    yield look.palette.paint(look.palette.bold, "The language: asyncstate doc TOPIC")
+    yield from _names(TOPICS, look.width)
 
 
 def _extras_text(extras: dict[str, dict[str, str]], palette: Palette) -> Iterator[str]:
@@ -158,38 +180,36 @@ def _extras_text(extras: dict[str, dict[str, str]], palette: Palette) -> Iterato
             yield ""
 
 
-def _function_list(title: str, name: str, entries: dict[str, Any], palette: Palette) -> Iterator[str]:
+def _function_list(title: str, name: str, entries: dict[str, Any], look: _Look) -> Iterator[str]:
     first_entry = next(iter(entries.values()))
-    yield palette.paint(palette.bold, f"{title} {name}") + f"  ({_place(first_entry)})"
+    yield look.palette.paint(look.palette.bold, f"{title} {name}") + f"  ({_place(first_entry)})"
     width = max(map(len, entries))
-    answer = console_of(click.get_current_context()).stdout
-    room = shutil.get_terminal_size().columns - width - 4 if answer is not None and answer.isatty() else 1000
     for function, entry in entries.items():
-        first = entry["doc"].strip().partition("\n")[0]
-        yield f"  {function:<{width}}  {one_line(first, max(room, 20))}".rstrip()
+        first = one_line(entry["doc"].strip().partition("\n")[0], 1000)
+        yield from (f"  {line}" for line in filled(f"{function:<{width}}  {first}".rstrip(), look.width - 2))
     yield ""
 
 
-def _function_page(title: str, name: str, entry: dict[str, Any], palette: Palette) -> Iterator[str]:
-    yield palette.paint(palette.bold, f"{title} {name}") + f"  ({_place(entry)})"
-    yield from (f"  {line}" for line in call_lines(name, entry["signature"]))
+def _function_page(title: str, name: str, entry: dict[str, Any], look: _Look) -> Iterator[str]:
+    yield look.palette.paint(look.palette.bold, f"{title} {name}") + f"  ({_place(entry)})"
+    yield from (f"  {line}" for line in call_lines(name, entry["signature"], look.width - 2))
     yield ""
-    yield from (f"    {line}".rstrip() for line in (entry["doc"] or "(no documentation)").splitlines())
+    yield from (f"    {line}".rstrip() for line in filled(entry["doc"] or "(no documentation)", look.width - 4))
     if entry["arguments"]:
         yield from ("", "  Arguments")
-        yield from _argument_lines(entry["arguments"])
+        yield from _argument_lines(entry["arguments"], look.width)
     if entry["example"]:
         yield from ("", "  Example", *(f"    {line}" for line in entry["example"].splitlines()))
     if entry["platforms"]:
-        yield from ("", f"  Platforms: {entry['platforms']}")
+        yield from ("", *(f"  {line}" for line in filled(f"Platforms: {entry['platforms']}", look.width - 2)))
     yield ""
 
 
-def _argument_lines(arguments: list[dict[str, Any]]) -> Iterator[str]:
+def _argument_lines(arguments: list[dict[str, Any]], width: int) -> Iterator[str]:
     for each in arguments:
         argument = Argument(**each)
         yield f"    {argument.line}"
-        yield from textwrap.wrap(argument.meaning, 96, initial_indent=" " * 8, subsequent_indent=" " * 8)
+        yield from (f"        {line}" for line in filled(argument.meaning, width - 8))
         yield from (f"          {line}" for line in argument.example)
 
 
