@@ -12,7 +12,7 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import Outcome
 from asyncstate.run import outcomes as outcomes_module
 from asyncstate.run.gate import Verdict
-from asyncstate.run.machine import Work
+from asyncstate.run.machine import Step, Work
 from asyncstate.run.priority import shuffled
 from asyncstate.run.validation import ValidatingMachine as Machine
 
@@ -509,3 +509,34 @@ def test_what_others_fail_hard_for_is_not_what_this_one_does():
     machine = Machine(plan, failhard={1})
     machine.done(machine.take().node, FAILED)
     assert machine.take().chunk == 1
+
+
+def of_another_host():
+    plan = PlanBuilder().remote("db1: up").chunk("here").chunk("waits", require=["db1: up"]).build()
+    (node,) = (number for number, what in enumerate(plan.nodes) if what.kind is NodeKind.REMOTE)
+    return Machine(plan), node
+
+
+def test_a_state_of_another_host_is_awaited_in_no_place_and_ends_once():
+    machine, node = of_another_host()
+    assert machine.awaited == {node}
+    assert machine.take().chunk == 0
+    assert machine.has_started(0)
+    assert not machine.has_started(1)
+    machine.done(0, OK)
+    assert machine.take() is None
+    assert not machine.finished
+    assert not machine.stalled
+    assert machine.arrive(node, CHANGED) == [1]
+    assert machine.awaited == set()
+    assert machine.arrive(node, FAILED) == []
+    assert machine.outcomes.of(node) == CHANGED
+    assert [step for step, each in machine.history() if each == node] == [Step.TAKEN, Step.ENDED]
+    assert machine.take() == Work(1, NodeKind.CHUNK, 1)
+
+
+def test_a_failure_on_another_host_is_blamed_apart_from_those_of_this_one():
+    machine, node = of_another_host()
+    machine.arrive(node, FAILED)
+    machine.take()
+    assert machine.take() == Work(1, NodeKind.CHUNK, 1, Verdict.FAIL, elsewhere=(node,))

@@ -69,5 +69,5 @@ def test_a_failure_that_its_check_did_not_foresee_is_told_to_other_hosts_as_such
         assert outcomes.told(node) == check, "a check is no state"
         outcomes.put(2, FAILED)
         assert outcomes.told(2) == FAILED
-    outcomes.put(1, CHANGED)
-    assert outcomes.told(1) == CHANGED
+        outcomes.put(1, CHANGED)
+        assert outcomes.told(1) == CHANGED

@@ -18,6 +18,7 @@ class PlanBuilder:
         self.chunks: list[LowChunk] = []
         self.requisites: list[list[tuple[RequisiteKind, str]]] = []
         self.sets: dict[str, tuple[str, ...]] = {}
+        self.remotes: list[str] = []
         self.groups: list[tuple[str, ...]] = []
         self.listeners: list[tuple[str, tuple[str, ...]]] = []
         self.rows = {}
@@ -35,6 +36,11 @@ class PlanBuilder:
         self.sets[label] = members
         return self
 
+    def remote(self, label):
+        """Add a state of another host, to be required by this label."""
+        self.remotes.append(label)
+        return self
+
     def group(self, *members):
         self.groups.append(members)
         return self
@@ -50,6 +56,10 @@ class PlanBuilder:
         for label, members in self.sets.items():
             index[label] = len(nodes)
             nodes.append(Node(NodeKind.SET, members=tuple(index[m] for m in members), label=label))
+            rank.append(0)
+        for label in self.remotes:
+            index[label] = len(nodes)
+            nodes.append(Node(NodeKind.REMOTE, label=label))
             rank.append(0)
         prereq_targets = {t for reqs in self.requisites for k, t in reqs if k is RequisiteKind.PREREQ}
         checks = {}

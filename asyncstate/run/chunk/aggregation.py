@@ -129,7 +129,7 @@ class Aggregation:
         The module says which changes belong to which member. If it cannot, the row of a successful call stays as it is,
         as in Salt; the changes of a failed call go to the members they are named after.
         """
-        members = (chunk, *self._folded.pop(chunk.index, ()))
+        members = (chunk, *self._folded.pop(chunk.index))
         failed = row["result"] is False or (bool(row.get("skip_watch")) and not row["changes"])
         shares = await self._shares_of(members, row, failed=failed)
         if failed:
@@ -185,8 +185,9 @@ class Aggregation:
 
     def settle(self, chunk: LowChunk, row: Row) -> None:
         """Add to the row of a member that ran on its own what a common call had changed for it before."""
-        changes, said = self._pending.pop(chunk.index, ({}, ""))
-        if changes:
+        pending = self._pending.pop(chunk.index, None)
+        if pending is not None:
+            changes, said = pending
             row["changes"] = _united(changes, row["changes"])
             row["comment"] = f"{row['comment']}\n{said}" if row["comment"] else said
 
@@ -242,17 +243,15 @@ def _runs_itself(member: LowChunk, row: Row, changes: Changes) -> bool:
     return any(keyword in member.args for keyword in _OWN_VERDICT) or (row["result"] is None and not changes)
 
 
-def _by_name(members: Iterable[LowChunk], changes: Changes) -> dict[str, Changes]:
+def _by_name(members: Sequence[LowChunk], changes: Changes) -> dict[str, Changes]:
     """Give each change to the first member that names its key, or else to the first of all members."""
     owners: dict[Any, str] = {}
-    first = ""
     for member in members:
-        first = first or member.tag
         for name in _names(member):
             owners.setdefault(name, member.tag)
     shares: dict[str, Changes] = {}
     for key, change in changes.items():
-        shares.setdefault(owners.get(key, first), {})[key] = change
+        shares.setdefault(owners.get(key, members[0].tag), {})[key] = change
     return shares
 
 

@@ -233,6 +233,7 @@ def endless(low):
         (lambda low: {}, "it returned low data with nothing in it"),
         (lambda low: {key: value for key, value in low.items() if key != "name"}, "it took 'name' out of the low data"),
         (lambda low: {**low, "state": "other"}, "it changed 'state' of the low data"),
+        (lambda low: {**low, "__id__": "other"}, "it changed '__id__' of the low data"),
         (lambda low: {**low, "fun": None}, "it changed 'fun' of the low data"),
         (lambda low: {**low, "pkgs": "x"}, "it left 'pkgs' that are no list of names (str)"),
         (lambda low: {**low, "pkgs": [["x"]]}, "it left 'pkgs' that are no list of names (list)"),
@@ -252,6 +253,33 @@ async def test_low_data_of_another_shape_is_one_notice_and_the_states_run_alone(
     assert aggregation.notices == [f"m.mod_aggregate failed for s:a: {said}. The states run one by one"]
     assert [aggregation.lows[chunk.index] for chunk in members] == [chunk.as_low() for chunk in members]
     assert not any(aggregation.is_common(chunk) for chunk in members)
+
+
+@pytest.mark.parametrize(("args", "change"), [({}, {"name": "other"}), ({"pkgs": "x"}, {}), ({"pkgs": [["x"]]}, {})])
+async def test_a_module_may_choose_another_name_and_the_tree_has_its_own_packages(args, change):
+    aggregation = Aggregation(Hooks(mod_aggregate=lambda low, lows, running: {**low, **change}))
+    await aggregation.fold(chunks("a", a=args), {})
+    assert aggregation.notices == []
+    assert aggregation.lows[0].items() >= {**args, **change}.items()
+
+
+async def test_low_data_that_a_later_call_spoils_does_the_work_of_nobody_else():
+    take = taking({"a": "b"}, [])
+
+    def mod_aggregate(low, lows, running):
+        if low["name"] == "c":
+            del lows[0]["name"]
+            return low
+        return take(low, lows, running)
+
+    aggregation = Aggregation(Hooks(mod_aggregate=mod_aggregate))
+    a, _, _ = members = chunks("a", "b", "c")
+    await aggregation.fold(members, {})
+    assert aggregation.notices == [
+        "m.mod_aggregate failed for s:a: it took 'name' out of the low data. The states run one by one"
+    ]
+    assert not aggregation.is_common(a)
+    assert aggregation.lows[0] == a.as_low()
 
 
 async def test_a_module_that_spoils_the_low_data_of_another_member_spoils_no_row():
@@ -326,6 +354,103 @@ async def test_a_split_of_another_shape_says_what_it_must_be():
     assert own["changes"] == {"all": "new"}
     said = "it must return the changes of each member by state tag"
     assert aggregation.notices == [f"m.mod_aggregate_split failed for s:a: {said}. The states run one by one"]
+
+
+async def common_call(result, changes, *, test=False, skip_watch=False, split=None, args=None):
+    """What is left of a call of ``a`` for itself, ``b`` and ``c``: who runs by itself, and every row in the end."""
+    hooks = {} if split is None else {"mod_aggregate_split": lambda *_args: split}
+    aggregation = Aggregation(Hooks(mod_aggregate=taking({"a": "bc"}, []), **hooks))
+    members = chunks("a", "b", "c", **(args or {}))
+    await aggregation.fold(members, {})
+    common = row("a", result=result, changes=changes, **({"skip_watch": True} if skip_watch else {}))
+    stands = (
+        await aggregation.split(members[0], common, test=test) if test else await aggregation.split(members[0], common)
+    )
+    ended = {"a": common} if stands else {}
+    for member in members[1:]:
+        share = aggregation.share(member)
+        if share is not None:
+            ended[member.name] = share
+    alone = [member.name for member in members if member.name not in ended]
+    if result is False:
+        assert [aggregation.lows[member.index] for member in members] == [member.as_low() for member in members]
+    pending = aggregation.take_news()[1]
+    assert aggregation.take_news() == ({}, {})
+    for member in members:
+        if member.name in alone:
+            assert "items" not in aggregation.lows[member.index]
+            ended[member.name] = row(member.name)
+            aggregation.settle(member, ended[member.name])
+    assert {name for name, each in ended.items() if name in alone and each["changes"]} == {
+        tag.split("_|-")[1] for tag in pending
+    }
+    return alone, {name: each["changes"] for name, each in ended.items()}
+
+
+NAMED = {"b": {"pkgs": ["bp", {"bq": "1"}, 7], "require": ["r"], "mode": "xy"}}
+
+
+@pytest.mark.parametrize("test", [False, True])
+async def test_the_changes_of_a_failed_call_are_those_of_whom_they_are_named_after(test):
+    changes = {"b": 1, "bp": 2, "bq": 3, "7": 4, "r": 5, "x": 6, "c": 7}
+    alone, ended = await common_call(False, changes, test=test, args=NAMED)
+    assert alone == ["a", "b", "c"]
+    if test:
+        assert ended == {"a": {}, "b": {}, "c": {}}, "nothing was changed"
+    else:
+        assert ended == {"a": {"r": 5, "x": 6}, "b": {"b": 1, "bp": 2, "bq": 3, "7": 4}, "c": {"c": 7}}
+
+
+TAGS = {name: f"m_|-{name}_|-{name}_|-go" for name in "abc"}
+
+
+@pytest.mark.parametrize(
+    ("result", "changed", "skip_watch", "alone"),
+    [
+        (True, "", False, ""),
+        (True, "ab", False, ""),
+        (True, "ab", True, ""),
+        (True, "", True, "abc"),
+        (None, "", False, "abc"),
+        (None, "ab", False, "c"),
+        (None, "b", False, "ac"),
+        (False, "a", False, "abc"),
+    ],
+)
+async def test_who_runs_alone_after_a_common_call(result, changed, skip_watch, alone):
+    """Those for whom it failed, did not happen, or in a dry run would have changed nothing."""
+    split = {TAGS[name]: {name: "new"} for name in changed}
+    changes = dict.fromkeys(changed, "new")
+    found, ended = await common_call(result, changes, skip_watch=skip_watch, split=split)
+    assert "".join(found) == alone
+    assert ended == {name: {name: "new"} if name in changed else {} for name in "abc"}
+
+
+async def test_of_two_changes_of_one_kind_the_later_stands_whatever_its_shape():
+    aggregation = Aggregation(Hooks())
+    (a,) = chunks("a")
+    aggregation.restore({a.tag: 0}, {}, {a.tag: ({"x": {"old": 1, "new": 2}, "y": "text"}, "said")})
+    own = row("a", changes={"x": "text", "y": {"old": 1, "new": 2}})
+    aggregation.settle(a, own)
+    assert own["changes"] == {"x": "text", "y": {"old": 1, "new": 2}}
+    assert own["comment"] == "done\nsaid"
+
+
+async def test_what_an_earlier_run_did_for_others_is_taken_over_for_those_that_are_still_there():
+    aggregation = Aggregation(Hooks())
+    a, b = chunks("a", "b")
+    shares, pending = {b.tag: row("b"), "gone": row("gone")}, {a.tag: ({"a": 1}, "said"), "gone": ({"gone": 1}, "")}
+    aggregation.restore({a.tag: 0, b.tag: 1}, shares, pending)
+    assert (aggregation.share(a), aggregation.share(b)) == (None, row("b"))
+    own = row("a", comment="")
+    aggregation.settle(a, own)
+    assert (own["changes"], own["comment"]) == ({"a": 1}, "said")
+
+
+async def test_who_is_in_no_group_is_abandoned_without_a_word():
+    aggregation = Aggregation(Hooks())
+    aggregation.abandon(chunks("a"))
+    assert aggregation.lows == {}
 
 
 class Tool:
