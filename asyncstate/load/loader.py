@@ -404,6 +404,8 @@ class LazyLoader:
         module = self.module(module_name)
         if module is not None:
             return _nearest_function(module, function_name)
+        if self._refusals_of(module_name) or (self.borrowed is not None and self.borrowed.refusal(module_name)):
+            return ""  # the name is right, and the reason says what is missing
         likely = self._likely_modules()
         alike = get_close_matches(module_name, likely, n=3, cutoff=_ALIKE)
         near = dict.fromkeys([near_miss(module_name, likely), *alike])

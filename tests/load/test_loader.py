@@ -149,6 +149,9 @@ def test_suggestions(salt_table):
         salt_table.get("onw.f")
     assert caught.value.suggestion == "own.f"
     assert str(caught.value) == "'onw.f' is not available. Did you mean 'own.f'?"
+    with pytest.raises(FunctionNotFound) as caught:
+        salt_table.get("v2.list")  # v2 is there, and says why it cannot be used
+    assert caught.value.suggestion == ""
 
 
 @pytest.mark.parametrize("name", ["nodot", "", ".", "x.", None, 3])
