@@ -36,6 +36,7 @@ _TICK = 1.0
 _LAST_WORDS = 3
 _LONGEST_LINE = 4000
 _RECORD = "\x01"
+"""The beginning of a log record of Salt. Alone, at the end of a line, it says that a call has written all it writes."""
 _END = 2.0
 """Seconds that an idle worker has to end by itself."""
 
@@ -65,6 +66,7 @@ class WorkerProcess:
         self._reaped = False
         self._last = deque[str](maxlen=_LAST_WORDS)
         self._context = copy_context()
+        self._quiet = threading.Event()
         self._errors = threading.Thread(target=self._log_errors, name=f"salt-{self._process.pid}", daemon=True)
         self._errors.start()
 
@@ -73,18 +75,21 @@ class WorkerProcess:
         """The process."""
         return self._process.pid
 
-    def request(self, frame: bytes, answer: Callable[[str], Any], *, seconds: float | None = None) -> dict[str, Any]:
+    def request(self, frame: bytes, answer: Callable[[Any], Any], *, seconds: float | None = None) -> dict[str, Any]:
         """Send a request and return the answer; meanwhile ``answer`` gives what the worker asks back.
 
         Raises WorkerEnded if there is none: the worker ended, said something that is no answer, or took longer than
         ``seconds``. Then it is of no further use.
         """
+        self._quiet.clear()
         self._context = copy_context()  # what the worker writes now is said by the state under way
         try:
             wire.write(_descriptor(self._process.stdin), frame)
             while True:
                 message = wire.decode(self._message(seconds))
                 if "ask" not in message:
+                    if self._errors.is_alive():
+                        self._quiet.wait(_TICK)
                     return dict(message)
                 wire.write(_descriptor(self._process.stdin), wire.encode(answer(message["ask"])))
         except (OSError, wire.BrokenFrame, TypeError, ValueError) as error:
@@ -175,10 +180,15 @@ class WorkerProcess:
                 break
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:
-                self._log_line(line.decode("utf-8", "replace")[:_LONGEST_LINE])
+                written = line.removesuffix(_RECORD.encode())
+                if written or written == line:
+                    self._log_line(written.decode("utf-8", "replace")[:_LONGEST_LINE])
+                if written != line:
+                    self._quiet.set()
             rest = rest[-_LONGEST_LINE:]
         if rest:
             self._log_line(rest.decode("utf-8", "replace"))
+        self._quiet.set()
         stream.close()
 
     def _log_line(self, line: str) -> None:

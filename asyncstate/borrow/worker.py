@@ -111,7 +111,7 @@ def _folders_of(loaded: Any, named_after_option: bool, kind: str) -> list[str]:
 class _Asked:
     """Data of the run that few modules look at: asked for when it is."""
 
-    def __init__(self, ask: Callable[[str], Any], what: str) -> None:
+    def __init__(self, ask: Callable[[Any], Any], what: str) -> None:
         self._ask = ask
         self._what = what
         self._data: Any = None
@@ -132,7 +132,17 @@ class _Asked:
 
 
 class _AskedMapping(_Asked, Mapping):  # type: ignore[type-arg]
-    """``__running__``."""
+    """``__running__``: the rows of this host, and those of other hosts whose tags are asked for."""
+
+    def __getitem__(self, key: Any) -> Any:
+        rows = self._value()
+        return rows[key] if key in rows else self._elsewhere(key)
+
+    def _elsewhere(self, key: Any) -> Any:
+        row = self._ask({"row": key}) if isinstance(key, str) else None
+        if row is None:
+            raise KeyError(key)
+        return row
 
 
 class _AskedSequence(_Asked, Sequence):  # type: ignore[type-arg]
@@ -241,13 +251,14 @@ class Worker:
                 frame = wire.encode({"error": described(error)})
             if os.getpid() != self._process:
                 os._exit(0)  # a fork of this process that Salt's code forgot to end
+            _end_of_errors()
             wire.write(self._send, frame)
 
-    def _ask(self, what: str) -> Any:
+    def _ask(self, what: Any) -> Any:
         wire.write(self._send, wire.encode({"ask": what}))
         answer = wire.read(self._receive, self._reader)
         if answer is None:
-            raise EOFError(what)
+            raise EOFError(str(what))
         return wire.decode(answer)
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -388,6 +399,14 @@ class _Lines(logging.StreamHandler):  # type: ignore[type-arg]
 
     def format(self, record: logging.LogRecord) -> str:
         return "\x01" + json.dumps([record.levelno, record.name, super().format(record)])
+
+
+def _end_of_errors() -> None:
+    """Say on standard error that all of a call stands before this: the other side knows whose lines they are."""
+    with suppress(OSError, ValueError):  # closed by Salt's code
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.write(2, b"\x01\n")
 
 
 def _log_to_stderr(level: str) -> None:

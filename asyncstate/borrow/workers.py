@@ -258,13 +258,17 @@ def _shared(call: CallContext) -> dict[str, Any]:
     }
 
 
-def _asked(call: CallContext, what: str) -> Any:
+def _asked(call: CallContext, what: Any) -> Any:
+    """Return the rows of this host, that of one tag, which may be of another host, or all low data."""
+    if isinstance(what, dict):
+        row = call.running.get(what["row"])
+        return row if row is None else dict(row)
     if what == "running":
         return {tag: dict(row) for tag, row in call.running.items()}
     return [dict(low) for low in call.lowstate]
 
 
-def _nothing(what: str) -> Any:
+def _nothing(what: Any) -> Any:
     raise ValueError(f"it asked for {what} outside a call")
 
 

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import threading
 import time
+from contextvars import ContextVar, copy_context
 
 import pytest
 
@@ -14,6 +16,7 @@ from asyncstate.dunders.cancel import CancelToken
 from asyncstate.dunders.context import CallContext, SharedContext, current
 from asyncstate.dunders.observer import observer
 from asyncstate.errors import CommandExecutionError, InvocationError, LoaderError, RunCancelled
+from asyncstate.run.chunk.views import RunningView
 from asyncstate.trace.witness import Trace
 
 
@@ -81,6 +84,19 @@ def test_states_see_what_the_run_knows_and_call_salts_own_functions(salt, worker
     current.reset(token)
 
 
+def test_states_find_the_rows_of_other_hosts_by_their_tags(salt, workers, call):
+    salt.state(
+        "s",
+        """
+        def see(name):
+            row = __running__["theirs"]
+            return row["changes"], "theirs" in __running__, "nobody's" in __running__, 5 in __running__, sorted(__running__)
+        """,
+    )
+    call.running = RunningView({"tag": {"result": True}}, {"theirs": {"changes": {"new": 1}}})
+    assert run(workers, "s.see", "n", kind="states") == ({"new": 1}, True, False, False, ["tag"])
+
+
 def test_context_is_that_of_the_runtime(salt, workers, call):
     salt.module(
         "m",
@@ -117,6 +133,41 @@ def test_what_salts_code_prints_or_reads_does_not_reach_the_pipe(salt, workers, 
     with caplog.at_level("INFO"):
         assert run(workers, "m.noise") == ""
         wait_for(lambda: {"printed", "written", "of a child", "salt.m: said"} <= set(caplog.messages))
+
+
+def test_what_a_call_writes_is_logged_as_its_own_before_it_returns(salt, workers, call):
+    salt.module(
+        "m",
+        """
+        import subprocess
+        def say(number, *lines):
+            subprocess.run(["printf", *lines])
+            return number
+        """,
+    )
+    number, heard = ContextVar("number", default=0), []
+
+    class Listener(logging.Handler):
+        def emit(self, record):
+            heard.append((number.get(), record.getMessage()))
+
+    def say(*args):
+        number.set(args[0])
+        run(workers, "m.say", *args)
+        return len(heard)
+
+    borrow_log = logging.getLogger("asyncstate.borrow.process")
+    listener, level = Listener(), borrow_log.level
+    borrow_log.addHandler(listener)
+    borrow_log.setLevel(logging.INFO)
+    try:
+        until = [copy_context().run(say, at, f"line {at}\n\nno end") for at in range(1, 6)]
+    finally:
+        borrow_log.removeHandler(listener)
+        borrow_log.setLevel(level)
+    wanted = [[(at, f"line {at}"), (at, ""), (at, "no end")] for at in range(1, 6)]
+    assert heard == [each for of_call in wanted for each in of_call]
+    assert until == [3, 6, 9, 12, 15]
 
 
 def test_folder_and_umask_of_a_worker_stay_as_they_were(salt, workers, call):
