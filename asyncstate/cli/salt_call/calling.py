@@ -32,6 +32,8 @@ _MASK = "**********"
 _MASKED = frozenset({"pillar.get", "pillar.item", "pillar.items", "pillar.data", "pillar.ext"})
 """Functions whose values Salt masks unless they are called with ``unmask=True``."""
 _VERBOSE = frozenset({"all", "garbage", "trace", "debug"})
+_KEYS = frozenset({int, float, bool, type(None)})
+"""Types of keys that JSON writes, too."""
 _SHOWN = _MASKED | {"pillar.raw"}
 """Functions that show secrets if they are asked to."""
 
@@ -155,10 +157,24 @@ def _shown(console: Console, function: str, value: Any, unmask: Any) -> Any:
     from asyncstate.model.encode import plain
 
     if function in _MASKED and not unmask:
-        return _masked(plain(value))
-    if function in _SHOWN:
-        return plain(value)
-    return console.hide(value)
+        shown = _masked(plain(value))
+    else:
+        shown = plain(value) if function in _SHOWN else console.hide(value)
+    return _with_types(value, shown)
+
+
+def _with_types(value: Any, shown: Any) -> Any:
+    """Return what is shown of a value with the value's tuples, and its keys that are no texts: ``raw`` tells."""
+    if type(shown) is list and type(value) in {list, tuple}:
+        return type(value)(map(_with_types, value, shown))
+    if type(shown) is dict and type(value) is dict and len(shown) == len(value):
+        pairs = zip(value.items(), shown.items(), strict=True)
+        return {_key(own, name): _with_types(each, other) for (own, each), (name, other) in pairs}
+    return shown
+
+
+def _key(own: Any, shown: str) -> Any:
+    return own if type(own) in _KEYS and str(own) == shown else shown
 
 
 def _masked(value: Any) -> Any:

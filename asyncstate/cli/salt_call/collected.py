@@ -73,5 +73,5 @@ def collect(
     if cut_short:
         console.say(f"The run was cut short: {report.cancelled}.")
     ordered = report.rows if order is None or session.plan is None else order(report.rows, session.plan)
-    rows = {tag: as_in_salt(row) for tag, row in ordered.items()}
+    rows = {tag: as_in_salt(tag, row) for tag, row in ordered.items()}
     return Answer(value=rows, retcode=retcode, outputter="highstate", ended=cut_short)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.model.requisite import RequisiteKind as Kind
+from asyncstate.model.tag import SEPARATOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
 
-_NEVER = "00:00:00.000000"
 _OF_STATES = frozenset({"__id__", "__sls__", "start_time", "duration"})
 _LAST = ("__sls__", "__run_num__", "start_time", "duration", "__id__")
 _HELD_BACK = (
@@ -22,6 +22,23 @@ _HELD_BACK = (
 _SKIPPED = (
     "result", "name", "changes", "comment", "__sls__", "__id__", "skip_watch", "__run_num__", "start_time", "duration"
 )  # fmt: skip
+_BEGINNINGS = {
+    "changes comment name result": (
+        "file.managed file.serialize file.cached file.not_cached cron.present cron.file cron.env_present"
+    ),
+    "name changes comment result": "file.copy file.rename file.mknod module.run",
+    "name result changes comment": (
+        "archive.extracted cron.absent cron.env_absent kmod.present kmod.absent mount.fstab_present "
+        "mount.fstab_absent sysctl.present"
+    ),
+    "name result comment changes": (
+        "git.latest git.present git.detached git.cloned http.query pip.installed pip.removed virtualenv.managed"
+    ),
+}
+_OF_FUNCTION = {
+    function: tuple(keys.split()) for keys, functions in _BEGINNINGS.items() for function in functions.split()
+}
+"""Functions whose rows do not begin with name, changes, result and comment, and with what they do begin."""
 _CALLED = (
     Kind.REQUIRE, Kind.REQUIRE_ANY, Kind.WATCH, Kind.WATCH_ANY, Kind.PREREQUIRED, Kind.ONFAIL, Kind.ONFAIL_ANY,
     Kind.ONFAIL_ALL, Kind.ONCHANGES, Kind.ONCHANGES_ANY,
@@ -29,16 +46,19 @@ _CALLED = (
 """The requisites of a state in the order in which Salt calls what they name."""
 
 
-def as_in_salt(row: Row) -> Row:
-    """Return a row with its keys in Salt's order.
+def as_in_salt(tag: str, row: Row) -> Row:
+    """Return the row of a tag with its keys in Salt's order.
 
-    One that stands for a highstate without states and never ran has not the keys that only states have.
+    One that no state function gave has not the keys that only these have.
     """
-    if row.get("__id__", "") is None and row.get("start_time") == _NEVER:
+    if row.get("__id__", "") is None:
         return {key: value for key, value in row.items() if key not in _OF_STATES}
     held_back, skipped = "__state_ran__" in row, "skip_watch" in row
-    first = _HELD_BACK if held_back else _SKIPPED if skipped else ()
+    first: tuple[str, ...] = _HELD_BACK if held_back else _SKIPPED if skipped else ()
     last = () if first else _LAST
+    if not first:
+        state, *_, function = tag.split(SEPARATOR)
+        first = _OF_FUNCTION.get(f"{state}.{function}", ())
     named = {*first, *last}
     keys = [*first, *(key for key in row if key not in named), *last]
     return {key: row[key] for key in keys if key in row}

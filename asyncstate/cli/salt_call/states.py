@@ -212,7 +212,7 @@ class StateModule:
     def check_request(self, name: Any = None) -> Answer:
         """Return the dry runs that `request` kept."""
         requests = self._requests()
-        if name is None:
+        if name is None or not requests:
             return Answer(value=requests, outputter="highstate")
         if str(name) not in requests:
             raise Refused(f"state.check_request: nothing was requested as {name}")
