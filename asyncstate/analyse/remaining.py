@@ -188,7 +188,8 @@ class Remaining:
         if most <= 0:
             return f"longer than the run of {known.source}" if self._began and not known.unknown else ""
         if known.unknown:
-            return f"at least {_round(least)} left, from the run of {known.source}; {count(known.unknown, 'state')} new"
+            left = "a few seconds" if least < _SOON else _round(least)
+            return f"at least {left} left, from the run of {known.source}; {count(known.unknown, 'state')} new"
         if most < _SOON:
             left = "a few seconds"
         elif most < least * _SAME or _round(least) == _round(most):

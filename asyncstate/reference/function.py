@@ -57,7 +57,13 @@ def call_lines(name: str, signature: str, width: int = 96) -> list[str]:
     if len(name) + len(signature) <= width:
         return [name + signature]
     indent = " " * (len(name) + 1)
-    return textwrap.wrap(name + signature, width, subsequent_indent=indent, break_long_words=False)
+    whole = signature.replace(" ", _UNBROKEN).replace(f",{_UNBROKEN}", ", ")
+    lines = textwrap.wrap(name + whole, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return [line.replace(_UNBROKEN, " ") for line in lines]
+
+
+_UNBROKEN = "\0"
+"""Stands for a space at which no line is broken."""
 
 
 class _Plain(str):

@@ -158,11 +158,17 @@ def _beyond(report: RunReport, palette: Palette, foretold: Mapping[str, Foretold
 
 
 def foretold_text(report: RunReport, foretold: Mapping[str, Foretold] | None) -> str:
-    """Return what a dry run foretells: ``3 to change, 2 triggered; nothing was changed``, or ``nothing to change``."""
+    """Return what a dry run foretells: ``3 to change, 2 triggered; nothing was changed``, or ``nothing to change``.
+
+    A state may not know of dry runs: whether one that succeeds with changes has made them, only its author can say.
+    """
     if foretold is None:
         told = f"{count(report.changed, 'state')} would change" if report.changed else ""
     else:
         told = forecast_text(foretold.values())
+    if changed := sum(row["result"] is True and bool(row["changes"]) for row in report.rows.values()):
+        says = "says it" if changed == 1 else "say they"
+        return f"{told or 'nothing to change'}; {count(changed, 'state')} {says} changed something"
     return f"{told}; nothing was changed" if told else "nothing to change"
 
 

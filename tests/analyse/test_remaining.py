@@ -154,6 +154,9 @@ def test_states_that_are_new_make_it_a_least_and_many_of_them_nothing():
     script = Script(chain(4), [60, 60, 60])
     script.remaining.learn(script.past)
     assert script.text_at(0) == "at least 3 min left, from the run of yesterday 12:01; 1 state new"
+    quick = Script(chain(4), [0.1, 0.1, 0.1])
+    quick.remaining.learn(quick.past)
+    assert quick.text_at(0) == "at least a few seconds left, from the run of yesterday 12:01; 1 state new"
     assert Script(chain(4), [60]).past is None
     assert past(PlanBuilder().build(), {}, 1, Rules(), "") is None
 

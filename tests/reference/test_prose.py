@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asyncstate.reference.function import call_lines
 from asyncstate.reference.prose import filled
 
 PAGE = """\
@@ -39,6 +40,15 @@ def test_sentences_items_and_rows_are_broken_and_examples_are_not():
 @given(text=st.text("ab \n-", max_size=200), width=st.integers(1, 60))
 def test_no_word_is_lost_or_broken(text, width):
     assert " ".join(filled(text, width)).split() == text.split()
+
+
+def test_a_call_is_broken_between_its_arguments():
+    lines = call_lines("file.symlink", "(name: str, user: str | int | None = None, mode: Any = None)", 40)
+    assert lines == [
+        "file.symlink(name: str,",
+        "             user: str | int | None = None,",
+        "             mode: Any = None)",
+    ]
 
 
 @pytest.mark.parametrize("columns", [60, 80, 100, 200])

@@ -60,6 +60,13 @@ def test_a_dry_run_says_how_much_would_change():
     assert lines[-1] == "Dry run: 2 states would change; nothing was changed."
 
 
+def test_a_dry_run_does_not_deny_what_a_state_says_it_did():
+    said = summary([row(None), row(True, {"a": 1})], test=True)[-1]
+    assert said == "Dry run: 1 state would change; 1 state says it changed something."
+    said = summary([row(True, {"a": 1}), row(True, {"a": 1})], test=True)[-1]
+    assert said == "Dry run: nothing to change; 2 states say they changed something."
+
+
 def test_a_dry_run_without_anything_to_change_says_no_more_than_that():
     assert summary([row()], test=True)[-1] == "Dry run: nothing to change."
     plain = RunReport(rows={tags(1)[0]: row()}, test=True)
