@@ -12,6 +12,7 @@ import difflib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from asyncstate.data.yaml.ids import written_id
 from asyncstate.render.jinja_blocks import lines_in_blocks
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 _HEADER = re.compile(r"^(?P<indent> *)(?P<name>[\w.]+)(?P<rest>: *\[\] *|:|) *(?P<comment>#.*)?$")
 _ITEM = re.compile(r"^(?P<indent> *)- ")
 _ONE_LINE = re.compile(r"^(?P<head> *- require: *\[)(?P<items>.*?) *\](?P<tail> *(?:#.*)?)$")
-_PLAIN_ID = re.compile(r"^[A-Za-z_/][\w./-]*$")
-_NO_WORD = frozenset({"null", "true", "false", "yes", "no", "on", "off"})
 _ATTEMPTS = 100
 
 
@@ -239,13 +238,6 @@ def _is_item(lines: list[str], number: int, at: int) -> bool:
     first = next((match for line in lines[at + 1 :] if (match := _ITEM.match(line))), None)
     item = _ITEM.match(lines[number])
     return item is not None and first is not None and item["indent"] == first["indent"]
-
-
-def written_id(id_: str) -> str:
-    """Return an ID as YAML text that is read back as the same ID."""
-    if _PLAIN_ID.match(id_) and id_.lower() not in _NO_WORD and not id_.endswith("."):
-        return id_
-    return "'" + id_.replace("'", "''") + "'"
 
 
 def _diff(path: str, old: str, new: str) -> str:

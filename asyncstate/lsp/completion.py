@@ -6,7 +6,7 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from asyncstate.analyse.patch import written_id
+from asyncstate.data.yaml.ids import written_id
 from asyncstate.lsp.context import Context, context
 from asyncstate.lsp.index import DIRECTIVES, REQUISITES
 from asyncstate.model.requisite import INTERNAL_KEYWORDS

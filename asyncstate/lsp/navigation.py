@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.errors import PathRefused
-from asyncstate.filesystem.reading import open_text
 from asyncstate.lsp.context import context
 from asyncstate.lsp.outline import Place, Word
 from asyncstate.lsp.tree import At
@@ -99,6 +98,8 @@ def _source(knowledge: Knowledge, name: str) -> Iterator[At]:
     function = knowledge.functions.get(name)
     if function is None or not function.file.endswith(".py"):
         return
+    from asyncstate.filesystem.reading import open_text  # noqa: PLC0415 - a start need not wait for it
+
     wanted = re.compile(rf"(?:async )?def {re.escape(name.partition('.')[2])}_?\(")
     try:
         with open_text(function.file) as text:

@@ -18,10 +18,8 @@ from asyncstate._version import __version__
 from asyncstate.logs.loggers import get_logger
 from asyncstate.lsp.actions import actions
 from asyncstate.lsp.completion import complete
-from asyncstate.lsp.hover import hover
 from asyncstate.lsp.navigation import definitions, references
 from asyncstate.lsp.publishing import Publisher
-from asyncstate.lsp.renaming import RenameRefused, prepare, rename
 from asyncstate.lsp.session import Program, Session
 from asyncstate.lsp.texts import Protocol, whole
 from asyncstate.lsp.tree import changed
@@ -55,6 +53,8 @@ _TRIGGERS = [".", ":", "/", "'", '"', "-", "["]
 
 
 _Found = TypeVar("_Found")
+_SOON = 0.05
+"""Seconds that a completion waits for the texts of the tree: until they are known, those of the editor answer."""
 _MOST_UNSEEN = 3
 """So many places that nobody can know are named."""
 
@@ -144,6 +144,8 @@ class Server(LanguageServer):
 
     async def renaming(self, find: Callable[[Knowledge], _Found]) -> _Found:
         """Return what is found in the texts of now, without keeping the editor waiting. Raises Refused."""
+        from asyncstate.lsp.renaming import RenameRefused  # noqa: PLC0415 - a start need not wait for it
+
         knowledge = self.session.knowledge
         tree = knowledge.tree
         frozen = replace(knowledge, tree=tree._replace(files=dict(tree.files), pillar=dict(tree.pillar)))
@@ -263,17 +265,21 @@ def _answers(server: Server) -> None:
         types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=_TRIGGERS, resolve_provider=False)
     )
     async def _complete(params: types.CompletionParams) -> types.CompletionList:
-        file = await server.file(params.text_document.uri)
+        known = await server.session.is_ready(_SOON)
+        path = path_of(params.text_document.uri)
+        file = server.session.knowledge.tree.file(path) if path else None
         if file is None:
-            return types.CompletionList(is_incomplete=False, items=[])
+            return types.CompletionList(is_incomplete=not known, items=[])
         offer = complete(server.session.knowledge, file, *server.cursor(file, params.position))
         place = server.range(file.text, offer.place)
         return types.CompletionList(
-            is_incomplete=not offer.complete, items=[_item(item, place) for item in offer.items]
+            is_incomplete=not (known and offer.complete), items=[_item(item, place) for item in offer.items]
         )
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def _hover(params: types.HoverParams) -> types.Hover | None:
+        from asyncstate.lsp.hover import hover  # noqa: PLC0415 - a start need not wait for it
+
         file = await server.file(params.text_document.uri)
         said = hover(server.session.knowledge, file, *server.cursor(file, params.position)) if file else None
         if said is None or file is None:
@@ -316,6 +322,8 @@ def _renames(server: Server) -> None:
         file = await server.file(params.text_document.uri)
         if file is None:
             return None
+        from asyncstate.lsp.renaming import prepare  # noqa: PLC0415 - a start need not wait for it
+
         cursor = server.cursor(file, params.position)
         word = await server.renaming(lambda knowledge: prepare(knowledge, file, *cursor))
         return types.PrepareRenamePlaceholder(server.range(file.text, word.place), word.text) if word else None
@@ -325,6 +333,8 @@ def _renames(server: Server) -> None:
         file = await server.file(params.text_document.uri)
         if file is None:
             return None
+        from asyncstate.lsp.renaming import rename  # noqa: PLC0415 - a start need not wait for it
+
         cursor = server.cursor(file, params.position)
 
         def find(knowledge: Knowledge) -> tuple[Renaming, list[File | None]]:

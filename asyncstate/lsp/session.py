@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.errors import AsyncStateError
@@ -107,6 +108,13 @@ class Session:
         self._changed = self._changed or anew
         self._start(_PAUSE)
 
+    async def is_ready(self, patience: float) -> bool:
+        """Return whether the tree is known, after some seconds at most."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await self.ready.wait()
+        return self.ready.is_set()
+
     def _start(self, pause: float) -> None:
         if self._task is not None:
             self._task.cancel()
@@ -148,8 +156,8 @@ class Session:
         self.ready.set()
 
     async def _read_disk(self) -> None:
-        starting = asyncio.to_thread(self._compiler.prepare)
-        settings, _ = await asyncio.gather(asyncio.to_thread(self._settings), starting)
+        self._asking.submit(self._compiler.prepare)
+        settings = await asyncio.to_thread(self._settings)
         before = self.knowledge.tree
         self.knowledge.tree = await asyncio.to_thread(_read, settings, before, dict(self.buffers))
         if settings != self._settings_before or await asyncio.to_thread(

@@ -32,6 +32,20 @@ group-{{ name }}:
 {% endfor %}
 """
 
+SLOW = """\
+import os, sys, time
+from asyncstate.lsp import session
+read = session.read_tree
+def slow(*words):
+    while not os.path.exists({mark!r}):
+        time.sleep(0.05)
+    return read(*words)
+session.read_tree = slow
+sys.argv[1:] = ["lsp"]
+from asyncstate.cli import main
+main()
+"""
+
 
 @pytest.fixture
 def tree(tmp_path):
@@ -94,6 +108,20 @@ async def test_an_editor_is_answered(tree, tmp_path):
         assert "after another state" in await it.hover(web, "    - req^uire:\n      - pkg: nginx")
         assert await it.completions("salt/web.sls", "web \U0001f600 ^server") == {}
     assert it.client._server.returncode == 0
+
+
+async def test_the_first_completion_does_not_wait_for_the_tree(tree, tmp_path):
+    mark = tmp_path / "mark"
+    program = (sys.executable, "-c", SLOW.format(mark=str(mark)))
+    async with editor(tree, state=tmp_path, program=program) as it, asyncio.timeout(60):
+        it.open("salt/web.sls", WEB + "new:\n  test.nop:\n    - require: [")
+        params = types.CompletionParams(**it.at("salt/web.sls", "require: [^"))
+        found = await it.client.text_document_completion_async(params)
+        assert "conf" in {item.label for item in found.items}
+        assert "deploy" not in {item.label for item in found.items}
+        assert found.is_incomplete  # an editor asks again
+        mark.touch()
+        await until(lambda: it.completions("salt/web.sls", "require: [^"), lambda items: "deploy" in items)
 
 
 async def test_what_is_wrong_outside_of_files_is_said_in_words(tree, tmp_path):
