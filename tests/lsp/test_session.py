@@ -36,7 +36,8 @@ class Asked:
         self.jobs.touch()
         self.settings = Settings(file_roots={"base": [str(folder / "salt")]})
         program = Program({}, lambda _: self.settings, (sys.executable, "-c", COMPILER, str(self.jobs)))
-        self.session = Session(program, print)
+        self.heard = asyncio.Event()
+        self.session = Session(program, print, lambda _: self.heard.set())
 
     def path(self, name):
         return str(self.folder / name)
@@ -45,12 +46,14 @@ class Asked:
         (self.folder / name).write_text(text)
 
     async def job(self):
-        """Return the job that follows."""
+        """Return the job that follows, once its answer is heard."""
         number = self.session._job
         for _ in range(600):
             lines = self.jobs.read_text().splitlines()
             found = [each for each in (msgspec.json.decode(line, type=Job) for line in lines) if each.number == number]
             if found:
+                await self.heard.wait()
+                self.heard.clear()
                 return found[0]
             await asyncio.sleep(0.05)
         raise AssertionError
