@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from asyncstate.lsp.tree import Tree
 
 _QUOTED = re.compile(r"'([^'\n]+)'")
+_COMMENT = re.compile(r"(?<=\s)#")
 _MISSING = re.compile(r"Specified SLS (\S+) in saltenv|Specified SLS \S+: (\S+) is not")
 _FOR_INFORMATION = frozenset({"not-called", "unknown-effects", "unused-pillar"})
 """Rules whose findings are no faults of the text."""
@@ -59,7 +60,8 @@ def _place(lines: Sequence[str], finding: Finding) -> Place:
             if match := written.search(lines[at]):
                 return Place(at, match.start(), match.end())
     line = lines[number]
-    text = re.sub(r"\s+#.*$", "", line).rstrip()
+    comment = _COMMENT.search(line)
+    text = line[: comment.start() if comment else None].rstrip()
     return Place(number, len(text) - len(text.lstrip()), max(len(text), 1))
 
 

@@ -12,6 +12,8 @@ _TOKEN: Final = re.compile(
     r"|(?P<lent>[&*!][^\s,\[\]{}]*)"
     r"|(?P<plain>[^\s\[\]{},'\"&*!](?:[^\n\[\]{},:#]|:(?![\s,\[\]{}]|\Z)|(?<=\S)#)*)|(?P<odd>.)"
 )
+_DEEPEST: Final = 100
+"""Nothing is read of brackets within so many brackets."""
 _WORDS: Final = frozenset({"quoted", "begun", "plain"})
 _BETWEEN: Final = frozenset({"blank", "comment", "line"})
 _CONTINUES: Final = frozenset({"", "#", "]", "}", ","})
@@ -103,6 +105,8 @@ class Flow:
             if kind in _BETWEEN or (kind in _WORDS and self.word is not None):  # a word goes on in the next line
                 continue
             self._take_word(colon=kind == "colon")
+            if kind == "open" and len(self._frames) == _DEEPEST:
+                return
             if kind == "open":
                 self._open(found[0], dash=dash)
             elif kind in {"close", "comma"}:

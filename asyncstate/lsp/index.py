@@ -202,13 +202,12 @@ def _pillar(text: str) -> list[Word]:
 
 def _words(text: str, pattern: re.Pattern[str], group: str) -> list[Word]:
     """Return the matches of a group, which is within one line, as words."""
-    return [
-        Word(found[group], place_in(text, found.start(group), found.end(group))) for found in pattern.finditer(text)
-    ]
-
-
-def place_in(text: str, start: int, end: int) -> Place:
-    """Return the place of a part of a text that is within one line."""
-    line = text.count("\n", 0, start)
-    first = text.rfind("\n", 0, start) + 1
-    return Place(line, start - first, end - first)
+    words: list[Word] = []
+    line = begin = seen = 0
+    for found in pattern.finditer(text):
+        start = found.start(group)
+        line += text.count("\n", seen, start)
+        begin = max(begin, text.rfind("\n", seen, start) + 1)
+        seen = start
+        words.append(Word(found[group], Place(line, start - begin, found.end(group) - begin)))
+    return words

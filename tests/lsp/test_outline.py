@@ -5,9 +5,15 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asyncstate.lsp.completion import complete
 from asyncstate.lsp.context import context
+from asyncstate.lsp.diagnostics import diagnostics
+from asyncstate.lsp.hover import hover
 from asyncstate.lsp.index import index
+from asyncstate.lsp.knowledge import Knowledge
+from asyncstate.lsp.messages import Finding
 from asyncstate.lsp.outline import HOLE, entries, masked
+from asyncstate.lsp.tree import Roots, Tree
 
 WHOLE = """\
 #!jinja|yaml
@@ -184,3 +190,32 @@ def test_what_is_declared_and_referred_to():
 def test_other_languages_have_no_structure():
     assert index("#!py\ndef run():\n  return {}\na:\n  pkg.installed: []\n").declarations == ()
     assert index("#!jinja|yaml|gpg\na:\n  pkg.installed: []\n").declarations != ()
+
+
+MANY = 100_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a:" + " " * MANY + "x: y",
+        "a: " + "\t" * MANY + "x",
+        "a:\n  test.nop: " + "[" * MANY,
+        "a:\n  test.nop: " + "{a: " * MANY,
+        "a:\n  test.nop: [" + "'" * MANY,
+        "{{ pillar['a'] }}" * (MANY // 10),
+        "a:\n  test.nop:\n    - name: " + "x" * MANY,
+        "{% if x %}" * (MANY // 10),
+        "a: '" + "''" * MANY,
+    ],
+    ids=lambda text: text[:24].replace("\n", " "),
+)
+def test_no_text_takes_long(text):
+    """Whatever takes time that grows with the square of a line would take minutes here."""
+    tree = Tree(Roots({"base": ("/s",)}, {}), {}, {}, {}, {})
+    tree.edited("/s/a.sls", text)
+    knowledge, last = Knowledge(tree), text.count("\n")
+    for column in (3, len(text) // 2, len(text)):
+        complete(knowledge, tree.files["/s/a.sls"], last, column)
+        hover(knowledge, tree.files["/s/a.sls"], last, column)
+    diagnostics(tree, [Finding("", "it is 'odd'", "/s/a.sls", last + 1, "", mistake=True)])
