@@ -27,8 +27,8 @@ _TRUST = "ASYNCSTATE_TRUST_WRITABLE"
 def settings_of(console: Console, request: Request, localconfig: str = "") -> Settings:
     """Return the settings, and start the log. Raises ConfigError.
 
-    The configuration is ``minion`` in the folder that was named, or in Salt's own; where there is none, that of
-    asyncstate. ``localconfig`` is a file whose options come after these.
+    The configuration is ``minion`` in the folder that was named; else that of ``ASYNCSTATE_CONFIG``; else ``minion`` in
+    Salt's own folder; where there is none, that of asyncstate. ``localconfig`` is a file whose options come last.
     """
     from asyncstate.cli.logs import start_logging
     from asyncstate.cli.salt_call.trust import trust_plugins, trusts_configuration
@@ -53,6 +53,8 @@ def _files(request: Request) -> list[Path]:
     from asyncstate.config import default_files
 
     named = request.config_dir or os.environ.get("SALT_CONFIG_DIR", "")
+    if not named and (own := os.environ.get("ASYNCSTATE_CONFIG")):
+        return [Path(os.path.abspath(file)) for file in own.split(os.pathsep)]
     folder = Path(os.path.abspath(os.path.expanduser(named or CONFIG_DIR)))
     if (folder / "minion").is_file():
         return [folder / "minion"]

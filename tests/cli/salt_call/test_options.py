@@ -95,3 +95,10 @@ def test_a_shell_completes_options_and_functions(root, words, offered):
     complete = ShellComplete(program, {}, "asyncstate", "_ASYNCSTATE_COMPLETE")
     items = complete.get_completions(["salt-call", *words[:-1]], words[-1])
     assert [item.value for item in items] == offered
+
+
+def test_the_configuration_that_the_environment_names_counts(root, salt_call, monkeypatch):
+    monkeypatch.setenv("ASYNCSTATE_CONFIG", f"{root}/etc/minion:{root}/other.yaml")
+    (root / "other.yaml").write_text("custom_option: of the other file\n")
+    assert "of the other file" in salt_call("config.get", "custom_option", config=False).out
+    assert "from the minion file" in salt_call("config.get", "custom_option").out
