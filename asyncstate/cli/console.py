@@ -16,6 +16,7 @@ from asyncstate.report.terminal import COLOURED, PLAIN, Palette, has_gone
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from asyncstate.errors import Issue
     from asyncstate.redact.secrets import Secrets
     from asyncstate.report.host_result import HostResult
 
@@ -42,7 +43,7 @@ class Console:
     ``answered`` is true once an answer was begun, after which errors go to standard error too. ``incomplete`` is true
     if a part of the answer, or a requested file, could not be written. What is said while messages are held (`hold`) is
     kept back. ``arguments`` is the command line. ``metrics`` is the file of --metrics, which is written last, about
-    ``results`` and the exit code.
+    ``results`` and the exit code; ``junit`` is that of --junit, which tells of ``problems`` if there is no result.
     """
 
     def __init__(self) -> None:
@@ -57,8 +58,10 @@ class Console:
         self.answered: bool = False
         self.incomplete: bool = False
         self.metrics = ""
+        self.junit = ""
         self.arguments: tuple[str, ...] = ()
         self.results: list[HostResult] = []
+        self.problems: list[Issue] = []
         self._held: list[str] | None = None
         self._no_output = False
         self._answer: TextIO | None = None

@@ -87,6 +87,14 @@ def _set_metrics(ctx: click.Context, param: click.Parameter, value: str | None) 
     return value
 
 
+def _set_junit(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    import os
+
+    if in_a_directory(ctx, param, value):
+        console_of(ctx).junit = os.path.abspath(value or "")
+    return value
+
+
 def _hold(ctx: click.Context, _param: click.Parameter, value: bool) -> bool:
     if value:
         console_of(ctx).hold()
@@ -362,7 +370,7 @@ outcome_options: Callable[[Any], Any] = _all(
             section="Output",
             metavar="FILE",
             type=click.Path(dir_okay=False),
-            callback=in_a_directory,
+            callback=_set_junit,
             help="Write the result to FILE as JUnit XML, for a CI server.",
         ),
     ]

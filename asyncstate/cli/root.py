@@ -44,10 +44,22 @@ def dispatch(arguments: list[str]) -> int:
         try:
             code = _dispatch(console, arguments)
         except Interrupted as ended:
-            _write_metrics(console, ended.exit_code)
+            console.problems.append(Issue("The run was ended before it began."))
+            _write_files(console, ended.exit_code)
             raise
-        _write_metrics(console, code)
+        _write_files(console, code)
     return OUTPUT_LOST if console.incomplete and code in _SUCCESS else code
+
+
+def _write_files(console: Console, code: int) -> None:
+    """Write what programs are told of a run that did not come to be: CI must not take an older file for its result."""
+    if console.junit and console.problems and not console.results:
+        from asyncstate.cli.output_file import write_answer
+        from asyncstate.report.junit import problems_xml
+
+        redactor = console.secrets.redactor
+        write_answer(console, console.junit, problems_xml([redactor.issue(each) for each in console.problems]))
+    _write_metrics(console, code)
 
 
 def _write_metrics(console: Console, code: int) -> None:
@@ -123,6 +135,7 @@ def _failure(console: Console, error: BaseException) -> int:
 
 
 def _show_issues(console: Console, issues: Sequence[Issue]) -> None:
+    console.problems += issues
     from asyncstate.report.issues import issue_lines
 
     if console.out == "github":
@@ -138,6 +151,7 @@ def _show_issues(console: Console, issues: Sequence[Issue]) -> None:
 
 
 def _show_error(console: Console, text: str) -> None:
+    console.problems.append(Issue(text))
     if console.out == "github":
         from asyncstate.report.github import annotation
 
@@ -156,6 +170,7 @@ def _bug(console: Console, error: BaseException, notes: Iterable[str]) -> int:
     place = traceback.extract_tb(error.__traceback__)[-1:]
     where = f" ({place[0].filename}:{place[0].lineno})" if place else ""
     first = str(plain(error)).partition("\n")[0]
+    console.problems.append(Issue(f"internal error: {type(error).__name__}: {first}{where}"))
     report = "this" if console.debug else "the output of the same command with --debug"
     console.complain(
         "\n".join([f"internal error: {type(error).__name__}: {first}{where}", *notes]),

@@ -12,8 +12,9 @@ from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from asyncstate.errors import Issue
     from asyncstate.model.result import Row
     from asyncstate.report.host_result import HostResult
 
@@ -28,6 +29,25 @@ def junit_xml(results: Iterable[HostResult]) -> str:
     """
     suites = "\n".join(map(_suite, results))
     return f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites>\n{suites}\n</testsuites>\n'
+
+
+def problems_xml(problems: Sequence[Issue]) -> str:
+    """Return the document of a run that did not begin: an error for each mistake in its tree, or for another reason."""
+    cases = "\n".join(map(_problem_case, problems))
+    counts = f'tests="{len(problems)}" failures="0" errors="{len(problems)}" skipped="0" time="0"'
+    suite = f'<testsuite name="asyncstate" {counts}>\n{cases}\n</testsuite>'
+    return f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites>\n{suite}\n</testsuites>\n'
+
+
+def _problem_case(problem: Issue) -> str:
+    title = _attribute(_first_line(problem.message))
+    place = _place(problem.file, problem.line)
+    error = f"<error message={title}>{_text(str(problem))}</error>"
+    return f'<testcase classname="run" name={title} time="0"{place}>{error}</testcase>'
+
+
+def _place(file: str, line: int) -> str:
+    return (f" file={_attribute(file)}" if file else "") + (f' line="{line}"' if file and line else "")
 
 
 def _suite(result: HostResult) -> str:
@@ -58,8 +78,8 @@ def _case(tag: str, row: Row, result: HostResult) -> Iterator[str]:
     sls = row.get("__sls__") or "single"
     head = f"<testcase classname={_attribute(f'{sls}.{function}')} "
     head += f'name={_attribute(describe_tag(tag))} time="{seconds:.3f}"'
-    file, line = place = result.place(tag)
-    head += (f" file={_attribute(file)}" if file else "") + (f' line="{line}"' if file and line else "")
+    place = result.place(tag)
+    head += _place(*place)
     comment = str(row["comment"])
     if _was_skipped(row):
         why = f"held back: {result.held[tag]}" if tag in result.held else comment

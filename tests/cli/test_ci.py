@@ -172,6 +172,22 @@ def test_junit_tells_what_failed_from_what_was_held_back(run, tmp_path):
     assert held.find("skipped") is not None
 
 
+def test_junit_tells_why_there_was_no_run(run, tmp_path):
+    file = tmp_path / "junit.xml"
+    file.write_text("of an earlier run")
+    (tmp_path / "tree/wrong.sls").write_text("a:\n  test.nop: [{require: [{test: nothing}]}]\nb: text\n")
+    assert run("apply", "wrong", "--junit", file)[0] == 1
+    suite = ET.parse(file).getroot()[0]
+    assert (suite.get("errors"), suite.get("failures"), len(suite)) == ("1", "0", 1)
+    assert (suite[0].get("file"), suite[0].get("line")) == (str(tmp_path / "tree/wrong.sls"), "3")
+    assert suite[0].find("error").get("message") == "ID b in SLS wrong is not a dictionary"
+    with RunLock(str(tmp_path)):
+        assert run("apply", "same", "--junit", file, "-q")[0] == 75
+    assert "another run holds" in ET.parse(file).getroot()[0][0].find("error").get("message")
+    assert run("apply", "same", "--junit", file)[0] == 0
+    assert ET.parse(file).getroot()[0].get("errors") == "0"
+
+
 def test_the_grace_period_may_be_given_and_a_run_that_was_ended_has_metrics(run, run_cli, tmp_path):
     begun = tmp_path / "begun"
     program = Path(sys.executable).with_name("asyncstate")
