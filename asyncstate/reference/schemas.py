@@ -29,6 +29,12 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _TAG = r"_\|-"
 """Every tag has Salt's separator, and no name of a host has."""
 _HOST: Schema = {"type": "string", "description": "The host, of a run across hosts."}
+_MISTAKES: Schema = {
+    "description": "Why the tree does not compile.",
+    "type": "array",
+    "items": {"type": "string"},
+    "minItems": 1,
+}
 _TEXTS: Schema = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 
 
@@ -79,7 +85,7 @@ def _plan() -> Schema:
 
 
 def _event() -> Schema:
-    """Return the schema of one event: of a line of ``--out jsonl``."""
+    """Return the schema of one event, or of why there are none: of a line of ``--out jsonl``."""
     made = msgspec.json.schema(AnyEvent)
     del made["discriminator"]  # OpenAPI's: `event` of each is constant
     definitions = made["$defs"] | _definitions(RowOfEvent, Row)
@@ -92,7 +98,7 @@ def _event() -> Schema:
     }
     for kind in AnyEvent.__args__:
         definitions[kind.__name__]["properties"]["host"] = _HOST
-    return made | {"$defs": definitions}
+    return made | {"anyOf": [*made["anyOf"], _MISTAKES], "$defs": definitions}
 
 
 def _report() -> Schema:
@@ -113,12 +119,7 @@ def _report() -> Schema:
                 "propertyNames": {"not": {"pattern": _TAG}},
                 "additionalProperties": {"$ref": "#/$defs/Rows"},
             },
-            {
-                "description": "Why the tree does not compile.",
-                "type": "array",
-                "items": {"type": "string"},
-                "minItems": 1,
-            },
+            _MISTAKES,
         ],
         "$defs": {"Rows": rows, **_definitions(Row)},
     }

@@ -153,6 +153,10 @@ def test_reports_and_events_and_plans(run, tmp_path):
     for sls in ("broken", "unknown"):
         _, text = run("apply", sls, *tree, "--out", "json")
         assert wrong(validator("report"), json.loads(text)) == []
+        _, text = run("apply", sls, *tree, "--out", "jsonl")
+        lines = [json.loads(line) for line in text.splitlines()]
+        assert [wrong(each_event, line) for line in lines] == [[]] * len(lines)
+        assert (sls == "broken") == isinstance(lines[0], list)
 
 
 @pytest.mark.parametrize(
@@ -164,6 +168,7 @@ def test_reports_and_events_and_plans(run, tmp_path):
         ("plan", {"version": 1, "nodes": [{"kind": "state"}]}),
         ("plan", {"version": 1, "edges": [[0, 1]]}),
         ("events", {"event": "chunk_ready", "run_id": "r", "seq": 0, "time": 0, "tag": "t", "host": 7}),
+        ("events", []),
         ("events", {"event": "run_begun", "run_id": "r", "seq": 0, "time": 0}),
         ("events", {"event": "state_event", "run_id": "r", "seq": 0, "time": 0, "name": "n", "row": {"name": "n"}}),
         ("report", {"test_|-a_|-a_|-nop": {"name": "a", "result": True, "changes": {}, "comment": ""}}),
