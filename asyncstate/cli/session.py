@@ -17,6 +17,7 @@ from asyncstate.cli.console import CHANGED
 from asyncstate.cli.ending import ended_by_signals
 from asyncstate.cli.event_loop import run_on
 from asyncstate.cli.interrupts import Interrupted, delivered_to
+from asyncstate.cli.run_progress import progress_of
 from asyncstate.errors import AsyncStateError, Issue, JournalError, ResumeRefused
 from asyncstate.run.onlooker import Onlooker
 from asyncstate.run.timer import Timer
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from asyncstate.cli.console import Console
     from asyncstate.cli.only_failed import Unfinished
-    from asyncstate.cli.remaining_time import RemainingTime
     from asyncstate.cli.run_tracing import RunTracing
     from asyncstate.cli.saved_plan import SavedPlan
     from asyncstate.cli.selection import Selection
@@ -55,8 +55,8 @@ class Session:
         self.settings = settings
         self.options = options
         self.profile: Profile | None = self._make_profile()
-        self._remaining: RemainingTime | None = None
-        self.progress: LiveProgress | PlainProgress | None = self._make_progress()
+        progress = progress_of(console, settings, options, self._plan_for_people)
+        self.progress: LiveProgress | PlainProgress | None = progress.display
         self._lines = self._make_lines()
         self._about: dict[str, Any] = {}
         self._host = ""
@@ -64,7 +64,7 @@ class Session:
         self._saved: SavedPlan | None = None
         self._tracing: RunTracing | None = None
         self._hosts: Callable[[], AbstractAsyncContextManager[Orchestra | None]] = nullcontext
-        sinks = (self._remaining, self.profile, self.progress, self._lines)
+        sinks = (progress.remaining, self.profile, self.progress, self._lines)
         self._observers: list[Callable[[AnyEvent], None]] = [
             sink if isinstance(sink, Onlooker) else sink.on_event for sink in sinks if sink is not None
         ]
@@ -75,23 +75,6 @@ class Session:
         from asyncstate.report.profile import Profile
 
         return Profile()
-
-    def _make_progress(self) -> LiveProgress | PlainProgress | None:
-        quiet = bool(self.options.get("quiet_ok"))
-        wanted = self.console.fitting_progress(self.options.get("progress", "auto"), quiet=quiet)
-        if wanted == "none":
-            return None
-        from asyncstate.report.progress import LiveProgress, PlainProgress
-
-        left: Callable[[], str] = str
-        if self.settings.journaled != "off":
-            from asyncstate.cli.remaining_time import RemainingTime
-
-            self._remaining = RemainingTime(self.settings)
-            left = self._remaining.text
-        if wanted == "live":
-            return LiveProgress(sys.stderr, left)
-        return PlainProgress(sys.stderr, left, self._plan_for_people)
 
     def _plan_for_people(self) -> Plan | None:
         return self._shown_plan()
