@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from asyncstate.model.result import STATE_RAN, was_held_back
-from asyncstate.report.columns import cells, cut, padded, wrapped
+from asyncstate.report.columns import cells, cut, cut_within, padded, wrapped
 from asyncstate.report.compress import compress_ids
 from asyncstate.report.forecast import Foretold
 from asyncstate.report.human import changes_lines, comment_text, culprit_lines, row_parts, worst_colour
@@ -133,7 +133,7 @@ class _Columns(NamedTuple):
             shown.append(f"{line.took:>{self.took}}")
         if self.function:
             shown.append(padded(cut(line.function, self.function) if width else line.function, self.function))
-        label = cut(line.label, self.label) if width and line.text else line.label
+        label = cut_within(line.label, self.label) if width and line.text else line.label
         rest = "  ".join([*shown, padded(label, self.label), line.text]).rstrip()
         if not width:
             return rest

@@ -17,6 +17,21 @@ def cut(text: str, width: int) -> str:
     return f"{set_cell_size(text, width - 1).rstrip()}…"
 
 
+def cut_within(text: str, width: int) -> str:
+    """Return ``text`` in at most ``width`` columns, at least 1; what is left out is left out in its middle."""
+    if cells(text) <= width:
+        return text
+    head = set_cell_size(text, width // 2).rstrip()
+    tail = ""
+    for character in reversed(text):
+        if cells(f"{head}…{character}{tail}") > width:
+            break
+        tail = f"{character}{tail}"
+    while tail and not cells(tail[0]):  # belongs to the character before it
+        tail = tail[1:]
+    return f"{head}…{tail}"
+
+
 def padded(text: str, width: int) -> str:
     """Return ``text`` with spaces after it, so that it takes at least ``width`` columns."""
     return text + " " * (width - cells(text))

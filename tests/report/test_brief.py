@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from asyncstate.model.result import RunReport
 from asyncstate.report.brief import brief_lines, short_changes
-from asyncstate.report.columns import cells
+from asyncstate.report.columns import cells, cut_within
 from asyncstate.report.forecast import Foretold
 from asyncstate.report.human import Style
 from asyncstate.report.terminal import COLOURED
@@ -62,6 +64,21 @@ def test_a_line_for_each_state_that_is_not_as_wanted_and_failures_whole():
 
 def test_what_no_plan_explains_says_itself_why_it_was_held_back():
     assert shown(ROWS)[-3].endswith("nginx                 One or more requisite failed: web.broken")
+
+
+def test_states_of_one_id_are_told_apart_by_the_end_of_their_names():
+    names = [f"/srv/application/shared/{name}" for name in ("releases", "config", "log")]
+    rows = {f"file_|-folders_|-{name}_|-directory": row(changes={name: {"directory": "new"}}) for name in names}
+    for line, name in zip(shown(rows, 60), ("releases)", "config)", "log)"), strict=False):
+        assert line.split("  ")[2].startswith("folders (")
+        assert name in line
+
+
+@given(text=st.text("ab 状é\u0301👩\u200d", max_size=40), width=st.integers(1, 40))
+def test_what_is_cut_in_the_middle_fits(text, width):
+    short = cut_within(text, width)
+    assert cells(short) <= width
+    assert short == text or "…" in short
 
 
 LONG = "fetch the release archive from the mirror of the whole company"
