@@ -157,6 +157,34 @@ gpg:
   gpg.absent: [{name: ABCDEF0123456789}]
 pyenv:
   pyenv.absent: [{name: 3.9.1}]
+firewall:
+  firewall.check: [{name: 127.0.0.1}, {port: 1}]
+network_interface:
+  network.managed: [{name: eth7}, {type: eth}, {proto: dhcp}]
+network_settings:
+  network.system: [{enabled: true}, {hostname: x}]
+network_routes:
+  network.routes: [{name: eth7}, {routes: [{name: a, ipaddr: 10.0.0.0, netmask: 255.0.0.0, gateway: 10.0.0.1}]}]
+schedule_added:
+  schedule.present: [{name: job}, {function: test.ping}, {seconds: 60}, {offline: true}]
+schedule_disabled:
+  schedule.disabled: [{name: job}]
+gpg_added:
+  gpg.present: [{name: '0123456789ABCDEF'}]
+note:
+  highstate_doc.note: [{contents: hello}]
+cloud:
+  cloud.absent: [{name: vm1}]
+syslog_ng_started:
+  syslog_ng.started: []
+loop_compared:
+  loop.until_no_eval: [{name: test.echo}, {expected: a}, {compare_operator: ne}, {args: [b]}]
+logrotate_before:
+  logrotate.set: [{name: b}, {key: rotate}, {value: 2}, {conf_file: HERE/logrotate.conf}, {prereq: [{cmd: command}]}]
+command:
+  cmd.run: [{name: echo hi}]
+sysfs_names:
+  sysfs.present: [{names: [kernel/a, kernel/b]}, {value: 1}, {config: HERE/sysfs.conf}]
 """
 
 REFUSED = """
@@ -178,6 +206,18 @@ idem:
   idem.state: [{name: x}]
 ansible:
   ansible.call: [{name: ping}]
+selinux:
+  selinux.mode: [{name: permissive}]
+raid:
+  raid.absent: [{name: /dev/md9}]
+ntp:
+  ntp.managed: [{servers: [a, b]}]
+chocolatey:
+  chocolatey.installed: [{name: x}]
+xattr:
+  xattr.exists: [{name: /tmp}, {attributes: {a: b}}]
+proxy:
+  proxy.managed: [{name: p}, {port: 3128}]
 no_function:
   logrotate.nothing: []
 no_module:
