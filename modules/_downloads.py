@@ -6,10 +6,12 @@ import base64
 import hashlib
 import http.client
 import os
+import socket
 import ssl
 import urllib.error
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -84,8 +86,29 @@ def opened(
         response = opener.open(request, timeout=timeout)
     except (http.client.HTTPException, ValueError) as error:  # a URL or header with control characters, an odd answer
         raise urllib.error.URLError(str(error)) from error
-    with response:
+    with response, _hung_up_with_its_call(response):
         yield response
+
+
+@contextmanager
+def _hung_up_with_its_call(response: Any) -> Iterator[None]:
+    """Hang up when the call is cancelled: a server that is silent would keep it until the time-out."""
+    call = dunders.context.current.get(None)
+    token = call.cancel if call is not None else None
+    if token is None or response.isclosed():
+        yield
+        return
+    with socket.socket(fileno=os.dup(response.fileno())) as line:
+        release = token.on_cancel(partial(_hang_up, line))
+        try:
+            yield
+        finally:
+            release()
+
+
+def _hang_up(line: socket.socket) -> None:
+    with suppress(OSError):
+        line.shutdown(socket.SHUT_RDWR)
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
@@ -154,6 +177,7 @@ def _chunks(response: Any) -> Iterator[bytes]:
     while chunk := response.read(_CHUNK):
         dunders.check_cancelled()
         yield chunk
+    dunders.check_cancelled()  # then this is not the end of what was sent
 
 
 @contextmanager

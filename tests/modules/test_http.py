@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from asyncstate.modules import _downloads
+from fake_host import FakeHost
 from plugin_harness import PluginHarness
 from web_server import web_server
 
-from asyncstate.errors import CommandExecutionError
+from asyncstate.dunders.cancel import CancelToken
+from asyncstate.errors import CommandExecutionError, RunCancelled
 
 
 @pytest.fixture
@@ -147,3 +153,25 @@ def test_what_cannot_be_sent_is_an_error_in_words(plugins, web, path, headers):
     answer = plugins.call("http.query", f"{web.url}{path}", header_dict=headers)
     assert "error" in answer
     assert web.requests == []
+
+
+@pytest.mark.parametrize("length", ["Content-Length: 100\r\n", ""], ids=["of a known length", "until the end"])
+def test_a_cancelled_download_does_not_wait_for_a_silent_server(tmp_path, length):
+    token, path = CancelToken(), tmp_path / "file"
+
+    def load():
+        with FakeHost().enter(cancel=token):
+            _downloads.download(f"http://127.0.0.1:{server.getsockname()[1]}/", str(path), timeout=600)
+
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as thread:
+        loading = thread.submit(load)
+        line, _ = server.accept()
+        with line:
+            line.recv(1 << 16)
+            line.sendall(f"HTTP/1.0 200 OK\r\n{length}\r\nhalf".encode())
+            while not token._callbacks:
+                time.sleep(0.01)
+            token.cancel("enough")
+            with pytest.raises(RunCancelled, match="enough"):
+                loading.result(60)
+    assert not path.exists()
