@@ -63,7 +63,7 @@ class WorkerThreads:
         """
         return await self.run_in(current.get(None), func, *args)
 
-    async def run_in(self, call: CallContext | None, func: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+    async def run_in(self, call: CallContext | None, func: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
         """Like ``run``, with ``call`` as the call context and with keyword arguments.
 
         Raises what ``func`` raises, except for exceptions that would end the process or look like a cancellation of the

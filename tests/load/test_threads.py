@@ -189,6 +189,14 @@ async def test_the_call_shares_options_and_retcode_with_its_caller(workers):
     assert call.retcode == 7
 
 
+async def test_a_function_may_have_parameters_of_any_name(workers):
+    def told(**kwargs):
+        return kwargs
+
+    names = {"self": 1, "call": 2, "func": 3, "args": 4, "kwargs": 5}
+    assert await workers.run_in(None, told, **names) == names
+
+
 async def test_run_in_uses_the_context_it_is_given(workers):
     assert await workers.run_in(context(sls="a.b"), lambda *, end: str(dunders.__sls__) + end, end="!") == "a.b!"
     assert dunders.context.current.get(None) is None
