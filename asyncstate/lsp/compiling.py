@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -56,12 +57,15 @@ def early(job: Job, settings: Settings, kept: Renderings, is_out_of_date: Callab
 
 
 def whole(job: Job, settings: Settings, kept: Renderings) -> Iterator[Answer]:
-    """Yield all that is to be said of the tree, its states, and all state functions if the job asks for them."""
+    """Yield all state functions if the job asks for them, then all that is to be said of the tree, and its states.
+
+    Who types ends a look at the tree again and again; what is the same for all of them comes before that.
+    """
     look = _Look(job, settings, kept)
+    if job.catalog:
+        yield look.catalog()
     yield from look.answers(whole=True)
     yield Fixes(tuple(look.fixes()))
-    if job.catalog:
-        yield _catalog(look.runtime)
 
 
 def _guarded(findings: Iterable[Finding], left_out: LeftOut) -> Iterator[Finding]:
@@ -89,6 +93,12 @@ class _Look:
         self._kept = kept
         self._settings = settings
         self._plans: list[tuple[Plan, list[LintFinding]]] = []
+
+    def catalog(self) -> Catalog:
+        """Return all state functions, also where the pillar does not render."""
+        with suppress(PillarError), self.runtime.open_sync():
+            pass
+        return _catalog(self.runtime)
 
     def answers(self, *, whole: bool) -> Iterator[Answer]:
         """Yield what is said early, or the whole."""

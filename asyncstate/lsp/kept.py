@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 _PECULIAR: Final = re.compile(rb"\A#!.*gpg|rendered_sls|\sdo\s[^%]*pillar")
 """A text whose rendering does more than return data: it decrypts, or changes the pillar of the others."""
 
+_OF_PROCESS: Final = "pid"
+"""A grain that is another one in each process, also in the fork that looks at the whole."""
+
 
 class _Kept(NamedTuple):
     """A rendering. ``texts`` are the files that it read, None for one as it is on the disk."""
@@ -45,6 +48,7 @@ class Renderings:
         self._left_out = LeftOut()
         self._pillar: dict[str, Any] = {}
         self._grains: Mapping[str, Any] = {}
+        self._grains_seen: Mapping[str, Any] = {}
 
     def begin(self, texts: Mapping[str, str], left_out: LeftOut) -> None:
         """Begin to compile with these texts in place of those on the disk."""
@@ -90,9 +94,10 @@ class Renderings:
     def _compare(self, grains: Mapping[str, Any], pillar: WatchedPillar | None) -> None:
         """Forget what was rendered with other grains, or with other values of what it read of the pillar."""
         if self._grains is not grains:
-            if self._grains != grains:
+            lasting = {name: value for name, value in grains.items() if name != _OF_PROCESS}
+            if self._grains_seen != lasting:
                 self._kept.clear()
-            self._grains = grains
+            self._grains, self._grains_seen = grains, lasting
         if pillar is not None and self._pillar is not pillar:
             changed = pillar.changed_since(self._pillar)
             if changed:

@@ -76,6 +76,13 @@ def test_what_lies_elsewhere_is_looked_at_with_the_disk(tree, monkeypatch):
     assert tree(changed=True)[0] == ["web-c", "p80", "now"]
 
 
+def test_another_process_has_the_same_renderings(tree, monkeypatch):
+    tree()
+    monkeypatch.setitem(os.environ, "KEPT", "now")
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    assert tree()[0] == ["web-a", "p80", "none"]
+
+
 def test_a_template_that_changes_the_pillar_is_rendered_every_time(tree):
     change = "{% do pillar.update({'port': 'p90'}) %}\nweb:\n  test.nop: []\n"
     assert tree(**{"salt/web.sls": change})[0] == tree(**{"salt/web.sls": change})[0] == ["web", "p90", "none"]

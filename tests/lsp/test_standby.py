@@ -22,10 +22,10 @@ def compiler(tmp_path):
     assert process.returncode == 0
 
 
-def jobs(tmp_path, *texts, first=1):
+def jobs(tmp_path, *texts, first=1, **more):
     path = str(tmp_path / "salt/web.sls")
     options = {"file_root": [["base", str(tmp_path / "salt")]]}
-    lines = ({"number": n, "options": options, "texts": {path: text}} for n, text in enumerate(texts, first))
+    lines = ({"number": n, "options": options, "texts": {path: text}, **more} for n, text in enumerate(texts, first))
     return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
 
@@ -54,6 +54,21 @@ def test_jobs_are_answered_one_after_the_other(compiler, tmp_path):
         compiler.stdin.write(jobs(tmp_path, f"a:\n  test.{function}: []\n", first=number))
         said, problem = replies(compiler, number)
         assert (shown(said), problem) == ((ALL, found), "")
+
+
+@pytest.mark.parametrize("pillar", ["base: {'*': [web]}\n", "base: ["])
+def test_state_functions_come_before_the_look_at_the_whole(compiler, tmp_path, pillar):
+    (tmp_path / "pillar").mkdir()
+    (tmp_path / "pillar/top.sls").write_text(pillar)
+    options = {
+        name: [["base", str(tmp_path / folder)]] for name, folder in (("file_root", "salt"), ("pillar_root", "pillar"))
+    }
+    compiler.stdin.write(jobs(tmp_path, "a:\n  test.nop: []\n", catalog=True, options=options))
+    said, problem = replies(compiler, 1)
+    assert not problem
+    kinds = [(answer["type"], answer.get("whole")) for answer in said]
+    assert kinds.index(("catalog", None)) == kinds.index(("found", False)) + 1
+    assert "test.nop" in next(answer["functions"] for answer in said if answer["type"] == "catalog")
 
 
 def test_only_the_newest_job_is_answered(compiler, tmp_path):
