@@ -18,7 +18,7 @@ from asyncstate.dunders import Row, __opts__, __salt__, failed, is_dry_run, make
 from asyncstate.errors import AsyncStateError, CommandExecutionError, FleetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 log = logging.getLogger(__name__)
 
@@ -220,6 +220,9 @@ async def parallel_runners(name: str, runners: Any, **kwargs: Any) -> Row:
         runners = {runners: {}}
     if not isinstance(runners, dict):
         return failed(name, "The runners parameter must be a string or dict.")
+    wrong = [text for key, given in runners.items() for text in _wrong_in_runner(key, given)]
+    if wrong:
+        return failed(name, "\n".join(wrong))
     calls = {str(key): {"name": str(key), **_merged(given)} for key, given in runners.items()}
     if is_dry_run():
         return would_change(name, f"Runner functions would be executed: {', '.join(calls)}.")
@@ -227,10 +230,9 @@ async def parallel_runners(name: str, runners: Any, **kwargs: Any) -> Row:
 
     async def call(key: str, arg: Any, kwarg: Any) -> None:
         outputs[key] = await __salt__["saltutil.runner"](
-            calls[key]["name"], arg=list(arg or ()), kwarg=dict(kwarg or {}), full_return=True
+            str(calls[key]["name"]), arg=list(arg or ()), kwarg=dict(kwarg or {}), full_return=True
         )
 
-    wrong: list[str] = []
     try:
         async with anyio.create_task_group() as group:
             for key, given in calls.items():
@@ -371,6 +373,17 @@ async def _see(glob: str, missing: list[Any], seen: list[Any], field: str) -> No
             for each in [each for each in list(missing) if each in values]:
                 missing.remove(each)
                 seen.append(each)
+
+
+def _wrong_in_runner(key: Any, given: Any) -> Iterator[str]:
+    """Yield what is wrong with the settings of one runner."""
+    if given is not None and not isinstance(given, (dict, list)):
+        yield f"The settings of runner {key} must be a dict or a list of dicts, not {given!r}."
+        return
+    settings = _merged(given)
+    for word, kind in (("arg", list), ("kwarg", dict)):
+        if settings.get(word) is not None and not isinstance(settings[word], kind):
+            yield f"'{word}' of runner {key} must be a {kind.__name__}, not {settings[word]!r}."
 
 
 def _merged(given: Any) -> dict[str, Any]:

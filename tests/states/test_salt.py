@@ -133,6 +133,20 @@ def test_a_dry_run_calls_no_runner(plugins):
     assert (row["result"], row["comment"]) == (None, "Runner functions would be executed: manage.up, b.")
 
 
+@pytest.mark.parametrize("test", [False, True])
+@pytest.mark.parametrize(
+    ("given", "comment"),
+    [
+        (1, "The settings of runner a must be a dict or a list of dicts, not 1."),
+        ({"arg": 1}, "'arg' of runner a must be a list, not 1."),
+        ([{"kwarg": [1]}], "'kwarg' of runner a must be a dict, not [1]."),
+    ],
+)
+def test_odd_settings_of_a_runner_are_told(plugins, given, comment, test):
+    row = called(plugins, "parallel_runners", {"name": "x", "runners": {"b": None, "a": given}}, test=test)
+    assert (row["result"], row["comment"]) == (False, comment)
+
+
 def test_trouble_of_one_runner_is_told(plugins):
     async def runner(name, **_):
         raise CommandExecutionError(f"no {name}")
