@@ -9,14 +9,25 @@ on`` the plan is new in each run, so its record is made and kept, too.
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import NamedTuple
 
 import trees
+
+_LAUNCHER = """\
+import json, os, sys, time
+began = time.perf_counter()
+_, status, usage = os.wait4(os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ), 0)
+spent = [status, usage.ru_maxrss, usage.ru_utime + usage.ru_stime, time.perf_counter() - began]
+with open(f"{sys.argv[1]}/spent", "w") as out:
+    json.dump(spent, out)
+"""
+"""Starts the program from a small process: the peak of one that a large process starts begins with the other's."""
 
 SHAPES = ("wide", "chain", "layered", "fan_in", "fan_out", "watch")
 
@@ -36,22 +47,13 @@ def apply(shape: str, count: int, *options: str) -> Spent:
         root = trees.write(shape, count, folder)
         folders = {"HOME": name, "ASYNCSTATE_CACHEDIR": f"{name}/cache", "ASYNCSTATE_STATE_DIR": f"{name}/state"}
         arguments = ["apply", "bench", "--file-root", str(root), "--out", "json", *options]
-        out = os.open(folder / "out", os.O_WRONLY | os.O_CREAT)
-        began = time.perf_counter()
-        try:
-            pid = os.posix_spawn(
-                sys.executable,
-                [sys.executable, "-m", "asyncstate", *arguments],
-                {**os.environ, **folders},
-                file_actions=[(os.POSIX_SPAWN_DUP2, out, 1)],
-            )
-            _, status, usage = os.wait4(pid, 0)
-        finally:
-            os.close(out)
-        wall = time.perf_counter() - began
+        command = [sys.executable, "-ISc", _LAUNCHER, name, sys.executable, "-m", "asyncstate", *arguments]
+        with open(folder / "out", "wb") as out:
+            subprocess.run(command, env={**os.environ, **folders}, stdout=out, check=True)
+        status, *spent = json.loads((folder / "spent").read_text(encoding="utf-8"))
         if status or (folder / "out").read_bytes().count(b'"result": true') != count:
             raise RuntimeError(f"the tree of {count} states, {shape}, did not apply")
-    return Spent(usage.ru_maxrss, usage.ru_utime + usage.ru_stime, wall)
+    return Spent(*spent)
 
 
 def above(spent: Spent, start: Spent, count: int = 1) -> Spent:

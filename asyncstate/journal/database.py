@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 _VERSION = 1
+_CACHE = 256
+"""KiB of pages that are held: a run writes each of them once."""
 _PATIENCE = 10.0
 """Seconds to wait for another process that writes."""
 MOST_BYTES = 1 << 30
@@ -75,6 +77,7 @@ class Database:
             if write:
                 found.executescript(_TABLES)
                 found.execute("PRAGMA synchronous = FULL")
+                found.execute(f"PRAGMA cache_size = -{_CACHE}")
         except BaseException:
             found.close()
             raise

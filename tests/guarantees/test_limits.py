@@ -36,6 +36,11 @@ def grows(memory, shape, count):
     return memory.above(memory.apply(shape, count), memory.apply("wide", 1), count).kib
 
 
+def test_the_peak_of_a_large_program_is_not_that_of_the_one_it_starts(memory):
+    large = bytearray(b"x" * (256 << 20))
+    assert memory.apply("wide", 1).kib < len(large) >> 10
+
+
 @pytest.mark.timeout(600)
 def test_memory_of_a_few_thousand_states_is_bounded(memory):
     assert grows(memory, "layered", 3000) <= 5.0
