@@ -149,7 +149,7 @@ def test_members_of_a_group_waited_for_what_released_the_group(play):
     [
         ("a: t.wait\nx: {t.wait: [{onchanges: [a]}]}\n", "It did not run: no state that its onchanges names had changes."),
         ("a: t.wait\nx: {t.wait: [{onfail: [a]}]}\n", "It did not run: no state that its onfail names had failed."),
-        ("a: t.fail\nx: {t.wait: [{require: [a]}]}\n", "It was held back: a requisite failed."),
+        ("a: t.fail\nx: {t.wait: [{require: [a]}]}\n", "It was held back: it requires t: a, which failed."),
         ("a: t.change\nx: {t.wait: [{watch: [a]}]}\n",
          "It ran. A state it watches had changes, so its mod_watch was called unless it made changes itself."),
         ("x: {t.wait: [{prereq: [a]}]}\na: t.wait\n", "It did not run: the state that its prereq names would change nothing."),

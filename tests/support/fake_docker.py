@@ -145,7 +145,7 @@ class FakeDocker:
     # --- containers
 
     def _container(self, name):
-        """Return the container of that name, else one whose ID begins so, as the daemon does: IDs are drawn."""
+        """Return the container of that name, else one whose ID begins so, as the daemon does."""
         known = self.containers.values()
         named = (each for each in known if each["Name"] == f"/{name}")
         found = next(named, None) or next((each for each in known if each["Id"].startswith(name)), None)
@@ -185,7 +185,7 @@ class FakeDocker:
         image = self._image(body["Image"])
         if name and any(each["Name"] == f"/{name}" for each in self.containers.values()):
             raise Refusal(409, f"The container name {name} is already in use")
-        number = uuid.uuid4().hex * 2
+        number = "0" + (uuid.uuid4().hex * 2)[1:]  # no name in a test begins so, and means it
         given = {
             key: value
             for key, value in body.items()
