@@ -1,18 +1,47 @@
-"""How the progress of a run on this machine is shown: on a terminal, in lines, or not at all."""
+"""How the progress of a run is shown: on a terminal, in lines, or not at all."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from asyncstate.run.timer import Timer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from asyncstate.cli.console import Console
     from asyncstate.cli.remaining_time import RemainingTime
     from asyncstate.config import Settings
     from asyncstate.model.plan import Plan
     from asyncstate.report.progress import LiveProgress, PlainProgress
+
+_TICK = 0.125
+"""Seconds between two pictures of a display."""
+
+
+class Display(Protocol):
+    """What shows how far a run is."""
+
+    def tick(self) -> None:
+        """Show how far it is now."""
+
+    def close(self) -> None:
+        """Remove what is shown."""
+
+
+@contextmanager
+def refreshed(display: Display | None) -> Iterator[None]:
+    """Refresh a display regularly, if there is one; remove it at the end."""
+    if display is None:
+        yield
+        return
+    try:
+        with Timer(_TICK, display.tick, repeat=True):
+            yield
+    finally:
+        display.close()
 
 
 class RunProgress(NamedTuple):

@@ -9,7 +9,7 @@ import asyncio
 import math
 import sys
 import time
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +17,9 @@ from asyncstate.cli.console import CHANGED
 from asyncstate.cli.ending import ended_by_signals
 from asyncstate.cli.event_loop import run_on
 from asyncstate.cli.interrupts import Interrupted, delivered_to
-from asyncstate.cli.run_progress import progress_of
+from asyncstate.cli.run_progress import progress_of, refreshed
 from asyncstate.errors import AsyncStateError, Issue, JournalError, ResumeRefused
 from asyncstate.run.onlooker import Onlooker
-from asyncstate.run.timer import Timer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
@@ -43,8 +42,6 @@ if TYPE_CHECKING:
     from asyncstate.report.profile import Profile
     from asyncstate.report.progress import LiveProgress, PlainProgress
     from asyncstate.runtime import StateRuntime
-
-_TICK = 0.125
 
 
 class Session:
@@ -251,7 +248,7 @@ class Session:
             )
             self.console.answered = self._lines is not None
             try:
-                with self._display(), ended_by_signals(run, self.console.say, self.settings.grace_seconds):
+                with refreshed(self.progress), ended_by_signals(run, self.console.say, self.settings.grace_seconds):
                     async with run:
                         pass  # leaving the block waits for the end of the run
             except asyncio.CancelledError:  # signals do not cancel this task, so a plugin did
@@ -300,19 +297,6 @@ class Session:
             self._warn_of_plan(plan)
         self.show(report, plan)
         return self._exit_code(report)
-
-    @contextmanager
-    def _display(self) -> Iterator[None]:
-        """Redraw the progress display regularly; remove it at the end."""
-        progress = self.progress
-        if progress is None:
-            yield
-            return
-        try:
-            with Timer(_TICK, progress.tick, repeat=True):
-                yield
-        finally:
-            progress.close()
 
     def show(self, report: RunReport, plan: Plan | None = None) -> None:
         """Write the report in the requested format, the explanation, the profile, and the report files."""

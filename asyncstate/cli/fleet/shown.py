@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from asyncstate.report.host_result import HostResult
     from asyncstate.report.recorded import RecordedReport
 
-_TICK = 0.125
-
 
 def shown_as(options: dict[str, Any]) -> dict[str, Any]:
     """Return what options say about how a run is shown that is driven to its end."""
@@ -97,7 +95,7 @@ class Shown(Relay):
     def following(self, controller: Controller) -> Iterator[None]:
         """Show progress while the run goes on, and let signals stop and cancel it by the rules of a local one."""
         from asyncstate.cli.ending import ended_by_signals
-        from asyncstate.run.timer import Timer
+        from asyncstate.cli.run_progress import refreshed
 
         class Ended:
             def stop(self, reason: str) -> None:
@@ -106,17 +104,10 @@ class Shown(Relay):
             def cancel(self, reason: str) -> None:
                 controller.cancel(reason, now=True)
 
-        progress = self._progress
+        ending = ended_by_signals(Ended(), self._console.say, self._settings.grace_seconds)
         try:
-            with ended_by_signals(Ended(), self._console.say, self._settings.grace_seconds):
-                if progress is None:
-                    yield
-                    return
-                try:
-                    with Timer(_TICK, progress.tick, repeat=True):
-                        yield
-                finally:
-                    progress.close()
+            with ending, refreshed(self._progress):
+                yield
         except Exception as error:
             if self._trace is not None:
                 self._trace.failed(self._console.secrets.redactor.text(str(error)))
