@@ -221,8 +221,9 @@ class Planner:
             [
                 Issue(
                     f"{', '.join(dict.fromkeys(roots))} does not exist: give --file-root, or asyncstate init",
-                    hint=f"it is {named}\nname the folder of your tree with --file-root DIR, or file_roots in "
-                    f"{settings.conf_file}; asyncstate init writes a first tree, with comments",
+                    hint=f"it is {named}\nchange to the folder that contains salt/top.sls, or name the folder of the "
+                    f"tree with --file-root DIR or file_roots in {settings.conf_file}; "
+                    "asyncstate init writes a first tree",
                 )
             ]
         )

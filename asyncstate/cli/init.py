@@ -57,7 +57,7 @@ def command(console: Console, /, dir: str | None, **options: Any) -> int:
             else "Nothing of the tree was kept."
         )
         raise click.UsageError(f"{error.filename or folders['salt']}: {error.strerror}. {next_step}") from error
-    console.lines(_next_steps(folders, written, named=dir is not None))
+    console.lines(_next_steps(written, dir))
     return 0
 
 
@@ -137,10 +137,11 @@ def _undo(made: Iterable[str]) -> None:
             rmdir(path) if is_directory(path) else remove(path)
 
 
-def _next_steps(folders: Mapping[str, str], written: Iterable[str], *, named: bool) -> Iterator[str]:
-    options = f" --file-root {shlex.quote(folders['salt'])} --pillar-root {shlex.quote(folders['pillar'])}"
+def _next_steps(written: Iterable[str], named: str | None) -> Iterator[str]:
     yield "Written:"
     yield from (f"  {path}" for path in written)
     yield "Next, read them, then:"
-    yield f"  asyncstate plan{options if named else ''}"
-    yield f"  asyncstate apply{options if named else ''}"
+    if named is not None:
+        yield f"  cd {shlex.quote(named)}"
+    yield "  asyncstate plan"
+    yield "  asyncstate apply"

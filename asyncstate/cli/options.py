@@ -111,7 +111,8 @@ config_file_options: Callable[[Any], Any] = _all(
             envvar="ASYNCSTATE_CONFIG",
             type=click.Path(exists=True),
             help="Read settings from FILE (repeatable, later ones win): Salt's minion options in YAML, so an existing "
-            "/etc/salt/minion works. Default: /etc/asyncstate/config.yaml, then ~/.config/asyncstate/config.yaml.",
+            "/etc/salt/minion works. Default: /etc/asyncstate/config.yaml, ~/.config/asyncstate/config.yaml, then "
+            "asyncstate.yaml in this folder or the nearest one above.",
         ),
         option(
             "--trust-writable",
@@ -135,7 +136,8 @@ config_options: Callable[[Any], Any] = _all(
             metavar="[ENV=]DIR",
             type=RootType(),
             help="Directory with SLS files and sources (repeatable; the first one with the file wins). ENV is base if "
-            "not given. Replaces file_roots of the configuration, which is /srv/salt by default.",
+            "not given. Replaces file_roots of the configuration. Default: salt/ in this folder or the nearest one "
+            "above that has a salt/top.sls, else /srv/salt.",
         ),
         option(
             "--pillar-root",
@@ -144,7 +146,7 @@ config_options: Callable[[Any], Any] = _all(
             metavar="[ENV=]DIR",
             type=RootType(),
             help="Directory with pillar SLS files and their top.sls (repeatable). Replaces pillar_roots of the "
-            "configuration, which is /srv/pillar by default.",
+            "configuration. Default: pillar/ beside that salt/, else /srv/pillar.",
         ),
         option(
             "--pillar",

@@ -1,4 +1,4 @@
-"""The settings of a command: those of the configuration files and the environment, and over them its options."""
+"""The settings of a command: configuration files, the project, the environment, and over them its options."""
 
 from __future__ import annotations
 
@@ -33,22 +33,23 @@ _OVERRIDES = {
 
 
 def settings_from(console: Console, options: dict[str, Any]) -> Settings:
-    """Return the settings of the configuration files, the environment and the command line; apply their log levels.
+    """Return the settings of a command and apply their log levels.
 
-    Raises ConfigError.
+    With ``--config``, neither the default files nor the project of the working directory count. Raises ConfigError.
     """
     from asyncstate.cli.logs import start_logging
-    from asyncstate.config import default_files, load_settings
+    from asyncstate.config import default_files, find_project, load_settings
 
     overrides = {field: options[name] for name, field in _OVERRIDES.items() if options.get(name) is not None}
     for name in ("file_root", "pillar_root"):
         if options.get(name):
             overrides[f"{name}s"] = _by_environment(options[name])
-    files = [*(options.get("config") or default_files())]
+    named = options.get("config")
+    files = [*(named or default_files())]
     if options.get("localconfig"):
         files.append(options["localconfig"])
     pillar = overrides.pop("pillar", None)
-    settings = load_settings(files, overrides)
+    settings = load_settings(files, overrides, project=None if named else find_project())
     if pillar is not None:
         from asyncstate.sources.pillar_merge import merge
 

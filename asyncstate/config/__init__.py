@@ -2,12 +2,12 @@
 
 An existing ``/etc/salt/minion`` works unchanged: names and defaults are those of Salt 3008, and options that this
 package does not know are kept and reach plugins through ``__opts__``. Later sources win: configuration files in the
-order given (nested mappings are merged), ``ASYNCSTATE_<OPTION>`` in the environment (its value is YAML), flags of the
-command line.
+order given (nested mappings are merged), that of the project, ``ASYNCSTATE_<OPTION>`` in the environment (its value is
+YAML), flags of the command line.
 """
 
-from asyncstate.config.files import default_files
+from asyncstate.config.files import default_files, find_project
 from asyncstate.config.loading import load_settings
 from asyncstate.config.settings import Settings
 
-__all__ = ["Settings", "default_files", "load_settings"]
+__all__ = ["Settings", "default_files", "find_project", "load_settings"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.errors import ConfigError, PathRefused
 
@@ -12,6 +13,65 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SYSTEM_CONFIG = Path("/etc/asyncstate/config.yaml")
+PROJECT_CONFIG = "asyncstate.yaml"
+
+
+class Project(NamedTuple):
+    """A folder with a tree of its own.
+
+    It has a configuration file, ``asyncstate.yaml``, or a ``salt/`` with ``top.sls``, and then ``pillar/`` beside it.
+    """
+
+    folder: str
+    config: str = ""
+
+    def roots(self) -> dict[str, Any]:
+        """Return the roots that follow from the layout of the folder; none if its configuration names them."""
+        if self.config:
+            return {}
+        pillar = os.path.join(self.folder, "pillar")
+        return {
+            "file_roots": {"base": [os.path.join(self.folder, "salt")]},
+            "pillar_roots": {"base": [pillar] if os.path.isdir(pillar) else []},
+        }
+
+
+def find_project(start: str | None = None) -> Project | None:
+    """Return the project of ``start``, by default the working directory: the nearest one from there upwards."""
+    try:
+        folder = os.path.abspath(start or os.getcwd())
+    except FileNotFoundError:  # the working directory was removed
+        return None
+    while True:
+        if os.path.isfile(config := os.path.join(folder, PROJECT_CONFIG)):
+            return Project(folder, config)
+        if os.path.isfile(os.path.join(folder, "salt", "top.sls")):
+            return Project(folder)
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+
+
+def require_own_project(project: Project) -> None:
+    """Raise ConfigError for a project that another user could have put there to have something run.
+
+    Root uses none that others can change. Another user needs a folder of his own or of root's, not writable for all.
+    """
+    from asyncstate.filesystem import who_can_change  # noqa: PLC0415 - start-up time: most folders have no project
+
+    marker = project.config or os.path.join(project.folder, "salt", "top.sls")
+    found = os.stat(project.folder)
+    user = who_can_change(marker)
+    if not user and os.geteuid() != 0 and (found.st_uid not in {0, os.geteuid()} or found.st_mode & stat.S_IWOTH):
+        user = "everybody" if found.st_mode & stat.S_IWOTH else f"user {found.st_uid}"
+    if user:
+        mine = "root does" if os.geteuid() == 0 else "you do"
+        named = f"--config {marker}" if project.config else f"--file-root {os.path.dirname(marker)}"
+        raise ConfigError(
+            f"{marker}: {mine} not use a project that {user} can change. If you trust it, name it ({named}); "
+            "else change to another folder."
+        )
 
 
 def default_files(environ: Mapping[str, str] | None = None) -> list[Path]:

@@ -7,7 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.config.files import main_file, parse_yaml, read_with_includes, require_root_alone
+from asyncstate.config.files import (
+    Project,
+    main_file,
+    parse_yaml,
+    read_with_includes,
+    require_own_project,
+    require_root_alone,
+)
 from asyncstate.config.roots import ROOT_OPTIONS
 from asyncstate.config.settings import FIELDS, FIXED_OPTIONS, Settings
 from asyncstate.config.values import convert, copied
@@ -30,6 +37,7 @@ def load_settings(
     files: Sequence[Path | str] = (),
     overrides: Mapping[str, Any] | None = None,
     environ: Mapping[str, str] | None = None,
+    project: Project | None = None,
 ) -> Settings:
     """Read configuration files, the environment and flags into Settings.
 
@@ -38,11 +46,16 @@ def load_settings(
     given". Raises ConfigError, which names the source and the option, for a file that cannot be read, a value of the
     wrong type, a misspelt name of a variable or an override, and, as root, for a file that others can change.
     ``trust_writable`` in the variables or overrides allows that (in a file it has no such effect).
+
+    The configuration of a ``project`` comes after ``files``. Without one, the folders of the project are the roots if
+    no source names ``file_roots``. Raises ConfigError for a project that somebody else could have put there.
     """
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     variables = _from_environment(os.environ if environ is None else environ)
-    for file in files:
+    if project is not None and not _trusts_all(variables, overrides):
+        require_own_project(project)
+    for file in [*files, *([project.config] if project and project.config else [])]:
         path = main_file(Path(file))
         values["conf_file"] = str(path)
         for source, content in read_with_includes(path):
@@ -60,6 +73,10 @@ def load_settings(
             _refuse_misspelling(option, flag)
             values[option] = value
             origins[option] = f"flag {flag}"
+    if project is not None and "file_roots" not in values:
+        implied = {option: roots for option, roots in project.roots().items() if option not in values}
+        values.update(implied)
+        origins.update(dict.fromkeys(implied, f"project {project.folder}"))
     return _build(values, origins)
 
 

@@ -54,8 +54,10 @@ def test_the_folder_of_a_pillar_is_for_its_owner(init, tmp_path):
 def test_the_next_steps_are_command_lines_that_work(init, run_cli, tmp_path):
     folder = tmp_path / 'it\'s {{ odd }} "{%" and: #é'
     _, out, _ = init("init", str(folder))
-    for line in out.partition("then:\n")[2].splitlines():
-        done = run_cli(*shlex.split(line)[1:])
+    change, *commands = out.partition("then:\n")[2].splitlines()
+    assert shlex.split(change) == ["cd", str(folder)]
+    for line in commands:
+        done = run_cli(*shlex.split(line)[1:], cwd=folder)
         assert done.returncode == 0, done.stdout + done.stderr
     assert (folder / "hello/greeting.txt").is_file()
 

@@ -18,8 +18,8 @@ WHOLE = (
     *(f"asyncstate.{name}" for name in ("events", "errors", "dunders", "interfaces", "prefetch", "testing", "logs")),
 )
 OWN_OF_THE_COMMAND_LINE = {"host", "file_client", "planner", "record"}
-NOT_MODULES = {"asyncstate.loader", "asyncstate.states", "asyncstate.modules"}
-"""Dotted names in the documentation that look like modules: the entry point of installed plugins, and loggers."""
+NOT_MODULES = {"asyncstate.loader", "asyncstate.states", "asyncstate.modules", "asyncstate.yaml"}
+"""Dotted names in the documentation that look like modules: the entry point of installed plugins, loggers, a file."""
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     import click
 
+    from asyncstate.config.files import Project
+
 _FORMAT = 2
 """Counts the changes of what is kept."""
 _KINDS = ("states", "modules")
@@ -46,16 +48,19 @@ def places_of(ctx: click.Context) -> Places:
 
 def _configured(ctx: click.Context) -> Places:
     """Return the places of the configuration, with the folders of plugins outside the tree."""
+    from asyncstate.config.files import find_project
+
     options = {name: ctx.params.get(name) for name in ("saltenv", "trust_writable")}
     named = [os.path.abspath(name) for name in ctx.params.get("config") or ()]
     surroundings = {name: value for name, value in os.environ.items() if name.startswith(("ASYNCSTATE_", "XDG_"))}
+    project = None if named else find_project()
     here = os.getcwd() if any(not os.path.isabs(value) for value in surroundings.values()) else ""
     home, code = os.environ.get("HOME"), os.path.dirname(__file__)
-    name = f"places-{store.key_of('places', _FORMAT, options, named, home, surroundings, here, code)}.json"
+    name = f"places-{store.key_of('places', _FORMAT, options, named, project, home, surroundings, here, code)}.json"
     known = store.load(name)
     if known and all(store.stamp(path) == stamp for path, stamp in known["stamps"].items()):
         return Places(**known["places"])
-    places, files = _read(named, options)
+    places, files = _read(named, options, project)
     store.save(name, {"places": places._asdict(), "stamps": {path: store.stamp(path) for path in files}})
     return places
 
@@ -69,14 +74,14 @@ def _matching(root: str) -> list[str]:
     return sorted(glob.glob(root)) or [root]
 
 
-def _read(named: Sequence[str], overrides: Mapping[str, Any]) -> tuple[Places, set[str]]:
+def _read(named: Sequence[str], overrides: Mapping[str, Any], project: Project | None) -> tuple[Places, set[str]]:
     """Read the configuration. Return also the files and folders whose change would change the answer."""
     from asyncstate.config import default_files, load_settings
     from asyncstate.errors import AsyncStateError
     from asyncstate.load.search_path import bundled_folder, plugin_folders
 
     try:
-        settings = load_settings(named or default_files(), overrides)
+        settings = load_settings(named or default_files(), overrides, project=project)
     except AsyncStateError:  # a mistake there is told by the command, not by a completion
         settings = load_settings([], overrides)
     extensions = settings.extra.get("extension_modules") or os.path.join(settings.cachedir, "extmods")
@@ -89,7 +94,8 @@ def _read(named: Sequence[str], overrides: Mapping[str, Any]) -> tuple[Places, s
         kind: [folder.path for folder in (*plugin_folders(kind, opts, _NoTree()), *bundled_folder(kind))]
         for kind in _KINDS
     }
-    return Places(settings.file_roots, settings.saltenv or "base", settings.state_dir, outside), _read_files(named)
+    places = Places(settings.file_roots, settings.saltenv or "base", settings.state_dir, outside)
+    return places, _read_files(named, project)
 
 
 class _NoTree:
@@ -102,14 +108,15 @@ class _NoTree:
         return []
 
 
-def _read_files(named: Iterable[str]) -> set[str]:
+def _read_files(named: Iterable[str], project: Project | None) -> set[str]:
     from pathlib import Path
 
     from asyncstate.config.files import default_candidates, main_file, read_with_includes
     from asyncstate.errors import AsyncStateError
 
     found: set[str] = set()
-    for path in [Path(name) for name in named] or default_candidates():
+    of_project = [Path(project.config)] if project and project.config else []
+    for path in [*([Path(name) for name in named] or default_candidates()), *of_project]:
         found |= {str(path), str(path.parent)}
         try:
             read = [each for each, _ in read_with_includes(main_file(path))] if path.exists() else []
