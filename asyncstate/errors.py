@@ -75,6 +75,7 @@ class Issue(NamedTuple):
     ``message`` is the text that Salt users search for; ``file`` and ``line`` (1-based, 0 = unknown) are the place;
     ``hint`` is the next step ("did you mean …"). ``rule`` is the name of the lint rule, "" if it cannot be silenced.
     A warning with ``mistake`` is certain: the state will fail, or do something else than the SLS file says.
+    ``code`` names the page that ``asyncstate explain CODE`` prints, "" if there is none.
     """
 
     message: str
@@ -83,6 +84,7 @@ class Issue(NamedTuple):
     hint: str = ""
     rule: str = ""
     mistake: bool = False
+    code: str = ""
 
     def __str__(self) -> str:
         """Return the message, the place in parentheses, and the hint on its own line."""

@@ -106,9 +106,11 @@ class Planner:
     ) -> Plan:
         """Compile data as if it were the rendered SLS ``sls``; the data is not changed."""
         if not _SLS_NAME.fullmatch(sls):
-            raise CompileError([Issue(f"{sls!r} cannot name an SLS", hint="use letters, digits and dots: 'site.web'")])
+            raise CompileError(
+                [Issue(f"{sls!r} cannot name an SLS", hint="use letters, digits and dots: 'site.web'", code="E119")]
+            )
         if not isinstance(data, Mapping):
-            raise CompileError([Issue(f"SLS {sls} does not render to a dictionary")])
+            raise CompileError([Issue(f"SLS {sls} does not render to a dictionary", code="E105")])
         file = SlsFile(sls, saltenv or self._host.opts.get("saltenv") or "base", "", "")
         client = OneMoreSls(self._services.file_client, file)
         with (
@@ -142,11 +144,15 @@ class Planner:
         """Return the plan of one state function. Raises CompileError if it does not exist or has no name."""
         state, dot, fun = function.partition(".")
         if not dot or not state or not fun:
-            raise CompileError([Issue(f"Invalid function passed: {function!r} is not of the form module.function")])
+            raise CompileError(
+                [Issue(f"Invalid function passed: {function!r} is not of the form module.function", code="E121")]
+            )
         try:
             self._host.loaders["states"].get(function)
         except FunctionNotFound as error:
-            raise CompileError([Issue(f"Specified state '{function}' was not found", hint=str(error))]) from None
+            raise CompileError(
+                [Issue(f"Specified state '{function}' was not found", hint=str(error), code="E401")]
+            ) from None
         args = dict(arguments)
         name = str(args.pop("name", "") or function)
         chunk = LowChunk(0, state, fun, name, name, "", self._host.opts.get("saltenv") or "base", 0, args)
@@ -224,6 +230,7 @@ class Planner:
                     hint=f"it is {named}\nchange to the folder that contains salt/top.sls, or name the folder of the "
                     f"tree with --file-root DIR or file_roots in {settings.conf_file}; "
                     "asyncstate init writes a first tree",
+                    code="E101",
                 )
             ]
         )

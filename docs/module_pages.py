@@ -1,6 +1,6 @@
-"""Hook of mkdocs: a page for each bundled module, made from its docstrings when the site is built.
+"""Hook of mkdocs: pages that are made when the site is built: one for each bundled module, and one of all codes.
 
-``asyncstate doc`` prints the same text. Nothing of it is kept in the repository.
+``asyncstate doc`` and ``asyncstate explain`` print the same text. Nothing of it is kept in the repository.
 """
 # ruff: noqa: INP001 - a script beside the pages it makes
 
@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the site is b
 
 from mkdocs.structure.files import File
 
+from asyncstate.reference.codes import codes_page
 from asyncstate.reference.pages import bundled_modules, page
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ SECTIONS = {"states": "States", "modules": "Execution modules"}
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages, and a section of the navigation for each kind."""
     navigation = config.nav if isinstance(config.nav, list) else []
+    files.append(File.generated(config, "codes.md", content=codes_page()))
+    navigation.append({"Codes of mistakes": "codes.md"})
     for kind, title in SECTIONS.items():
         section = []
         for name, providers in bundled_modules(kind).items():

@@ -105,7 +105,9 @@ async def test_what_is_no_mapping_is_told(runtime):
 
 @pytest.mark.parametrize("name", ["", "a*", "a/b", ".a", "a b", "a."])
 async def test_an_sls_name_is_one_that_a_requisite_can_name(runtime, name):
-    assert await messages(runtime, {"a": "test.nop"}, sls=name) == [f"{name!r} cannot name an SLS"]
+    with pytest.raises(CompileError) as caught:
+        await runtime.compile_data({"a": "test.nop"}, sls=name)
+    assert [(issue.message, issue.code) for issue in caught.value.issues] == [(f"{name!r} cannot name an SLS", "E119")]
 
 
 async def test_mistakes_are_warned_of_before_the_run(runtime):

@@ -229,8 +229,9 @@ async def test_single_and_call(tree):
             await rt.call("no.such")
         with pytest.raises(CompileError, match=r"Specified state 'no\.such' was not found"):
             await rt.single("no.such", {"name": "x"})
-        with pytest.raises(CompileError, match="Invalid function passed"):
+        with pytest.raises(CompileError, match="Invalid function passed") as caught:
             await rt.single("nodots", {"name": "x"})
+        assert caught.value.issues[0].code == "E121"
 
 
 async def test_templates_of_managed_files_see_salt_and_pillar(tree, tmp_path):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.plan import NodeKind
-from asyncstate.model.rules import ANY
+from asyncstate.model.rules import ANY, CODES
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette, clean, count
 from asyncstate.report.waits import both_touch
@@ -38,6 +38,9 @@ _SETTLED = (
 )
 
 
+_CODE_OF = {rule: code for code, rule in CODES.items() if code.startswith("W")}
+
+
 class Finding(NamedTuple):
     """One finding. ``chunk`` should require ``missing``; both are -1 if a requisite does not help.
 
@@ -52,11 +55,15 @@ class Finding(NamedTuple):
     chunk: int = -1
     missing: int = -1
     more: int = 0
+    code: str = ""
 
 
 def lint(plan: Plan, unused_pillar: Mapping[str, tuple[str, int]] | None = None) -> list[Finding]:
     """Return all findings by place; ``unused_pillar``: pillar keys never read, with file and line or ("", 0)."""
-    found = [Finding(issue.rule or ANY, issue.message, issue.file, issue.line, issue.hint) for issue in plan.warnings]
+    found = [
+        Finding(issue.rule or ANY, issue.message, issue.file, issue.line, issue.hint, code=issue.code)
+        for issue in plan.warnings
+    ]
     found += _order_findings(plan)
     found += [
         _at(
@@ -71,7 +78,8 @@ def lint(plan: Plan, unused_pillar: Mapping[str, tuple[str, int]] | None = None)
     found.sort(key=lambda finding: (finding.file, finding.line))
     message = "no SLS file looks at pillar key {!r}; templates of managed files are not known before a run"
     return found + [
-        Finding("unused-pillar", message.format(key), *place) for key, place in sorted((unused_pillar or {}).items())
+        Finding("unused-pillar", message.format(key), *place, code=_CODE_OF["unused-pillar"])
+        for key, place in sorted((unused_pillar or {}).items())
     ]
 
 
@@ -86,12 +94,13 @@ def one_for_each_place(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def lint_lines(plan: Plan, findings: list[Finding], palette: Palette = PLAIN) -> Iterator[str]:
-    """Yield ``file:line: rule: message`` for each finding, and a count."""
+    """Yield ``file:line: rule: message [code]`` for each finding, and a count."""
     for finding in findings:
         place = f"{finding.file}:{finding.line}: " if finding.line else f"{finding.file}: " if finding.file else ""
         rule = palette.paint(palette.yellow, finding.rule)
+        code = palette.paint(palette.dim, f"[{finding.code}]")
         others = f" (and {finding.more} more declared in this line)" if finding.more else ""
-        yield f"{palette.paint(palette.dim, clean(place))}{rule}: {clean(finding.message)}{others}"
+        yield f"{palette.paint(palette.dim, clean(place))}{rule}: {clean(finding.message)}{others} {code}"
         yield from (f"    {line}" for line in clean(finding.hint).splitlines())
     states, number = count(len(plan.chunks), "state"), count(len(findings), "finding")
     yield f"{number} in {states}." if findings else f"No findings in {states}."
@@ -113,6 +122,7 @@ def lint_data(plan: Plan, findings: Iterable[Finding]) -> list[dict[str, Any]]:
     return [
         {
             "rule": finding.rule,
+            "code": finding.code,
             "message": finding.message,
             "file": finding.file,
             "line": finding.line,
@@ -127,7 +137,17 @@ def lint_data(plan: Plan, findings: Iterable[Finding]) -> list[dict[str, Any]]:
 
 def _at(chunk: LowChunk, rule: str, what: str, *, missing: LowChunk | None = None, hint: str = "") -> Finding:
     message = f"{describe_tag(chunk.tag)}: {what}"
-    return Finding(rule, message, chunk.file, chunk.line, hint, chunk.index, -1 if missing is None else missing.index)
+    return Finding(
+        rule,
+        message,
+        chunk.file,
+        chunk.line,
+        hint,
+        chunk.index,
+        -1 if missing is None else missing.index,
+        0,
+        _CODE_OF[rule],
+    )
 
 
 def _self_references(plan: Plan) -> Iterator[Finding]:

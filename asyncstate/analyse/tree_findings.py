@@ -35,7 +35,7 @@ def tree_findings(
     return [
         finding
         for finding in lint(plan, _places(settings, unused_pillar, texts or {}))
-        if finding.rule in wanted and not silenced.holds(finding.rule, finding.file, finding.line)
+        if finding.rule in wanted and not silenced.holds(finding.rule, finding.file, finding.line, finding.code)
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
@@ -10,6 +11,7 @@ from asyncstate.cli.complete.values import complete_id, complete_sls
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
 from asyncstate.cli.selection import select, states_called
+from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
         ("asyncstate explain nginx_conf", "A state of the highstate, by its ID or name."),
         ("asyncstate explain nginx_conf web --out json", "The same for one SLS file, for a program."),
         ("asyncstate explain nginx_conf --events run.jsonl", "Also what it really waited for, in a recorded run."),
+        ("asyncstate explain E305", "What the code of a mistake means, with an example, and how to mend it."),
     ),
 )
 @click.argument("wanted", metavar="ID", shell_complete=complete_id)
@@ -42,11 +45,14 @@ if TYPE_CHECKING:
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def command(console: Console, /, wanted: str, sls: tuple[str, ...], events: BinaryIO | None, **options: Any) -> int:
-    """Explain when a state runs, and what it depends on.
+    """Explain when a state runs, and what it depends on; or what the code of a mistake means.
 
     Shows its place in the serial order, what it waits for and why, and what would skip or fail it. ID is the ID or the
-    name of a state. SLS are names of SLS files; without names, those that top.sls assigns. Nothing is run.
+    name of a state, or a code such as E305. SLS are names of SLS files; without names, those that top.sls assigns.
+    Nothing is run.
     """
+    if re.fullmatch(r"[EWew]\d{3}", wanted):
+        return _explain_code(console, wanted.upper())
     settings, selection = select(console, sls, options)
     from asyncstate.analyse.explain import explain_lines, explanation
     from asyncstate.runtime import StateRuntime
@@ -63,6 +69,22 @@ def command(console: Console, /, wanted: str, sls: tuple[str, ...], events: Bina
             console.lines([*([""] if number else []), *explain_lines(plan, index, console.palette(), profile)])
     else:
         console.data([explanation(plan, index, profile) for index in found])
+    return 0
+
+
+def _explain_code(console: Console, code: str) -> int:
+    from msgspec import to_builtins
+
+    from asyncstate.reference.codes import code_lines, codes
+
+    if code not in codes():
+        near = nearest(code, codes())
+        hint = f"did you mean {near}?" if near else "check prints the code of each mistake"
+        raise click.UsageError(f"there is no code {code}: {hint}")
+    if console.out == "human":
+        console.lines(code_lines(code, codes()[code]))
+    else:
+        console.data({"code": code} | to_builtins(codes()[code]))
     return 0
 
 

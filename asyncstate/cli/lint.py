@@ -129,7 +129,10 @@ def command(
         if console.out == "github":
             from asyncstate.report.github import annotation
 
-            console.lines(annotation("warning", each.message, each.file, each.line, each.rule) for each in shown)
+            console.lines(
+                annotation("warning", each.message, each.file, each.line, f"{each.rule} [{each.code}]")
+                for each in shown
+            )
     else:
         console.data(lint_data(plan, shown))
     return 2 if strict and findings else 0

@@ -11,7 +11,7 @@ COMMANDS = {
     "call": ("Run", "Call one execution module function and print what it returns."),
     "salt-call": ("Run", "Do what Salt's salt-call does: the same options, functions, outputs and exit codes."),
     "show": ("Look", "Show what a tree compiles to: lowstate, sls, graph, aggregate, impact …"),
-    "explain": ("Look", "Explain when a state runs, and what it depends on."),
+    "explain": ("Look", "Explain when a state runs, and what it depends on; or what the code of a mistake means."),
     "lint": ("Look", "Find states that keep their order without a requisite, and probable mistakes."),
     "shake": ("Look", "Find orders that a tree needs and nowhere says, by running it."),
     "footprints": ("Look", "Show what states were seen to touch: apply --trace-effects records it."),

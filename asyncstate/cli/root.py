@@ -136,14 +136,14 @@ def _failure(console: Console, error: BaseException) -> int:
 
 def _show_issues(console: Console, issues: Sequence[Issue]) -> None:
     console.problems += issues
-    from asyncstate.report.issues import issue_lines
+    from asyncstate.report.issues import issue_lines, issue_text
 
     if console.out == "github":
         from asyncstate.report.github import issue_annotations
 
         console.lines([*issue_lines(issues), *issue_annotations("error", issues)])
     elif not console.for_people and not console.answered:
-        console.data([issue.message for issue in issues])
+        console.data([issue_text(issue) for issue in issues])
     elif console.answers_with_data or console.answered:
         console.say(*issue_lines(issues, console.palette(sys.stderr)))
     else:

@@ -146,7 +146,7 @@ class Compiler:
                     message = (
                         f"The '{word}' declaration found on '{file.path}' is invalid when rendering single templates"
                     )
-                    high.findings.error_at(message, file.path, 0)
+                    high.findings.error_at("E118", message, file.path, 0)
             return self._plan(high, file.saltenv)
 
     def plan_high(self, high: dict[Any, Any]) -> Plan:
@@ -187,7 +187,7 @@ class Compiler:
         from asyncstate.sources.topfile import no_states_row, why_nothing  # noqa: PLC0415 - as above
 
         hint = why or why_nothing(top, self._file_client, self._opts, str(self._opts.get("id", "")))
-        issue = Issue(comment, hint=hint, mistake=True)
+        issue = Issue(comment, hint=hint, mistake=True, code="E117")
         return _rows_only(no_states_row(comment), saltenv, (*top.warnings, issue))
 
     def _build(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import CompileError, CycleError, Issue
 from asyncstate.model.chunk import Lines
+from asyncstate.model.rules import CODES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -53,6 +54,7 @@ class Findings:
 
     def error(
         self,
+        code: str,
         message: str,
         *,
         env: str = "base",
@@ -62,14 +64,15 @@ class Findings:
         hint: str = "",
     ) -> None:
         """Record an error: the tree cannot be compiled."""
-        self.errors.append(Issue(message, *self.place(env, sls, id_, state), hint))
+        self.errors.append(Issue(message, *self.place(env, sls, id_, state), hint, code=code))
 
-    def error_at(self, message: str, file: str, line: int, hint: str = "") -> None:
+    def error_at(self, code: str, message: str, file: str, line: int, hint: str = "") -> None:
         """Record an error whose file and line are known."""
-        self.errors.append(Issue(message, file, line, hint))
+        self.errors.append(Issue(message, file, line, hint, code=code))
 
     def warn(
         self,
+        code: str,
         message: str,
         *,
         env: str = "base",
@@ -79,15 +82,15 @@ class Findings:
         hint: str = "",
     ) -> None:
         """Record something that Salt accepts silently: the tree compiles, but probably not as its author meant."""
-        self.warnings.append(Issue(message, *self.place(env, sls, id_, state), hint))
+        self.warnings.append(Issue(message, *self.place(env, sls, id_, state), hint, code=code))
 
-    def warn_at(self, message: str, file: str, line: int, hint: str = "") -> None:
+    def warn_at(self, code: str, message: str, file: str, line: int, hint: str = "") -> None:
         """Record a warning whose file and line are known."""
-        self.warnings.append(Issue(message, file, line, hint))
+        self.warnings.append(Issue(message, file, line, hint, code=code))
 
-    def noted(self, rule: str, message: str, file: str, line: int, hint: str = "", *, mistake: bool = False) -> None:
+    def noted(self, code: str, message: str, file: str, line: int, hint: str = "", *, mistake: bool = False) -> None:
         """Record what a rule found. A run only warns, as it does what Salt does; ``mistake`` makes a check fail."""
-        self.warnings.append(Issue(message, file, line, hint, rule, mistake))
+        self.warnings.append(Issue(message, file, line, hint, CODES[code], mistake, code))
 
     def beside(self) -> Findings:
         """Return new, empty findings that know the same files."""

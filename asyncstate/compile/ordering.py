@@ -146,7 +146,7 @@ def silence(findings: Findings, opts: Mapping[str, Any], file_client: FileClient
     silenced = Silenced(lambda path: file_client.read(path).decode(errors="replace"))
 
     def unwanted(issue: Issue) -> bool:
-        return (issue.rule or ANY) in ignored or silenced.holds(issue.rule, issue.file, issue.line)
+        return (issue.rule or ANY) in ignored or silenced.holds(issue.rule, issue.file, issue.line, issue.code)
 
     if findings.warnings:
         findings.silence(unwanted)

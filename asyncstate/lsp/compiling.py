@@ -189,7 +189,7 @@ class _Look:
     def _warnings(self, warnings: tuple[Issue, ...]) -> list[Finding]:
         redactor = self.runtime.secrets.redactor
         said = [
-            LintFinding(each.rule or ANY, each.message, each.file, each.line, each.hint)
+            LintFinding(each.rule or ANY, each.message, each.file, each.line, each.hint, code=each.code)
             for each in sorted(map(redactor.issue, warnings), key=lambda issue: (issue.file, issue.line))
         ]
         return self._findings(warnings, said)
@@ -197,7 +197,7 @@ class _Look:
     def _findings(self, warnings: tuple[Issue, ...], found: list[LintFinding]) -> list[Finding]:
         certain = {_place(issue) for issue in map(self.runtime.secrets.redactor.issue, mistakes(warnings))}
         return [
-            Finding(each.rule, each.message, each.file, each.line, each.hint, _place(each) in certain)
+            Finding(each.rule, each.message, each.file, each.line, each.hint, _place(each) in certain, each.code)
             for each in one_for_each_place(found)
         ]
 
@@ -225,7 +225,7 @@ def _fix(finding: LintFinding, missing: LowChunk, old: str, new: str) -> Fix:
 
 
 def _mistake(issue: Issue) -> Finding:
-    return Finding(issue.rule, issue.message, issue.file, issue.line, issue.hint, mistake=True)
+    return Finding(issue.rule, issue.message, issue.file, issue.line, issue.hint, mistake=True, code=issue.code)
 
 
 def _keys(data: Any, above: str = "", depth: int = 1) -> Iterator[str]:

@@ -29,6 +29,7 @@ class Diagnostic(NamedTuple):
     rule: str
     message: str
     related: tuple[At, ...]
+    code: str = ""
 
 
 def diagnostics(tree: Tree, findings: Iterable[Finding]) -> dict[str, list[Diagnostic]]:
@@ -45,7 +46,7 @@ def diagnostics(tree: Tree, findings: Iterable[Finding]) -> dict[str, list[Diagn
         message = "\n".join(filter(None, (finding.message.strip(), finding.hint)))
         related = tuple(_related(tree, finding.hint, At(path, Place(finding.line - 1, 0, 0))))
         place = _place(lines, finding)
-        found.setdefault(path, []).append(Diagnostic(place, level, finding.rule, message, related))
+        found.setdefault(path, []).append(Diagnostic(place, level, finding.rule, message, related, finding.code))
     return found
 
 

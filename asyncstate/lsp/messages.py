@@ -84,6 +84,7 @@ class Finding(msgspec.Struct, frozen=True):
     line: int
     hint: str
     mistake: bool
+    code: str = ""
 
 
 class Found(msgspec.Struct, frozen=True, tag="found"):

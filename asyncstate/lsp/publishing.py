@@ -93,7 +93,7 @@ class Publisher:
             range=self._range_in(path, it.place),
             message=it.message,
             severity=_LEVELS[it.level],
-            code=it.rule or None,
+            code=it.code or it.rule or None,
             source="asyncstate",
             related_information=related or None,
         )

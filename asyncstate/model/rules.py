@@ -1,8 +1,8 @@
 """The rules that `check` and `lint` apply, and the comments that silence them.
 
-``# asyncstate: ignore[rule, …]`` silences rules for its own line or the line below: an argument, a state with all its
-arguments, or an ID with all its states. ``ignore-file[…]`` silences them for the whole file. Without brackets the
-comment silences all rules. Jinja comments work as well.
+``# asyncstate: ignore[rule, …]`` silences rules, or single codes (``ignore[W203]``), for its own line or the line
+below: an argument, a state with all its arguments, or an ID with all its states. ``ignore-file[…]`` silences them for
+the whole file. Without brackets the comment silences all rules. Jinja comments work as well.
 """
 
 from __future__ import annotations
@@ -32,6 +32,22 @@ RULES = {
 }
 """Each rule, and what it finds."""
 
+CODES = {
+    "E401": "unknown-function",
+    "E402": "unknown-argument",
+    "E403": "missing-argument",
+    "E404": "probable-argument",
+    "E405": "argument-type",
+    "E406": "requisite-word",
+    "E407": "missing-source",
+    "W301": "footprint-order",
+    "W302": "definition-order",
+    "W303": "unknown-effects",
+    "W304": "self",
+    "W305": "unused-pillar",
+}
+"""The codes of findings whose rule has a name of its own. `asyncstate.reference.codes` explains every code."""
+
 ANY = "tree"
 """The rule of a finding that has no rule of its own."""
 
@@ -46,14 +62,14 @@ class Silenced:
         self._read = read
         self._files: dict[str, _Comments | None] = {}
 
-    def holds(self, rule: str, file: str, line: int) -> bool:
-        """Tell whether a finding at this place is silenced."""
+    def holds(self, rule: str, file: str, line: int, code: str = "") -> bool:
+        """Tell whether a finding at this place is silenced, by its rule or its code."""
         if not file:
             return False
         if file not in self._files:
             self._files[file] = self._comments(file)
         comments = self._files[file]
-        return comments is not None and comments.silence(rule or ANY, line)
+        return comments is not None and comments.silence({rule or ANY, code}, line)
 
     def _comments(self, file: str) -> _Comments | None:
         try:
@@ -75,8 +91,10 @@ class _Comments:
                 rules = {rule.strip() for rule in (found["rules"] or "").split(",")} - {""} or set(RULES)
                 (self._everywhere if found["file"] else self._at.setdefault(number, set())).update(rules)
 
-    def silence(self, rule: str, line: int) -> bool:
-        return rule in self._everywhere or any(rule in self._at.get(place, ()) for place in self._places(line))
+    def silence(self, names: set[str], line: int) -> bool:
+        if not names.isdisjoint(self._everywhere):
+            return True
+        return any(not names.isdisjoint(self._at.get(place, ())) for place in self._places(line))
 
     def _places(self, line: int) -> Iterator[int]:
         """Yield the lines whose comments count for one: it, what it stands below, and the comments above each."""

@@ -49,7 +49,7 @@ def issue_annotations(level: str, issues: Iterable[Issue]) -> Iterator[str]:
     """Yield an annotation for each mistake in a tree."""
     for issue in issues:
         text = "\n".join(filter(None, [issue.message.rstrip("\n"), issue.hint]))
-        yield annotation(level, text, issue.file, issue.line)
+        yield annotation(level, text, issue.file, issue.line, issue.code)
 
 
 def without_commands(lines: Iterable[str]) -> Iterator[str]:

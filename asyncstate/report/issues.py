@@ -7,19 +7,27 @@ from typing import TYPE_CHECKING
 from asyncstate.report.terminal import PLAIN, Palette, clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from asyncstate.errors import Issue
 
 
-def issue_lines(issues: Iterable[Issue], palette: Palette = PLAIN) -> Iterator[str]:
-    """Yield ``Data failed to compile:``, then every issue below a line of dashes."""
+def issue_lines(issues: Sequence[Issue], palette: Palette = PLAIN) -> Iterator[str]:
+    """Yield ``Data failed to compile:``, every issue below a line of dashes, and how to have a code explained."""
     yield palette.paint(palette.red, "    Data failed to compile:")
     for issue in issues:
         yield palette.paint(palette.red, "----------")
         for line in clean(issue.message.rstrip("\n")).splitlines():
             yield palette.paint(palette.red, f"    {line}")
         yield from _place(issue, palette)
+    codes = [issue.code for issue in issues if issue.code]
+    if codes:
+        yield palette.paint(palette.dim, f"What a code means: asyncstate explain {codes[-1]}")
+
+
+def issue_text(issue: Issue) -> str:
+    """Return the message of an issue, with its code at the end, for programs."""
+    return f"{issue.message.rstrip()} [{issue.code}]" if issue.code else issue.message
 
 
 def warning_lines(issues: Iterable[Issue], palette: Palette = PLAIN) -> Iterator[str]:
@@ -32,8 +40,9 @@ def warning_lines(issues: Iterable[Issue], palette: Palette = PLAIN) -> Iterator
 
 
 def _place(issue: Issue, palette: Palette) -> Iterator[str]:
-    if issue.file:
-        place = f"{issue.file}:{issue.line}" if issue.line else issue.file
-        yield palette.paint(palette.dim, f"      at {clean(place)}")
+    place = f"{issue.file}:{issue.line}" if issue.line else issue.file
+    said = " ".join(filter(None, [f"at {clean(place)}" if place else "", f"[{issue.code}]" if issue.code else ""]))
+    if said:
+        yield palette.paint(palette.dim, f"      {said}")
     if issue.hint:
         yield from (f"      {line}" for line in clean(issue.hint).splitlines())

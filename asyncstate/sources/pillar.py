@@ -48,14 +48,14 @@ def compile_pillar(
     an include. Raises PillarError: the first issue is Salt's headline, then one issue per mistake follows.
     """
     if override is not None and not isinstance(override, dict):
-        raise PillarError([Issue(NOT_A_DICTIONARY)])
+        raise PillarError([Issue(NOT_A_DICTIONARY, code="E501")])
     for option, consequence in _NOT_SUPPORTED.items():
         if opts.get(option):
             log.warning("Option %s is set, but %s", option, consequence)
     compiler = _Compiler(opts, grains, fileclient, render, override or {})
     pillar = compiler.compile()
     if compiler.issues:
-        raise PillarError([Issue(FAILED), *compiler.issues], pillar)
+        raise PillarError([Issue(FAILED, code="E500"), *compiler.issues], pillar)
     return pillar
 
 
@@ -73,9 +73,9 @@ class _Source(NamedTuple):
     file: SlsFile
     rendered: Rendered
 
-    def issue(self, message: str, key: Any = None, hint: str = "") -> Issue:
+    def issue(self, code: str, message: str, key: Any = None, hint: str = "") -> Issue:
         line = self.rendered.line_of(key) if key is not None else 1
-        return Issue(message, self.file.path, line, hint)
+        return Issue(message, self.file.path, line, hint, code=code)
 
 
 class _Compiler:
@@ -168,13 +168,13 @@ class _Compiler:
             rendered = self._render(file, {})
         except RenderError as error:
             message = f"Rendering {what} failed, render error:\n{error.message}"
-            self.issues.append(Issue(message, error.file or file.path, error.line))
+            self.issues.append(Issue(message, error.file or file.path, error.line, code="E503"))
             return None
         source = _Source(file, rendered)
         if not rendered.data:
             return None
         if not isinstance(rendered.data, dict):
-            self.issues.append(source.issue(_TOP_FAILED, hint="A top file is a mapping of environments."))
+            self.issues.append(source.issue("E504", _TOP_FAILED, hint="A top file is a mapping of environments."))
             return None
         return source
 
@@ -182,7 +182,7 @@ class _Compiler:
         include = top.rendered.data.get("include") or []
         if isinstance(include, list):
             return list(dict.fromkeys(str(sls) for sls in include))
-        self.issues.append(top.issue(_TOP_FAILED, "include", "The include of a top file is a list."))
+        self.issues.append(top.issue("E504", _TOP_FAILED, "include", "The include of a top file is a list."))
         return []
 
     def _add_targets(self, top: _Source, targets: dict[str, dict[Any, _Target]]) -> None:
@@ -191,14 +191,16 @@ class _Compiler:
                 continue
             if not isinstance(body, dict):
                 if body != []:
-                    self.issues.append(top.issue(_TOP_FAILED, env, f"Environment {env!r} is a mapping of targets."))
+                    self.issues.append(
+                        top.issue("E504", _TOP_FAILED, env, f"Environment {env!r} is a mapping of targets.")
+                    )
                 continue
             for target, items in body.items():
                 if isinstance(items, list):
                     targets.setdefault(env, {})[target] = self._target(env, items)
                 else:
                     hint = f"Target {target!r} in environment {env!r} is a list of SLS names."
-                    self.issues.append(top.issue(_TOP_FAILED, env, hint))
+                    self.issues.append(top.issue("E504", _TOP_FAILED, env, hint))
 
     def _target(self, env: str, items: list[Any]) -> _Target:
         kind, order = "compound", 0
@@ -220,7 +222,7 @@ class _Compiler:
             for expr, target in sorted(body.items(), key=lambda entry: entry[1].order):
                 if not isinstance(target.kind, str) or target.kind not in self._matcher.kinds:
                     hint = f"Unknown match type {target.kind!r} for target {expr!r} in environment {env!r}"
-                    self.issues.append(Issue(_TOP_FAILED, hint=hint))
+                    self.issues.append(Issue(_TOP_FAILED, hint=hint, code="E505"))
                 elif self._matcher.match(target.kind, expr):
                     found.setdefault(env, {}).update(dict.fromkeys(target.names))
         return {env: list(names) for env, names in found.items()}
@@ -231,7 +233,9 @@ class _Compiler:
 
     def _expanded(self, names: list[str], env: str) -> list[str]:
         if env not in self._environments():
-            self.issues += [Issue(f"No matching pillar environment for environment '{env}' found") for _ in names]
+            self.issues += [
+                Issue(f"No matching pillar environment for environment '{env}' found", code="E506") for _ in names
+            ]
             return []
         return self._fileclient.expand(names, env)
 
@@ -265,7 +269,7 @@ class _Compiler:
         if not data:
             return None
         if not isinstance(data, dict):
-            self.issues.append(source.issue(f"SLS '{sls}' does not render to a dictionary"))
+            self.issues.append(source.issue("E509", f"SLS '{sls}' does not render to a dictionary"))
             return None
         done[sls] = data = {key: value for key, value in data.items() if key != "include"}
         if "include" not in rendered.data:
@@ -277,14 +281,18 @@ class _Compiler:
             log.debug("Pillar SLS %r in environment %r is missing and not needed", sls, env)
             return
         message = f"Specified SLS '{sls}' in environment '{env}' is not available on the salt master"
-        self.issues.append(included_by.issue(message, "include") if included_by else Issue(message))
+        self.issues.append(
+            included_by.issue("E507", message, "include") if included_by else Issue(message, code="E507")
+        )
 
     def _render_issue(self, sls: str, file: SlsFile, error: RenderError) -> Issue:
         where = (error.file or file.path, error.line)
         if self._opts.get("pillar_safe_render_error", True):
             message = f"Rendering SLS '{sls}' failed. Please see master log for details."
-            return Issue(message, *where, error.message.partition("\n")[0])  # further lines may quote secrets
-        return Issue(f"Rendering SLS '{sls}' failed, render error:\n{error.message}", *where)
+            return Issue(
+                message, *where, error.message.partition("\n")[0], code="E508"
+            )  # further lines may quote secrets
+        return Issue(f"Rendering SLS '{sls}' failed, render error:\n{error.message}", *where, code="E508")
 
     def _with_includes(
         self, sls: str, data: dict[str, Any], source: _Source, done: dict[str, dict[str, Any] | None]
@@ -293,7 +301,7 @@ class _Compiler:
         items = source.rendered.data["include"]
         if not isinstance(items, list):
             message = f"Include Declaration in SLS '{sls}' is not formed as a list"
-            self.issues.append(source.issue(message, "include"))
+            self.issues.append(source.issue("E510", message, "include"))
             return data
         included: list[dict[str, Any]] = []
         for item in items:
@@ -327,7 +335,7 @@ class _Compiler:
                 return _Include(name, defaults, str(options.get("key") or ""))
         message = f"Include Declaration in SLS '{source.file.sls}' contains something that is not an include: {item!r}"
         hint = "An include is a name, or {name: {defaults: {…}, key: …}}."
-        self.issues.append(source.issue(message, "include", hint))
+        self.issues.append(source.issue("E510", message, "include", hint))
         return None
 
     def _included_names(self, name: str, sls: str, source: _Source) -> list[str]:

@@ -58,10 +58,10 @@ class Section(msgspec.Struct):
     file: str
     rendered: Rendered
 
-    def issue(self, message: str, target: Any = None, hint: str = "") -> Issue:
+    def issue(self, code: str, message: str, target: Any = None, hint: str = "") -> Issue:
         """Return an Issue at the line of a target, or of the whole section."""
         line = self.rendered.line_of(self.env, target) if target is not None else 0
-        return Issue(message, self.file, line or self.rendered.line_of(self.env), hint)
+        return Issue(message, self.file, line or self.rendered.line_of(self.env), hint, code=code)
 
 
 class Top(msgspec.Struct):
@@ -160,7 +160,7 @@ class _Reader:
             if file is not None:
                 included = self._sections(file)
                 if nested := included.pop("include", None):
-                    self.warnings.append(nested.issue("The include of an included top file is ignored"))
+                    self.warnings.append(nested.issue("W112", "The include of an included top file is ignored"))
                 tops.append(included)
         return tops
 
@@ -173,27 +173,29 @@ class _Reader:
         if data is None or data == {}:
             return {}
         if not isinstance(data, dict):
-            raise CompileError([Issue("Top data was not formed as a dict", file.path, 1)])
+            raise CompileError([Issue("Top data was not formed as a dict", file.path, 1, code="E113")])
         return {env: Section(env, body, file.path, rendered) for env, body in data.items()}
 
     def _included(self, include: Section | None, env: str) -> list[str]:
         if include is None:
             return []
         if not isinstance(include.body, list):
-            self.warnings.append(include.issue("The include of a top file is not formed as a list and is ignored"))
+            self.warnings.append(
+                include.issue("W112", "The include of a top file is not formed as a list and is ignored")
+            )
             return []
         names: list[str] = []
         for pattern in include.body:
             found = fnmatch.filter(self._fileclient.list_states(env), str(pattern))
             if not found:
                 message = f"The top file includes {str(pattern)!r}, which matches no SLS in environment {env!r}"
-                self.warnings.append(include.issue(message))
+                self.warnings.append(include.issue("W112", message))
             names.extend(found)
         return list(dict.fromkeys(names))
 
 
 def _render_issue(file: SlsFile, error: RenderError) -> Issue:
-    return Issue(f"Unable to render top file: {error.message}", error.file or file.path, error.line)
+    return Issue(f"Unable to render top file: {error.message}", error.file or file.path, error.line, code="E112")
 
 
 class _NoTargets(Exception):
@@ -245,7 +247,7 @@ def _merge_same(tops: dict[str, list[dict[Any, Section]]], top: Top, opts: Mappi
     default = opts.get("default_top") or ""
     if not default and not opts.get("saltenv"):
         message = "top_file_merging_strategy set to 'same', but no default_top configuration option was set"
-        raise CompileError([Issue(message, hint="Set default_top, for example to base.")])
+        raise CompileError([Issue(message, hint="Set default_top, for example to base.", code="E116")])
     for own, own_tops in tops.items():
         source = own_tops if any(own_tops) else tops.get(default, [])
         if not any(source):
@@ -286,11 +288,11 @@ def _verify(top: Top) -> list[Issue]:
         origins = top.origins[env]
         if not isinstance(env, str):
             section = next(iter(origins.values()))
-            issues.append(section.issue(f"Environment {env} in top file is not formed as a string"))
+            issues.append(section.issue("E114", f"Environment {env} in top file is not formed as a string"))
         if env == "":
-            issues.append(next(iter(origins.values())).issue("Empty saltenv statement in top file"))
+            issues.append(next(iter(origins.values())).issue("E114", "Empty saltenv statement in top file"))
         for target, items in body.items():
-            issues += [origins[target].issue(message, target) for message in _verify_items(env, target, items)]
+            issues += [origins[target].issue("E114", message, target) for message in _verify_items(env, target, items)]
     return issues
 
 
@@ -361,4 +363,4 @@ class _Choice:
         near = nearest(str(kind), self._matcher.kinds)
         hint = f"Did you mean {near!r}?" if near else f"There are: {', '.join(sorted(self._matcher.kinds))}."
         message = f"Unknown match type {kind!r} for target {target!r} in saltenv {self._env!r}"
-        raise CompileError([origin.issue(message, target, hint)])
+        raise CompileError([origin.issue("E115", message, target, hint)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -89,11 +90,14 @@ def test_every_mistake_at_once_with_its_line_and_the_nearest_name(run, tree):
     done = run("check", "wrong")
     assert done.returncode == 1
     for line, hint in MISTAKES.items():
-        assert f"      at {tree}/wrong.sls:{line}\n      {hint}".rstrip() in done.stdout
+        assert re.search(rf"      at {tree}/wrong.sls:{line} \[E4\d\d\]\n      {re.escape(hint)}".rstrip(), done.stdout)
     assert done.stdout.count("----------") == len(MISTAKES)
     for line, name in WARNINGS.items():
-        assert f"      at {tree}/wrong.sls:{line}\n      did you mean '{name}'?" in done.stderr
-    assert len(json.loads(run("check", "wrong", "--out", "json").stdout)) == len(MISTAKES)
+        assert f"      at {tree}/wrong.sls:{line} [E404]\n      did you mean '{name}'?" in done.stderr
+    assert re.search(r"\nWhat a code means: asyncstate explain E4\d\d\n$", done.stdout)
+    mistakes = json.loads(run("check", "wrong", "--out", "json").stdout)
+    assert len(mistakes) == len(MISTAKES)
+    assert all(re.search(r" \[E4\d\d\]$", mistake) for mistake in mistakes)
 
 
 def test_strict_arguments_makes_the_warnings_mistakes_and_stops_apply(run, tree, tmp_path):
@@ -138,6 +142,7 @@ def test_a_machine_without_a_tree_is_told_what_was_looked_for_and_what_to_do(tre
     done = run(command, *sls, roots=False)
     assert done.returncode == 1
     assert f"{gone} does not exist: give --file-root, or asyncstate init" in done.stdout
+    assert done.stdout.endswith("asyncstate explain E101\n")
     assert "--file-root DIR" in done.stdout
 
 

@@ -123,6 +123,7 @@ def test_one_file_may_only_declare_states():
         f"The '{word}' declaration found on '{other.path}' is invalid when rendering single templates"
         for word in ("include", "exclude", "extend")
     ]
+    assert {issue.code for issue in caught.value.issues[:3]} == {"E118"}
 
 
 def test_only_ids_keeps_what_they_depend_on():

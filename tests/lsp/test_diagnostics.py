@@ -30,12 +30,12 @@ async def test_what_check_and_lint_say_follows_the_text(tmp_path):
         it.open("salt/web.sls")
         it.open("pillar/port.sls")
         [wrong] = await after(WEB.replace("contents", "contentss"))
-        assert shown([wrong]) == [(4, "Warning", "probable-argument", "asyncstate")]
+        assert shown([wrong]) == [(4, "Warning", "E404", "asyncstate")]
         assert (wrong.range.start.character, wrong.range.end.character) == (6, 15)
         it.change("salt/web.sls", WEB)
         assert not await it.diagnostics("salt/web.sls")
         [wrong] = await after("{% if %}\n")
-        assert shown([wrong]) == [(1, "Error", None, "asyncstate")]
+        assert shown([wrong]) == [(1, "Error", "E104", "asyncstate")]
         [wrong] = await after("a: [\n")
         assert wrong.severity is types.DiagnosticSeverity.Error
         [wrong] = await after("include:\n  - nowhere\n" + WEB)
@@ -51,11 +51,11 @@ async def test_what_check_and_lint_say_follows_the_text(tmp_path):
         assert not await it.diagnostics("salt/web.sls")
         # another file than the one that changes; a pillar that does not render; an SLS outside of the highstate
         [wrong] = await after("part: 80\n", "pillar/port.sls", "salt/web.sls")
-        assert shown([wrong]) == [(4, "Error", None, "asyncstate")]
+        assert shown([wrong]) == [(4, "Error", "E104", "asyncstate")]
         [wrong] = await after("port: [\n", "pillar/port.sls")
         assert wrong.severity is types.DiagnosticSeverity.Error
         it.change("pillar/port.sls", "port: 80\n")
         assert not await it.diagnostics("pillar/port.sls")
         it.open("salt/apart.sls")
         [wrong] = await it.diagnostics("salt/apart.sls", until=bool)
-        assert shown([wrong]) == [(2, "Error", "unknown-function", "asyncstate")]
+        assert shown([wrong]) == [(2, "Error", "E401", "asyncstate")]

@@ -124,7 +124,7 @@ def test_the_job_of_github_passes_with_a_good_tree_and_shows_a_mistake_at_its_li
     (site / "salt/web.sls").write_text("a:\n  test.nop:\n    - require: [test: b]\n# {{ pillar['text'] }}\n")
     done = job(github_script())
     assert done.returncode == 1
-    assert done.stdout.count("::error file=salt/web.sls,line=3::") == 1
+    assert done.stdout.count("::error file=salt/web.sls,line=3,title=E305::") == 1
 
 
 def test_the_job_of_gitlab_writes_what_it_promises_and_stops_at_a_mistake(job, site):

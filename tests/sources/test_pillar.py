@@ -208,8 +208,9 @@ def test_pillar_opts():
 def test_override_must_be_a_mapping():
     with pytest.raises(
         PillarError, match="Pillar data must be formatted as a dictionary, unless pillar_enc is specified"
-    ):
+    ) as caught:
         compiled({}, ["a"])
+    assert caught.value.issues[0].code == "E501"
 
 
 def test_what_is_not_supported_is_said(caplog):

@@ -172,8 +172,9 @@ def test_merge_takes_an_environment_from_its_own_top_if_base_leaves_it_out():
 def test_same_falls_back_to_default_top():
     files = {"base": {"top.sls": "base: {'*': [b]}\ndev: {'*': [d]}"}, "dev": {}}
     assert matched(files, top_file_merging_strategy="same") == {"base": ["b"], "dev": ["d"]}
-    with pytest.raises(CompileError, match="no default_top configuration option was set"):
+    with pytest.raises(CompileError, match="no default_top configuration option was set") as caught:
         matched(files, top_file_merging_strategy="same", default_top="")
+    assert caught.value.issues[0].code == "E116"
 
 
 def test_merge_all_joins_items_and_keeps_the_match_type():

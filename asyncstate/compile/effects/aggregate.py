@@ -141,18 +141,18 @@ def warn_odd_options(
     ``why_not(module)`` returns what is wrong with a module that the option names, or None.
     """
     if isinstance(option, str):
-        findings.warn_at(*_no_list("state_aggregate", option))
+        findings.warn_at("W207", *_no_list("state_aggregate", option))
     for module in option if isinstance(option, list) else ():
         wrong = why_not(module)
         if wrong:
             near = nearest(module, sorted({draft.state for draft in drafts} - {module}))
             hint = f"did you mean {near!r}?" if near else "name state modules, such as pkg"
-            findings.warn_at(f"state_aggregate: [{module}] has no effect: {wrong}", "", 0, hint)
+            findings.warn_at("W207", f"state_aggregate: [{module}] has no effect: {wrong}", "", 0, hint)
     for draft in drafts:
         own = draft.args.get("aggregate")
         if isinstance(own, str):
             message, _, _, hint = _no_list(f"aggregate of {draft.id!r}", own)
-            findings.warn(message, env=draft.env, sls=draft.sls, id_=draft.id, state=draft.state, hint=hint)
+            findings.warn("W207", message, env=draft.env, sls=draft.sls, id_=draft.id, state=draft.state, hint=hint)
 
 
 def _no_list(what: str, text: str) -> tuple[str, str, int, str]:

@@ -219,7 +219,7 @@ class Footprints:
             if meant_for_program(error):
                 raise
             said = f"{MOD_FOOTPRINT} of {chunk.function} failed: {_error_text(error)}"
-            self._findings.warn_at(said, chunk.file, chunk.line)
+            self._findings.warn_at("W208", said, chunk.file, chunk.line)
             return Footprint(unknown=f"{MOD_FOOTPRINT} of its module failed")
         return Footprint(unknown=_SAYS_NOTHING)
 

@@ -140,7 +140,7 @@ def call_hook(func: Callable[..., Any], chunk: LowChunk, findings: Findings, *, 
             raise
         wrong = str(plain(error)) or type(error).__name__
     said = f"{MOD_TRANSACTION} of {chunk.function} failed: {wrong}"
-    findings.warn_at(said, chunk.file, chunk.line)
+    findings.warn_at("W208", said, chunk.file, chunk.line)
     return said
 
 

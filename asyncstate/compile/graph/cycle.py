@@ -39,7 +39,7 @@ def report_cycle(graph: RequisiteGraph, findings: Findings) -> None:
     findings.cyclic = True
     file, line = shortest[0][0].file, shortest[0][0].line
     message = f"Recursive requisites were found: {', '.join(shown)}"
-    findings.error_at(message, file, line, "\n    ".join(["the shortest cycle:", *places]))
+    findings.error_at("E307", message, file, line, "\n    ".join(["the shortest cycle:", *places]))
 
 
 def _of_its_own(links: list[Link], findings: Findings) -> list[str]:

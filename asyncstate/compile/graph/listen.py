@@ -76,7 +76,7 @@ class _Listeners:
                 for module, target in item.items():
                     if isinstance(target, (dict, list)):
                         message = f'Illegal requisite "{target}" in SLS "{draft.sls}", please check your syntax.\n'
-                        self._findings.error_at(message, draft.file, draft.line)
+                        self._findings.error_at("E304", message, draft.file, draft.line)
                     elif target is None:
                         self._warn(draft, f"'{key}: {module}' names nothing")
                     else:
@@ -107,7 +107,7 @@ class _Listeners:
 
     def _warn(self, draft: Draft, what: str) -> None:
         message = f"{what} (state '{draft.id}' in SLS '{draft.sls}')"
-        self._findings.warn_at(message, draft.file, draft.line)
+        self._findings.warn_at("W204", message, draft.file, draft.line)
 
 
 def _error_row(module: str, name: Any) -> tuple[str, dict[str, Any]]:

@@ -60,7 +60,7 @@ def settle_orders(drafts: Sequence[Draft], findings: Findings) -> None:
             draft.order = _finite(draft.order)
         elif not draft.automatic:
             message = f"order '{draft.order}' of state '{draft.id}' in SLS '{draft.sls}' is no order and is ignored"
-            findings.warn_at(message, draft.file, draft.line)
+            findings.warn_at("W206", message, draft.file, draft.line)
             draft.automatic = True
 
 

@@ -181,7 +181,7 @@ class Resolver:
                 continue
             if not isinstance(references, list):
                 message = f"The {key} statement in state '{draft.id}' in SLS '{draft.sls}' needs to be formed as a list"
-                self._findings.error_at(message, draft.file, draft.line)
+                self._findings.error_at("E301", message, draft.file, draft.line)
                 continue
             for reference in references:
                 if isinstance(reference, str):
@@ -190,8 +190,8 @@ class Resolver:
                     module, target = next(iter(reference.items()))
                     self._reference(number, draft, kind, str(module).split(".", 1)[0], target)
                 else:
-                    for text in requisite_mistakes([reference], draft.id, draft.sls):
-                        self._findings.error_at(text, draft.file, draft.line)
+                    for code, text in requisite_mistakes([reference], draft.id, draft.sls):
+                        self._findings.error_at(code, text, draft.file, draft.line)
 
     def _reference(self, number: int, draft: Draft, kind: int, module: str, target: Any) -> None:
         if not isinstance(target, str):
@@ -204,9 +204,8 @@ class Resolver:
                 self._own_glob(number, kind, module, target, targets)
                 return
             if not targets and module == "sls":
-                self._findings.warn_at(
-                    f"'sls: {target}' in state '{draft.id}' in SLS '{draft.sls}' matches no SLS", draft.file, draft.line
-                )
+                message = f"'sls: {target}' in state '{draft.id}' in SLS '{draft.sls}' matches no SLS"
+                self._findings.warn_at("W202", message, draft.file, draft.line)
                 return
         elif targets is not None and not targets:
             return
@@ -260,12 +259,12 @@ class Resolver:
         key = _key_of(kind)
         if target is None:
             message = f"'{key}: {module}' in state '{draft.id}' in SLS '{draft.sls}' names nothing and is ignored"
-            self._findings.warn_at(message, draft.file, draft.line)
+            self._findings.warn_at("W203", message, draft.file, draft.line)
             return
         message = (
             f"Requisite [{key}: {module}] in state [{draft.name}] in SLS [{draft.sls}] must have a string as the value"
         )
-        self._findings.error_at(message, draft.file, draft.line)
+        self._findings.error_at("E306", message, draft.file, draft.line)
 
     def _missing(self, draft: Draft, kind: int, module: str, target: str) -> None:
         message = (
@@ -275,7 +274,7 @@ class Resolver:
         if message not in self._reported:
             self._reported.add(message)
             line = draft.lines.of(draft.id, draft.state, _key_of(kind)) if draft.lines is not None else 0
-            self._findings.error_at(message, draft.file, line, self._hint(module, target))
+            self._findings.error_at("E305", message, draft.file, line, self._hint(module, target))
 
     def _hint(self, module: str, target: str) -> str:
         """Return which modules have the target, or the nearest name. Comparing is slow, so only a few errors get it."""
@@ -298,7 +297,7 @@ class Resolver:
         if key not in self._announced:
             self._announced.add(key)
             message = f"The {key} requisite has been disabled, Ignoring."
-            self._findings.warn_at(message, draft.file, draft.line)
+            self._findings.warn_at("W201", message, draft.file, draft.line)
 
 
 def _key_of(kind: int) -> str:

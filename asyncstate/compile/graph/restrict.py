@@ -22,7 +22,7 @@ def restrict(graph: RequisiteGraph, serial: Sequence[int], ids: Sequence[str], w
     known = {draft.id for draft in graph.drafts}
     missing = [id_ for id_ in ids if id_ not in known]
     if missing:
-        raise CompileError([Issue(f"No matches for ID '{id_}' found in {where}") for id_ in missing])
+        raise CompileError([Issue(f"No matches for ID '{id_}' found in {where}", code="E120") for id_ in missing])
     before: list[list[int]] = [[] for _ in graph.chunk]
     for node, targets in enumerate(graph.after):
         for target in targets:

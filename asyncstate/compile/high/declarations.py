@@ -29,13 +29,13 @@ def take_extends(data: dict[Any, Any], sls: str, env: str, findings: Findings) -
         return None
     extends = data.pop("extend")
     if not isinstance(extends, dict):
-        findings.error(f"Extension value in SLS '{sls}' is not a dictionary", env=env, sls=sls, id_="extend")
+        findings.error("E216", f"Extension value in SLS '{sls}' is not a dictionary", env=env, sls=sls, id_="extend")
         return None
     for name in list(extends):
         body = extends[name]
         if not isinstance(body, dict):
             message = f"Extension name '{name}' in SLS '{sls}' is not a dictionary"
-            findings.error(message, env=env, sls=sls, id_="extend")
+            findings.error("E216", message, env=env, sls=sls, id_="extend")
             del extends[name]
             continue
         _mark(body, name, sls, env, findings)
@@ -54,7 +54,7 @@ def take_excludes(data: dict[Any, Any], sls: str, env: str, findings: Findings) 
     excludes = data.pop("exclude")
     if not isinstance(excludes, list):
         message = f"Exclude Declaration in SLS {sls} is not formed as a list"
-        findings.error(message, env=env, sls=sls, id_="exclude")
+        findings.error("E219", message, env=env, sls=sls, id_="exclude")
         return []
     return excludes
 
@@ -75,7 +75,7 @@ def normalise(data: dict[Any, Any], sls: str, env: str, findings: Findings) -> N
                 _warn_extra_dots(body, id_, sls, env, findings)
             data[id_] = {"__sls__": sls, "__env__": env, parts[0]: [parts[1]]}
         else:
-            findings.error(f"ID {id_} in SLS {sls} is not a dictionary", env=env, sls=sls, id_=id_)
+            findings.error("E202", f"ID {id_} in SLS {sls} is not a dictionary", env=env, sls=sls, id_=id_)
             unreadable.append(id_)
     for id_ in unreadable:
         del data[id_]
@@ -88,7 +88,7 @@ def _normalise_body(id_: Any, body: dict[Any, Any], sls: str, env: str, findings
     for key in list(body):
         if not isinstance(key, str):
             message = f"ID '{id_}' in SLS '{sls}' declares a state '{key}' that is not formed as a string"
-            findings.error(message, env=env, sls=sls, id_=id_)
+            findings.error("E203", message, env=env, sls=sls, id_=id_)
             del body[key]
             continue
         if key.startswith("_"):
@@ -117,10 +117,10 @@ def _normalise_body(id_: Any, body: dict[Any, Any], sls: str, env: str, findings
         modules.add(module)
     if twice:
         message = f"ID '{id_}' in SLS '{sls}' contains multiple state declarations of the same type"
-        findings.error(message, env=env, sls=sls, id_=id_)
+        findings.error("E209", message, env=env, sls=sls, id_=id_)
     if shared:
         if not modules:
-            findings.error(f"No function declared in state '{id_}' in SLS '{sls}'", env=env, sls=sls, id_=id_)
+            findings.error("E206", f"No function declared in state '{id_}' in SLS '{sls}'", env=env, sls=sls, id_=id_)
         findings.shared_requisites.add(id_)
         _share_requisites(body, modules, shared)
     _mark(body, id_, sls, env, findings)
@@ -132,7 +132,7 @@ def _mark(body: dict[str, Any], id_: Any, sls: str, env: str, findings: Findings
         if not isinstance(body.setdefault(key, own), str):
             body[key] = own
             message = f"ID '{id_}' in SLS '{sls}' sets '{key}', which is not formed as a string"
-            findings.error(message, env=env, sls=sls, id_=id_)
+            findings.error("E211", message, env=env, sls=sls, id_=id_)
 
 
 def _share_requisites(body: dict[str, Any], modules: set[str], keys: list[str]) -> None:
@@ -160,10 +160,10 @@ def merge_requisite(arguments: list[Any], key: str, references: list[Any]) -> No
 def _warn_replaced(key: str, id_: Any, sls: str, env: str, findings: Findings) -> None:
     module = key.split(".", 1)[0]
     message = f"'{module}' in state '{id_}' in SLS '{sls}' is ignored: '{key}' stands before it and takes its place"
-    findings.warn(message, env=env, sls=sls, id_=id_)
+    findings.warn("W104", message, env=env, sls=sls, id_=id_)
 
 
 def _warn_extra_dots(text: str, id_: Any, sls: str, env: str, findings: Findings) -> None:
     kept = ".".join(text.split(".")[:2])
     message = f"'{text}' in state '{id_}' in SLS '{sls}' has more than one dot; what runs is '{kept}'"
-    findings.warn(message, env=env, sls=sls, id_=id_)
+    findings.warn("W103", message, env=env, sls=sls, id_=id_)

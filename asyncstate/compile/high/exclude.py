@@ -37,7 +37,7 @@ def _warn_of_unfitting(high: HighData, items: Sequence[Any]) -> None:
             near = nearest(str(value), map(str, known))
             is_id = kind != "id" and value in high.data
             hint = f"it is an ID: id:{value}" if is_id else f"did you mean {near!r}?" if near else ""
-            high.findings.warn(fits_nothing(item), hint=hint)
+            high.findings.warn("W111", fits_nothing(item), hint=hint)
 
 
 def add_excludes(high: HighData, exclude: Sequence[Any] | str) -> None:
@@ -66,7 +66,7 @@ def apply_excludes(high: HighData) -> None:
             if kind == "sls":
                 patterns[str(value)] = None
             elif kind == "id" and isinstance(value, (list, dict)):
-                high.findings.error(f"The exclude of ID {value!r} names no ID: exclude one ID an entry")
+                high.findings.error("E220", f"The exclude of ID {value!r} names no ID: exclude one ID an entry")
             elif kind == "id":
                 ids[value] = None
     matched = {}

@@ -124,7 +124,9 @@ def _warn_of_rivals(data: dict[Any, Any], extensions: list[Extension], findings:
                         f"{what} of '{module}' in state '{extension.name}' is extended in SLS '{first.sls}' and, "
                         f"otherwise, in SLS '{extension.sls}': the latter counts"
                     )
-                    findings.warn(message, env=extension.env, sls=extension.sls, id_="extend", state=extension.name)
+                    findings.warn(
+                        "W105", message, env=extension.env, sls=extension.sls, id_="extend", state=extension.name
+                    )
 
 
 def excluded_by_name(high: HighData) -> set[Any]:
@@ -225,15 +227,17 @@ def _unknown(extension: Extension, data: Mapping[Any, Any], findings: Findings) 
     ids = (id_ for id_ in data if isinstance(id_, str) and not id_.startswith("__"))
     near = nearest(str(name), ids) if len(findings.errors) < _HINT_LIMIT else ""
     hint = f"did you mean '{near}'?" if near else ""
-    findings.error(message, env=env, sls=sls, id_=extension.by if extension.by is not None else "extend", hint=hint)
+    findings.error(
+        "E217", message, env=env, sls=sls, id_=extension.by if extension.by is not None else "extend", hint=hint
+    )
 
 
 def _not_a_list(extension: Extension, target: Any, findings: Findings) -> None:
     message = f"State '{target}' in SLS '{extension.sls}' is not formed as a list"
-    findings.error(message, env=extension.env, sls=extension.sls, id_="extend")
+    findings.error("E218", message, env=extension.env, sls=extension.sls, id_="extend")
 
 
 def _warn_of_letters(extension: Extension, target: Any, findings: Findings) -> None:
     """Warn: as in Salt, each letter of a string, or each key of a dict, is now taken for a function."""
     message = f"the extension of '{target}' in SLS '{extension.sls}' is not formed as a list of arguments"
-    findings.warn(message, env=extension.env, sls=extension.sls, id_="extend")
+    findings.warn("W106", message, env=extension.env, sls=extension.sls, id_="extend")

@@ -117,7 +117,7 @@ class HighStateBuilder:
                     meant = self._expand(name, env) or [name]
                 else:
                     # Salt continues with the SLS of the name before. We look up both, so that errors name both.
-                    self._findings.error(f"No matching salt environment for environment '{env}' found")
+                    self._findings.error("E111", f"No matching salt environment for environment '{env}' found")
                     meant = list(dict.fromkeys([*meant, name]))
                 for sls in meant:
                     if f"{env}:{sls}" not in self._rendered:
@@ -156,15 +156,15 @@ class HighStateBuilder:
         if not data or file is None:
             return unit
         if not isinstance(data, dict):
-            self._findings.error(f"SLS {sls} does not render to a dictionary", env=env, sls=sls)
-            self._findings.error(f"Error when rendering state with contents: {plain(data)}", env=env, sls=sls)
+            self._findings.error("E105", f"SLS {sls} does not render to a dictionary", env=env, sls=sls)
+            self._findings.error("E105", f"Error when rendering state with contents: {plain(data)}", env=env, sls=sls)
             return unit
         declared = data.get("include", [])
         if isinstance(declared, list):
             data.pop("include", None)
         else:
             message = f"Include Declaration in SLS {sls} is not formed as a list"
-            self._findings.error(message, env=env, sls=sls, id_="include")
+            self._findings.error("E106", message, env=env, sls=sls, id_="include")
             declared = []
         unit.extends = take_extends(data, sls, env, self._findings)
         unit.excludes = take_excludes(data, sls, env, self._findings)
@@ -183,23 +183,25 @@ class HighStateBuilder:
             rendered = self._render(file, {"rendered_sls": self._rendered})
         except RenderError as error:
             message = f"Rendering SLS '{env}:{sls}' failed: {error.message}"
-            self._findings.error_at(message, error.file or file.path, error.line)
+            self._findings.error_at("E104", message, error.file or file.path, error.line)
             return None
         except Exception as error:
             log.debug("Rendering SLS %s failed", sls, exc_info=True)
             message = f"Rendering SLS {sls} failed, render error: {type(error).__name__}: {error}"
-            self._findings.error_at(message, file.path, 0)
+            self._findings.error_at("E104", message, file.path, 0)
             return None
         self._findings.opened(env, sls, file.path, rendered.line_of)
         for id_, line in getattr(rendered, "repeated", ()):
             first = rendered.line_of(id_)
             message = f"ID '{id_}' in SLS '{env}:{sls}' is ignored: the same file has it first, in line {first}"
-            self._findings.warn_at(message, file.path, line)
+            self._findings.warn_at("W101", message, file.path, line)
         return rendered.data
 
     def _missing(self, sls: str, env: str, chain: list[str], *, named: bool) -> None:
         if named:
-            self._findings.error(f"No matching sls found for '{sls}' in env '{env}'", hint=self._nearest(sls, env))
+            self._findings.error(
+                "E102", f"No matching sls found for '{sls}' in env '{env}'", hint=self._nearest(sls, env)
+            )
             return
         message = (
             f"Specified SLS {sls} in saltenv {env} is not available on the salt master or through a "
@@ -208,7 +210,7 @@ class HighStateBuilder:
         included = f"included from {' > '.join(chain)}" if chain else ""
         hint = "; ".join(filter(None, (included, self._nearest(sls, env))))
         by = {"env": env, "sls": chain[-1], "id_": "include"} if chain else {}
-        self._findings.error(message, hint=hint, **by)
+        self._findings.error("E103", message, hint=hint, **by)
 
     def _targets(self, declared: list[Any], file: SlsFile) -> Iterator[tuple[str, str]]:
         """Resolve an include list to (SLS, environment) pairs."""
@@ -217,16 +219,16 @@ class HighStateBuilder:
             if isinstance(item, dict) and item:
                 env, name = list(item.items())[-1]
             if not isinstance(name, str) or not name:
-                self._include_error(f"Badly formatted include {name} found in include in SLS", file)
+                self._include_error("E107", f"Badly formatted include {name} found in include in SLS", file)
                 continue
             if env not in self._environments and env != _ANY_ENVIRONMENT:
                 found = f"Nonexistent saltenv '{env}' found in include of '{name}' within SLS"
-                self._include_error(found, file)
+                self._include_error("E108", found, file)
                 continue
             absolute = self._absolute(name, file)
             if absolute is None:
                 found = f"Attempted relative include of '{name}' within SLS"
-                self._include_error(found, file, " goes beyond top level package ")
+                self._include_error("E109", found, file, " goes beyond top level package ")
                 continue
             resolved = self._environment_of(env, absolute, file)
             if resolved is not None:
@@ -245,6 +247,7 @@ class HighStateBuilder:
                 return found[0]
             if file.saltenv in found:
                 return file.saltenv
+        code = "E110" if found else "E103"
         if found:
             message = (
                 f"Ambiguous include: Specified SLS {env}: {sls} is available on the salt master in multiple available "
@@ -256,12 +259,12 @@ class HighStateBuilder:
                 f"Unknown include: Specified SLS {env}: {sls} is not available on the salt master in saltenv(s): "
                 f"{searched} "
             )
-        self._findings.error(message, env=file.saltenv, sls=file.sls, id_="include", hint=self._nearest(sls, env))
+        self._findings.error(code, message, env=file.saltenv, sls=file.sls, id_="include", hint=self._nearest(sls, env))
         return None
 
-    def _include_error(self, text: str, file: SlsFile, rest: str = "") -> None:
+    def _include_error(self, code: str, text: str, file: SlsFile, rest: str = "") -> None:
         message = f"{text} '{file.saltenv}:{file.sls}'{rest}"
-        self._findings.error(message, env=file.saltenv, sls=file.sls, id_="include")
+        self._findings.error(code, message, env=file.saltenv, sls=file.sls, id_="include")
 
     def _absolute(self, name: str, file: SlsFile) -> str | None:
         """Resolve leading dots against the including SLS; None if they lead out of the tree."""
@@ -358,11 +361,11 @@ class HighStateBuilder:
         )
         file, line = self._findings.place(first["__env__"], first["__sls__"], id_)
         hint = f"the first is at {file}:{line}" if file else ""
-        self._findings.error(message, env=second["__env__"], sls=second["__sls__"], id_=id_, hint=hint)
+        self._findings.error("E210", message, env=second["__env__"], sls=second["__sls__"], id_=id_, hint=hint)
 
     def _warn_duplicate(self, id_: Any, first: _Sls, second: _Sls) -> None:
         message = f"ID '{id_}' in SLS '{second.env}:{second.sls}' is ignored: '{first.env}:{first.sls}' has it first"
-        self._findings.warn(message, env=second.env, sls=second.sls, id_=id_)
+        self._findings.warn("W102", message, env=second.env, sls=second.sls, id_=id_)
 
 
 def _first_owners(units: list[_Sls]) -> dict[Any, _Sls]:

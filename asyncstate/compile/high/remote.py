@@ -113,7 +113,7 @@ class _Taker:
             elif self._refused:
                 message = f"{self._what(key, reference)} names a state of another host"
                 hint = f"'{HOST}:' needs `asyncstate fleet apply`, which runs many hosts as one"
-                self._findings.error_at(message, *self._place, hint)
+                self._findings.error_at("E308", message, *self._place, hint)
             elif key not in disabled:
                 kind, reverse = (_IN[key], True) if key in _IN else (key, False)
                 module = module.partition(".")[0]
@@ -126,6 +126,7 @@ class _Taker:
 
     def _wrong(self, key: str, reference: dict[Any, Any], why: str) -> None:
         self._findings.error_at(
+            "E309",
             f"{self._what(key, reference)} is no requisite on another host: {why}",
             *self._place,
             hint=f"for example: - {key}: [{{{HOST}: db1, service: postgresql}}]",

@@ -43,7 +43,7 @@ def expand_requisite_in(high: HighData, findings: Findings, disabled: frozenset[
                     continue
                 if key in disabled:
                     message = f"The {key} requisite has been disabled, Ignoring."
-                    findings.warn(message, env=body["__env__"], sls=body["__sls__"], id_=id_)
+                    findings.warn("W201", message, env=body["__env__"], sls=body["__sls__"], id_=id_)
                     continue
                 expansion.expand(key, argument[key], id_, module, body)
     apply_extensions(high, expansion.extensions(), findings, strict=True, names=expansion.names)
@@ -137,11 +137,11 @@ class _Expansion:
             f"Invalid requisite in {what} in SLS '{body['__sls__']}'. Requisites must not "
             f"contain dots, did you mean '{of_module.split('.', 1)[0]}'?"
         )
-        self._findings.error(message, env=body["__env__"], sls=body["__sls__"], id_=id_, state=module)
+        self._findings.error("E303", message, env=body["__env__"], sls=body["__sls__"], id_=id_, state=module)
 
     def _illegal(self, target: Any, id_: Any, body: dict[str, Any]) -> None:
         message = f'Illegal requisite "{target}" in SLS "{body["__sls__"]}", please check your syntax.\n'
-        self._findings.error(message, env=body["__env__"], sls=body["__sls__"], id_=id_)
+        self._findings.error("E304", message, env=body["__env__"], sls=body["__sls__"], id_=id_)
 
     def _pairs(self, key: str, references: Any, id_: Any, body: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         """Yield (module, ID or name) for each item of a requisite."""
@@ -226,4 +226,4 @@ class _Expansion:
 
     def _warn(self, message: str, id_: Any, module: str, body: dict[str, Any]) -> None:
         text = f"{message} (state '{id_}' in SLS '{body['__sls__']}')"
-        self._findings.warn(text, env=body["__env__"], sls=body["__sls__"], id_=id_, state=module or None)
+        self._findings.warn("W204", text, env=body["__env__"], sls=body["__sls__"], id_=id_, state=module or None)

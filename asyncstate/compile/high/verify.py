@@ -23,7 +23,7 @@ def verify_high(high: HighData, findings: Findings) -> bool:
     """Check every state of every ID; return whether any state has one of the `REFERRING` requisites."""
     checker = _Checker(findings)
     if not isinstance(high.data, dict):
-        findings.error("High data is not a dictionary and is invalid")
+        findings.error("E215", "High data is not a dictionary and is invalid")
         return False
     for id_, body in high.data.items():
         if isinstance(id_, str):
@@ -34,9 +34,9 @@ def verify_high(high: HighData, findings: Findings) -> bool:
                 f"ID '{id_}' in SLS '{body.get('__sls__')}' is not formed as a string, but is type "
                 f"{type(id_).__name__}. It may need to be quoted."
             )
-            findings.error(message, env=body.get("__env__", "base"), sls=body.get("__sls__", ""), id_=id_)
+            findings.error("E201", message, env=body.get("__env__", "base"), sls=body.get("__sls__", ""), id_=id_)
         if not isinstance(body, dict):
-            findings.error(f"The type {id_} in {body} is not formatted as a dictionary")
+            findings.error("E202", f"The type {id_} in {body} is not formatted as a dictionary")
             continue
         for module, arguments in body.items():
             if isinstance(module, str) and module.startswith("__"):
@@ -97,7 +97,7 @@ class _Checker:
             if not isinstance(value, list):
                 sls = body.get("__sls__", "")
                 message = f"The 'names' argument in state '{id_}' in SLS '{sls}' needs to be formed as a list"
-                self._error(message, id_, body, module)
+                self._error("E212", message, id_, body, module)
             return
         if key in MISTAKEN_IN:
             self._warn_mistaken(id_, body, module, key)
@@ -112,17 +112,17 @@ class _Checker:
         if not isinstance(value, list):
             sls = body.get("__sls__", "")
             message = f"The {key} statement in state '{id_}' in SLS '{sls}' needs to be formed as a list"
-            self._error(message, id_, body, module)
+            self._error("E301", message, id_, body, module)
         else:
-            for text in requisite_mistakes(value, id_, body.get("__sls__", "")):
-                self._error(text, id_, body, module)
+            for code, text in requisite_mistakes(value, id_, body.get("__sls__", "")):
+                self._error(code, text, id_, body, module)
         if len(argument) != 1 and next(iter(argument)) == key:
             message = f"Multiple dictionaries defined in argument of state '{id_}' in SLS '{body.get('__sls__', '')}'"
-            self._error(message, id_, body, module)
+            self._error("E214", message, id_, body, module)
 
-    def _error(self, message: str, id_: Any, body: dict[str, Any], module: str) -> None:
+    def _error(self, code: str, message: str, id_: Any, body: dict[str, Any], module: str) -> None:
         env, sls = body.get("__env__", "base"), body.get("__sls__", "")
-        self._findings.error(message, env=env, sls=sls, id_=id_, state=module)
+        self._findings.error(code, message, env=env, sls=sls, id_=id_, state=module)
 
     def _no_list(self, id_: Any, body: dict[str, Any], module: str, arguments: Any) -> None:
         sls = body.get("__sls__", "")
@@ -133,14 +133,14 @@ class _Checker:
             )
         else:
             message = f"State '{id_}' in SLS '{sls}' is not formed as a list"
-        self._error(message, id_, body, module)
+        self._error("E205" if arguments is None else "E204", message, id_, body, module)
 
     def _whitespace(self, id_: Any, body: dict[str, Any], module: str, function: str) -> None:
         message = (
             f'The function "{function}" in state "{id_}" in SLS "{body.get("__sls__", "")}" has whitespace, a function '
             'with whitespace is not supported, perhaps this is an argument that is missing a ":"'
         )
-        self._error(message, id_, body, module)
+        self._error("E208", message, id_, body, module)
 
     def _functions(self, id_: Any, body: dict[str, Any], module: str, arguments: list[Any], count: int) -> None:
         sls = body.get("__sls__", "")
@@ -153,7 +153,7 @@ class _Checker:
                 f"Too many functions declared in state '{id_}' in SLS '{sls}'. Please choose one of the following: "
                 f"{', '.join(names)}"
             )
-        self._error(message, id_, body, module)
+        self._error("E207" if count else "E206", message, id_, body, module)
 
     def _repeated(self, id_: Any, body: dict[str, Any], module: str, seen: list[str]) -> None:
         for key in sorted({key for key in seen if seen.count(key) > 1 and key in REQUISITE_KEYWORDS}):
@@ -162,23 +162,23 @@ class _Checker:
                 "only the last one counts"
             )
             env, sls = body.get("__env__", "base"), body.get("__sls__", "")
-            self._findings.warn(message, env=env, sls=sls, id_=id_, state=module)
+            self._findings.warn("W109", message, env=env, sls=sls, id_=id_, state=module)
 
     def _warn_hidden(self, id_: Any, body: dict[str, Any], module: str, key: str) -> None:
         env, sls = body.get("__env__", "base"), body.get("__sls__", "")
         message = f"'{key}' in state '{id_}' in SLS '{sls}' is ignored: it must be the only key of its list item"
-        self._findings.warn(message, env=env, sls=sls, id_=id_, state=module)
+        self._findings.warn("W108", message, env=env, sls=sls, id_=id_, state=module)
 
     def _warn_mistaken(self, id_: Any, body: dict[str, Any], module: str, key: str) -> None:
         env, sls = body.get("__env__", "base"), body.get("__sls__", "")
         message = f"'{key}' in state '{id_}' in SLS '{sls}' is no requisite: the function gets it as an argument"
         self._findings.warn(
-            message, env=env, sls=sls, id_=id_, state=module, hint=f"there are {', '.join(IN_SUFFIXED)}"
+            "W110", message, env=env, sls=sls, id_=id_, state=module, hint=f"there are {', '.join(IN_SUFFIXED)}"
         )
 
 
-def requisite_mistakes(references: list[Any], id_: Any, sls: str) -> Iterator[str]:
-    """Yield what is wrong with the items of one requisite list."""
+def requisite_mistakes(references: list[Any], id_: Any, sls: str) -> Iterator[tuple[str, str]]:
+    """Yield code and text of what is wrong with the items of one requisite list."""
     for reference in references:
         if isinstance(reference, str):
             continue
@@ -187,19 +187,15 @@ def requisite_mistakes(references: list[Any], id_: Any, sls: str) -> Iterator[st
             if type(kind) is str and "." not in kind and type(target) is str:
                 continue
         if not isinstance(reference, dict) or len(reference) != 1:
-            yield (
-                f"Requisite declaration {reference} in state {id_} in SLS {sls} is not formed as a single "
-                "key dictionary"
-            )
+            what = f"Requisite declaration {reference} in state {id_} in SLS {sls}"
+            yield "E302", f"{what} is not formed as a single key dictionary"
             continue
         kind, target = next(iter(reference.items()))
         if isinstance(kind, str) and "." in kind:
-            yield (
-                f"Invalid requisite type '{kind}' in state '{id_}', in SLS '{sls}'. Requisite types must not contain "
-                f"dots, did you mean '{kind.split('.', 1)[0]}'?"
-            )
+            meant = f"Requisite types must not contain dots, did you mean '{kind.split('.', 1)[0]}'?"
+            yield "E303", f"Invalid requisite type '{kind}' in state '{id_}', in SLS '{sls}'. {meant}"
         if not _is_hashable(target):
-            yield f'Illegal requisite "{target}" in SLS "{sls}", please check your syntax.\n'
+            yield "E304", f'Illegal requisite "{target}" in SLS "{sls}", please check your syntax.\n'
 
 
 def _is_hashable(value: Hashable) -> bool:

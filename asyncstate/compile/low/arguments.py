@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from asyncstate.compile.low.draft import Draft
     from asyncstate.load.plugin import LoadedFunction, LoadedModule
 
-UNKNOWN_FUNCTION = "unknown-function"
-UNKNOWN_ARGUMENT = "unknown-argument"
-MISSING_ARGUMENT = "missing-argument"
-PROBABLE_ARGUMENT = "probable-argument"
-ARGUMENT_TYPE = "argument-type"
-REQUISITE_WORD = "requisite-word"
+UNKNOWN_FUNCTION = "E401"
+UNKNOWN_ARGUMENT = "E402"
+MISSING_ARGUMENT = "E403"
+PROBABLE_ARGUMENT = "E404"
+ARGUMENT_TYPE = "E405"
+REQUISITE_WORD = "E406"
 
 _REQUISITE_WORDS = frozenset({*REQUISITE_KEYWORDS, *IN_SUFFIXED, "use"} - {"onfail_stop", "prerequired"})
 _COMMON = (
@@ -223,13 +223,13 @@ class _Checker:
                 message = f"'{key}' is no argument of '{name}', which takes any keyword ({where})"
                 self._note(PROBABLE_ARGUMENT, draft, key, message, _did_you_mean(near), mistake=self._strict)
 
-    def _note(self, rule: str, draft: Draft, argument: str | None, message: str, hint: str, *, mistake: bool) -> None:
+    def _note(self, code: str, draft: Draft, argument: str | None, message: str, hint: str, *, mistake: bool) -> None:
         line = draft.lines.of(draft.id, draft.state, argument) if draft.lines is not None else 0
         # All states that one line of a loop declares have the same mistake: only the first is reported.
-        key = (rule, draft.file, line, draft.state, draft.fun, argument) if line else (rule, message)
+        key = (code, draft.file, line, draft.state, draft.fun, argument) if line else (code, message)
         if key not in self._noted:
             self._noted.add(key)
-            self._findings.noted(rule, message, draft.file, line, hint, mistake=mistake)
+            self._findings.noted(code, message, draft.file, line, hint, mistake=mistake)
 
 
 def _missing(functions: Functions, name: str) -> tuple[str, str]:

@@ -25,4 +25,6 @@ def check_fleet_order(drafts: Iterable[Draft], findings: Findings) -> None:
 
 def _refuse(draft: Draft, findings: Findings, message: str, hint: str) -> None:
     where = f"in state '{draft.id}' in SLS '{draft.sls}'"
-    findings.error(f"{message} {where}", env=draft.env, sls=draft.sls, id_=draft.id, state=draft.state, hint=hint)
+    findings.error(
+        "E310", f"{message} {where}", env=draft.env, sls=draft.sls, id_=draft.id, state=draft.state, hint=hint
+    )

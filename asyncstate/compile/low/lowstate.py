@@ -99,7 +99,7 @@ def _override(draft: Draft) -> None:
 def _warn_no_function(id_: str, module: str, sls: str, env: str, findings: Findings) -> None:
     """Warn: a requisite or an extension added a module that the ID does not have, so there is nothing to run."""
     message = f"No function declared in state '{id_}' in SLS '{sls}': what was added to its '{module}' has no effect"
-    findings.warn(message, env=env, sls=sls, id_=id_)
+    findings.warn("W107", message, env=env, sls=sls, id_=id_)
 
 
 def _is_disabled(draft: Draft, patterns: Sequence[str], rows: dict[str, dict[str, Any]]) -> bool:

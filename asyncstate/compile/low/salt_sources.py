@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
     from asyncstate.sources.fileclient import FileClient
 
-MISSING_SOURCE = "missing-source"
-
 _NAMES_A_FILE = frozenset({"cmd.script", "cmd.wait_script", "file.cached"})
 """Functions that fetch the file that their ``name`` says, unless they have a ``source``."""
 
@@ -61,7 +59,7 @@ class SaltSources:
                     continue
                 said.add((draft.file, line, urls[0]))
                 findings.noted(
-                    MISSING_SOURCE, self._message(urls, draft), draft.file, line, self._hint(urls, draft), mistake=True
+                    "E407", self._message(urls, draft), draft.file, line, self._hint(urls, draft), mistake=True
                 )
 
     def text_of(self, draft: Draft | LowChunk) -> str:

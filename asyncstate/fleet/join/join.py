@@ -146,6 +146,7 @@ def _require_canaries_first(
                     file_of(after[0], state.file),
                     state.line,
                     f"make {before[0]} a canary, too, or {after[0]} none",
+                    code="E313",
                 )
             )
     if issues:

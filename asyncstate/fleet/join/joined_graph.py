@@ -119,7 +119,8 @@ class JoinedGraph:
         last = links[0][0]
         message = "Recursive requisites were found across hosts"
         hint = "\n    ".join(["the shortest cycle:", *lines])
-        raise CycleError([Issue(message, file_of(last[0], self._state(last).file), self._state(last).line, hint)])
+        file, line = file_of(last[0], self._state(last).file), self._state(last).line
+        raise CycleError([Issue(message, file, line, hint, code="E307")])
 
     def queues(self, turn: Mapping[str, int], places: Mapping[str, int]) -> Iterator[tuple[Place, Place]]:
         """Yield pairs of states of one lane: the second begins when the first has ended. Each pair comes once.

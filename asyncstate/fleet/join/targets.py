@@ -158,7 +158,7 @@ class Resolver:
         """Note that a requisite names no hosts."""
         hint = "`host` is the ID of a host or a compound target: db1, 'web*', 'L@a,b', 'G@role:db and not E@old.*'"
         message = f"{_named(host, plan, requisite)}: {why}"
-        self.issues.append(Issue(message, file_of(host, requisite.file), requisite.line, hint))
+        self.issues.append(Issue(message, file_of(host, requisite.file), requisite.line, hint, code="E311"))
 
     def _missing(self, host: str, plan: HostPlan, requisite: RemoteRequisite, hosts: list[str]) -> None:
         what = _named(host, plan, requisite)
@@ -168,7 +168,8 @@ class Resolver:
         else:
             message = f"Referenced state does not exist for {what}: looked for on {', '.join(hosts[:SHOWN])}"
             hint = self._hint(requisite, hosts)
-        self.issues.append(Issue(message, file_of(host, requisite.file), requisite.line, hint))
+        code = "E312" if hosts else "E311"
+        self.issues.append(Issue(message, file_of(host, requisite.file), requisite.line, hint, code=code))
 
     def _host_hint(self, host: str, expression: str) -> str:
         beside = sorted(each for each in self._match(expression) if each not in self._plans)

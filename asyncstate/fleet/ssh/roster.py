@@ -77,11 +77,15 @@ def read(path: str, settings: Settings) -> list[RosterHost]:
     issues: list[Issue] = []
     data, line_of = _rendered(path, settings)
     if not isinstance(data, Mapping) or not data:
-        raise CompileError([Issue("a roster is a dictionary of hosts: 'web1: {host: web1.example.com}'", path, 1)])
+        raise CompileError(
+            [Issue("a roster is a dictionary of hosts: 'web1: {host: web1.example.com}'", path, 1, code="E601")]
+        )
     defaults = settings.extra.get("roster_defaults") or {}
     if not isinstance(defaults, Mapping):
         origin = settings.origins.get("roster_defaults", "")
-        raise CompileError([Issue(f"roster_defaults: expected a dictionary, found {defaults!r} ({origin})")])
+        raise CompileError(
+            [Issue(f"roster_defaults: expected a dictionary, found {defaults!r} ({origin})", code="E601")]
+        )
     hosts: list[RosterHost] = []
     for id_, given in data.items():
         found = _Host(str(id_), given, defaults, path, line_of)
@@ -103,9 +107,11 @@ def _rendered(path: str, settings: Settings) -> tuple[Any, Callable[..., int]]:
             services.refresh(grains=True, pillar=False)
             rendered = services.render_sls(SlsFile(name, "base", path, name), {}, services.file_client)
     except OSError as error:
-        raise CompileError([Issue(f"the roster cannot be read: {error.strerror or error}", path)]) from None
+        raise CompileError(
+            [Issue(f"the roster cannot be read: {error.strerror or error}", path, code="E601")]
+        ) from None
     except RenderError as error:
-        raise CompileError([Issue(error.message, error.file or path, error.line)]) from None
+        raise CompileError([Issue(error.message, error.file or path, error.line, code="E601")]) from None
     return rendered.data, rendered.line_of
 
 
@@ -154,7 +160,7 @@ class _Host:
     def _issue(self, key: str, message: str, hint: str = "") -> None:
         line = (self._line_of(self._id, key) if key else 0) or self._line_of(self._id)
         named = f"{self._id}: {key}: " if key else f"{self._id}: "
-        self.issues.append(Issue(named + message, self._path, line, hint))
+        self.issues.append(Issue(named + message, self._path, line, hint, code="E601"))
 
     def _know(self, key: str, value: Any) -> None:
         if key in _REFUSED and value not in (False, None, "", []):

@@ -95,8 +95,10 @@ class StreamStation(LocalStation):
             raise CompileError([self._named(issue) for issue in error.issues]) from None
 
     def _named(self, issue: Issue) -> Issue:
-        return Issue(
-            self._files.named(issue.message), self._files.url_of(issue.file), issue.line, self._files.named(issue.hint)
+        return issue._replace(
+            message=self._files.named(issue.message),
+            file=self._files.url_of(issue.file),
+            hint=self._files.named(issue.hint),
         )
 
 

@@ -145,6 +145,13 @@ def test_xenv_looks_in_the_environments_that_are_asked_for():
     assert messages({"s": "include: [{_xenv: gone}]\n"})[0].startswith("Unknown include: Specified SLS _xenv: gone")
 
 
+def test_an_include_that_several_environments_have_is_ambiguous():
+    tree = {"s": "a: test.nop\n"}
+    envs = {"dev": {"t": "b: test.nop\n"}, "live": {"t": "b: test.nop\n"}, "own": {"u": "include: [{_xenv: t}]\n"}}
+    high_data = compiler(tree, envs=envs)._build({"own": ["u"], "dev": [], "live": []}, ())
+    assert [issue.code for issue in high_data.findings.errors] == ["E110"]
+
+
 def test_a_missing_sls_is_named_and_the_nearest_suggested():
     [issue] = mistakes({"webserver": "a: test.nop\n"}, sls=["webservr"])
     assert issue.message == "No matching sls found for 'webservr' in env 'base'"

@@ -89,13 +89,13 @@ def test_an_in_requisite_hidden_behind_another_key_is_named():
 def check(data):
     findings = Findings()
     verify_high(HighData(data, findings), findings)
-    return [issue.message for issue in findings.errors]
+    return [(issue.code, issue.message) for issue in findings.errors]
 
 
 def test_high_data_that_never_was_an_sls():
-    assert check([]) == ["High data is not a dictionary and is invalid"]
-    assert check({"a": 5}) == ["The type a in 5 is not formatted as a dictionary"]
+    assert check([]) == [("E215", "High data is not a dictionary and is invalid")]
+    assert check({"a": 5}) == [("E202", "The type a in 5 is not formatted as a dictionary")]
     assert check({"a": {"test.nop": ["x"]}}) == [
-        "Too many functions declared in state 'a' in SLS ''. Please choose one of the following: nop, x"
+        ("E207", "Too many functions declared in state 'a' in SLS ''. Please choose one of the following: nop, x")
     ]
     assert check({"__extend__": [], "a": {"test.nop": []}}) == []

@@ -172,6 +172,7 @@ def test_a_missing_target_is_an_error_with_host_file_and_line(hosts, key, value,
     assert (issue.file, issue.line) == ("web1:/srv/web.sls", 3)
     assert message in issue.message
     assert hint in issue.hint
+    assert issue.code == ("E311" if "No host of this run" in issue.message else "E312")
 
 
 def test_a_host_that_fits_and_is_not_part_of_the_run_is_named():

@@ -210,7 +210,7 @@ def test_a_canary_that_waits_for_a_host_that_is_none_is_an_error_before_anything
         "Canary web1 would wait for ever: its state s:b waits for s:a of host db1 (require), which begins only once "
         "all canaries have ended"
     )
-    assert issue.file == "web1"
+    assert (issue.file, issue.code) == ("web1", "E313")
     assert issue.hint == "make db1 a canary, too, or web1 none"
     assert under_way.begun == world.ran() == []
 

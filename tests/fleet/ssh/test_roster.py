@@ -23,6 +23,7 @@ def read(tmp_path):
 def mistakes(read, text, **extra):
     with pytest.raises(CompileError) as caught:
         read(text, **extra)
+    assert {each.code for each in caught.value.issues} == {"E601"}
     return [(each.line, each.message, each.hint) for each in caught.value.issues]
 
 

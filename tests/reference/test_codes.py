@@ -1,0 +1,123 @@
+"""Every mistake of a tree that is reported has a code, and every code has a page whose example has that mistake."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import asyncstate
+from asyncstate.analyse.tree_findings import tree_findings
+from asyncstate.config import Settings
+from asyncstate.errors import CompileError
+from asyncstate.model.rules import CODES, RULES
+from asyncstate.reference.codes import code_lines, codes, codes_page, files_of
+from asyncstate.runtime import StateRuntime
+
+PACKAGE = Path(asyncstate.__file__).parent
+TESTS = Path(__file__).parent.parent
+RAISING = ("compile", "sources", "planner.py", "fleet/join", "fleet/ssh/roster.py")
+"""Where the mistakes of trees are found."""
+
+
+def modules(*places):
+    for place in places:
+        path = PACKAGE / place
+        for file in [path] if path.suffix else sorted(path.rglob("*.py")):
+            yield file, ast.parse(file.read_text(encoding="utf-8"))
+
+
+def in_the_code():
+    return {
+        node.value
+        for _, tree in modules("compile", "sources", "planner.py", "fleet", "analyse", "model")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"[EW]\d{3}", node.value)
+    }
+
+
+def tree_of(example, folder):
+    """Write an example; return what a runtime and a compilation of it take."""
+    files = files_of(example)
+    (folder / "salt").mkdir()
+    (folder / "pillar").mkdir()
+    for path, text in files.items():
+        file = folder / (path if path.startswith("pillar/") else f"salt/{path}")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    roots = {"file_roots": {"base": [str(folder / "salt")]}, "pillar_roots": {"base": [str(folder / "pillar")]}}
+    return roots, None if "top.sls" in files else ["a"]
+
+
+def found(entry, example, folder):
+    """Return the code of each mistake, warning and finding of an example."""
+    roots, sls = tree_of(example, folder)
+    kept = {"cachedir": str(folder / "cache"), "state_dir": str(folder / "state")}
+    settings = Settings(id="example", **roots, **kept, **entry.options)
+    try:
+        with StateRuntime(settings).open_sync() as runtime:
+            pillar = runtime.planner.watch_pillar()
+            plan = runtime.compile_sync(sls, exclude=list(entry.exclude), ids=list(entry.ids))
+            findings = tree_findings(plan, settings, pillar.unused(), read=lambda path: Path(path).read_text())
+    except CompileError as error:
+        return [issue.code for issue in error.issues], "does not compile"
+    return [issue.code for issue in plan.warnings] + [finding.code for finding in findings], ""
+
+
+def test_every_code_that_is_given_has_a_page_and_no_page_is_left_over():
+    assert in_the_code() == set(codes())
+
+
+def test_every_rule_has_a_code():
+    assert set(CODES.values()) == RULES.keys() - {"tree"}
+
+
+def test_every_mistake_that_is_reported_has_a_code():
+    without = [
+        f"{file.relative_to(PACKAGE)}:{node.lineno}"
+        for file, tree in modules(*RAISING)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "Issue"
+        and not any(keyword.arg == "code" for keyword in node.keywords)
+        and file.name != "findings.py"
+    ]
+    assert without == [
+        # It passes on what hosts say.
+        "fleet/join/join.py:69",
+    ]
+
+
+@pytest.mark.parametrize("code", [code for code, entry in codes().items() if entry.wrong])
+def test_the_example_of_a_code_has_its_mistake(code, tmp_path):
+    given, _ = found(codes()[code], codes()[code].wrong, tmp_path)
+    assert code in given
+
+
+@pytest.mark.parametrize("code", [code for code, entry in codes().items() if entry.right])
+def test_the_example_without_the_mistake_compiles(code, tmp_path):
+    given, problem = found(codes()[code], codes()[code].right, tmp_path)
+    assert not problem, given
+    assert code not in given
+
+
+@pytest.mark.parametrize("code", [code for code, entry in codes().items() if not entry.wrong])
+def test_a_code_without_an_example_has_a_test(code):
+    named = re.compile(rf"\b{code}\b")
+    naming = [file for file in TESTS.rglob("test_*.py") if named.search(file.read_text(encoding="utf-8"))]
+    assert naming
+
+
+@pytest.mark.parametrize("code", codes())
+def test_a_page_says_what_is_meant_and_what_to_do(code):
+    entry = codes()[code]
+    assert entry.title[0].isupper()
+    assert not entry.title.endswith(".")
+    assert entry.means.strip().endswith(".")
+    assert entry.mend.strip().endswith((".", "`"))
+    page = "\n".join(code_lines(code, entry))
+    assert page.startswith(f"{code}: {entry.title}\n")
+    assert f"## {code}: {entry.title}\n" in codes_page()
