@@ -49,14 +49,14 @@ if TYPE_CHECKING:
     section="Selection",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="Apply this file, from any folder, in place of SLS files. It cannot include, extend or exclude anything.",
+    help="Apply this file, in any folder, in place of SLS files. It cannot include, extend or exclude anything.",
 )
 @option(
     "--plan",
     section="Selection",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, allow_dash=False),
-    help="Apply the plan that --plan-out saved: SLS files, --exclude, --id and --saltenv come from FILE. If the tree "
+    help="Apply the plan that --plan-out saved. SLS files, --exclude, --id and --saltenv come from FILE. If the tree "
     "compiles to another plan by now, say what differs, and do nothing.",
 )
 @option(
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     type=click.Path(dir_okay=False),
     callback=in_a_directory,
-    help="Save the plan of a dry run to FILE, without secrets, to be reviewed and then applied with --plan.",
+    help="Save the plan of a dry run to FILE. It has no secrets, is reviewed, and then applied with --plan.",
 )
 @option(
     "--only-failed",
@@ -74,8 +74,8 @@ if TYPE_CHECKING:
     is_flag=False,
     flag_value="latest",
     shell_complete=complete_run,
-    help="Select only the states that failed in a past run or did not start, with what they require and what follows "
-    "their changes. RUN is the ID of a run; without it, the last one that was no dry run. SLS names stand before it.",
+    help="Select only the states that failed in a past run or did not start. They come with what they require and what "
+    "follows their changes. RUN is the ID of a run; default: the last real run. SLS names stand before it.",
 )
 @run_options
 @option(
@@ -85,11 +85,12 @@ if TYPE_CHECKING:
     is_flag=False,
     flag_value="latest",
     shell_complete=complete_run,
-    help="Go on with a run that was killed or cancelled: what had ended in it keeps its row and is not run again. RUN "
+    help="Go on with a run that was killed or cancelled. What had ended in it keeps its row and is not run again. RUN "
     "is its ID or the beginning of it; default: the last run. Without SLS names, those of that run.",
 )
 @option(
     "--force",
+    rare=True,
     section="Run",
     is_flag=True,
     help="With --resume: go on although the tree, the pillar or the grains are not the same, or programs of the killed "
@@ -97,6 +98,7 @@ if TYPE_CHECKING:
 )
 @option(
     "--trace-effects",
+    rare=True,
     section="Run",
     is_flag=True,
     help="Record what each state really reads and writes, and warn of races: two states that touch the same path, with "
@@ -104,6 +106,7 @@ if TYPE_CHECKING:
 )
 @option(
     "--races",
+    rare=True,
     section="Output",
     metavar="FILE",
     type=click.Path(dir_okay=False),

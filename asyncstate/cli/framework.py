@@ -15,14 +15,33 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 _SECTIONS = ("Tree", "Selection", "Run", "Output", "General")
+_EXAMPLES = 4
+"""How many examples ``--help`` shows; the first ones of a command are those that most people need."""
+
+
+_EVERYTHING = "asyncstate.help.all"
+"""Key in ``click.Context.meta``: whether ``--help-all`` asks for the help."""
 
 
 class Option(click.Option):
-    """An option in a section of the help."""
+    """An option in a section of the help. ``--help`` leaves out ``rare`` ones, which ``--help-all`` explains."""
 
-    def __init__(self, *args: Any, section: str = "Output", **attributes: Any) -> None:
+    def __init__(self, *args: Any, section: str = "Output", rare: bool = False, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
         self.section = section
+        self.rare = rare
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the names and the help; without ``--help-all``, the first sentence of the help."""
+        record = super().get_help_record(ctx)
+        if record is None or ctx.meta.get(_EVERYTHING):
+            return record
+        return record[0], _first_sentence(self.help or "")
+
+
+def _first_sentence(text: str) -> str:
+    sentence, dot, _ = text.partition(". ")
+    return sentence + dot.rstrip()
 
 
 def option(*names: str, section: str, **attributes: Any) -> Callable[[Any], Any]:
@@ -48,9 +67,11 @@ class Command(click.Command):
             return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options by section."""
+        """Write the options by section: the usual ones, or with ``--help-all`` all of them."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
+            if getattr(param, "rare", False) and not ctx.meta.get(_EVERYTHING):
+                continue
             record = param.get_help_record(ctx)
             if record is not None and isinstance(param, click.Option):
                 sections.setdefault(getattr(param, "section", _SECTIONS[-1]), []).append(record)
@@ -58,9 +79,9 @@ class Command(click.Command):
             with formatter.section(section):
                 formatter.write_dl(sections[section])
 
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's interface
-        """Write the examples, each with its description."""
-        _write_examples(self.examples, formatter)
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, each with its description; without ``--help-all`` the first ones."""
+        _write_examples(self.examples if ctx.meta.get(_EVERYTHING) else self.examples[:_EXAMPLES], formatter)
 
 
 class Root(click.Group):
@@ -188,9 +209,16 @@ def _set_on_console(ctx: click.Context, param: click.Parameter, value: Any) -> A
     return value
 
 
+def _help_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        ctx.meta[_EVERYTHING] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
 def general_options() -> list[click.Parameter]:
     """Return new instances of the options that every command, and the program itself, has."""
-    shared: dict[str, Any] = {"expose_value": False, "callback": _set_on_console, "section": "General"}
+    shared: dict[str, Any] = {"expose_value": False, "callback": _set_on_console, "section": "General", "rare": True}
     levels = ["all", "garbage", "trace", "debug", "profile", "info", "warning", "error", "critical", "quiet"]
     return [
         Option(
@@ -224,5 +252,14 @@ def general_options() -> list[click.Parameter]:
             is_flag=True,
             help="Show the Python traceback of an internal error, for a bug report.",
             **shared,
+        ),
+        Option(
+            ["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_help_all,
+            section="General",
+            help="Explain every option, also the rare ones, and show all examples.",
         ),
     ]

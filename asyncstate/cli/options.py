@@ -105,6 +105,7 @@ config_file_options: Callable[[Any], Any] = _all(
     [
         option(
             "--config",
+            rare=True,
             section="Tree",
             multiple=True,
             metavar="FILE",
@@ -116,6 +117,7 @@ config_file_options: Callable[[Any], Any] = _all(
         ),
         option(
             "--trust-writable",
+            rare=True,
             section="Tree",
             is_flag=True,
             default=None,
@@ -135,8 +137,8 @@ config_options: Callable[[Any], Any] = _all(
             multiple=True,
             metavar="[ENV=]DIR",
             type=RootType(),
-            help="Directory with SLS files and sources (repeatable; the first one with the file wins). ENV is base if "
-            "not given. Replaces file_roots of the configuration. Default: salt/ in this folder or the nearest one "
+            help="Directory with SLS files and sources, repeatable. The first one with a file wins; ENV is base if not "
+            "given. Replaces file_roots of the configuration. Default: salt/ in this folder or the nearest one "
             "above that has a salt/top.sls, else /srv/salt.",
         ),
         option(
@@ -145,7 +147,7 @@ config_options: Callable[[Any], Any] = _all(
             multiple=True,
             metavar="[ENV=]DIR",
             type=RootType(),
-            help="Directory with pillar SLS files and their top.sls (repeatable). Replaces pillar_roots of the "
+            help="Directory with pillar files and their top.sls. Repeatable; replaces pillar_roots of the "
             "configuration. Default: pillar/ beside that salt/, else /srv/pillar.",
         ),
         option(
@@ -153,11 +155,12 @@ config_options: Callable[[Any], Any] = _all(
             section="Tree",
             metavar="JSON|YAML",
             type=MappingType(),
-            help="Pillar data, merged over the pillar files and over pillar of the configuration: "
-            "'{\"port\": 80}'. Salt's pillar='{…}' works too.",
+            help="Pillar data, merged over the pillar files: '{\"port\": 80}'. Salt's pillar='{…}' works too; it also "
+            "goes over pillar of the configuration.",
         ),
         option(
             "--grains",
+            rare=True,
             section="Tree",
             metavar="FILE",
             type=MappingType(from_file=True),
@@ -166,6 +169,7 @@ config_options: Callable[[Any], Any] = _all(
         ),
         option(
             "--saltenv",
+            rare=True,
             section="Tree",
             metavar="ENV",
             shell_complete=complete_saltenv,
@@ -173,6 +177,7 @@ config_options: Callable[[Any], Any] = _all(
         ),
         option(
             "--pillarenv",
+            rare=True,
             section="Tree",
             metavar="ENV",
             shell_complete=complete_saltenv,
@@ -187,12 +192,14 @@ tree_options: Callable[[Any], Any] = _all(
         config_options,
         option(
             "--top",
+            rare=True,
             section="Tree",
             metavar="FILE",
             help="Name of the top file in the file roots, used if no SLS is given. Default: top.sls.",
         ),
         option(
             "--implicit-order",
+            rare=True,
             section="Tree",
             type=click.Choice(["none", "footprint", "learned", "strict"]),
             help="Order of states without a requisite between them. footprint (default): states that touch the same "
@@ -208,6 +215,7 @@ selection_options: Callable[[Any], Any] = _all(
     [
         option(
             "--exclude",
+            rare=True,
             section="Selection",
             multiple=True,
             metavar="NAME",
@@ -231,7 +239,7 @@ test_option: Callable[[Any], Any] = option(
     "--test/--no-test",
     section="Run",
     default=None,
-    help="Dry run: show what would change and change nothing (result None). --no-test overrides 'test: True' of the "
+    help="Dry run: show what would change, change nothing. --no-test overrides 'test: True' of the "
     "configuration. Salt's test=True works too.",
 )
 
@@ -256,6 +264,7 @@ what_if_options: Callable[[Any], Any] = _all(
 
 wait_option: Callable[[Any], Any] = option(
     "--wait",
+    rare=True,
     section="Run",
     metavar="SECONDS",
     type=click.FloatRange(min=0),
@@ -266,6 +275,7 @@ wait_option: Callable[[Any], Any] = option(
 
 grace_option: Callable[[Any], Any] = option(
     "--grace",
+    rare=True,
     section="Run",
     metavar="SECONDS",
     type=click.FloatRange(min=0),
@@ -275,6 +285,7 @@ grace_option: Callable[[Any], Any] = option(
 
 mock_option: Callable[[Any], Any] = option(
     "--mock",
+    rare=True,
     section="Run",
     is_flag=True,
     help="Call no state function: show what would be called, in which order. Conditions are evaluated. Salt's "
@@ -294,10 +305,11 @@ run_options: Callable[[Any], Any] = _all(
             section="Run",
             is_flag=True,
             default=None,
-            help="Start no more states after one has failed; running states finish.",
+            help="Start no more states after one has failed. Running states finish.",
         ),
         option(
             "--timeout",
+            rare=True,
             section="Run",
             metavar="SECONDS",
             type=click.FloatRange(min=0, min_open=True),
@@ -306,12 +318,14 @@ run_options: Callable[[Any], Any] = _all(
         grace_option,
         option(
             "--prefetch/--no-prefetch",
+            rare=True,
             section="Run",
             default=None,
             help="Whether to download what later states need beside the states that run. Default: yes.",
         ),
         option(
             "--journal",
+            rare=True,
             section="Run",
             type=click.Choice(["on", "off", "required"]),
             help="Whether to keep the run in the journal, so that it can be resumed and looked at again (on). "
@@ -319,6 +333,7 @@ run_options: Callable[[Any], Any] = _all(
         ),
         option(
             "--shuffle",
+            rare=True,
             section="Run",
             metavar="SEED",
             type=int,
@@ -336,13 +351,14 @@ display_options: Callable[[Any], Any] = _all(
             section="Output",
             type=click.Choice([form + suffix for form in FORMS for suffix in ("", "_id")]),
             metavar="FORM",
-            help="How each state is shown: brief (one aligned line if it changed something, all of it if it failed; "
-            "default on a terminal), full (default elsewhere), terse (one line), mixed (full if it failed), changes "
-            "(full if it failed or changed), filter (by state_output_exclude and state_output_terse of the "
-            "configuration). Append _id to show IDs instead of names.",
+            help="How each state is shown: brief, full, terse, mixed, changes or filter. brief (on a terminal): "
+            "a line if it changed something, all of it if it failed; full: default elsewhere; terse: one line; "
+            "mixed: full if it failed; changes: full if it failed or changed; filter: by state_output_exclude and "
+            "state_output_terse of the configuration. Append _id to show IDs instead of names.",
         ),
         option(
             "--state-verbose/--no-state-verbose",
+            rare=True,
             section="Output",
             default=None,
             help="Whether to show states that were as wanted. Default: yes, but not if brief.",
@@ -358,17 +374,18 @@ outcome_options: Callable[[Any], Any] = _all(
             section="Output",
             is_flag=True,
             callback=_hold,
-            help="Say nothing if nothing changed or failed: for cron, which mails what is said. Data (--out json …) "
+            help="Say nothing if nothing changed or failed. For cron, which mails what is said; data (--out json …) "
             "and files are written all the same.",
         ),
         option(
             "--detailed-exitcode",
             section="Output",
             is_flag=True,
-            help="Exit with 3 if all went well and something changed; in a dry run, if something would change.",
+            help="Exit with 3 if something changed and all went well. In a dry run: if something would change.",
         ),
         option(
             "--junit",
+            rare=True,
             section="Output",
             metavar="FILE",
             type=click.Path(dir_okay=False),
@@ -387,13 +404,15 @@ report_options: Callable[[Any], Any] = _all(
             section="Output",
             default="human",
             type=click.Choice(["human", "github", "json", "jsonl", "yaml"]),
+            metavar="FORMAT",
             callback=_set_out,
-            help="Format of the answer: human (default); github: the same and, in GitHub Actions, an annotation at the "
-            "place of each failure; json or yaml: one object keyed by state tag, as in Salt but "
-            "without the minion's name; jsonl: one event per line, as it happens.",
+            help="Format of the answer: human (default), github, json, yaml or jsonl. github: as human and, in GitHub "
+            "Actions, an annotation at the place of each failure; json or yaml: one object keyed by state tag, as in "
+            "Salt but without the minion's name; jsonl: one event per line, as it happens.",
         ),
         option(
             "--progress",
+            rare=True,
             section="Output",
             default="auto",
             type=click.Choice(["auto", "live", "plain", "none"]),
@@ -406,10 +425,11 @@ report_options: Callable[[Any], Any] = _all(
             "--profile",
             is_flag=True,
             section="Output",
-            help="Show the slowest states, the critical path and how well the slots were used.",
+            help="Show the slowest states and the critical path. Also, how well the slots were used.",
         ),
         option(
             "--explain",
+            rare=True,
             is_flag=True,
             section="Output",
             help="Show for each state why it ran or not, how long it waited, and what it waited for last.",
@@ -420,7 +440,8 @@ report_options: Callable[[Any], Any] = _all(
             metavar="FILE.html",
             type=click.Path(dir_okay=False),
             callback=in_a_directory,
-            help="Write the run as one page: when each state ran, what waits for what, every diff. Needs no network.",
+            help="Write the run as one page. It shows when each state ran, what waits for what, and every diff, and "
+            "needs no network.",
         ),
     ]
 )
@@ -428,6 +449,7 @@ report_options: Callable[[Any], Any] = _all(
 
 traces_option: Callable[[Any], Any] = option(
     "--traces",
+    rare=True,
     section="Output",
     type=click.Choice(["auto", "on", "off"]),
     help="Send a trace of the run to a collector of OpenTelemetry: the one that OTEL_EXPORTER_OTLP_ENDPOINT names. "
@@ -436,6 +458,7 @@ traces_option: Callable[[Any], Any] = option(
 
 metrics_option: Callable[[Any], Any] = option(
     "--metrics",
+    rare=True,
     section="Output",
     metavar="FILE",
     type=click.Path(dir_okay=False),

@@ -22,6 +22,7 @@ COMMANDS = {
     "replay": ("Past runs", "Show the report of a past run again, in any form."),
     "what-if": ("Past runs", "Show how long a past run would have taken with more or fewer states at once."),
     "fleet": ("Fleet", "Runs across many hosts: the server between them, and credentials."),
+    "help": ("Shell", "Explain a command: its usual options, or all of them."),
     "lsp": ("Shell", "Answer an editor: completion, documentation, definitions … (a language server)."),
     "completion": ("Shell", "Print the completion script of bash, zsh or fish."),
 }
@@ -33,7 +34,8 @@ GENERAL_OPTIONS = (
     ("--log-format text|json", "Format of the log."),
     ("--color auto|always|never", "Use colours. NO_COLOR and FORCE_COLOR are respected."),
     ("--debug", "Show the Python traceback of an internal error."),
-    ("-h, --help", "Explain the command and its options."),
+    ("-h, --help", "Explain the command and its usual options."),
+    ("--help-all", "Explain every option of the command."),
 )
 
 _EXAMPLES = (

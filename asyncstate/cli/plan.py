@@ -25,6 +25,10 @@ class _Format(click.Choice[str]):
         return f"{super().get_invalid_choice_message(value, ctx)} To save the plan in a file: --plan-out FILE."
 
 
+_OF_REAL_RUNS = frozenset({"test", "resume", "force", "trace_effects", "races"})
+"""Options of ``apply`` that a dry run refuses, or is already: accepted for the message, absent from the help."""
+
+
 def _parameters() -> Iterator[click.Parameter]:
     """Yield what ``apply`` takes, but for the general options, which `Command` adds."""
     for parameter in apply.command.params:
@@ -32,6 +36,10 @@ def _parameters() -> Iterator[click.Parameter]:
             own = copy(parameter)
             own.type = _Format(parameter.type.choices)
             yield own
+        elif parameter.name in _OF_REAL_RUNS and isinstance(parameter, click.Option):
+            unseen = copy(parameter)
+            unseen.hidden = True
+            yield unseen
         elif parameter.expose_value:
             yield parameter
 

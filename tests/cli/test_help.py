@@ -36,10 +36,10 @@ NAMES = [" ".join(words) for words, _ in COMMAND_LIST]
 
 @pytest.mark.parametrize(("words", "command"), COMMAND_LIST, ids=NAMES)
 def test_help_explains_every_option_and_gives_examples(words, command, capsys):
-    assert main([*words, "--help"]) == 0
+    assert main([*words, "--help" if words == ["salt-call"] else "--help-all"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     for param in command.params:
-        if isinstance(param, click.Option):
+        if isinstance(param, click.Option) and not param.hidden:
             assert all(name in text for name in param.opts)
             assert param.help
             assert len(param.help) > 20
@@ -239,3 +239,49 @@ def test_the_help_of_the_fleet_names_every_command_in_a_section_and_imports_none
 @pytest.mark.parametrize("name", ["apply", "show", "logs", "demo", "agent"])
 def test_help_of_a_command_of_the_fleet_imports_click_only(name):
     assert not imported("fleet", name, "--help") & HEAVY
+
+
+def test_the_usual_help_of_a_long_command_fits_a_screen(capsys):
+    for name in ("apply", "plan"):
+        assert main([name, "--help"]) == 0
+        usual = capsys.readouterr().out
+        assert len(usual.splitlines()) <= 60
+        assert main([name, "--help-all"]) == 0
+        everything = capsys.readouterr().out
+        assert len(everything) > 2 * len(usual)
+        assert "--help-all" in usual
+        assert "--grace" not in usual
+        assert "--grace" in everything
+
+
+@pytest.mark.parametrize(("words", "command"), COMMAND_LIST, ids=NAMES)
+def test_the_usual_help_has_whole_sentences(words, command):
+    for param in command.params:
+        if isinstance(param, click.Option) and not getattr(param, "rare", False) and not param.hidden:
+            sentence, dot, _ = param.help.partition(". ")
+            assert (sentence + dot.strip()).endswith(".")
+            assert sentence.count("(") == sentence.count(")")
+
+
+@pytest.mark.parametrize(("words", "command"), COMMAND_LIST, ids=NAMES)
+def test_help_of_a_command_by_the_word_help(words, command, capsys):
+    for flag, own in (([], "--help"), (["--all"], "--help" if words == ["salt-call"] else "--help-all")):
+        assert main(["help", *words, *flag]) == 0
+        by_word = capsys.readouterr().out
+        assert main([*words, own]) == 0
+        assert capsys.readouterr().out == by_word
+
+
+def test_help_of_what_is_no_command(capsys):
+    assert main(["help"]) == 0
+    assert capsys.readouterr().out == overview() + "\n"
+    assert main(["help", "aply"]) == 1
+    assert "no such command: aply. Did you mean: asyncstate apply" in capsys.readouterr().err
+    assert main(["help", "show"]) == 0
+    assert "lowstate" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("refused", ["--resume", "--no-test", "--trace-effects", "--races", "--force"])
+def test_plan_does_not_offer_what_it_refuses(refused, capsys):
+    assert main(["plan", "--help-all"]) == 0
+    assert f"\n  {refused}" not in capsys.readouterr().out

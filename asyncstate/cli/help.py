@@ -1,0 +1,31 @@
+"""``asyncstate help``: what ``--help`` of a command says, under the word that people try."""
+
+from __future__ import annotations
+
+import click
+
+from asyncstate.cli.framework import Command, option
+
+
+@click.command(
+    "help",
+    cls=Command,
+    examples=(
+        ("asyncstate help", "All commands."),
+        ("asyncstate help apply", "The usual options of a command, and examples."),
+        ("asyncstate help show graph --all", "Every option."),
+    ),
+)
+@click.argument("words", metavar="[COMMAND]...", nargs=-1)
+@option("--all", "everything", section="Output", is_flag=True, help="Explain every option, as --help-all does.")
+@click.pass_context
+def command(ctx: click.Context, /, words: tuple[str, ...], everything: bool) -> int:
+    """Explain a command: its usual options, or all of them.
+
+    Without COMMAND, list the commands.
+    """
+    program = ctx.find_root()
+    has_tiers = bool(words) and words[0] != "salt-call"  # whose options are Salt's
+    flag = "--help-all" if everything and has_tiers else "--help"
+    code: int = program.command.main([*words, flag], prog_name=program.info_name, standalone_mode=False, obj=ctx.obj)
+    return code
