@@ -136,6 +136,13 @@ def platforms(session: nox.Session) -> None:
 
 
 @nox.session
+def budget(session: nox.Session) -> None:
+    """Count what an apply costs, against the limits of benchmarks/budget.json; ``-- --record`` writes them anew."""
+    session.run(".ci/budget-tools", external=True)
+    session.run(sys.executable, "benchmarks/budget.py", *session.posargs, external=True)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Run the benchmarks; ``SALT_CALL`` names a salt-call to compare with."""
     for script in ("compile", "ordering", "dispatch", "apply", "memory", "tracing"):
@@ -163,6 +170,7 @@ def full(session: nox.Session) -> None:
         "types",
         "tests",
         "coverage",
+        "budget",
         *(f"pythons-{version}" for version in PYTHONS),
         "packaging",
         "fresh",

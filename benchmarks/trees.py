@@ -73,8 +73,14 @@ def sleep(count: int) -> Iterator[str]:
         yield f"w{i}:\n  cmd.run:\n    - name: sleep 0.1\n"
 
 
+def commands(count: int) -> Iterator[str]:
+    """Commands that do nothing."""
+    for i in range(count):
+        yield f"c{i}:\n  cmd.run:\n    - name: 'true'\n"
+
+
 SHAPES: dict[str, Callable[[int], Iterator[str]]] = {
-    shape.__name__: shape for shape in (wide, chain, layered, fan_in, fan_out, watch, jinja, files, sleep)
+    shape.__name__: shape for shape in (wide, chain, layered, fan_in, fan_out, watch, jinja, files, sleep, commands)
 }
 
 

@@ -1,0 +1,57 @@
+"""Runs the command line of its arguments, and writes what it imported and called into the file of the first one.
+
+The file gets JSON: ``modules``, the names of what is imported; ``calls``, the calls of Python functions by the file of
+the function; ``hops``, by its caller, how often a thread handed something to the event loop. All threads count.
+For `budget`; it imports nothing that the command line would not import itself.
+"""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+_HAND_OVER = "call_soon_threadsafe"
+
+calls: dict[str, int] = {}
+hops: dict[str, int] = {}
+
+
+def count(frame: FrameType, event: str, argument: Any) -> None:
+    """Count one event of `sys.setprofile`."""
+    if event == "call":
+        code = frame.f_code
+        calls[code.co_filename] = calls.get(code.co_filename, 0) + 1
+        caller = frame.f_back if code.co_name == _HAND_OVER else None
+    else:
+        caller = frame if event == "c_call" and argument.__name__ == _HAND_OVER else None
+    if caller is not None:
+        place = f"{caller.f_code.co_filename}:{caller.f_code.co_qualname}"
+        hops[place] = hops.get(place, 0) + 1
+
+
+def write(path: str) -> None:
+    """Write the counts, and count no more."""
+    sys.setprofile(None)
+    modules = sorted(sys.modules)
+    import json  # noqa: PLC0415 - it must not be among the modules that were counted
+
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"modules": modules, "calls": calls, "hops": hops}, file)
+
+
+if __name__ == "__main__":
+    atexit.register(write, sys.argv.pop(1))
+    # Workers give the loop to others after some time. Here no time passes, so they do that as often on any machine.
+    setattr(time, "perf_counter", itertools.repeat(0.0).__next__)  # noqa: B010 - not a type that mypy lets it have
+    from asyncstate.cli import main
+
+    threading.setprofile(count)
+    sys.setprofile(count)
+    sys.exit(main())
