@@ -229,7 +229,7 @@ class _Writable:
 
 def requisite_hint(plan: Plan, chunk: LowChunk, missing: LowChunk) -> str:
     """Return how to write that a state requires another one; "" if no requisite can say it."""
-    return _Writable(plan).finding("", "", chunk, missing).hint
+    return _Writable(plan).finding("footprint-order", "", chunk, missing).hint
 
 
 def _matters(chunk: LowChunk, other: LowChunk) -> bool:
