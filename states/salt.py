@@ -1,8 +1,8 @@
 """The ``salt`` states: the steps of an orchestration, which run on the hosts of a fleet.
 
 They work in ``asyncstate fleet orchestrate``, as Salt's do in ``salt-run state.orchestrate``; elsewhere they fail and
-say so. Steps without requisites between them run at the same time. Returners (``ret`` …) belong to a Salt master and
-are ignored: what hosts answer is in the row.
+say so. Steps run in the order of the file; later ones do not wait for a step with ``parallel: True``. Returners
+(``ret`` …) belong to a Salt master and are ignored: what hosts answer is in the row.
 """
 
 from __future__ import annotations

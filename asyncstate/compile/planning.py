@@ -13,7 +13,7 @@ from asyncstate.compile.effects.surroundings import Surroundings
 from asyncstate.compile.effects.transactions import Transactions, call_hook
 from asyncstate.compile.graph.assemble import PlanBuilder
 from asyncstate.compile.graph.restrict import restrict
-from asyncstate.compile.graph.stages import add_stages, effective_stages
+from asyncstate.compile.graph.stages import add_file_order, add_stages, effective_stages
 from asyncstate.compile.high.remote import remote_requisites
 from asyncstate.compile.low.salt_sources import SaltSources
 from asyncstate.compile.ordering import silence
@@ -35,6 +35,15 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
     from asyncstate.sources.fileclient import FileClient
+
+FILE_ORDER = "file"
+"""The option ``implicit_order`` with which states run one after another, as in Salt."""
+
+_WITHOUT_FOOTPRINTS = {
+    "none": "implicit_order is none: what must happen between two states is not known",
+    FILE_ORDER: "implicit_order is file: states run one after another",
+}
+"""The options ``implicit_order`` that look at no footprints, and why package states then form no transaction."""
 
 
 class Machine(NamedTuple):
@@ -124,9 +133,11 @@ class Planning:
     ) -> dict[int, str]:
         """Add the edges of the option ``implicit_order``; say of each chunk whose effects it does not order why."""
         mode = str(self._opts.get("implicit_order") or "footprint")
-        if mode == "none":
+        if mode in _WITHOUT_FOOTPRINTS:
             if transactions is not None:
                 transactions.refuse_all()
+            if mode == FILE_ORDER:
+                add_file_order(builder)
             return {}
         machine = self._machine
         sources = SaltSources(self._file_client)
@@ -173,8 +184,9 @@ class Planning:
 
     def _no_transactions(self) -> str:
         """Return which option keeps package states apart, "" if none does."""
-        if self._opts.get("implicit_order") == "none":
-            return "implicit_order is none: what must happen between two states is not known"
+        mode = self._opts.get("implicit_order")
+        if mode in _WITHOUT_FOOTPRINTS:
+            return _WITHOUT_FOOTPRINTS[mode]
         return "failhard is on: a state that fails must stop all later ones" if self._opts.get("failhard") else ""
 
 

@@ -97,7 +97,7 @@ def test_state_aggregate_has_three_forms(tmp_path, value):
         ("test: perhaps", "test: expected true or false, got text"),
         ("id: 5", "id: expected text, got a whole number"),
         ("concurrency: -1", "concurrency: expected a whole number >= 0"),
-        ("implicit_order: maybe", "implicit_order: expected none, footprint, learned or strict, got 'maybe'"),
+        ("implicit_order: maybe", "implicit_order: expected none, footprint, learned, strict or file, got 'maybe'"),
         ("lanes: {downloads: 0}", "lanes: expected a whole number >= 1"),
         ("env_order: {a: b}", "env_order: expected a list, got a mapping"),
         ("extension_modules: 1", "extension_modules: expected text, got a whole number"),

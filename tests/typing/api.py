@@ -67,7 +67,7 @@ def configure() -> Settings:
         raise SystemExit(str(error)) from error
     assert_type(settings, Settings)
     assert_type(settings.file_roots, dict[str, list[str]])
-    assert_type(settings.implicit_order, Literal["none", "footprint", "learned", "strict"])
+    assert_type(settings.implicit_order, Literal["none", "footprint", "learned", "strict", "file"])
     return Settings(file_roots={"base": ["srv/salt"]}, pillar={"a": 1}, concurrency=4)
 
 

@@ -60,7 +60,7 @@ _STEPS: Final = 64
     help="With --ssh: which hosts of the roster are reached. Default: all.",
 )
 @test_option
-@concurrency_option(f"How many steps may run at once. 1 runs them in exactly Salt's order. Default: {_STEPS}.")
+@concurrency_option(f"How many steps may run at once, where their order allows it. Default: {_STEPS}.")
 @option(
     "--failhard",
     section="Run",
@@ -99,9 +99,10 @@ _STEPS: Final = 64
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Run an orchestration: steps of `salt.state`, `salt.function` and others, each on hosts of its own.
 
-    The SLS come from the tree of this machine, what the steps apply from the tree of each host. Steps without
-    requisites between them run at the same time. Salt's orchestration SLS need no change. Hosts have agents (--creds,
-    --nats), or are reached over ssh (--ssh): then what the steps apply is of the tree of this machine, too.
+    The SLS come from the tree of this machine, what the steps apply from the tree of each host. Steps run one after
+    another, in the order of the file, as in Salt; later steps do not wait for one with `parallel: True`. With
+    --implicit-order none, requisites alone order the steps. Hosts have agents (--creds, --nats), or are reached over
+    ssh (--ssh): then what the steps apply is of the tree of this machine, too.
     """
     from asyncstate.cli.session import Session
 
@@ -109,6 +110,8 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     settings, selection = select(console, sls, options)
     if options["concurrency"] is None:
         settings.concurrency = _STEPS
+    if options["implicit_order"] is None:
+        settings.implicit_order = "file"
 
     def orchestra(board: Board, signer: Signer, absent: Mapping[str, str]) -> Orchestra:
         from asyncstate.fleet.orchestration.orchestra import Limits, Orchestra

@@ -140,7 +140,7 @@ class StateModule:
     ) -> Answer:
         """Apply SLS files to this machine, as an orchestration; one of hosts is ``asyncstate fleet orchestrate``."""
         given = {"saltenv": saltenv, "test": test, "exclude": exclude, "pillar": pillar, "pillarenv": pillarenv}
-        done = self._apply(names(mods), given)
+        done = self._apply(names(mods), given, implicit_order="file")
         data = {self._settings.id: done.value}
         value = {"data": data, "outputter": "highstate", "retcode": FAILED if done.retcode else 0}
         return Answer(value=value, ended=done.ended)
@@ -251,16 +251,18 @@ class StateModule:
         *,
         id_: str | None = None,
         more: Mapping[str, Any] | None = None,
+        implicit_order: str | None = None,
     ) -> Answer:
         """Apply SLS files or the highstate; of these, one ID, in Salt's order. Raises CompileError for that.
 
-        ``more`` are options of `collect`.
+        ``more`` are options of `collect`, ``implicit_order`` replaces that setting.
         """
         exclude = tuple(exclusion(name) for name in words(kwargs.get("exclude") or []))
         selection = Selection(sls, kwargs.get("saltenv"), exclude, () if id_ is None else (id_,))
         order = None if id_ is None else called_for(id_)
         try:
-            answer = self._run(self._adapted(kwargs), kwargs, lambda session: session.apply(selection), order, more)
+            settings = changed(self._adapted(kwargs), implicit_order=implicit_order)
+            answer = self._run(settings, kwargs, lambda session: session.apply(selection), order, more)
         except PillarError as error:
             if kwargs.get("force"):
                 raise

@@ -4,6 +4,8 @@
 
 States with the same explicit order may run at the same time. Automatic numbers only break ties, so all states without
 an explicit order share one stage. A state that one of a smaller order requires belongs to that stage.
+
+With the option ``implicit_order: file``, the place in the file is an explicit order, too.
 """
 
 from __future__ import annotations
@@ -121,3 +123,17 @@ def add_stages(builder: PlanBuilder, serial: Sequence[int], stages: Stages) -> N
         if barrier is not None:
             builder.dag.add(barrier, number, STAGE)
         barriers.passed(stages.of[node], number)
+
+
+def add_file_order(builder: PlanBuilder) -> None:
+    """Let each state wait for the one before it in serial order.
+
+    A state with ``parallel: True`` begins at its place, too, and later states do not wait for it.
+    """
+    last = None
+    for number in builder.in_serial_order():
+        if last is not None:
+            builder.dag.add(last, number, STAGE)
+        node = builder.nodes[number]
+        if node.kind is not NodeKind.CHUNK or builder.chunks[node.chunk].args.get("parallel") is not True:
+            last = number

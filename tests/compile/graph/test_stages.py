@@ -1,11 +1,12 @@
 import copy
 
 from hypothesis import given
+from hypothesis import strategies as st
 from reached import reach
 from strategies import high_data
 from trees import WATCHING, compiler, edges, ids, plan, reachable, wired
 
-from asyncstate.compile.graph.stages import effective_stages
+from asyncstate.compile.graph.stages import STAGE, effective_stages
 from asyncstate.model.plan import NodeKind
 
 
@@ -95,3 +96,22 @@ def test_every_state_waits_for_the_earlier_ones_of_smaller_stages(high):
         for earlier in range(later):
             if stages.of[chunks[earlier]] < stages.of[node]:
                 assert earlier in reached
+
+
+@given(high_data(max_size=9, explicit=False, names=False), st.data())
+def test_in_the_order_of_the_file_each_state_waits_for_the_one_before_it_unless_that_is_parallel(high, data):
+    plain = compiler({}).plan_high(copy.deepcopy(high))
+    beside = {chunk.id for chunk in plain.chunks if data.draw(st.booleans())}
+    for id_, declared in high.items():
+        for function in declared.values() if id_ in beside and isinstance(declared, dict) else ():
+            if isinstance(function, list):
+                function.append({"parallel": True})
+    compiled = compiler({}, implicit_order="file").plan_high(high)
+    assert [chunk.tag for chunk in compiled.chunks] == [chunk.tag for chunk in plain.chunks], "the serial order is kept"
+    serial = [chunk.index for chunk in compiled.chunks if chunk.args.get("parallel") is not True]
+    for later in range(len(compiled.chunks)):
+        before = reach(compiled.dag, [later], forward=False)
+        assert {each for each in serial if each < later} <= before
+    assert {chunk.id for chunk in compiled.chunks if chunk.args.get("parallel") is True} <= beside
+    by_file = {(edge.before, edge.after) for edge in compiled.dag.edges() if edge.source == STAGE}
+    assert not {before for before, _ in by_file if before < len(compiled.chunks)} - set(serial)

@@ -51,6 +51,7 @@ class World:
             file_roots={"base": [str(folder / "operator")]},
             state_dir=str(folder / "operator-state"),
             cachedir=str(folder / "operator-cache"),
+            implicit_order="file",
             nodegroups={"front": "web*", "secret": "I@role:web", "nested": "db1 or N@secret"},
         )
         self.hosts = hosts
@@ -203,8 +204,8 @@ async def test_failures_of_hosts_have_salts_verdicts(world):
     assert rows["handled"]["changes"] == {"ret": {"db1": True}}
 
 
-async def test_steps_on_the_same_host_take_turns_and_others_run_beside_each_other(world):
-    step = "{id}:\n  salt.state: [{{tgt: '{tgt}'}}, {{sls: slow}}]\n"
+async def test_parallel_steps_on_the_same_host_take_turns_and_others_run_beside_each_other(world):
+    step = "{id}:\n  salt.state: [{{tgt: '{tgt}'}}, {{sls: slow}}, {{parallel: true}}]\n"
     rows = await world.run("".join(step.format(id=f"s{n}", tgt=tgt) for n, tgt in enumerate(("web1", "web*", "db1"))))
     assert all(row["result"] for row in rows.values())
     log = world.log()
@@ -212,6 +213,23 @@ async def test_steps_on_the_same_host_take_turns_and_others_run_beside_each_othe
     web1 = [line for line in log if line.startswith("web1")]
     assert web1 == ["web1 begins", "web1 ends"] * 2
     assert log.index("db1 begins") < log.index("web1 ends")
+
+
+async def test_steps_without_requisites_run_in_the_order_of_the_file(world):
+    """Destroy is the slowest: whoever does not wait for it is there first."""
+    log = world.out / "log"
+    step = (
+        "{id}:\n  salt.function: [{{name: cmd.run}}, {{tgt: {tgt}}}, {{arg: ['sleep {wait}; echo {id} >> {log}']}}]\n"
+    )
+    rows = await world.run(
+        step.format(id="destroy", tgt="db1", wait=1, log=log)
+        + step.format(id="wipe", tgt="web1", wait=0.3, log=log)
+        + "deploy:\n  salt.state: [{tgt: web2}, {sls: slow}]\n"
+        + step.format(id="configure", tgt="'*'", wait=0, log=log),
+        concurrency=64,
+    )
+    assert all(row["result"] for row in rows.values())
+    assert world.log() == ["destroy", "wipe", "web2 begins", "web2 ends", *["configure"] * 3]
 
 
 async def test_hosts_of_a_step_in_batches(world):
@@ -236,10 +254,13 @@ async def test_a_batch_that_fails_is_the_last_with_failhard(world):
 
 async def test_a_step_waits_for_what_hosts_fire(world):
     rows = await world.run(
+        "wait:\n  salt.wait_for_event:\n    - {name: app/ready/*}\n    - {id_list: [web2, web1]}\n    - {timeout: 30}\n"
+        "    - {parallel: true}\n"
+        "never:\n  salt.wait_for_event:\n    - {name: app/ready/*}\n    - {id_list: [other]}\n    - {timeout: 2}\n"
+        "    - {parallel: true}\n"
+        "port:\n  salt.wait_for_event:\n    - {name: app/ready/*}\n    - {id_list: [80]}\n    - {event_id: port}\n"
+        "    - {timeout: 30}\n    - {parallel: true}\n"
         "fires:\n  salt.state: [{tgt: 'web*'}, {sls: fires}]\n"
-        "wait:\n  salt.wait_for_event: [{name: app/ready/*}, {id_list: [web2, web1]}, {timeout: 30}]\n"
-        "never:\n  salt.wait_for_event: [{name: app/ready/*}, {id_list: [other]}, {timeout: 2}]\n"
-        "port:\n  salt.wait_for_event: [{name: app/ready/*}, {id_list: [80]}, {event_id: port}, {timeout: 30}]\n"
     )
     assert rows["wait"]["result"] is True
     assert sorted(rows["wait"]["changes"]["minions_seen"]) == ["web1", "web2"]
