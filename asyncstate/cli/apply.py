@@ -17,7 +17,7 @@ from asyncstate.cli.options import (
     traces_option,
     tree_options,
 )
-from asyncstate.cli.selection import select
+from asyncstate.cli.selection import require_file_again, select
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     section="Selection",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="Apply this file, in any folder, in place of SLS files. It cannot include, extend or exclude anything.",
+    help="Apply this file, in any folder, in place of SLS files. It cannot include, extend or exclude anything. Give "
+    "it again with the --plan or --resume of such a run.",
 )
 @option(
     "--plan",
@@ -139,8 +140,8 @@ def apply(console: Console, sls: tuple[str, ...], options: dict[str, Any]) -> in
     settings, selection = select(console, sls, options)
     _require_sls(selection)
     if reviewed is not None:
-        if selection.sls or selection.ids or selection.exclude or options["file"]:
-            raise click.UsageError("--plan cannot be combined with SLS names, --file, --id or --exclude")
+        if selection.sls or selection.ids or selection.exclude:
+            raise click.UsageError("--plan cannot be combined with SLS names, --id or --exclude")
         from asyncstate.cli.saved_plan import select_again
 
         selection = select_again(reviewed, options)
@@ -201,7 +202,7 @@ def _of_resumed(settings: Settings, selection: Selection, options: dict[str, Any
 
     Raises JournalError, ResumeRefused.
     """
-    from asyncstate.cli.past_runs import own_selection
+    from asyncstate.cli.past_runs import own_selection, selection_of
     from asyncstate.run.keeping import journal_to_resume, resumable
 
     journal = journal_to_resume(settings)
@@ -212,8 +213,7 @@ def _of_resumed(settings: Settings, selection: Selection, options: dict[str, Any
     options["resume"] = entry.id
     if options["file"] or selection.sls or selection.ids or selection.exclude:
         return selection
-    about = entry.about
-    if about.get("command") != "apply":
+    if entry.about.get("command") != "apply":
         raise click.UsageError(f"run {entry.id} was not made by apply: name the SLS to resume it with")
-    options["file"] = about.get("file")
+    require_file_again(selection_of(entry).file, None, f"run {entry.id} was made")
     return own_selection(entry, selection)

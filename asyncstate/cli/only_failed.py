@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from asyncstate.cli.past_runs import journal_in, own_selection, plan_of, recorded_report
+from asyncstate.cli.past_runs import journal_in, own_selection, plan_of, recorded_report, selection_of
 from asyncstate.errors import CompileError, Issue
 
 if TYPE_CHECKING:
@@ -62,11 +62,11 @@ def _chosen(journal: Journal, run: str) -> RunEntry:
 
 def _selection_of_tree(entry: RunEntry, selection: Selection, given_pillar: Collection[str]) -> Selection:
     """Return the selection of a run. Raises UsageError if it was of something else than a tree."""
-    about = entry.about
-    if about.get("file") or about.get("command") == "single":
-        what = about.get("file") or about.get("function")
+    about, own = entry.about, selection_of(entry)
+    if own.file or about.get("command") == "single":
+        what = own.file or about.get("function")
         raise click.UsageError(f"run {entry.id} was no run of a tree, but of {what}. Apply that again.")
-    missing = [key for key in about.get("pillar", ()) if key not in given_pillar]
+    missing = [key for key in own.pillar if key not in given_pillar]
     if missing:
         keys = ", ".join(missing)
         raise click.UsageError(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from asyncstate.journal.store import Journal
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
+    from asyncstate.plans.record import Selection as Recorded
     from asyncstate.report.recorded import RecordedReport
 
 
@@ -58,14 +59,31 @@ def recorded_report(journal: Journal, entry: RunEntry) -> RecordedReport:
     return recorded
 
 
+def selection_of(entry: RunEntry) -> Recorded:
+    """Return what a run compiled, as its journal says. Raises JournalError if that makes no sense."""
+    import msgspec
+
+    from asyncstate.errors import JournalError
+    from asyncstate.plans.record import Selection as Recorded
+
+    said = {name: entry.about.get(name) for name in Recorded.__struct_fields__}
+    try:
+        return msgspec.convert({name: value for name, value in said.items() if value}, Recorded)
+    except msgspec.ValidationError as error:
+        raise JournalError(f"the journal does not say what run {entry.id} compiled: {error}") from None
+
+
 def own_selection(entry: RunEntry, selection: Selection) -> Selection:
-    """Return what a run compiled; what ``selection`` says counts for the environment and for what is left out."""
-    about = entry.about
+    """Return what a run compiled; what ``selection`` says counts for the environment and for what is left out.
+
+    Raises JournalError.
+    """
+    own = selection_of(entry)
     return selection._replace(
-        sls=about.get("sls"),
-        saltenv=selection.saltenv or about.get("saltenv"),
-        exclude=selection.exclude or tuple(about.get("exclude", ())),
-        ids=tuple(about.get("ids", ())),
+        sls=None if own.sls is None else list(own.sls),
+        saltenv=selection.saltenv or own.saltenv,
+        exclude=selection.exclude or own.exclude,
+        ids=own.ids,
     )
 
 

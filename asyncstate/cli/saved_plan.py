@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import structs
 
-from asyncstate.cli.selection import Selection
+from asyncstate.cli.selection import Selection, require_file_again
 from asyncstate.errors import AsyncStateError, PlanError
 from asyncstate.plans.comparison import compare
 from asyncstate.plans.document import decode, encode, require_bounds
@@ -41,20 +41,14 @@ def read_plan(path: str) -> PlanRecord:
 
 def plan_of_run(settings: Settings, run: str | None) -> PlanRecord:
     """Return the plan of a past run with what was selected. Raises JournalError, PlanError."""
-    from asyncstate.cli.past_runs import journal_in
+    from asyncstate.cli.past_runs import journal_in, selection_of
 
     with journal_in(settings) as journal:
         entry = journal.find(run)
         record = journal.plan(entry.id)
-    about = entry.about
-    selection = Recorded(
-        sls=tuple(about["sls"]) if about.get("sls") else None,
-        saltenv=about.get("saltenv"),
-        exclude=tuple(about.get("exclude") or ()),
-        ids=tuple(about.get("ids") or ()),
-        file=os.path.abspath(about["file"]) if about.get("file") else "",
-    )
-    return structs.replace(record, selection=selection)
+        chosen = selection_of(entry)
+    file = os.path.abspath(chosen.file) if chosen.file else ""
+    return structs.replace(record, selection=structs.replace(chosen, file=file))
 
 
 class SavedPlan:
@@ -130,16 +124,18 @@ def recorded(selection: Selection, options: Mapping[str, Any]) -> Recorded:
 def select_again(record: PlanRecord, options: dict[str, Any]) -> Selection:
     """Return the selection of a plan, and put into ``options`` what else it says.
 
-    Raises PlanError if keys of the pillar that the command line gave are not given again.
+    A plan is data of somebody else: what it names lies in the roots of the command line or is named there again.
+    Raises UsageError for another file than the plan was made of; PlanError if keys of the pillar are not given again.
     """
     chosen = record.selection
+    require_file_again(chosen.file, options.get("file"), "the plan was made")
     missing = [key for key in chosen.pillar if key not in map(str, options.get("pillar") or ())]
     if missing:
         raise PlanError(
             f"the plan was made with --pillar and the keys {', '.join(missing)}. A plan does not hold their values: "
             "give them again"
         )
-    options["saltenv"], options["file"] = chosen.saltenv, chosen.file or None
+    options["saltenv"] = chosen.saltenv
     sls = None if chosen.sls is None else list(chosen.sls)
     return Selection(sls, chosen.saltenv, chosen.exclude, chosen.ids)
 

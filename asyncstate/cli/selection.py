@@ -49,6 +49,25 @@ def select(console: Console, words: tuple[str, ...], options: dict[str, Any]) ->
     return settings, Selection(names or None, options.get("saltenv"), exclude, tuple(options.get("ids") or ()))
 
 
+def require_file_again(recorded: str, given: str | None, made: str) -> None:
+    """Raise UsageError unless the command line names the file that a record says, or neither names one.
+
+    A template is code, and a record may come from anybody: only the operator says which file outside of the roots is
+    compiled. ``made`` says what was made of it: "the plan was made".
+    """
+    import os
+
+    import click
+
+    from asyncstate.report.terminal import clean
+
+    was = f"the file {clean(recorded)}" if recorded else "SLS files"
+    if recorded and not given:
+        raise click.UsageError(f"{made} of {was}, and only the command line names a file to compile: give --file again")
+    if given and os.path.realpath(given) != os.path.realpath(recorded or os.devnull):
+        raise click.UsageError(f"{made} of {was}, not of {given}")
+
+
 def states_called(plan: Plan, wanted: str) -> list[int]:
     """Return the numbers of the states with this ID or name. Raises UsageError, which names the nearest one.
 

@@ -18,7 +18,7 @@ from asyncstate.cli.ending import ended_by_signals
 from asyncstate.cli.event_loop import run_on
 from asyncstate.cli.interrupts import Interrupted, delivered_to
 from asyncstate.cli.run_progress import progress_of, refreshed
-from asyncstate.errors import AsyncStateError, Issue, JournalError, ResumeRefused
+from asyncstate.errors import AsyncStateError, Issue
 from asyncstate.run.onlooker import Onlooker
 
 if TYPE_CHECKING:
@@ -253,10 +253,9 @@ class Session:
                         pass  # leaving the block waits for the end of the run
             except asyncio.CancelledError:  # signals do not cancel this task, so a plugin did
                 self._warn([Issue("a plugin cancelled the tasks of the program, which ended the run")])
-            except (JournalError, ResumeRefused):  # nothing has begun
-                raise
             except Exception as error:
-                error.add_note("\n".join(applied_lines(run.rows, run.running, dry=self.settings.test)))
+                if run.rows or run.running or not isinstance(error, AsyncStateError):  # else it says why nothing began
+                    error.add_note("\n".join(applied_lines(run.rows, run.running, dry=self.settings.test)))
                 raise
         if hand_over is not None:
             hand_over()()  # nobody waits for the readers of a report

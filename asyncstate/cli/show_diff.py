@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from asyncstate.cli.complete.values import complete_plan, complete_sls
-from asyncstate.cli.framework import Command
+from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
 from asyncstate.cli.selection import select
 from asyncstate.cli.settings import settings_from
@@ -34,6 +34,13 @@ _RUN: Final = "run:"
 @click.argument("other", metavar="[FILE|run:ID|SLS...]", nargs=-1, shell_complete=complete_sls)
 @tree_options
 @selection_options
+@option(
+    "--file",
+    section="Selection",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="The file that the plan was made of with --file. Only the command line names a file to compile.",
+)
 @what_if_options
 @data_option("human", "json", "yaml", "mermaid")
 @click.pass_obj
@@ -84,6 +91,8 @@ def _of_tree(console: Console, before: PlanRecord, words: tuple[str, ...], optio
     settings, selection = select(console, words, options)
     if not chosen and selection.sls is None:
         selection = select_again(before, options)
+    elif options["file"]:
+        raise click.UsageError("--file cannot be combined with SLS names, --id or --exclude")
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
         if options.get("file"):
             plan = runtime.compile_file_sync(options["file"], saltenv=selection.saltenv)

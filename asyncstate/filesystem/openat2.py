@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import sys
 from functools import cache
 from typing import Any
 
@@ -56,8 +57,11 @@ def _syscall() -> ctypes._FuncPointer:
 def open_without_links(path: str, flags: int) -> int:
     """Open an absolute path. Raises OSError, with ELOOP if a part of the path is a symbolic link.
 
-    With ``O_PATH | O_NOFOLLOW`` the last part may be a link; then the link itself is opened.
+    With ``O_PATH | O_NOFOLLOW`` the last part may be a link; then the link itself is opened. Audit hooks hear of
+    what is opened to be read or written, as from ``os.open``.
     """
+    if not flags & os.O_PATH:
+        sys.audit("open", path, None, flags)
     return _open(_AT_FDCWD, path, _how(flags, _RESOLVE_NO_SYMLINKS))
 
 

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
-from asyncstate.errors import JournalError
+from asyncstate.errors import JournalError, PlanError
 from asyncstate.journal.entry import entry_of, event_of, plan_within, read_header, telling_lines, whole, whole_lines
 from asyncstate.journal.folder import DATABASE, logs_in, require_own
 from asyncstate.journal.log import dead_log, read_log
@@ -168,10 +168,13 @@ class Journal:
                 yield event
 
     def plan(self, run_id: str) -> PlanRecord:
-        """Return the record of the plan of a run. Raises JournalError if it was not kept, PlanError if it is broken."""
+        """Return the record of the plan of a run. Raises JournalError if it was not kept, or is damaged."""
         from asyncstate.plans.document import decode  # noqa: PLC0415 - few readers want it
 
-        return decode(self.plan_bytes(run_id), f"the plan of run {run_id}")
+        try:
+            return decode(self.plan_bytes(run_id), f"the plan of run {run_id}", "The run can only be applied anew")
+        except PlanError as error:
+            raise JournalError(f"the journal in {self._state_dir} is damaged: {error}") from None
 
     def plan_bytes(self, run_id: str) -> bytes:
         """Return the record of the plan of a run, as JSON. Raises JournalError if it was not kept."""

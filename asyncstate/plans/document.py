@@ -17,8 +17,8 @@ LARGEST: Final = 1 << 27
 _MOST_VALUES: Final = 12_000_000
 """Values of a document, at most: a few bytes of JSON can become a hundred bytes of memory."""
 
-
 _PIECE: Final = 1 << 16
+_AGAIN: Final = "Make it again: asyncstate plan --plan-out FILE"
 
 
 class _Version(msgspec.Struct):
@@ -57,26 +57,26 @@ def require_bounds(data: bytes, origin: str) -> None:
         raise PlanError(f"{origin}: this is no plan that can be read: it has more than {_MOST_VALUES:,} values")
 
 
-def decode(data: bytes, origin: str = "the plan") -> PlanRecord:
-    """Return the record that `encode` wrote. Raises PlanError, which names ``origin`` and says what is wrong."""
+def decode(data: bytes, origin: str = "the plan", again: str = _AGAIN) -> PlanRecord:
+    """Return the record that `encode` wrote.
+
+    Raises PlanError, which names ``origin``, says what is wrong, and ends with ``again``: what to do then.
+    """
     require_bounds(data, origin)
     try:
         version = msgspec.json.decode(data, type=_Version).version
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise PlanError(f"{origin}: this is no plan, or not all of one: {_said(error)}. {_AGAIN}") from None
+        raise PlanError(f"{origin}: this is no plan, or not all of one: {_said(error)}. {again}") from None
     if version != VERSION:
-        raise PlanError(f"{origin}: this plan has version {version}; this asyncstate reads version {VERSION}. {_AGAIN}")
+        raise PlanError(f"{origin}: this plan has version {version}; this asyncstate reads version {VERSION}. {again}")
     try:
         record = msgspec.json.decode(data, type=PlanRecord)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise PlanError(f"{origin}: this is no plan, or not all of one: {_said(error)}. {_AGAIN}") from None
+        raise PlanError(f"{origin}: this is no plan, or not all of one: {_said(error)}. {again}") from None
     mistake = _mistake(record)
     if mistake:
-        raise PlanError(f"{origin}: this plan is spoiled: {mistake}. {_AGAIN}")
+        raise PlanError(f"{origin}: this plan is spoiled: {mistake}. {again}")
     return record
-
-
-_AGAIN: Final = "Make it again: asyncstate plan --plan-out FILE"
 
 
 def _said(error: BaseException) -> str:

@@ -132,9 +132,14 @@ class LocalFileClient(_SlsLookup):
         return list(self._roots)
 
     def roots(self, saltenv: str) -> list[str]:
-        """Return the directories of an environment; those of ``__env__`` if it is not configured."""
+        """Return the directories of an environment; those of ``__env__`` if it is not configured.
+
+        No name of an environment leads out of the directory in which ``__env__`` stands.
+        """
         if saltenv in self._roots:
             return list(self._roots[saltenv])
+        if ".." in saltenv.split("/") or "\0" in saltenv:
+            return []
         return [root.replace("__env__", saltenv) for root in self._roots.get("__env__", ())]
 
     def find(self, path: str, saltenv: str) -> str | None:

@@ -56,6 +56,45 @@ def left_running(tmp_path):
     return found - {os.getsid(0)}
 
 
+def damage(tmp_path, old, new):
+    """Replace a word in the log of the run that was killed."""
+    (log,) = tmp_path.rglob("journal/*.log")
+    data = log.read_bytes()
+    assert data.count(old) == 1
+    log.write_bytes(data.replace(old, new))
+
+
+@pytest.mark.parametrize("words", [["--resume"], ["--resume", "--force"]], ids=" ".join)
+def test_a_damaged_plan_in_the_journal_is_said_and_nothing_begins(killed, tmp_path, words):
+    damage(tmp_path, b'"chunks":[{"tag":', b'"chunks":[{"tag":1,"tag":')
+    done = killed(*words, "--pillar", '{"long": 0}')
+    assert done.returncode == 1, done.stderr
+    assert re.search(
+        r"the journal in .* is damaged: the plan of run \w+: .*\. The run can only be applied anew", done.stderr
+    )
+    assert not (tmp_path / "late").exists()
+
+
+@pytest.mark.parametrize("sls", ["1", "[1]", '[["web"]]', '{"web":1}'])
+@pytest.mark.parametrize("words", [["--resume"], ["--only-failed"]], ids=" ".join)
+def test_a_selection_in_the_journal_that_makes_no_sense_is_said(killed, tmp_path, words, sls):
+    damage(tmp_path, b'"sls":["web"],"pillar"', b'"sls":%b,"pillar"' % sls.encode())
+    done = killed(*words, "--pillar", '{"long": 0}')
+    assert done.returncode == 1, done.stderr
+    assert "the journal does not say what run" in done.stderr
+
+
+def test_a_file_is_named_again(run_cli, program, tmp_path):
+    (tmp_path / "began").touch()
+    (tmp_path / "one.sls").write_text("a: {cmd.run: [name: 'exit 3', failhard: true]}\nb: {test.nop: []}\n")
+    words = ("apply", "--file-root", tmp_path, "-j1")
+    assert run_cli(*words, "--file", tmp_path / "one.sls").returncode == 2
+    done = run_cli(*words, "--resume")
+    assert done.returncode == 1
+    assert re.search(r"run \w+ was made of the file .*/one\.sls, and only the command line names a file", done.stderr)
+    assert run_cli(*words, "--resume", "--file", tmp_path / "one.sls").returncode == 2
+
+
 def test_a_killed_run_is_gone_on_with(killed, tmp_path):
     os.utime(tmp_path / "a", (1, 1))
     (tmp_path / "a").write_text("by hand")

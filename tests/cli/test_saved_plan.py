@@ -154,6 +154,28 @@ def test_pillar_of_the_command_line_is_given_again(run, saved, tmp_path):
     assert (tmp_path / "conf").read_text() == "hunter22\n"
 
 
+def test_only_the_command_line_names_a_file_to_compile(run, tree, tmp_path, monkeypatch):
+    """A plan is data of somebody else: a file that it names is not even opened."""
+    (own := tmp_path / "own.sls").write_text("a: {test.nop: []}\n")
+    (other := tmp_path / "other.sls").write_text(f"#!py\nopen({str(tmp_path / 'ran')!r}, 'w').close()\n")
+    plan = tmp_path / "web.plan"
+    assert run("plan", "--file", own, "--plan-out", plan).returncode == 0
+    for words in (["apply", "--plan", plan], ["show", "diff", plan]):
+        done = run(*words)
+        assert done.returncode == 1
+        assert f"the plan was made of the file {own}, and only the command line names a file" in done.stderr
+        assert run(*words, "--file", other).returncode == 1
+        plan.write_text(plan.read_text().replace(str(own), str(other)))
+        assert f"the plan was made of the file {other}" in run(*words).stderr
+        assert f"not of {own}" in run(*words, "--file", own).stderr
+        plan.write_text(plan.read_text().replace(str(other), str(own)))
+        monkeypatch.chdir(tmp_path)
+        assert run(*words, "--file", "own.sls").returncode == 0
+    assert not (tmp_path / "ran").exists()
+    assert run("plan", "web", "--plan-out", plan).returncode == 0
+    assert "the plan was made of SLS files, not of" in run("apply", "--plan", plan, "--file", own).stderr
+
+
 def test_a_plan_of_another_key_is_refused(run, saved, tmp_path, monkeypatch):
     plan = saved("web")
     monkeypatch.setenv("ASYNCSTATE_STATE_DIR", str(tmp_path / "elsewhere"))

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 ROOTS = ["--file-root", "salt", "--pillar-root", "pillar"]
 HARMFUL = {
+    "opened": "open('../beside/file').close()\n",
     "died": "import os\nos.abort()\n",
     "memory": "x = 'x' * 1_200_000_000\n",
     "changed": "open('../beside/made', 'w').close()\n",
@@ -48,6 +49,10 @@ def _try(family, run_case, cases):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_odd_input_ends_well(family, run_case):
     _try(family, run_case, 3)
+
+
+def test_no_record_leads_out_of_the_roots_that_the_operator_chose(run_case):
+    _try("outward", run_case, 60)
 
 
 @pytest.mark.slow

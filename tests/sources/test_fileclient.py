@@ -138,6 +138,9 @@ def test_dynamic_environment(tree):
     client = LocalFileClient({"base": [str(tree / "one")], "__env__": [f"{tree}/__env__"]})
     assert client.roots("dev") == [f"{tree}/dev"]
     assert client.find("only.sls", "dev") == f"{tree}/dev/only.sls"
+    for outward in ("..", "../one", "dev/../../one", "x\0y"):
+        assert client.roots(outward) == []
+        assert client.find("only.sls", outward) is None
 
 
 def test_read(client, tree):

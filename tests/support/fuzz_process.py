@@ -34,6 +34,14 @@ MEMORY = 1 << 30
 """The most memory that a case may add to that of the program."""
 CODES = frozenset({0, 1, 2, 64, 74, 124, 125, 255})
 """The exit codes of docs/cli.md, and of docs/salt-call.md, that say something of the input."""
+BESIDE = {
+    "file": "of somebody else",
+    "bait.sls": "#!py\ndef run():\n    return {'a': {'test.nop': []}}\n",
+    "base/main.sls": "a: test.nop\n",
+    "_modules/bait.py": "def a():\n    return 1\n",
+}
+"""What lies outside of the folder of a case: nothing there changes, and the program opens and runs none of it."""
+_OUTPUTS = ("beside", "home", "opened", "root", "stack", "stderr", "stdout")
 _DUMP = signal.SIGRTMIN + 5
 _SHOWN = 1 << 22
 
@@ -91,18 +99,34 @@ def examine(case: dict, folder: Path) -> Finding | None:
     root, beside = folder / "root", folder / "beside"
     for made in (root, beside, folder / "home"):
         made.mkdir(parents=True)
-    (beside / "file").write_text("of somebody else")
+    make_files(BESIDE, beside)
     make_files(case["files"], root)
     child = os.fork()
     if not child:
         become(case, folder)
     finding = wait(child, folder)
     found = sorted(path.name for path in folder.iterdir())
-    if [path.name for path in beside.iterdir()] != ["file"] or (beside / "file").read_text() != "of somebody else":
+    left = {str(path.relative_to(beside)): path.read_text() for path in beside.rglob("*") if path.is_file()}
+    if left != BESIDE:
         return Finding("changed", "beside", "a file outside of the folder of the case")
-    if found != ["beside", "home", "root", "stack", "stderr", "stdout"]:
+    if found != sorted(_OUTPUTS):
         return Finding("changed", "outside", str(found))
-    return finding
+    opened = _shown(folder, "opened")
+    return Finding("opened", opened.partition("\n")[0], opened) if opened else finding
+
+
+def watch(beside: str, report: int) -> None:
+    """Report all that this process opens, lists or runs below ``beside``."""
+
+    def hook(event: str, arguments: tuple) -> None:
+        for argument in arguments:
+            for each in argument if isinstance(argument, (list, tuple)) else (argument,):
+                if isinstance(each, (str, bytes)) and "beside" in (text := os.fsdecode(each)):
+                    with suppress(ValueError):
+                        if os.path.realpath(text).startswith(beside):
+                            os.write(report, f"{event} {text[:200]}\n".encode())
+
+    sys.addaudithook(hook)
 
 
 def make_files(files: dict, root: Path) -> None:
@@ -165,6 +189,7 @@ def become(case: dict, folder: Path) -> None:
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
     code: object = 1
+    watch(f"{folder}/beside", os.open(folder / "opened", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
     try:
         if "call" in case:
             import fuzz_calls

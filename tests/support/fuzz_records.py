@@ -138,6 +138,15 @@ def changed(draw, text):
     return json.dumps(data).encode()
 
 
+@st.composite
+def _torn_lines(draw, log):
+    """The log of a run in which a line has other values: often its first, or that of its plan."""
+    lines = log.split(b"\n")
+    at = draw(st.sampled_from((0, 1, 1)) | st.integers(0, len(lines) - 2))
+    lines[at] = draw(_changed_if_json(lines[at]))
+    return b"\n".join(lines)
+
+
 _READERS = (
     ("runs", "list"),
     ("runs", "list", "--out", "json"),
@@ -166,7 +175,10 @@ def journals(draw):
     if draw(st.integers(0, 3)):
         files[f"{STATE}/journal.db"] = as_file(draw(torn(kept["database"])))
     if draw(st.integers(0, 2)):
-        files[f"{STATE}/journal/0011223344556677.log"] = as_file(draw(torn(kept["log"])))
+        files[f"{STATE}/journal/0011223344556677.log"] = as_file(draw(torn(kept["log"]) | _torn_lines(kept["log"])))
+        files["salt/keep.sls"] = "include: [main]\n"
+    if draw(st.booleans()):
+        files[f"{STATE}/plan.key"] = as_file(kept["key"])
     if draw(st.integers(0, 9)) == 0:
         name = draw(
             st.sampled_from(
@@ -202,6 +214,69 @@ def plans(draw):
         ("show", "diff", "p", "q", "--out", "mermaid"),
     )
     return {"files": files, "words": list(draw(st.sampled_from(readers)))}
+
+
+_OUTWARD = (
+    "../beside/bait.sls",
+    "../../beside/base",
+    "../beside",
+    "salt://../../beside/bait.sls",
+    "..beside.bait",
+    "beside.bait",
+)
+"""Names that lead from the folder of a case, or from its roots, to what somebody else put beside it."""
+
+
+def _places(value, place=()):
+    """Yield the place of each value that is a text or a list of texts, or may be one."""
+    if place and not isinstance(value, dict):
+        yield place
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield from _places(inner, (*place, key))
+
+
+def _aimed(draw, data, selecting):
+    """Return JSON data in which words name what lies outside of the roots: in ``selecting``, and anywhere else."""
+    for name in draw(st.lists(st.sampled_from(_SELECTION), max_size=2)):
+        selection = data.setdefault(selecting, {})
+        outward = draw(st.sampled_from(_OUTWARD))
+        selection[name] = outward if name in ("file", "saltenv") else [outward]
+    for _ in range(draw(st.integers(0, 2))):
+        *above, last = draw(st.sampled_from([*_places(data)]))
+        inner = data
+        for key in above:
+            inner = inner[key]
+        inner[last] = draw(st.sampled_from(_OUTWARD))
+    return json.dumps(data, separators=(",", ":")).encode()
+
+
+_SELECTION = ("file", "file", "sls", "saltenv", "saltenv", "ids", "exclude")
+
+
+@st.composite
+def outward(draw):
+    """Plans and journals that name what lies outside of the roots that the command line names."""
+    kept = records()
+    files = {**TREE, "salt/keep.sls": "include: [main]\n", f"{STATE}/plan.key": as_file(kept["key"])}
+    files["salt/__env__/main.sls"] = "a: test.nop\n"
+    roots = draw(st.sampled_from((ROOTS, ("--file-root", "salt", "--file-root", "__env__=salt/__env__", *ROOTS[2:]))))
+    if draw(st.booleans()):
+        files["p"] = as_file(_aimed(draw, json.loads(kept["plan"]), "selection"))
+        words = draw(st.sampled_from((("apply", "--plan", "p"), ("plan", "--plan", "p"), ("show", "diff", "p"))))
+        return {"files": files, "words": [*words, *roots]}
+    header, plan, *lines = kept["log"].split(b"\n")
+    header = _aimed(draw, json.loads(header), "about")
+    if draw(st.booleans()):
+        plan = _aimed(draw, json.loads(plan), "plan")
+    files[f"{STATE}/journal/0011223344556677.log"] = as_file(b"\n".join((header, plan, *lines)))
+    readers = (
+        ("apply", "--resume"),
+        ("apply", "--resume", "--force"),
+        ("apply", "--only-failed"),
+        ("show", "diff", "run:latest"),
+    )
+    return {"files": files, "words": [*draw(st.sampled_from(readers)), *roots]}
 
 
 @st.composite

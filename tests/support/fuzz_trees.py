@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fuzz_plugins import hook_files, plugin_files
-from fuzz_records import footprints, journal_parts, journals, plans
+from fuzz_records import footprints, journal_parts, journals, outward, plans
 from fuzz_sls import IDS, ODD, SLS, expressions, odd_scalars, sls_files, spoiled, values
 from hypothesis import strategies as st
 
@@ -667,6 +667,7 @@ FAMILIES = {
     "journal_parts": journal_parts,
     "plans": plans,
     "footprints": footprints,
+    "outward": outward,
 }
 """Strategies for cases, by the name of what they are about."""
 ALL_ODD = ODD
