@@ -36,6 +36,13 @@ _NO_FLEET: Final = (
 )
 
 
+def _text_of(path: Path) -> str:
+    from asyncstate.filesystem import open_text  # noqa: PLC0415 - only a run renders files that are not in a root
+
+    with open_text(str(path)) as file:
+        return file.read()
+
+
 class Events(Protocol):
     """What fires events of this host (`asyncstate.fleet.events.HostEvents`)."""
 
@@ -115,7 +122,7 @@ class RuntimeServices(Services):
 
     def render_template(self, source: str | Path, renderer: str, context: Mapping[str, Any], saltenv: str) -> str:
         """Render for a plugin, with the renderers and the data of this runtime."""
-        text, path = (source.read_text(encoding="utf-8"), str(source)) if isinstance(source, Path) else (source, "")
+        text, path = (_text_of(source), str(source)) if isinstance(source, Path) else (source, "")
         return str(render_text(text, self._plugin_context(context, saltenv, path, text), renderer))
 
     def render_data(

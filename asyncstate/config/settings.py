@@ -271,10 +271,15 @@ def _user_name() -> str:
         return str(os.geteuid())
 
 
+_LONGEST_ID = 4096
+
+
 def _minion_id(conf_file: str) -> str:
     """Return Salt's ``minion_id`` beside the configuration, else this machine's name, without a name server query."""
     try:
-        stored = Path(conf_file).with_name("minion_id").read_text(encoding="utf-8").strip()
+        descriptor = os.open(Path(conf_file).with_name("minion_id"), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, encoding="utf-8") as file:  # at once, also if a pipe is there
+            stored = file.read(_LONGEST_ID).strip()
     except (OSError, UnicodeDecodeError):
         stored = ""
     return stored or os.uname().nodename or "localhost"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import posixpath
 import pwd
+import stat
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 _ALSO_SEARCHED: Final = ("/sbin", "/bin", "/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin")
 _TEXT: Final = bytes(range(32, 127)) + b"\n\r\t\f\b"
@@ -66,13 +68,22 @@ def _looks_binary(data: bytes) -> bool:
     return len(data.translate(None, readable)) / len(data) > 0.3
 
 
+def _opened(path: str) -> BinaryIO:
+    """Open a regular file. Raises OSError, also for a pipe or a device: reading one may never end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is not a regular file", path)
+    return os.fdopen(descriptor, "rb")
+
+
 def is_text_file(fp_: Any, blocksize: int = 512) -> bool:
     """Return whether the first block of a file, given by path or open, is text."""
     try:
         if hasattr(fp_, "read"):
             block = fp_.read(blocksize)
         else:
-            with Path(fp_).open("rb") as file:
+            with _opened(fp_) as file:
                 block = file.read(blocksize)
     except OSError:
         return False
@@ -84,7 +95,7 @@ def is_bin_file(path: str) -> bool:
     if not Path(path).is_file():
         return False
     try:
-        with Path(path).open("rb") as file:
+        with _opened(path) as file:
             return _looks_binary(file.read(2048))
     except OSError:
         return False
@@ -118,7 +129,7 @@ def file_hashsum(path: str, form: str = "sha256", chunk_size: int = 65536) -> st
     if form not in hashlib.algorithms_available:
         raise ValueError(f"Invalid hash type: {form}")
     digest = hashlib.new(form)
-    with Path(path).open("rb") as file:
+    with _opened(path) as file:
         while block := file.read(chunk_size):
             digest.update(block)
     return digest.hexdigest()

@@ -6,6 +6,7 @@ import ast
 import inspect
 import os
 import re
+import stat
 import textwrap
 from functools import lru_cache
 from pathlib import Path
@@ -56,6 +57,8 @@ def claims_of(plugin: PluginFile) -> Claims:
     try:
         status = os.stat(source)
     except OSError:
+        return Claims(renames=False)
+    if not stat.S_ISREG(status.st_mode):
         return Claims(renames=False)
     return _claims(source, status.st_mtime_ns, status.st_size)
 

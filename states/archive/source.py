@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from asyncstate import filesystem
 from asyncstate.dunders import __env__, __opts__, __salt__, __states__, is_dry_run
+from asyncstate.errors import PathRefused
 
 _FORMATS = ("tar", "rar", "zip")
 _ENDINGS = {
@@ -195,9 +196,8 @@ class ArchiveSource:
 
     def _last_sum(self) -> str:
         try:
-            with open(self._sum_file(), encoding="ascii") as stream:
-                return stream.read().strip()
-        except OSError:
+            return filesystem.read_bytes(self._sum_file()).decode("ascii").strip()
+        except (OSError, PathRefused, UnicodeDecodeError):
             return ""
 
     def _wanted_sum(self) -> str:

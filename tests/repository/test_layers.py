@@ -250,7 +250,6 @@ PAST_THE_DOOR = {
     "asyncstate/config/": "the folder of the configuration, looked at by its trust",
     "asyncstate/load/": "plugin folders, looked at by their trust",
     "asyncstate/salt_compat/": "Salt's own functions for plugins of trees",
-    "asyncstate/services.py": "a template that was fetched into the cache directory",
     "asyncstate/data/packages/": "files of our own package",
     "asyncstate/data/host.py": "Salt's filters list what a template names",
     "asyncstate/reference/codes.py": "files of our own package",
@@ -298,7 +297,6 @@ PAST_THE_DOOR = {
     "modules/system.py": "/etc",
     "modules/systemd_service.py": "folders of systemd",
     "modules/user.py": "/etc",
-    "states/archive/source.py": "the cache directory",
     "states/mount/": "the links of /dev",
 }
 """Where files are touched by other means than `asyncstate.filesystem`, and why nobody can lead that astray."""

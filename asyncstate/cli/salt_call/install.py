@@ -10,6 +10,8 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
+from asyncstate.errors import PathRefused
+
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
 
@@ -63,10 +65,13 @@ def _hidden_by(target: str) -> str:
 
 
 def _is_ours(path: str) -> bool:
+    """Whether a program is one that `install` wrote; no pipe, device or folder is, nor what root may not follow."""
+    from asyncstate.filesystem import open_read
+
     try:
-        with open(path, "rb") as file:
+        with open_read(path) as file:
             return _MARK.encode() in file.read(4096)
-    except OSError:
+    except (OSError, PathRefused):
         return False
 
 

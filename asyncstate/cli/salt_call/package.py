@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.salt_call.answer import Refused
 from asyncstate.cli.salt_call.settings import changed
+from asyncstate.errors import PathRefused
+from asyncstate.filesystem import open_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,9 +28,11 @@ _NO_ARGUMENTS = frozenset({"state", "fun", "name"})
 
 def unpack(path: str, digest: str, hash_type: str, folder: str) -> str:
     """Unpack a package into a folder; return why not, if it is not there, or not this one. Raises Refused."""
-    if not os.path.isfile(path):
+    try:
+        opened = open_read(path)
+    except (OSError, PathRefused):
         return f"There is no file {path}."
-    with open(path, "rb") as file:  # once: the name may lead to another file after the check
+    with opened as file:  # once: the name may lead to another file after the check
         try:
             found = hashlib.file_digest(file, hash_type).hexdigest()
         except (ValueError, TypeError):  # a digest of no fixed length

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.salt_call.answer import FAILED, Answer
@@ -47,12 +47,13 @@ def _text(console: Console, settings: Settings, request: Request, answer: Answer
 
 def _write_file(console: Console, request: Request, text: str) -> None:
     from asyncstate.cli.output_file import write_file
+    from asyncstate.filesystem import read_bytes
 
     before = b""
     try:
-        if request.out_file_append and os.path.isfile(request.out_file):
-            with open(request.out_file, "rb") as file:
-                before = file.read()
+        if request.out_file_append:
+            with suppress(FileNotFoundError):
+                before = read_bytes(request.out_file)
         write_file(request.out_file, before + text.encode("utf-8", "backslashreplace"))
     except (OSError, AsyncStateError) as error:
         console.unwritten(request.out_file, getattr(error, "strerror", None) or str(error))

@@ -20,7 +20,8 @@ from asyncstate.cli.salt_call.showing import Showing, names, pillar_failed, word
 from asyncstate.cli.salt_call.under_way import UnderWay
 from asyncstate.cli.selection import Selection
 from asyncstate.compile.high.exclude import exclusion
-from asyncstate.errors import CompileError, LockHeld, PillarError, RenderError
+from asyncstate.errors import CompileError, LockHeld, PathRefused, PillarError, RenderError
+from asyncstate.filesystem import read_bytes
 from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
@@ -363,9 +364,8 @@ class StateModule:
 
     def _requests(self) -> dict[str, Any]:
         try:
-            with open(os.path.join(self._settings.state_dir, _REQUESTS), "rb") as file:
-                requests = json.load(file)
-        except (OSError, ValueError):
+            requests = json.loads(read_bytes(os.path.join(self._settings.state_dir, _REQUESTS)))
+        except (OSError, PathRefused, ValueError):
             return {}
         return requests if isinstance(requests, dict) else {}
 

@@ -14,6 +14,7 @@ import msgspec
 
 from asyncstate.config.settings import FIELDS, Settings
 from asyncstate.errors import AsyncStateError, CompileError, Issue, RenderError
+from asyncstate.filesystem import open_read
 from asyncstate.fleet.ssh.ssh_options import SshOptions, read_options
 from asyncstate.nearest import nearest
 from asyncstate.redact.secrets import Secrets
@@ -101,7 +102,7 @@ def _rendered(path: str, settings: Settings) -> tuple[Any, Callable[..., int]]:
     services = RuntimeServices(settings, secrets=secrets)
     name = os.path.basename(path)
     try:
-        with open(path, "rb"):
+        with open_read(path):
             pass
         with secrets.kept_out_of_errors():
             services.refresh(grains=True, pillar=False)
