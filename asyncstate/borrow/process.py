@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import signal
 import subprocess
 import threading
+import time
 from collections import deque
 from contextlib import suppress
 from contextvars import copy_context
@@ -96,12 +98,12 @@ class WorkerProcess:
             self.kill()
             raise WorkerEnded(f"{self._how_it_ended()} ({error})") from None
 
-    def _message(self, seconds: float | None) -> bytes:
+    def _message(self, seconds: float | None) -> bytearray:
         """Wait for the next message. Raises WorkerEnded."""
         descriptor = _descriptor(self._process.stdout)
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
-        left = seconds
+        until = math.inf if seconds is None else time.monotonic() + seconds
         while True:
             message = self._reader.message()
             if message is not None:
@@ -113,11 +115,9 @@ class WorkerProcess:
                 self._reader.feed(data)
             elif self._has_ended():  # a program that it started still holds its side of the pipe
                 raise WorkerEnded(self._how_it_ended())
-            elif left is not None:
-                left -= _TICK
-                if left <= 0:
-                    self.kill()
-                    raise WorkerEnded(f"it did not answer within {seconds:g} seconds")
+            if time.monotonic() > until:
+                self.kill()
+                raise WorkerEnded(f"it did not answer within {seconds:g} seconds")
 
     def kill(self) -> None:
         """End it at once. What it has started is ended by whoever cut its call off."""

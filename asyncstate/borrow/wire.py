@@ -4,6 +4,9 @@ A frame is the length of a message, in 8 bytes, and the message: JSON, in which 
 dates, dicts with keys that are not texts) is tagged, so that it arrives as it was. A value of any other type arrives as
 its text; what cannot be shown, is nested deeper than `DEEPEST` or contains itself arrives as a text that says so.
 
+Both sides hold the limits: who writes a message cuts values, and who reads one refuses it before it becomes values, so
+that no answer costs more memory or time than these limits allow.
+
 It runs under every Python from 3.8 on and imports only the standard library.
 """
 
@@ -23,10 +26,12 @@ if TYPE_CHECKING:
 
 DEEPEST = 100
 """Levels of nesting that are kept."""
-MOST = 4_000_000
+MOST = 1_000_000
 """Members of all containers of one message that are kept."""
-LARGEST = 1 << 30
+LARGEST = 1 << 28
 """Bytes that one message may have."""
+_OF_A_MEMBER = 6
+"""Commas and brackets that a member makes at most: each container is written with its type, each pair as a list."""
 CUT = "..."
 _TAG = "\x00"
 _LENGTH = struct.Struct(">Q")
@@ -47,12 +52,33 @@ def encode(value: Any) -> bytes:
     return _LENGTH.pack(len(data)) + data
 
 
-def decode(data: bytes) -> Any:
-    """Return the value of a message, without its length. Raises BrokenFrame."""
+def decode(data: bytes | bytearray) -> Any:
+    """Return the value of a message, without its length. Raises BrokenFrame, also beyond the limits."""
+    if _is_too_much(data):
+        raise BrokenFrame(f"a message of more than {MOST:,} members")
     try:
         return _unpacked(json.loads(data))
     except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
         raise BrokenFrame(f"a message that cannot be read: {type(error).__name__}: {error}") from None
+
+
+def _is_too_much(data: bytes | bytearray) -> bool:
+    """Whether JSON has more values than a message may have, by its commas and opening brackets outside of strings."""
+    left, inside = MOST * _OF_A_MEMBER, 0
+    if _marks(data) <= left:
+        return False
+    text = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    for at in range(0, len(text), _PIECE):
+        parts = text[at : at + _PIECE].split(b'"')
+        left -= _marks(b"".join(parts[inside::2]))
+        if left < 0:
+            return True
+        inside ^= (len(parts) - 1) & 1
+    return False
+
+
+def _marks(data: bytes | bytearray) -> int:
+    return data.count(b",") + data.count(b"[") + data.count(b"{")
 
 
 def is_portable(value: Any, depth: int = 0) -> bool:
@@ -79,7 +105,7 @@ class Reader:
         """Add what was read."""
         self._data += data
 
-    def message(self) -> bytes | None:
+    def message(self) -> bytearray | None:
         """Return the next whole message, None if there is none yet. Raises BrokenFrame for an impossible length."""
         if len(self._data) < _LENGTH.size:
             return None
@@ -89,8 +115,8 @@ class Reader:
         end = _LENGTH.size + length
         if len(self._data) < end:
             return None
-        message = bytes(self._data[_LENGTH.size : end])
-        del self._data[:end]
+        message, self._data = self._data, self._data[end:]
+        del message[end:], message[: _LENGTH.size]
         return message
 
 
@@ -101,7 +127,7 @@ def write(descriptor: int, frame: bytes) -> None:
         view = view[os.write(descriptor, view[:_PIECE]) :]
 
 
-def read(descriptor: int, reader: Reader) -> bytes | None:
+def read(descriptor: int, reader: Reader) -> bytearray | None:
     """Wait for the next message, and return it; None at the end of the file. Raises BrokenFrame, OSError."""
     while True:
         message = reader.message()
@@ -183,27 +209,32 @@ def _base_of(kind: type, bases: tuple[type, ...]) -> type:
 
 
 _MOMENTS = (dt.datetime, dt.date, dt.time)
-_UNPACKERS: dict[str, Callable[[Any], Any]] = {
-    "dict": lambda items: {_hashable(_unpacked(key)): _unpacked(item) for key, item in items},
-    "tuple": lambda items: tuple(map(_unpacked, items)),
-    "set": lambda items: {_hashable(_unpacked(item)) for item in items},
-    "frozenset": lambda items: frozenset(_hashable(_unpacked(item)) for item in items),
-    "bytes": base64.b64decode,
-    "datetime": dt.datetime.fromisoformat,
-    "date": dt.date.fromisoformat,
-    "time": dt.time.fromisoformat,
+_UNPACKERS: dict[str, Callable[[Any, int], Any]] = {
+    "dict": lambda items, depth: {_hashable(_unpacked(key, depth)): _unpacked(item, depth) for key, item in items},
+    "tuple": lambda items, depth: tuple([_unpacked(item, depth) for item in items]),
+    "set": lambda items, depth: {_hashable(_unpacked(item, depth)) for item in items},
+    "frozenset": lambda items, depth: frozenset([_hashable(_unpacked(item, depth)) for item in items]),
+    "bytes": lambda text, _depth: base64.b64decode(text),
+    "datetime": lambda text, _depth: dt.datetime.fromisoformat(text),
+    "date": lambda text, _depth: dt.date.fromisoformat(text),
+    "time": lambda text, _depth: dt.time.fromisoformat(text),
 }
 
 
-def _unpacked(value: Any) -> Any:
-    if type(value) is list:
-        return [_unpacked(item) for item in value]
-    if type(value) is not dict:
+def _unpacked(value: Any, depth: int = 0) -> Any:
+    """Return what a value of JSON stands for. Raises BrokenFrame if containers are nested deeper than `DEEPEST`."""
+    kind = type(value)
+    if kind is not list and kind is not dict:
         return value
+    depth += 1
+    if depth > DEEPEST:
+        raise BrokenFrame(f"a message that is nested deeper than {DEEPEST} levels")
+    if kind is list:
+        return [_unpacked(item, depth) for item in value]
     tag = value.get(_TAG)
     if tag is not None:
-        return _UNPACKERS[tag](value["v"])
-    return {key: _unpacked(item) for key, item in value.items()}
+        return _UNPACKERS[tag](value["v"], depth)
+    return {key: _unpacked(item, depth) for key, item in value.items()}
 
 
 def _hashable(value: Any) -> Any:

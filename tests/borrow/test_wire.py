@@ -80,6 +80,56 @@ def test_what_is_no_message_is_an_error(data):
         wire.decode(data)
 
 
+@pytest.fixture
+def few(monkeypatch):
+    """Let a message have few members."""
+    monkeypatch.setattr(wire, "MOST", 1000)
+    return 1000
+
+
+def test_values_at_the_limits_arrive(few):
+    for value in ([(1,)] * (few // 2), {(n,): {n} for n in range(few // 3)}, {n: {} for n in range(few)}):
+        assert there(value) == value
+    marks = ',[{"\\' * few * 10
+    assert there([marks, "x", marks]) == [marks, "x", marks]
+    deep: object = 0
+    for number in range(wire.DEEPEST):
+        deep = [deep] if number % 2 else (deep,)
+    assert there(deep) == deep
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [b"[],", b"{},", b"0,", b'"",', b'{"\\u0000":"set","v":[]},', b'"\\"",[],', b'"\\\\",', b"[[[["],
+    ids=bytes.decode,
+)
+def test_a_message_beyond_the_limits_is_refused_before_it_is_decoded(piece, few, monkeypatch):
+    data = b"[" + piece * few * 7 + b"0]"
+    monkeypatch.setattr(wire.json, "loads", None)
+    with pytest.raises(wire.BrokenFrame, match="members"):
+        wire.decode(data)
+
+
+@given(st.lists(st.sampled_from([b'"', b"\\", b",", b"[", b"{", b"a"]), max_size=300).map(b"".join), st.integers(1, 20))
+def test_what_stands_in_strings_is_not_counted(inside, size):
+    text = inside.decode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wire, "_PIECE", size)
+        patch.setattr(wire, "_OF_A_MEMBER", 1)
+        data = wire.encode([text, text, text])[8:]
+        patch.setattr(wire, "MOST", 3)
+        assert not wire._is_too_much(data)
+        patch.setattr(wire, "MOST", 2)
+        assert wire._is_too_much(data)
+
+
+@pytest.mark.parametrize(("before", "after"), [(b"[", b"]"), (b'{"a":', b"}"), (b'{"\\u0000":"tuple","v":[', b"]}")])
+@pytest.mark.parametrize("levels", [wire.DEEPEST + 1, 500, 100_000])
+def test_a_message_that_is_nested_too_deeply_is_refused(before, after, levels):
+    with pytest.raises(wire.BrokenFrame):
+        wire.decode(before * levels + b"0" + after * levels)
+
+
 def test_an_impossible_length_is_an_error():
     reader = wire.Reader()
     reader.feed(b"Salt says hello")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import logging
 import os
+import resource
 import signal
 import threading
 import time
@@ -231,6 +232,38 @@ def test_a_worker_that_ends_is_replaced(salt, workers, call, end, words):
     assert "last words" in caught.value.shown
     assert run(workers, "m.ping") != pid
     assert not alive(pid)
+
+
+@pytest.mark.parametrize(
+    ("piece", "size"),
+    [("[],", 90_000_000), ("[", 5_000_000), ("x", 1 << 62), ('{"a":', 90_000_000)],
+)
+def test_an_answer_beyond_the_limits_is_refused_where_it_arrives(salt, workers, call, piece, size):
+    """Salt's code may write what it likes to the pipe: what it costs here is bounded, in memory and in time."""
+    salt.module(
+        "m",
+        f"""
+        def flood():
+            import os, sys
+            data = {piece!r}.encode() * 20000
+            pipe = next(
+                number for number in range(3, 50)
+                if os.path.exists(f"/proc/self/fd/{{number}}")
+                and os.readlink(f"/proc/self/fd/{{number}}").startswith("pipe:")
+                and int(open(f"/proc/self/fdinfo/{{number}}").read().split()[3], 8) & 1
+            )
+            os.write(pipe, ({size}).to_bytes(8, "big"))
+            left = {size}
+            while left > 0:
+                left -= os.write(pipe, data[:left])
+        """,
+    )
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    spent = time.process_time()
+    with pytest.raises(LostInSalt, match=r"a message (of|that)"):
+        run(workers, "m.flood")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 512 << 10, "KiB"
+    assert time.process_time() - spent < 20
 
 
 def test_a_fork_that_salts_code_forgets_answers_nothing(salt, workers, call):
