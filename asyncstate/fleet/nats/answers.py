@@ -16,6 +16,46 @@ WRONG_LAST_SEQUENCE: Final = 10071
 """Codes of errors: there is no such stream; no such reader; the key has a value already, or another than expected."""
 
 
+_BUSY: Final = frozenset({429, 503})
+"""The statuses of errors that pass, unless the code or the text says otherwise."""
+_PASS_TOO: Final = frozenset(
+    {
+        10005,  # no server of the cluster can take it now
+        10007,  # the stream is not assigned to this server: the cluster has just chosen another
+        10009,  # this server does not lead the stream
+        10012,  # a reader could not be made
+        10041,  # the servers of the cluster did not agree
+        10048,  # the stream could not be assigned
+        10104,  # a reader could not be stored
+        10118,  # the servers of the stream are away
+        10119,  # the servers of the reader are away
+        10124,  # the stream is on its way to other servers
+        10158,  # the same message is under way
+        10202,  # a server joins or leaves the cluster
+        10226,  # the stream is being changed
+    }
+)
+"""Errors that pass although their status does not say so."""
+_STAY: Final = frozenset(
+    {
+        10010,  # this is no cluster
+        10035,  # there is no such account
+        10036,  # a cluster does not do this
+        10039,  # the account has no JetStream
+        10063,  # another sequence was expected
+        10076,  # the server has no JetStream
+    }
+)
+"""Errors that do not pass although their status says so: somebody must change what the server is."""
+_NOT_STORED: Final = 10077
+_LIMITS: Final = ("maximum bytes", "maximum messages", "message too large")
+"""What the server says if it does not store a message because of a limit of the stream, and not for a moment."""
+
+
+class Unavailable(BoardError):
+    """JetStream cannot do it now: the servers have no majority, or one is busy. Asked again, it may."""
+
+
 class Refused(BoardRefused):
     """JetStream refused something; ``code`` is its number of the error."""
 
@@ -25,13 +65,26 @@ class Refused(BoardRefused):
 
 
 def answer_of(message: Msg) -> dict[str, Any]:
-    """Return the answer. Raises Refused if it is an error, BoardError if it is no answer of JetStream."""
+    """Return the answer. Raises Refused or Unavailable if it is an error, BoardError if it is none of JetStream's."""
     try:
         answer = json.loads(message.data)
         error = answer.get("error")
         if error is None:
             return dict(answer)
-        code, text = int(error.get("err_code", 0)), str(error.get("description", "no reason given"))
+        status, code = int(error.get("code", 0)), int(error.get("err_code", 0))
+        text = str(error.get("description", "no reason given"))
     except (ValueError, TypeError, AttributeError) as wrong:
         raise BoardError("the server gives an answer that is not JetStream's") from wrong
+    if passes(status, code, text):
+        raise Unavailable(f"the server of the fleet cannot do it now: {text}")
     raise Refused(code, text)
+
+
+def passes(status: int, code: int, text: str) -> bool:
+    """Whether an error of JetStream can pass by itself, so that the same may be asked again.
+
+    ``status`` is its class, as in HTTP, and ``code`` its number. What this does not know is judged by the status.
+    """
+    if code == _NOT_STORED and any(limit in text for limit in _LIMITS):
+        return False
+    return code in _PASS_TOO or (status in _BUSY and code not in _STAY)

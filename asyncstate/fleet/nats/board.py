@@ -11,7 +11,7 @@ from asyncstate.fleet.board import Entry, Message
 from asyncstate.fleet.credentials import OPERATOR
 from asyncstate.fleet.nats import stream
 from asyncstate.fleet.nats.access import stored
-from asyncstate.fleet.nats.answers import WRONG_LAST_SEQUENCE, Refused, answer_of
+from asyncstate.fleet.nats.answers import WRONG_LAST_SEQUENCE, Refused
 from asyncstate.fleet.nats.connection import GIVE_UP, Connection
 from asyncstate.fleet.nats.follower import follow, present
 
@@ -74,7 +74,7 @@ class NatsBoard:
 
     async def put(self, key: str, value: bytes) -> None:
         """Set a key."""
-        answer_of(await self._connection.request(f"put.{key}", value))
+        await self._connection.ask(f"put.{key}", value)
 
     async def get(self, key: str) -> bytes | None:
         """Return the last value of a key, None if it has none."""
@@ -99,7 +99,7 @@ class NatsBoard:
         """Append a message to the stream of a subject, once for each ``id``."""
         key = f"{subject}.{hashlib.sha256(id.encode()).hexdigest()[:32]}"
         try:
-            answer_of(await self._connection.request(f"put.{key}", data, _ONLY_IF_NEW))
+            await self._connection.ask(f"put.{key}", data, _ONLY_IF_NEW)
         except Refused as refused:
             if refused.code != WRONG_LAST_SEQUENCE:
                 raise

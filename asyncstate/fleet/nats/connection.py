@@ -18,10 +18,11 @@ import re
 import ssl
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from urllib.parse import urlsplit
 
 from asyncstate.errors import BoardError, BoardRefused, ValueTooLarge
+from asyncstate.fleet.nats.answers import Unavailable, answer_of
 from asyncstate.logs.loggers import get_logger
 
 try:
@@ -68,6 +69,8 @@ class _Advice(logging.Filter):
         return "eof_received() has no effect" not in record.getMessage()
 
 
+_Answer = TypeVar("_Answer")
+
 log: logging.Logger = get_logger(__name__)
 logging.getLogger("asyncio").addFilter(_Advice())
 
@@ -98,6 +101,7 @@ class Connection:
         self._asking: dict[str, set[asyncio.Future[Msg]]] = {}
         self._answers: dict[str, asyncio.Future[Msg]] = {}
         self._numbers = itertools.count()
+        self._told_unavailable = False
         self._answered = ""
         self._last_words = ""
         self._inboxes: set[Inbox] = set()
@@ -182,18 +186,35 @@ class Connection:
             # that it was connected, if it was given up before that.
             await asyncio.wait_for(self._client.close(), _CLOSE)
 
-    async def request(
-        self, subject: str, payload: bytes, headers: dict[str, str] | None = None, *, patience: float = math.inf
-    ) -> Msg:
-        """Ask a service of the server until it answers, at least once, for ``patience`` seconds at most.
+    async def request(self, subject: str, payload: bytes) -> Msg:
+        """Ask a service of the server until it answers.
 
         Raises BoardError; NoAnswer if the server, or what it asks itself, does not answer.
         """
+        return await self._until_answered(subject, payload, None, lambda message: message)
+
+    async def ask(
+        self, subject: str, payload: bytes, headers: dict[str, str] | None = None, *, patience: float = math.inf
+    ) -> dict[str, Any]:
+        """Ask JetStream until it can do what is asked, at least once, for ``patience`` seconds at most.
+
+        Raises Refused, BoardError; NoAnswer if there is no answer, or JetStream cannot do it all that time.
+        """
+        return await self._until_answered(subject, payload, headers, answer_of, patience)
+
+    async def _until_answered(
+        self,
+        subject: str,
+        payload: bytes,
+        headers: dict[str, str] | None,
+        read: Callable[[Msg], _Answer],
+        patience: float = math.inf,
+    ) -> _Answer:
         until = time.monotonic() + min(self.give_up, patience)
         for attempt in range(1 << 30):
             await self._wait_for_server()
             try:
-                return await self._ask(subject, payload, headers, min(_ANSWER * 2**attempt, _LONGEST_ANSWER))
+                answer = read(await self._ask(subject, payload, headers, min(_ANSWER * 2**attempt, _LONGEST_ANSWER)))
             except nats_errors.MaxPayloadError:
                 raise ValueTooLarge(
                     f"{len(payload)} bytes for {subject} are more than the server takes at once "
@@ -202,8 +223,21 @@ class Connection:
             except (nats_errors.Error, OSError) as error:
                 if time.monotonic() >= until:
                     raise NoAnswer(f"the server does not answer to {subject}: {_words(error)}") from error
+            except Unavailable as error:
+                if time.monotonic() >= until:
+                    raise NoAnswer(str(error)) from error
+                self._unavailable(error)
+            else:
+                self._told_unavailable = False
+                return answer
             await asyncio.sleep(_PAUSES[min(attempt, len(_PAUSES) - 1)])
         raise AssertionError  # pragma: no cover
+
+    def _unavailable(self, error: Unavailable) -> None:
+        """Say once that the server is asked again."""
+        if not self._told_unavailable:
+            log.warning("The server is asked again, for up to %.0f seconds: %s", self.give_up, error)
+        self._told_unavailable = True
 
     async def _ask(self, subject: str, payload: bytes, headers: dict[str, str] | None, patience: float) -> Msg:
         """Ask once. The answer of the server may also be that it does not allow the question.

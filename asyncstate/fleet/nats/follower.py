@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from asyncstate.errors import BoardError
 from asyncstate.fleet import subjects
 from asyncstate.fleet.nats.access import LIVE, ROOT, STREAM
-from asyncstate.fleet.nats.answers import NO_CONSUMER, Refused, answer_of
+from asyncstate.fleet.nats.answers import NO_CONSUMER, Refused
 from asyncstate.fleet.nats.connection import NoAnswer
 
 if TYPE_CHECKING:
@@ -258,8 +258,8 @@ class _Reader:
         subject = f"watch.{self._name}.{self._pattern}"
         try:
             # A cluster may choose a server for the reader that has just been lost: then only another reader helps.
-            said = await self._connection.request(subject, json.dumps(request).encode(), patience=patience)
-            return int(answer_of(said).get("num_pending", 0))
+            said = await self._connection.ask(subject, json.dumps(request).encode(), patience=patience)
+            return int(said.get("num_pending", 0))
         except NoAnswer:
             raise _Broken from None
         except Refused as refused:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.fleet.nats.access import LIVE, ROOT, STREAM
-from asyncstate.fleet.nats.answers import Refused, answer_of
+from asyncstate.fleet.nats.answers import Refused
 from asyncstate.fleet.nats.follower import reader_configuration
 from asyncstate.fleet.subjects import ALL_ROWS, READ_BY_OPERATOR
 
@@ -96,11 +96,11 @@ async def _first_after(connection: Connection, moment: datetime, pattern: str) -
     reader = secrets.token_hex(16)
     start = {"deliver_policy": "by_start_time", "opt_start_time": moment.isoformat()}
     request = {"stream_name": STREAM, "config": reader_configuration(reader, pattern) | start}
-    made = answer_of(await connection.request(f"watch.{reader}.{pattern}", json.dumps(request).encode()))
+    made = await connection.ask(f"watch.{reader}.{pattern}", json.dumps(request).encode())
     return int(made["delivered"]["stream_seq"]) + 1
 
 
 async def _call(connection: Connection, name: str, request: dict[str, Any] | None = None) -> dict[str, Any]:
     """Ask the server something about the stream. Raises Refused, BoardError."""
     payload = b"" if request is None else json.dumps(request).encode()
-    return answer_of(await connection.request(f"stream.{name}", payload))
+    return await connection.ask(f"stream.{name}", payload)
