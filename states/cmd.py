@@ -85,7 +85,7 @@ def run(
     if cwd and not os.path.isdir(cwd):
         return failed(name, f'Desired working directory "{cwd}" is not available')
     arguments = {key: kwargs[key] for key in _PASSED_ON if key in kwargs}
-    arguments.update(cwd=cwd, runas=runas, shell=_shell(shell), env=env, hide_output=hide_output)
+    arguments.update(cwd=cwd, runas=runas, shell=_shell(shell), env=env, hide_output=hide_output, in_row=True)
     if root:
         arguments["root"] = root
     function = "cmd.run_chroot" if root else "cmd.run_all"
@@ -146,6 +146,7 @@ def script(
         template=template,
         timeout=timeout,
         hide_output=hide_output,
+        in_row=True,
         context={**(defaults or {}), **(context or {})},
         saltenv=str(__env__),
     )

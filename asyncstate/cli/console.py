@@ -6,7 +6,7 @@ import io
 import os
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from asyncstate.redact.secrets import Secrets
     from asyncstate.report.host_result import HostResult
 
+_INDENT = "  "
+_USUAL_WIDTH = 80
 _LINES = 10_000
 """How many lines of a report are joined at once: that of a large run is never held as a whole."""
 
@@ -234,10 +236,38 @@ class Console:
         """Write ``asyncstate: text`` to standard error, after what was held, then the ``hint``: the next step."""
         self.release()
         palette = self.palette(sys.stderr)
-        first, *rest = self._shown(text).rstrip("\n").splitlines() or [""]
-        self.say(palette.paint(palette.red, "asyncstate: ") + first, *(f"  {line}" for line in rest))
+        first, *rest = _fitted(f"asyncstate: {self._shown(text)}", sys.stderr) or [""]
+        self.say(palette.paint(palette.red, "asyncstate:") + first.removeprefix("asyncstate:"), *rest)
         if hint:
-            self.say(f"  {hint}")
+            self.say(*_fitted(f"{_INDENT}{hint}", sys.stderr))
+
+
+def columns(stream: TextIO | None) -> int:
+    """Return the width of the terminal behind ``stream``, or that of ``COLUMNS``; 0 if it is no terminal."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given):
+        return int(given)
+    if stream is None or not stream.isatty():
+        return 0
+    with suppress(OSError, io.UnsupportedOperation):
+        return os.get_terminal_size(stream.fileno()).columns or _USUAL_WIDTH
+    return _USUAL_WIDTH
+
+
+def _fitted(text: str, stream: TextIO | None) -> list[str]:
+    """Return the lines of a message, those after the first indented; on a terminal, wrapped at words."""
+    first, *rest = text.rstrip("\n").splitlines() or [""]
+    lines = [first, *(f"{_INDENT}{line}" for line in rest)]
+    if stream is None or not stream.isatty():
+        return lines
+    from asyncstate.report.columns import wrapped
+
+    fitted = []
+    for line in lines:
+        margin = " " * (len(line) - len(line.lstrip()))
+        parts = wrapped(line, columns(stream) - len(margin) - len(_INDENT)) or [""]
+        fitted += [margin + (_INDENT if number else "") + part for number, part in enumerate(parts)]
+    return fitted
 
 
 class _LastingStream:

@@ -2,54 +2,61 @@
 
 from __future__ import annotations
 
-import io
-import os
-from contextlib import suppress
+import shutil
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from asyncstate.cli.console import columns
 from asyncstate.report.forecast import forecast
 from asyncstate.report.held import held_back
 from asyncstate.report.human import BRIEF, DEFAULT_FORM, Style, report_lines, style_from_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import TextIO
 
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
 
-_USUAL_WIDTH = 80
+_BESIDE_A_DIFF = 4
+"""Lines of a terminal that are left for the line of the state, and for what surrounds it."""
 
 
-def columns(stream: TextIO | None) -> int:
-    """Return the width of the terminal behind ``stream``, or that of ``COLUMNS``; 0 if it is no terminal."""
-    given = os.environ.get("COLUMNS", "")
-    if given.isdecimal() and int(given):
-        return int(given)
-    if stream is None or not stream.isatty():
-        return 0
-    with suppress(OSError, io.UnsupportedOperation):
-        return os.get_terminal_size(stream.fileno()).columns or _USUAL_WIDTH
-    return _USUAL_WIDTH
+def shows_new_files(console: Console, settings: Settings, diffs: bool | None) -> bool:
+    """Whether a dry run shows the content of new files: if ``--diff`` says so, or on a terminal, for people."""
+    if not settings.test or diffs is False:
+        return False
+    return diffs is True or (console.for_people and _on_terminal(console))
+
+
+def _on_terminal(console: Console) -> bool:
+    return console.stdout is not None and console.stdout.isatty()
 
 
 def style_of(
-    console: Console, settings: Settings, places: Mapping[str, str] | None = None, *, everything: bool = False
+    console: Console,
+    settings: Settings,
+    places: Mapping[str, str] | None = None,
+    *,
+    everything: bool = False,
+    diffs: bool | None = None,
 ) -> Style:
-    """Return how states are shown. Where nobody asked for a form, that is ``brief`` on a terminal, else ``full``.
+    """Return how states are shown. The default form is ``brief`` on a terminal, else ``full``.
 
     ``brief`` shows states that were as wanted only if ``state_verbose`` was asked for, or ``everything`` is wanted.
-    ``places`` are those of `Style`.
+    ``places`` are those of `Style`, ``diffs`` is ``--diff``: a dry run on a terminal shows diffs by default, each cut
+    to the height of the terminal.
     """
     options, stream = settings.opts(), console.stdout
     asked_for = "state_output" in settings.origins or settings.state_output != DEFAULT_FORM
-    if not asked_for and stream is not None and stream.isatty():
+    if not asked_for and _on_terminal(console):
         options["state_output"] = BRIEF
-    style = style_from_options(options, console.palette(), width=columns(stream), places=places or {})
+    cut = max(shutil.get_terminal_size().lines - _BESIDE_A_DIFF, 1) if diffs is None and _on_terminal(console) else 0
+    style = style_from_options(
+        options, console.palette(), width=columns(stream), places=places or {}, diffs=diffs, diff_lines=cut
+    )
     if style.form == BRIEF and "state_verbose" not in settings.origins and not everything:
         return structs.replace(style, state_verbose=False)
     return style
@@ -68,6 +75,9 @@ def report_text(report: RunReport, style: Style, *, plan: Plan | None = None, ho
         style = structs.replace(style, held=held_back(report, plan))
     if style.form == BRIEF:
         from asyncstate.report.brief import brief_lines
+
+        if style.diffs is None and style.diff_lines and report.test:
+            style = structs.replace(style, diffs=True)
 
         return brief_lines(report, style, host, foretold)
     return report_lines(report, style, host or "local", foretold)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from asyncstate.cli.complete.values import complete_documented
-from asyncstate.cli.display import columns
+from asyncstate.cli.console import columns
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import config_options, data_option
 from asyncstate.cli.settings import settings_from

@@ -357,6 +357,14 @@ display_options: Callable[[Any], Any] = _all(
             "state_output_terse of the configuration. Append _id to show IDs instead of names.",
         ),
         option(
+            "--diff/--no-diff",
+            "diffs",
+            section="Output",
+            default=None,
+            help="Show the diff of each file that changes, in a dry run also the content of new files. Default: yes "
+            "for a dry run on a terminal, cut to its height, and with --state-output full.",
+        ),
+        option(
             "--state-verbose/--no-state-verbose",
             rare=True,
             section="Output",

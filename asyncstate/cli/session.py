@@ -163,8 +163,11 @@ class Session:
 
         Raises LockHeld; AsyncStateError if this process may not have enough descriptors.
         """
+        from asyncstate.cli.display import shows_new_files
         from asyncstate.process.descriptors import too_few
 
+        if shows_new_files(self.console, self.settings, self.options.get("diffs")):
+            self.settings.new_file_diff = True
         if why := too_few():
             raise AsyncStateError(why)
         if self.settings.test or self.options.get("mock") or self.options.get("unlocked"):
@@ -341,7 +344,8 @@ class Session:
 
         found = places_of(plan, report.failed)
         places = {tag: f"{file}:{line}" if line else file for tag, (file, line) in found.items()}
-        style = style_of(self.console, self.settings, places, everything=bool(self.options.get("mock")))
+        everything = bool(self.options.get("mock"))
+        style = style_of(self.console, self.settings, places, everything=everything, diffs=self.options.get("diffs"))
         return report_text(report, style, plan=plan)
 
     def _show_on_github(self, report: RunReport, plan: Plan | None) -> None:

@@ -128,6 +128,7 @@ class Settings(msgspec.Struct, kw_only=True):
 
     state_output: str = "full"
     state_output_diff: bool = False
+    new_file_diff: bool = False
     state_verbose: bool = True
     backup_mode: str = ""
     hash_type: str = "sha256"

@@ -12,7 +12,7 @@ from asyncstate.report.columns import cells, cut, cut_within, padded, wrapped
 from asyncstate.report.compress import compress_ids
 from asyncstate.report.forecast import Foretold
 from asyncstate.report.human import changes_lines, comment_text, culprit_lines, row_parts, worst_colour
-from asyncstate.report.nested import is_diff
+from asyncstate.report.nested import diff_lines, diff_size, diffs_in, is_diff
 from asyncstate.report.summary import closing_lines, outcome_word
 from asyncstate.report.terminal import Palette, clean, count, one_line, short_time
 
@@ -185,7 +185,7 @@ def _line(tag: str, row: Row, style: Style, foretold: Foretold | None, *, dry: b
         id_ if style.by_id or name == id_ else f"{id_} ({name})",
         text,
         _colour(row, palette) if foretold is None else palette.yellow,
-        (*(_failure(tag, row, style) if whole else ()), *_warnings(row, palette)),
+        (*(_failure(tag, row, style) if whole else _diffs(row, name, style)), *_warnings(row, palette)),
         reason=was_held_back(row),
         named=id_ if whole else "",
     )
@@ -197,6 +197,20 @@ def _colour(row: Row, palette: Palette) -> str:
     if row["result"] is None:
         return palette.yellow
     return palette.cyan if row["changes"] else palette.green
+
+
+def _diffs(row: Row, name: str, style: Style) -> Iterator[str]:
+    """Yield the diffs of a row, each cut to ``style.diff_lines``; the file of one is named if it is not the state's."""
+    if not style.diffs:
+        return
+    for file, diff in diffs_in(row["changes"], name):
+        if file != name:
+            yield style.palette.paint(style.palette.bold, _MARGIN + one_line(file, _LONGEST_VALUE))
+        lines = list(diff_lines(diff.split("\n", 2)[2], style.palette))  # the first two name the file
+        shown = lines[: style.diff_lines] if style.diff_lines else lines
+        yield from (_MARGIN + line for line in shown)
+        if len(lines) > len(shown):
+            yield style.palette.paint(style.palette.dim, f"{_MARGIN}… {len(lines) - len(shown)} more lines")
 
 
 def _failure(tag: str, row: Row, style: Style) -> Iterator[str]:
@@ -282,7 +296,7 @@ def _change(key: str, value: Any, name: str) -> str:
     if value == "new" and shown:
         return f"new {shown}"
     if isinstance(value, str) and is_diff(value):
-        return _joined(shown, _diff_size(value))
+        return _joined(shown, diff_size(value))
     if isinstance(value, Mapping):
         return _joined(shown, short_changes(value, name))
     return shown if value is True and shown else _joined(shown, _value(value))
@@ -313,10 +327,3 @@ def _listed(parts: Iterable[str]) -> str:
     known = list(parts)
     more = len(known) - _NAMED
     return one_line(", ".join(known[:_NAMED]) + (f" and {more} more" if more > 0 else ""), _LONGEST_VALUE)
-
-
-def _diff_size(diff: str) -> str:
-    """Return how many lines a unified diff adds and removes: ``+3 -1``."""
-    marks = [line[:1] for line in diff.splitlines()[2:]]  # the first two name the files
-    numbers = {mark: marks.count(mark) for mark in "+-"}
-    return " ".join(f"{mark}{number}" for mark, number in numbers.items() if number) or "no lines"

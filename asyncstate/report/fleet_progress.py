@@ -240,7 +240,12 @@ class LiveFleetProgress(LiveDisplay, Tally):
         from rich.text import Text  # noqa: PLC0415
 
         tallies = self.hosts.values()
-        head = self._head(sum(each.done for each in tallies), sum(each.total for each in tallies), self.words())
+        head = self._head(
+            sum(each.done for each in tallies),
+            sum(each.total for each in tallies),
+            self.words(),
+            failed=any(each.failed for each in tallies),
+        )
         lines = list(self._lines())
         shown = [Text(f"  {line}", style=style, no_wrap=True, overflow="ellipsis") for style, line in lines[:_SHOWN]]
         if len(lines) > _SHOWN:

@@ -11,7 +11,7 @@ import msgspec
 from asyncstate.model.result import was_held_back
 from asyncstate.model.tag import TagParts, parse_tag
 from asyncstate.report.compress import compress_ids
-from asyncstate.report.nested import nested_lines
+from asyncstate.report.nested import nested_lines, without_diffs
 from asyncstate.report.summary import describe_tag, summary_lines
 from asyncstate.report.terminal import PLAIN, Palette, clean, one_line
 
@@ -39,7 +39,8 @@ class Style(msgspec.Struct, frozen=True, kw_only=True):
     ``exclude`` and ``terse`` are the results ("True", "False", "None") that ``filter`` leaves out or shows on one line.
     ``state_tabular`` may be a format string: ``{1}`` is the name, ``{2}`` and ``{3}`` are module and function, ``{4}``
     the result, ``{6}`` the row. ``places`` maps tags to the file and line of a state, which are shown if it failed;
-    ``held`` to why it was held back, as `asyncstate.report.held` tells it.
+    ``held`` to why it was held back, as `asyncstate.report.held` tells it. ``diffs``: whether the diffs of files are
+    shown; None: as the form does, ``brief`` none and the others all. ``brief`` cuts each to ``diff_lines``, if given.
     """
 
     state_output: str = DEFAULT_FORM
@@ -55,6 +56,8 @@ class Style(msgspec.Struct, frozen=True, kw_only=True):
     width: int = 80
     places: Mapping[str, str] = {}
     held: Mapping[str, str] = {}
+    diffs: bool | None = None
+    diff_lines: int = 0
 
     @property
     def form(self) -> str:
@@ -258,7 +261,8 @@ def changes_lines(changes: Any, style: Style, margin: str) -> Iterator[str]:
     """Yield the changes of a row behind ``margin``; rows of other hosts in them, which ``salt.state`` has, as rows."""
     hosts = changes.get("ret") if isinstance(changes, dict) and changes.get("out") == "highstate" else None
     if not isinstance(hosts, dict):
-        yield from nested_lines(changes, len(margin), style.palette)
+        shown = without_diffs(changes) if style.diffs is False else changes
+        yield from nested_lines(shown, len(margin), style.palette)
         return
     for host, rows in hosts.items():
         yield margin + style.palette.paint(style.palette.cyan, f"{clean(str(host))}:")

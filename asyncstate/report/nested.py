@@ -70,6 +70,29 @@ def is_diff(text: str) -> bool:
     return text.startswith("--- ") and "\n+++ " in text
 
 
+def diffs_in(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the unified diffs in any data, each with the key that it is kept under; ``name`` is that of ``value``."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from diffs_in(item, name if key == "diff" else str(key))
+    elif isinstance(value, str) and is_diff(value):
+        yield name, value
+
+
+def without_diffs(value: Any) -> Any:
+    """Return data with the size of each unified diff in its place."""
+    if isinstance(value, Mapping):
+        return {key: without_diffs(item) for key, item in value.items()}
+    return diff_size(value) if isinstance(value, str) and is_diff(value) else value
+
+
+def diff_size(diff: str) -> str:
+    """Return the numbers of lines that a unified diff adds and removes: ``+3 -1``."""
+    marks = [line[:1] for line in diff.splitlines()[2:]]  # the first two name the files
+    numbers = {mark: marks.count(mark) for mark in "+-"}
+    return " ".join(f"{mark}{number}" for mark, number in numbers.items() if number) or "no lines"
+
+
 def diff_lines(text: str, palette: Palette = PLAIN) -> Iterator[str]:
     """Yield the lines of a unified diff: added lines green, removed ones red, positions cyan, file names bold."""
     heading = False

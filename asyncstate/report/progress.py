@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections import deque
 from typing import TYPE_CHECKING, TextIO
 
 from asyncstate.model.event import (
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from rich.console import Console, Group
     from rich.live import Live
     from rich.table import Table
+    from rich.text import Text
 
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
@@ -34,6 +36,10 @@ if TYPE_CHECKING:
 
 _SHOWN = 8
 """How many running states get a line of their own."""
+_FAILED = 5
+"""How many of the states that failed last have a line in a live display."""
+_ENDED = 3
+"""How many of the states that changed something last have a line in a live display."""
 _LONG = 10.0
 """Seconds after which a running state is highlighted, and a run is one whose end is worth a line."""
 _AGAIN = 30.0
@@ -177,8 +183,11 @@ class LiveDisplay(ABC):
         live.start()
         return live
 
-    def _head(self, done: int, total: int, words: str) -> Table:
-        """Return a bar, words and the time so far in one line; where there is little room, the bar is short."""
+    def _head(self, done: int, total: int, words: str, *, failed: bool = False) -> Table:
+        """Return a bar, words and the time so far in one line; where there is little room, the bar is short.
+
+        The bar is red once something has ``failed``.
+        """
         from rich.progress_bar import ProgressBar  # noqa: PLC0415 - as above
         from rich.table import Table  # noqa: PLC0415
         from rich.text import Text  # noqa: PLC0415
@@ -188,7 +197,9 @@ class LiveDisplay(ABC):
         head.add_column(no_wrap=True, overflow="ellipsis")
         head.add_column(no_wrap=True)
         took = short_time(time.monotonic() - self._began)
-        head.add_row(ProgressBar(total=max(total, 1), completed=done), Text(words), Text(took, style="dim"))
+        colour = "red" if failed else "green"
+        bar = ProgressBar(total=max(total, 1), completed=done, complete_style=colour, finished_style=colour)
+        head.add_row(bar, Text(words), Text(took, style="dim"))
         return head
 
     @abstractmethod
@@ -197,7 +208,9 @@ class LiveDisplay(ABC):
 
 
 class LiveProgress(LiveDisplay):
-    """A progress bar and the running states of a run with their times.
+    """A progress bar, what failed and what changed last, and the running states of a run with their times.
+
+    All of it goes at the end: the report names each state once.
 
     ``left`` says how long the run still takes, "" if that is not known.
     """
@@ -207,6 +220,8 @@ class LiveProgress(LiveDisplay):
         self._left = left
         self._fetching = 0
         self._tally = RunTally(time.monotonic)
+        self._failed: deque[str] = deque(maxlen=_FAILED)
+        self._ended: deque[tuple[str, Row]] = deque(maxlen=_ENDED)
 
     def on_event(self, event: AnyEvent) -> None:
         """Note which states run now."""
@@ -214,6 +229,11 @@ class LiveProgress(LiveDisplay):
         match event:
             case RunStarted():
                 self._began = time.monotonic()
+            case ChunkFinished(check=False, row=row) if row["result"] is False:
+                if not was_held_back(row):
+                    self._failed.append(event.tag)
+            case ChunkFinished(check=False) if not _is_usual(event.row):
+                self._ended.append((event.tag, event.row))
             case PrefetchStarted():
                 self._fetching += 1
             case PrefetchEnded():
@@ -234,7 +254,11 @@ class LiveProgress(LiveDisplay):
         so_far = f"{tally.done}/{count(tally.total, 'state')}{told}" if tally.begun else "starting"
         oldest = sorted(tally.running.items(), key=lambda item: item[1])
         width = max((len(short_time(now - since)) for _, since in oldest[:_SHOWN]), default=0)
-        lines = [
+        lines = [self._line(f"failed     {describe_tag(tag)}", "red") for tag in self._failed]
+        lines += [
+            self._line(f"{outcome_word(row, dry=tally.dry):<9}  {describe_tag(tag)}", "dim") for tag, row in self._ended
+        ]
+        lines += [
             Text(
                 f"  {short_time(now - since):>{width}}  {describe_tag(tag)}",
                 style="yellow" if now - since >= _LONG else "",
@@ -245,6 +269,12 @@ class LiveProgress(LiveDisplay):
         ]
         if len(oldest) > _SHOWN:
             lines.append(Text(f"           … and {len(oldest) - _SHOWN} more", style="dim"))
-        if left := self._left():
-            lines.append(Text(f"  {left}", style="dim", no_wrap=True, overflow="ellipsis"))
-        return Group(self._head(tally.done, tally.total, so_far), *lines)
+        if tally.done < tally.total and (left := self._left()):
+            lines.append(self._line(left, "dim"))
+        return Group(self._head(tally.done, tally.total, so_far, failed=bool(tally.failed)), *lines)
+
+    @staticmethod
+    def _line(text: str, style: str) -> Text:
+        from rich.text import Text  # noqa: PLC0415 - as above
+
+        return Text(f"  {text}", style=style, no_wrap=True, overflow="ellipsis")

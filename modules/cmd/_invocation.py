@@ -56,7 +56,8 @@ _RESET_LOCALE = dict.fromkeys(
 class Options(msgspec.Struct, kw_only=True):
     """The arguments, with Salt's names, for running a command. Others (``use_vt`` …) are accepted and ignored.
 
-    ``runas`` and ``umask`` default to those of the current state.
+    ``runas`` and ``umask`` default to those of the current state. ``in_row`` is not Salt's: the row of the caller has
+    the exit status and the output, so the log does not have the failure as an error.
     """
 
     cwd: Any = None
@@ -83,6 +84,7 @@ class Options(msgspec.Struct, kw_only=True):
     success_stdout: Any = None
     success_stderr: Any = None
     stdin_raw_newlines: bool = False
+    in_row: bool = False
 
     @classmethod
     def of(cls, arguments: dict[str, Any]) -> Options:
@@ -314,7 +316,7 @@ def _leave_retcode(retcode: int) -> None:
 
 def _log_outcome(cmd: Any, result: dict[str, Any], level: int, options: Options) -> None:
     masked = options.log_callback if callable(options.log_callback) else str
-    if result["retcode"] and not options.ignore_retcode:
+    if result["retcode"] and not options.ignore_retcode and not options.in_row:
         level = max(level, logging.ERROR)
         log.error("Command '%s' failed with return code: %s", program_of(cmd), result["retcode"])
     for name in ("stdout", "stderr"):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem, remains
-from asyncstate.dunders import Row, __env__, __grains__, __salt__, failed, is_dry_run, unchanged, would_change
+from asyncstate.dunders import Row, __env__, __grains__, __opts__, __salt__, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, PathRefused, RunCancelled
 
 from .accumulators import accumulated_for
@@ -167,7 +167,7 @@ def managed(
                 keep_mode,
                 verify_ssl=verify_ssl,
                 follow_symlinks=follow_symlinks,
-                new_file_diff=new_file_diff,
+                new_file_diff=new_file_diff or bool(__opts__.get("new_file_diff")),
                 **labels,
                 **trust,
                 **lenient,

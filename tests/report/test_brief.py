@@ -18,8 +18,22 @@ def row(result=True, changes=None, comment="All right", **more):
     return {"name": "n", "result": result, "changes": changes or {}, "comment": comment, "duration": 13004.1, **more}
 
 
-def shown(rows, width=0, foretold=None, *, verbose=False, places=None, held=None, palette=None, host="", **fields):
+def shown(
+    rows,
+    width=0,
+    foretold=None,
+    *,
+    verbose=False,
+    places=None,
+    held=None,
+    palette=None,
+    host="",
+    diffs=None,
+    diff_lines=0,
+    **fields,
+):
     more = {"palette": palette} if palette else {}
+    more |= {"diffs": diffs, "diff_lines": diff_lines}
     style = Style(
         state_output="brief", state_verbose=verbose, width=width, places=places or {}, held=held or {}, **more
     )
@@ -177,3 +191,19 @@ def test_a_state_without_a_result_has_one_word_in_its_line_and_in_the_summary():
     lines = shown({"test_|-a_|-a_|-nop": row(None), "test_|-b_|-b_|-nop": row(None)})
     assert lines[0].startswith("differs  ")
     assert lines[-1] == "2 states in 1 min 23 s: 2 differ"
+
+
+NEW = "--- \n+++ \n@@ -0,0 +1,3 @@\n+one\n+two\x1b[2J\n+three\n"
+
+
+def test_diffs_are_below_their_states_without_the_names_of_files():
+    rows = {
+        "file_|-conf_|-/etc/web.conf_|-managed": row(None, changes={"diff": NEW, "mode": "0600"}),
+        "file_|-tree_|-/srv/app_|-recurse": row(None, changes={"/srv/app/a": {"diff": NEW}}),
+    }
+    lines = shown(rows, diffs=True)
+    assert lines[1:5] == ["    @@ -0,0 +1,3 @@", "    +one", "    +two", "    +three"]
+    assert lines[6:8] == ["    /srv/app/a", "    @@ -0,0 +1,3 @@"]
+    cut = shown(rows, diffs=True, diff_lines=2)
+    assert cut[1:4] == ["    @@ -0,0 +1,3 @@", "    +one", "    … 2 more lines"]
+    assert not any("one" in line for line in shown(rows))

@@ -186,6 +186,37 @@ def test_live_progress_names_what_runs(monkeypatch):
     assert "… and 2 more" in text
 
 
+def test_live_progress_names_what_failed_and_what_changed_last(monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr("asyncstate.report.progress.time.monotonic", lambda: clock[0])
+    monkeypatch.setenv("TERM", "xterm")
+
+    def picture(*scripts, left=""):
+        stream = io.StringIO()
+        stream.isatty = lambda: True
+        live = LiveProgress(stream, lambda: left)
+        for script in scripts:
+            script.play(live)
+        clock[0] += 1.0
+        live.tick()
+        live.close()
+        return stream.getvalue()
+
+    good = Script(chunks=8).finish("quiet", 0.1)
+    for number in range(5):
+        good.finish(f"new{number}", 0.1, changes={"a": 1})
+    text = picture(good, left="2 s left")
+    assert all(f"changed    test.nop: new{number}" in text for number in (2, 3, 4))
+    assert "quiet" not in text
+    assert "new1" not in text
+    assert "2 s left" in text
+    assert "\x1b[32m━" in text, "the bar is green as long as all is well"
+    bad = picture(Script(chunks=1).finish("bad", 0.1, result=False), left="2 s left")
+    assert "failed     test.nop: bad" in bad
+    assert "\x1b[31m━" in bad
+    assert "left" not in bad, "all states have ended"
+
+
 def test_live_progress_is_one_line_on_a_narrow_terminal_and_counts_what_was_held_back(monkeypatch):
     clock = [100.0]
     monkeypatch.setattr("asyncstate.report.progress.time.monotonic", lambda: clock[0])

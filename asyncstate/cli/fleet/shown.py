@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def shown_as(options: dict[str, Any]) -> dict[str, Any]:
     """Return what options say about how a run is shown that is driven to its end."""
-    named = ("progress", "report", "junit", "quiet_ok", "detailed_exitcode")
+    named = ("progress", "report", "junit", "quiet_ok", "detailed_exitcode", "diffs")
     return {"traced": True, **{name: options[name] for name in named}}
 
 
@@ -50,6 +50,7 @@ class Shown(Relay):
         junit: str | None = None,
         quiet_ok: bool = False,
         detailed_exitcode: bool = False,
+        diffs: bool | None = None,
         traced: bool = False,
         lanes: Collection[str] = (),
     ) -> None:
@@ -64,6 +65,7 @@ class Shown(Relay):
         self._junit = junit
         self._quiet_ok = quiet_ok
         self._detailed_exitcode = detailed_exitcode
+        self._diffs = diffs
         self._profile = self._make_profile()
         self._tracing = Tracing(console, settings)
         self._trace = self._make_trace() if traced else None
@@ -249,7 +251,7 @@ class Shown(Relay):
         from asyncstate.cli.display import report_text, style_of
         from asyncstate.report.terminal import count
 
-        style = style_of(self._console, self._settings)
+        style = style_of(self._console, self._settings, diffs=self._diffs)
         for host, report, held in ((each.host, each.report, each.held) for each in self._console.results):
             if host not in self._reports or not self._reports[host].begun:
                 continue  # why it did not begin has been said
