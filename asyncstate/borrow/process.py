@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import select
@@ -21,7 +22,7 @@ from asyncstate.borrow import wire
 from asyncstate.dunders.context import current
 from asyncstate.errors import AsyncStateError
 from asyncstate.logs.loggers import get_logger
-from asyncstate.process.descriptors import room
+from asyncstate.process.descriptors import Thread, room
 from asyncstate.process.lineage import start
 
 if TYPE_CHECKING:
@@ -69,8 +70,12 @@ class WorkerProcess:
         self._last = deque[str](maxlen=_LAST_WORDS)
         self._context = copy_context()
         self._quiet = threading.Event()
-        self._errors = threading.Thread(target=self._log_errors, name=f"salt-{self._process.pid}", daemon=True)
-        self._errors.start()
+        self._errors = Thread(target=self._log_errors, name=f"salt-{self._process.pid}", daemon=True)
+        try:
+            self._errors.start()
+        except RuntimeError as error:
+            self.kill()
+            raise OSError(errno.EAGAIN, str(error)) from error
 
     @property
     def pid(self) -> int:

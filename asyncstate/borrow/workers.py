@@ -15,6 +15,7 @@ from asyncstate.borrow.process import WorkerEnded, WorkerProcess
 from asyncstate.dunders.context import current
 from asyncstate.dunders.observer import observer
 from asyncstate.model.hooks import MOD_AGGREGATE
+from asyncstate.process.descriptors import Thread
 from asyncstate.process.ending import belong
 from asyncstate.process.lineage import Lineage, new_mark
 from asyncstate.remains import note_started
@@ -232,8 +233,11 @@ class SaltWorkers:
 
 
 def _end(worker: WorkerProcess) -> None:
-    """End an idle worker without waiting for that."""
-    threading.Thread(target=worker.end, name=f"end-{worker.pid}").start()
+    """End an idle worker without waiting for that, if a thread can start."""
+    try:
+        Thread(target=worker.end, name=f"end-{worker.pid}").start()
+    except RuntimeError:
+        worker.end()
 
 
 @contextmanager

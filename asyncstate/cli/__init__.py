@@ -15,6 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_NO_MEMORY = b"asyncstate: memory ran out\n"
+_INTERNAL_ERROR = 70
+
 _EARLY = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 
 
@@ -41,6 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
                 with lasting_stderr():
                     Console().complain(f"ended by {ended.name}")
                 return ended.exit_code
+    except MemoryError:  # there was not even enough to say so in the usual way
+        os.write(2, _NO_MEMORY)
+        return _INTERNAL_ERROR
     finally:
         for number, handler in before.items():
             _signal.signal(number, handler)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from threading import Thread
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from asyncstate.analyse.remaining import Past, Remaining, past, source_text
@@ -11,6 +11,7 @@ from asyncstate.analyse.simulate import Rules
 from asyncstate.cli.past_runs import journal_in
 from asyncstate.errors import AsyncStateError
 from asyncstate.model.event import RunStarted
+from asyncstate.process.descriptors import Thread
 from asyncstate.run.onlooker import Onlooker
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ class RemainingTime(Onlooker):
         """Return how long the run still takes and how that is known, "" if it is not, or not yet."""
         if self._reader is None and self._started is not None:
             self._reader = Thread(target=self.learn, name="past runs", daemon=True)
-            self._reader.start()
+            with suppress(RuntimeError):  # then the time that is left is not known
+                self._reader.start()
         return self._remaining.text()
 
     def learn(self) -> None:

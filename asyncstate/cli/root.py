@@ -31,6 +31,9 @@ _SUCCESS = (0, CHANGED)
 _OF_THE_MACHINE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EMFILE})
 """Errors of the machine, never reported as a bug, even if Python names no file."""
 
+_UNMAPPED = "failed to map segment"
+"""How the loader of shared libraries says that it got no memory."""
+
 root: Root = Root(name="asyncstate", params=general_options(), context_settings=_CONTEXT)
 """The command line as a click group."""
 
@@ -115,7 +118,7 @@ def _failure(console: Console, error: BaseException) -> int:
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
         notes += getattr(error, "__notes__", ())
-    if isinstance(error, MemoryError):
+    if _is_want_of_memory(error):
         console.complain("\n".join(["memory ran out", *notes]), "Run fewer states at once (-j), or allow more memory.")
         return INTERNAL_ERROR
     if notes:  # a run had begun, so the tree compiled: this cannot be a mistake in it
@@ -132,6 +135,11 @@ def _failure(console: Console, error: BaseException) -> int:
     else:
         return _bug(console, error, notes)
     return 1
+
+
+def _is_want_of_memory(error: BaseException) -> bool:
+    """Whether memory ran out: the loader of shared libraries says so in its own way."""
+    return isinstance(error, MemoryError) or (isinstance(error, ImportError) and _UNMAPPED in str(error))
 
 
 def _show_issues(console: Console, issues: Sequence[Issue]) -> None:

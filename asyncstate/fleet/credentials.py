@@ -11,6 +11,7 @@ import msgspec
 from asyncstate import filesystem
 from asyncstate.errors import FleetError
 from asyncstate.fleet import nkeys
+from asyncstate.model.encode import encoded
 
 FORMAT: Final = 1
 """The version of the file."""
@@ -52,7 +53,7 @@ def write(path: str, credentials: Credentials) -> None:
     """Write a file that only its owner can read, at once or not at all. Raises FleetError."""
     try:
         with filesystem.Replacement(os.path.abspath(path), 0o600, is_temporary=False) as new:
-            new.write(msgspec.json.format(msgspec.json.encode(credentials), indent=2) + b"\n")
+            new.write(msgspec.json.format(encoded(credentials), indent=2) + b"\n")
             new.commit(sync=True)
     except OSError as error:
         raise FleetError(f"the credentials cannot be written to {path}: {error.strerror or error}") from error

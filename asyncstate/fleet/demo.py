@@ -24,6 +24,7 @@ from asyncstate.fleet import credentials, subjects
 from asyncstate.fleet.nats.board import NatsBoard
 from asyncstate.fleet.nats.folder import Folder
 from asyncstate.fleet.nats.server import Server, find_program
+from asyncstate.model.encode import encoded
 from asyncstate.process.service import Service
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class DemoFleet:
                 "state_dir": self._within(host, "state"),
             }
             # JSON is YAML, too.
-            agent = msgspec.json.format(msgspec.json.encode(settings))
+            agent = msgspec.json.format(encoded(settings))
             filesystem.replace_content(self._within(host, "agent.yaml"), agent)
         except OSError as error:
             raise FleetError(f"{self.path} cannot be the folder of the demo: {error.strerror or error}") from error

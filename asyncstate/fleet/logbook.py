@@ -21,6 +21,7 @@ from asyncstate.errors import BoardError, MessageRefused
 from asyncstate.fleet import subjects
 from asyncstate.fleet.protocol import LogPage, decode, encode, require_fields
 from asyncstate.logs.loggers import get_logger
+from asyncstate.model.encode import encoded
 
 if TYPE_CHECKING:
     import logging
@@ -139,13 +140,13 @@ def _size(page: list[str]) -> int:
 
 
 def _note(text: str) -> str:
-    return msgspec.json.encode({"level": "warning", "event": text}).decode()
+    return encoded({"level": "warning", "event": text}).decode()
 
 
 def _shortened(line: str) -> str:
     fields = fields_of(line)
     texts = {key: value for key, value in fields.items() if isinstance(value, str) and len(value) > _LONGEST}
-    short = msgspec.json.encode({**fields, **{key: value[:_LONGEST] + "…" for key, value in texts.items()}})
+    short = encoded({**fields, **{key: value[:_LONGEST] + "…" for key, value in texts.items()}})
     return short.decode() if len(short) <= _MOST_BYTES else _note(f"a line of {len(line)} characters was not sent")
 
 

@@ -19,7 +19,7 @@ import msgspec
 
 from asyncstate.errors import MessageRefused, ValueTooLarge
 from asyncstate.model.chunk import place_text
-from asyncstate.model.encode import plain
+from asyncstate.model.encode import encoded, plain
 from asyncstate.model.requisite import RemoteRequisite, RequisiteKind
 
 VERSION: Final = 1
@@ -371,10 +371,10 @@ M = TypeVar("M", bound=_Message)
 def encode(message: _Message) -> bytes:
     """Return the message as bytes: JSON, compressed if it is long. Raises ValueTooLarge for what nobody would take."""
     try:
-        data = msgspec.json.encode(message)
+        data = encoded(message)
     except (TypeError, ValueError, OverflowError, RecursionError):  # grains and pillar hold what plugins put into them
         fields = {name: getattr(message, name) for name in message.__struct_fields__}
-        data = msgspec.json.encode(plain(msgspec.to_builtins(fields, enc_hook=plain)))
+        data = encoded(plain(msgspec.to_builtins(fields, enc_hook=plain)))
     if len(data) > _LARGEST:
         raise ValueTooLarge(f"a message of {len(data)} bytes is longer than {_LARGEST >> 20} MiB")
     return zlib.compress(data, 6) if len(data) >= _SQUEEZED_FROM else data

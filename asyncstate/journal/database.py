@@ -14,6 +14,7 @@ from asyncstate.errors import JournalError
 from asyncstate.journal.entry import RunEntry
 from asyncstate.journal.mapped import PIECE, let_go, pieces
 from asyncstate.logs.loggers import get_logger
+from asyncstate.model.encode import encoded
 
 if TYPE_CHECKING:
     import logging
@@ -137,7 +138,7 @@ class Database:
         run("DELETE FROM events WHERE run = ?", (entry.id,))
         for first, blob in _blobs(log_, begin):
             run("INSERT INTO events VALUES (?, ?, ?)", (entry.id, first, blob))
-        about = (entry.id, entry.begun, entry.plan, len(log_) - begin, msgspec.json.encode(entry))
+        about = (entry.id, entry.begun, entry.plan, len(log_) - begin, encoded(entry))
         run("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?)", about)
 
     def _insert_plan(self, key: str, log_: bytes | mmap, begin: int, end: int) -> None:

@@ -8,6 +8,7 @@ import msgspec
 
 from asyncstate.errors import JournalError
 from asyncstate.journal.lines import SHORT, read_line
+from asyncstate.model.encode import encoded
 from asyncstate.model.event import (
     AnyEvent,
     ChunkFinished,
@@ -51,7 +52,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
 def around_plan(key: str) -> tuple[bytes, bytes]:
     """Return what stands in the line of a log before and after the record of its plan, which many runs may share."""
-    return _PLAN + msgspec.json.encode(key) + _PLAN_ITSELF, b"}\n"
+    return _PLAN + encoded(key) + _PLAN_ITSELF, b"}\n"
 
 
 def plan_within(log_: bytes | mmap, begin: int, end: int) -> tuple[int, int] | None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from asyncstate.errors import AsyncStateError, JournalError
 from asyncstate.journal.entry import Header, around_plan
 from asyncstate.journal.folder import log_path, make_folder
 from asyncstate.journal.log import RunLog
 from asyncstate.journal.store import archive
 from asyncstate.logs.loggers import get_logger
+from asyncstate.model.encode import encoded
 from asyncstate.model.event import encode_event
 
 if TYPE_CHECKING:
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from asyncstate.model.event import Event
 
 log: logging.Logger = get_logger(__name__)
-
-_encoder = msgspec.json.Encoder()
 
 
 class Keeper:
@@ -51,7 +48,7 @@ class Keeper:
             raise
 
     def _begin(self, header: Header, plan: tuple[str, Iterable[bytes]] | None) -> None:
-        self.write(_encoder.encode(header) + b"\n")
+        self.write(encoded(header) + b"\n")
         if plan is not None:
             self._write_plan(*plan)
         if self._told:  # the disk is full, or has less room than the plan needs
@@ -67,14 +64,14 @@ class Keeper:
     def on_event(self, event: Event) -> None:
         """Write an event."""
         try:
-            line = _encoder.encode(event)
+            line = encoded(event)
         except (TypeError, ValueError, OverflowError, RecursionError):
             line = encode_event(event)
         self.write(line + b"\n")
 
     def record(self, *lines: Any) -> None:
         """Write records of the journal itself, which are no events."""
-        self.write(b"".join(_encoder.encode(line) + b"\n" for line in lines))
+        self.write(b"".join(encoded(line) + b"\n" for line in lines))
 
     def _tell(self, error: OSError) -> None:
         if not self._told:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from asyncstate.model.encode import encoded
 from asyncstate.model.event import ChunkFinished, ChunkStarted
 from asyncstate.model.result import Row
 from asyncstate.model.tag import state_tag
@@ -45,7 +46,6 @@ class _Finished(msgspec.Struct, array_like=True, tag="finished", gc=False):
     check: bool
 
 
-_encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(_Started | _Finished).decode
 
 
@@ -54,7 +54,7 @@ def started_line(run_id: str, seq: int, seconds: float, chunk: LowChunk, check: 
     if type(chunk.name) is not str:  # what ``names`` lists
         return None
     try:
-        line = _encode(_Started(run_id, seq, seconds, chunk.state, chunk.id, chunk.name, chunk.fun, chunk.sls, check))
+        line = encoded(_Started(run_id, seq, seconds, chunk.state, chunk.id, chunk.name, chunk.fun, chunk.sls, check))
     except _NO_LINE:
         return None
     return None if _PASSWORD in line else line + b"\n"
@@ -63,7 +63,7 @@ def started_line(run_id: str, seq: int, seconds: float, chunk: LowChunk, check: 
 def finished_line(run_id: str, seq: int, seconds: float, tag: str, row: Row, *, why: str, check: bool) -> bytes | None:
     """Return the line of a `ChunkFinished` without sub-states; None if it may show a password, or as above."""
     try:
-        line = _encode(_Finished(run_id, seq, seconds, tag, row, why, check))
+        line = encoded(_Finished(run_id, seq, seconds, tag, row, why, check))
     except _NO_LINE:
         return None
     return None if _PASSWORD in line else line + b"\n"

@@ -11,8 +11,10 @@ import os
 import time
 from contextlib import contextmanager
 from mmap import ALLOCATIONGRANULARITY, mmap
-from threading import Event, Thread
+from threading import Event
 from typing import TYPE_CHECKING, BinaryIO
+
+from asyncstate.process.descriptors import Thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

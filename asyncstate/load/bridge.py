@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import sys
-import threading
 from asyncio import _get_running_loop
 from concurrent.futures import CancelledError as FutureCancelled
 from contextvars import ContextVar, copy_context
@@ -28,6 +27,7 @@ from asyncstate.load.loader import loading
 from asyncstate.load.pending import PendingCall
 from asyncstate.load.plugin import is_async
 from asyncstate.load.threads import WorkerThreads, transferable
+from asyncstate.process.descriptors import Thread
 from asyncstate.salt_compat.real_salt import agree_on
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _run_alone(coroutine: Coroutine[Any, Any, Any]) -> Any:
         except BaseException as error:  # noqa: BLE001 - raised again by the caller
             failure.append(transferable(error))
 
-    thread = threading.Thread(target=work, daemon=True)
+    thread = Thread(target=work, daemon=True)
     thread.start()
     thread.join()
     if failure:

@@ -1,7 +1,8 @@
 """Worker threads for plain functions: as many as are needed, reused, and cheap to hand work to.
 
-The number of threads is not limited here: the scheduler limits the number of chunks. A limit on threads would be a
-deadlock as soon as functions that wait for other functions hold all of them.
+The number of threads is not limited here: the scheduler limits the number of chunks. Where the system refuses another
+thread, a call waits for one of those that there are. A call that a function in a thread waits for does not wait for
+ever: such functions may hold all threads.
 
 This uses asyncio instead of ``anyio.to_thread``: an abandoned call must still report when its thread has returned
 (`CancelToken.overdue`), its child processes must end, and the loop is woken once for all results that are ready.
@@ -11,9 +12,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import deque
 from contextlib import suppress
-from contextvars import Context, copy_context
+from contextvars import Context, ContextVar, copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,6 +24,7 @@ from asyncstate.dunders.context import current, thread_token
 from asyncstate.errors import LoaderError, RunCancelled
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import plain
+from asyncstate.process.descriptors import LOOK, PATIENCE, Thread, room
 from asyncstate.process.ending import has_started, reaper, release
 from asyncstate.process.lineage import ThreadChildren, ticks
 
@@ -36,6 +39,9 @@ log: logging.Logger = get_logger(__name__)
 T = TypeVar("T")
 
 IDLE_SECONDS = 10.0
+_REFUSED = "no further thread can be started; run fewer states at once or raise the limits of this process"
+_inside: ContextVar[bool] = ContextVar("inside", default=False)
+"""Whether a function in a thread waits for what is called here."""
 
 
 class WorkerThreads:
@@ -50,16 +56,23 @@ class WorkerThreads:
         self.idle_seconds: float = idle_seconds
         self._name = name
         self.idle: list[_Worker] = []
+        self.live: set[_Worker] = set()
+        self.queue: deque[_Job] = deque()
+        """Calls for which no thread could be started."""
+        self._is_hopeless = False
+        """Whether the last call that waited for a thread got none."""
         self._outlets: dict[asyncio.AbstractEventLoop, _Outlet] = {}
         self._started = 0
         self._outside: set[Callable[[str], None]] = set()
+        room.holders.add(self)
 
     async def run(self, func: Callable[..., T], *args: Any) -> T:
         """Call ``func(*args)`` in a thread, in a copy of the current context, and return what it returns.
 
         When the awaiting task is cancelled, so is the cancel token that the call sees: its subprocesses are killed and
         its next ``__salt__`` call raises RunCancelled. The task itself does not wait for that; the token's ``overdue``
-        holds a future that is done when the thread has returned. Raises LoaderError if no thread can be started.
+        holds a future that is done when the thread has returned. Where no thread can be started, the call waits until
+        another one has ended. Raises LoaderError if none can be expected to end.
         """
         return await self.run_in(current.get(None), func, *args)
 
@@ -81,20 +94,22 @@ class WorkerThreads:
             context.run(current.set, call.cancelled_by(token))
         undo = parent.on_cancel(lambda: token.cancel(parent.reason)) if parent is not None else None
         began = ticks()
-        job = _Job(self._outlet(loop), future, context, partial(func, *args, **kwargs))
+        job = _Job(self._outlet(loop), future, context, partial(func, *args, **kwargs), nested=_inside.get())
+        context.run(_inside.set, True)
 
         def cut_off(reason: str) -> None:
             token.cancel(reason)
-            if worker.current is job and worker.native_id is not None:
+            worker = job.worker
+            if worker is not None and worker.current is job and worker.native_id is not None:
                 reaper.end([ThreadChildren(worker.native_id, began, lambda: worker.current is job)])
 
         try:
-            worker = self._submit(job)
+            self._submit(job)
             if call is None:
                 self._outside.add(cut_off)
             return await future
         except asyncio.CancelledError as cancelled:
-            if not job.returned:
+            if not (job.returned or self._withdraw(job)):
                 job.expected = loop.create_future()
                 token.overdue.append(job.expected)
             cut_off(str(cancelled) or "cancelled")
@@ -118,30 +133,84 @@ class WorkerThreads:
     def close(self) -> None:
         """End the idle threads; each of the others ends after its call."""
         self.idle_seconds = 0.0
-        with suppress(IndexError):  # until the list is empty; a thread may remove itself meanwhile
-            while True:
-                self.idle.pop().ready.release()
+        self.give_back()
 
     @property
     def started(self) -> int:
         """How many threads were started so far."""
         return self._started
 
-    def _submit(self, job: _Job) -> _Worker:
+    def give_back(self) -> None:
+        """End the idle threads."""
+        with suppress(IndexError):  # until the list is empty; a thread may remove itself meanwhile
+            while True:
+                self.idle.pop().ready.release()
+
+    def _submit(self, job: _Job) -> None:
+        if not (self._hand_over(job) or self._start_worker(job)):
+            if self._is_hopeless and not self.live:
+                raise LoaderError(_REFUSED)
+            if job.nested:
+                self.queue.appendleft(job)
+            else:
+                self.queue.append(job)
+            self._look_after(job, time.monotonic() + PATIENCE)
+
+    def _hand_over(self, job: _Job) -> bool:
+        """Give a call to an idle thread, if there is one."""
         try:
             worker = self.idle.pop()
         except IndexError:
-            try:
-                worker = _Worker(self, f"{self._name}-{self._started + 1}", job)
-                Context().run(worker.start)  # an empty context: the thread outlives the state that starts it
-            except (RuntimeError, MemoryError) as error:
-                what = "no further thread can be started; run fewer states at once or raise the limits of this process"
-                raise LoaderError(f"{what} ({error})") from error
-            self._started += 1
-        else:
-            worker.job = job
-            worker.ready.release()
-        return worker
+            return False
+        worker.job = job
+        worker.ready.release()
+        return True
+
+    def _start_worker(self, job: _Job) -> bool:
+        """Start a thread for a call, if the system allows it."""
+        worker = _Worker(self, f"{self._name}-{self._started + 1}", job)
+        try:
+            Context().run(worker.start)  # an empty context: the thread outlives the state that starts it
+        except (RuntimeError, MemoryError):
+            worker.job = None  # should it begin later
+            return False
+        self._started += 1
+        self._is_hopeless = False
+        return True
+
+    def _look_after(self, job: _Job, until: float) -> None:
+        """See to it, on the loop, that a call in the queue gets a thread, or fails if none can be expected.
+
+        A thread whose function ends takes the next call. So a call waits as long as there is a thread, unless a
+        function in a thread waits for it.
+        """
+        if job not in self.queue:
+            return
+        if (self.idle or self.queue[0] is job) and self._withdraw(job):
+            if self._hand_over(job) or self._start_worker(job):
+                return
+            self.queue.appendleft(job)
+        if time.monotonic() >= until and (job.nested or not self.live) and self._withdraw(job):
+            self._is_hopeless = not self.live
+            if not job.future.done():
+                job.future.set_exception(LoaderError(_REFUSED))
+            return
+        job.future.get_loop().call_later(LOOK, self._look_after, job, until)
+
+    def _withdraw(self, job: _Job) -> bool:
+        """Take a call out of the queue; return whether it was there."""
+        try:
+            self.queue.remove(job)
+        except ValueError:
+            return False
+        return True
+
+    def next_call(self) -> _Job | None:
+        """Return the call that has waited longest for a thread."""
+        try:
+            return self.queue.popleft()
+        except IndexError:
+            return None
 
     def _outlet(self, loop: asyncio.AbstractEventLoop) -> _Outlet:
         outlet = self._outlets.get(loop)
@@ -152,11 +221,24 @@ class WorkerThreads:
 
 
 class _Job:
-    """One call of a function. ``future`` gets its result, ``expected`` is done when an abandoned call has returned."""
+    """One call of a function. ``future`` gets its result, ``expected`` is done when an abandoned call has returned.
 
-    __slots__ = ("call", "context", "expected", "future", "outlet", "returned")
+    ``nested``: a function in another thread waits for it.
+    """
 
-    def __init__(self, outlet: _Outlet, future: asyncio.Future[Any], context: Context, call: Callable[[], Any]) -> None:
+    __slots__ = ("call", "context", "expected", "future", "nested", "outlet", "returned", "worker")
+
+    def __init__(
+        self,
+        outlet: _Outlet,
+        future: asyncio.Future[Any],
+        context: Context,
+        call: Callable[[], Any],
+        *,
+        nested: bool = False,
+    ) -> None:
+        self.nested = nested
+        self.worker: _Worker | None = None
         self.outlet = outlet
         self.future = future
         self.context = context
@@ -166,7 +248,7 @@ class _Job:
         """Whether the loop knows that the thread has returned."""
 
 
-class _Worker(threading.Thread):
+class _Worker(Thread):
     """One thread. A caller that removes it from the list of idle threads may set its ``job``."""
 
     def __init__(self, pool: WorkerThreads, name: str, job: _Job) -> None:
@@ -178,9 +260,18 @@ class _Worker(threading.Thread):
         self.ready = threading.Lock()
 
     def run(self) -> None:
+        self._pool.live.add(self)
+        try:
+            self._take_calls()
+        finally:
+            self._pool.live.discard(self)
+
+    def _take_calls(self) -> None:
         self.ready.acquire()
         while True:
             self._work()
+            if self._take_waiting():
+                continue
             if not self.ready.acquire(timeout=self._pool.idle_seconds):
                 try:
                     self._pool.idle.remove(self)
@@ -191,11 +282,26 @@ class _Worker(threading.Thread):
             if self.job is None:  # removed by `close`
                 return
 
+    def _take_waiting(self) -> bool:
+        """Take a call that waits for a thread. This worker is among the idle ones, where others may give it a call."""
+        pool = self._pool
+        while pool.queue:
+            try:
+                pool.idle.remove(self)
+            except ValueError:
+                return False
+            self.job = pool.next_call()
+            if self.job is not None:
+                return True
+            pool.idle.append(self)  # another thread took it. Whoever comes now finds this one
+        return False
+
     def _work(self) -> None:
         job, self.job = self.job, None
         if job is None:
             return
         self.current = job
+        job.worker = self
         result: Any = None
         error: BaseException | None = None
         try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from asyncstate.lsp.messages import Reply
+from asyncstate.model.encode import encoded
 from asyncstate.process.lineage import start
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from asyncstate.process.ending import Reaper
     from asyncstate.process.lineage import Lineage
 
-_encode = msgspec.json.Encoder(enc_hook=str).encode
+_ENCODER = msgspec.json.Encoder(enc_hook=str)
 _decode = msgspec.json.Decoder(Reply).decode
 _PATIENCE = 30.0
 """Seconds without an answer after which a new job is given to a new process."""
@@ -57,7 +58,7 @@ class Compiler:
             if process is None or process.stdin is None:
                 return
             try:
-                process.stdin.write(_encode(job) + b"\n")
+                process.stdin.write(encoded(job, _ENCODER) + b"\n")
                 process.stdin.flush()
             except OSError:
                 return  # it has ended: the thread that reads says so

@@ -17,6 +17,7 @@ from asyncstate.errors import AsyncStateError
 from asyncstate.lsp.compiling import early, whole
 from asyncstate.lsp.kept import Renderings
 from asyncstate.lsp.messages import Job, Reply
+from asyncstate.model.encode import encoded
 from asyncstate.process.fork import Fork
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from asyncstate.config import Settings
 
-_encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Job).decode
 _BLOCK = 1 << 16
 _PAUSE = 0.2
@@ -125,4 +125,4 @@ def _write(out: BinaryIO, replies: Iterable[Reply]) -> None:
 
 
 def _line(reply: Reply) -> bytes:
-    return _encode(reply) + b"\n"
+    return encoded(reply) + b"\n"

@@ -11,7 +11,7 @@ import msgspec
 from asyncstate.errors import Issue
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
-from asyncstate.model.encode import plain
+from asyncstate.model.encode import SORTED, encoded, plain
 from asyncstate.model.phase import Phase
 from asyncstate.model.requisite import RemoteRequisite, Requisite, RequisiteKind
 
@@ -168,17 +168,17 @@ def plan_digest(
     body = list(map(_deciding, chunks))
     graph = [(node.kind, node.chunk, node.members) for node in nodes[len(chunks) :]]
     digest = hashlib.sha256(_encoded(body, graph))
-    digest.update(msgspec.json.encode(list(dag.packed())))
+    digest.update(encoded(list(dag.packed())))
     if contingent:
-        digest.update(msgspec.json.encode([(edge.before, edge.after, edge.proof) for edge in contingent]))
+        digest.update(encoded([(edge.before, edge.after, edge.proof) for edge in contingent]))
     return digest.hexdigest()
 
 
 def _encoded(body: list[Any], *more: Any) -> bytes:
     try:
-        return msgspec.json.encode((body, *more), order="deterministic", enc_hook=repr)
+        return encoded((body, *more), msgspec.json.Encoder(order="deterministic", enc_hook=repr))
     except BaseException:  # noqa: BLE001 - a Python renderer may put any object into a tree; its repr can raise anything
-        return msgspec.json.encode((_plain(body), *more), order="deterministic")
+        return encoded((_plain(body), *more), SORTED)
 
 
 def _deciding(chunk: LowChunk) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from asyncstate.errors import PlanError
+from asyncstate.model.encode import encoded
 from asyncstate.plans.record import VERSION, ContingentRecord, EdgeRecord, PlanRecord
 
 if TYPE_CHECKING:
@@ -27,20 +28,19 @@ class _Version(msgspec.Struct):
 
 def encode(record: PlanRecord, indent: int = 0) -> bytes:
     """Return a record as JSON; with ``indent``, one that people can read."""
-    encoded = msgspec.json.encode(record)
-    return msgspec.json.format(encoded, indent=indent) + b"\n" if indent else encoded
+    data = encoded(record)
+    return msgspec.json.format(data, indent=indent) + b"\n" if indent else data
 
 
 def encode_pieces(frame: PlanRecord, parts: Mapping[str, Iterable[msgspec.Struct]]) -> Iterator[bytes]:
     """Yield a record as JSON in pieces of about 64 KiB. ``frame`` has all but its long fields, which ``parts`` has."""
-    piece = bytearray(msgspec.json.encode(frame)[:-1])
-    encode = msgspec.json.Encoder().encode
+    piece = bytearray(encoded(frame)[:-1])
     for name, values in parts.items():
         piece += b',"%b":[' % name.encode()
         between = b""
         for value in values:
             piece += between
-            piece += encode(value)
+            piece += encoded(value)
             between = b","
             if len(piece) > _PIECE:
                 yield bytes(piece)

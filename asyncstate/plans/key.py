@@ -18,7 +18,7 @@ import msgspec
 from asyncstate import filesystem
 from asyncstate.errors import AsyncStateError, PlanError
 from asyncstate.filesystem import Replacement
-from asyncstate.model.encode import CUT, DEEPEST, plain
+from asyncstate.model.encode import CUT, DEEPEST, SORTED, encoded, plain
 
 _NAME: Final = "plan.key"
 _BYTES: Final = 32
@@ -78,12 +78,12 @@ def canonical(value: object) -> bytes:
     their types.
     """
     try:
-        data = msgspec.json.encode(value, order="deterministic")
+        data = encoded(value, SORTED)
         if msgspec.json.decode(data) == value:
             return data
     except (TypeError, ValueError, OverflowError, RecursionError):
         pass
-    return MARK + msgspec.json.encode(_typed(value))
+    return MARK + encoded(_typed(value))
 
 
 def _read(path: str) -> bytes:

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from asyncstate._version import __version__
 from asyncstate.garbage_collector import rare_collections
-from asyncstate.model.encode import plain, utf8
+from asyncstate.model.encode import encoded, plain, utf8
 from asyncstate.model.plan import NodeKind
 from asyncstate.plans.document import encode_pieces
 from asyncstate.plans.key import MARK, canonical
@@ -125,7 +125,7 @@ def _digest(chunk: LowChunk, args: bytes, targets: _Targets, key: Key) -> str:
     refers = [(each.kind.value, targets.of(each.node)) for each in targets.plan.requisites[chunk.index]]
     head = [chunk.state, chunk.fun, chunk.id, name, chunk.sls, chunk.env, refers]
     try:
-        said = msgspec.json.encode(head) if type(name) is str else canonical(head)
+        said = encoded(head) if type(name) is str else canonical(head)
     except UnicodeEncodeError:
         said = canonical(head)
     return key.bytes(b"%d %b%b" % (len(said), said, args))
@@ -239,9 +239,9 @@ def _plain(value: Any) -> Any:
     if type(value) is str:
         return utf8(value)
     try:
-        again = msgspec.json.decode(msgspec.json.encode(value))
+        again = msgspec.json.decode(encoded(value))
         if again == value:
             return again
     except (TypeError, ValueError, OverflowError, RecursionError):
         pass
-    return msgspec.json.decode(msgspec.json.encode(plain(value)))
+    return msgspec.json.decode(encoded(plain(value)))

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from asyncstate import dunders
 from asyncstate.dunders.observer import observer
 from asyncstate.errors import CommandExecutionError
-from asyncstate.process.descriptors import room
-from asyncstate.process.ending import belong, reaper
+from asyncstate.process.descriptors import Thread, room
+from asyncstate.process.ending import GRACE, PATIENCE, belong, reaper
 from asyncstate.process.lineage import start
 from asyncstate.process.output import Output
 from asyncstate.remains import note_ended
@@ -92,9 +92,8 @@ def run_child(
         child = _Child(process, stdin, output, watched=place.ample)
         try:
             timed_out = not child.listen(None if timeout is None else time.monotonic() + timeout)
-            if timed_out or output.exceeded:
-                reaper.end([lineage])
-                child.listen(None)
+            if (timed_out or output.exceeded) and reaper.end([lineage]):
+                child.listen(time.monotonic() + GRACE + PATIENCE)
             reaper.wait([lineage])
             child.drain()
         except BaseException:
@@ -149,7 +148,8 @@ def start_detached(
         begin = partial(start, argv, cwd=cwd, env=env, umask=umask, **streams, **(account or {}))
         process, lineage = place.start(begin)
     belong(lineage, cancel)
-    threading.Thread(target=process.wait, name=f"reap-{process.pid}", daemon=True).start()
+    with suppress(RuntimeError):  # without the thread, it is reaped when the next program starts
+        Thread(target=process.wait, name=f"reap-{process.pid}", daemon=True).start()
     return process.pid
 
 

@@ -1,8 +1,8 @@
-"""Room for descriptors and processes: what this process may not have at once waits, in place of failing.
+"""Room for descriptors, processes and threads: what this process may not have at once waits, in place of failing.
 
 `places` says how many states may run at once. A `Room` lets a program start when there are descriptors for its pipes,
 and starts it again where the system refused for want of descriptors, processes or memory while other programs of ours
-run: each that ends makes room.
+run: each that ends makes room. A `Thread` says at once whether it could start.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import errno
 import os
 import threading
 import time
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
+from weakref import WeakSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,9 +36,19 @@ LEAST = 32
 _AMPLE = 128
 """With so many descriptors beside those of our programs, nobody counts."""
 _REFUSALS = frozenset({errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM})
-_LOOK = 0.2
-_PATIENCE = 5.0
-"""Seconds for which a refused program is started again while no other program of ours runs."""
+LOOK = 0.2
+"""Seconds between two attempts to get what the system refused."""
+PATIENCE = 5.0
+"""Seconds for which the system may refuse something while nothing of ours ends. Then requests fail, one by one."""
+_BEGINNING = 30.0
+"""Seconds within which a new thread runs its first line, however busy the machine is."""
+
+TASKS_OF_A_STATE = 3
+"""Processes and threads of a state that runs a program: its thread, the program, and one that the program starts."""
+SPARE_TASKS = 4
+"""Processes and threads kept free for threads that work beside the states: of the journal, the output and the end."""
+_MANY_TASKS = 4096
+"""With so many processes allowed, nobody counts."""
 
 
 def limit() -> int:
@@ -49,17 +61,72 @@ def limit() -> int:
     return 1 << 30 if soft == resource.RLIM_INFINITY else soft
 
 
-def places(wanted: int) -> int:
-    """Return how many states may run at once, of those ``wanted``, with the descriptors that are left; at least one."""
-    most = limit()
-    if wanted * WATCHED + _AMPLE <= most:
-        return wanted
-    return max(1, min(wanted, (most - _open(0) - RESERVE) // OF_A_STATE))
+def places(wanted: int) -> tuple[int, str]:
+    """Return how many states may run at once, of those ``wanted``, at least one, and why they are fewer."""
+    most, why = wanted, ""
+    files = limit()
+    if wanted * WATCHED + _AMPLE > files:
+        most = min(most, max(1, (files - _open(0) - RESERVE) // OF_A_STATE))
+        why = f"this process may have {files} open files (raise it with ulimit -n, or LimitNOFILE of a service)"
+    for allowed, used, how in (_tasks_of_user(), _tasks_of_group()):
+        fitting = max(1, (allowed - used - SPARE_TASKS) // TASKS_OF_A_STATE)
+        if fitting < most:
+            most, why = fitting, f"there may be {allowed} processes and threads, and {used} are there (raise it {how})"
+    return most, why if most < wanted else ""
 
 
-def why_few() -> str:
-    """Return why there are fewer places than wanted, and what to do."""
-    return f"this process may have {limit()} open files (raise it with ulimit -n, or LimitNOFILE of a service)"
+def _tasks_of_user() -> tuple[int, int, str]:
+    """Return how many processes and threads this user may have, and has, and how to raise the limit."""
+    how = "with ulimit -u, or LimitNPROC of a service"
+    unlimited = 1 << 30, 0, how
+    try:
+        import resource  # noqa: PLC0415 - not every system has it
+
+        allowed, user = resource.getrlimit(resource.RLIMIT_NPROC)[0], os.getuid()
+        if user == 0 or allowed == resource.RLIM_INFINITY or allowed > _MANY_TASKS:  # the limit does not hold for root
+            return unlimited
+        return allowed, sum(_tasks(f"/proc/{name}", user) for name in os.listdir("/proc") if name.isdigit()), how
+    except (ImportError, OSError):
+        return unlimited
+
+
+def _tasks(process: str, user: int) -> int:
+    """Return how many threads a process has; 0 if it is not one of this user's."""
+    try:
+        return os.stat(f"{process}/task").st_nlink - 2 if os.stat(process).st_uid == user else 0
+    except OSError:  # it has ended
+        return 0
+
+
+def _tasks_of_group() -> tuple[int, int, str]:
+    """Return how many processes and threads this control group may have, and has, and how to raise the limit."""
+    how = "with TasksMax of the service, or --pids-limit of the container"
+    least = 1 << 30, 0, how
+    try:
+        with open("/proc/self/cgroup", encoding="utf-8", errors="surrogateescape") as file:
+            groups = [line.rstrip("\n").split(":", 2) for line in file]
+    except OSError:
+        return least
+    for _, controllers, path in groups:
+        if controllers not in ("", "pids"):
+            continue
+        folder = f"/sys/fs/cgroup{'/' if controllers else ''}{controllers}{path}".rstrip("/")
+        while folder.startswith("/sys/fs/cgroup"):
+            allowed, used = _number(f"{folder}/pids.max"), _number(f"{folder}/pids.current")
+            if allowed is not None and used is not None and allowed - used < least[0] - least[1]:
+                least = allowed, used, how
+            folder = folder.rpartition("/")[0]
+    return least
+
+
+def _number(path: str) -> int | None:
+    """Return the number in a file of the kernel; None if it has none ("max"), or does not exist."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            text = file.read(32)
+    except OSError:
+        return None
+    return int(text) if text.strip().isdigit() else None
 
 
 def too_few() -> str:
@@ -81,14 +148,56 @@ def _open(running: int) -> int:
         return running * OF_A_STATE + RESERVE
 
 
+class Thread(threading.Thread):
+    """A thread that starts or does not: CPython's own start waits for ever for one that has no memory to begin."""
+
+    def start(self) -> None:
+        """Start it. Raises RuntimeError if it cannot start, or does not begin."""
+        begun = self._started  # type: ignore[attr-defined]
+        begun.wait = partial(begun.wait, _BEGINNING)
+        try:
+            super().start()
+        except MemoryError as error:
+            raise RuntimeError("can't start new thread: memory ran out") from error
+        if not begun.is_set():
+            raise RuntimeError("can't start new thread: it did not begin")
+
+
+def rehearse() -> None:
+    """Start and end a thread where memory is limited, as long as there is some.
+
+    At the first end of a thread glibc loads a library, and it aborts the process if there is no memory for that.
+    """
+    try:
+        import resource  # noqa: PLC0415 - not every system has it
+    except ImportError:
+        return
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        with suppress(RuntimeError):
+            thread = Thread(target=int)
+            thread.start()
+            thread.join()
+
+
+class Holder(Protocol):
+    """Something that keeps threads which it does not need now."""
+
+    def give_back(self) -> None:
+        """End these threads."""
+
+
 class Room:
     """The programs of this process that run, and those that wait for their turn to start."""
 
     def __init__(self, limit: Callable[[], int] = limit) -> None:
         self._limit = limit
         self._news = threading.Condition()
-        self._running = 0
+        self._places = 0
         self._starting = 0
+        self._hopeless_at: float | None = None
+        """When the next program that is refused fails, if none runs; None if the last one could start."""
+        self.holders: WeakSet[Holder] = WeakSet()
+        """Who gives something back where the system refuses to start a program."""
 
     @contextmanager
     def place(self, cancel: CancelToken | None) -> Iterator[Place]:
@@ -96,45 +205,60 @@ class Room:
         with self._news:
             while not self._fits():
                 self._wait(cancel)
-            self._running += 1
+            self._places += 1
             self._starting += 1
         place = Place(self, cancel)
         try:
             yield place
         finally:
             with self._news:
-                self._running -= 1
+                self._places -= 1
                 self._starting -= not place.started
                 self._news.notify_all()
 
     @property
     def ample(self) -> bool:
         """Whether the programs that run may have a descriptor more than they need."""
-        return self._running * WATCHED + _AMPLE <= self._limit()
+        return self._places * WATCHED + _AMPLE <= self._limit()
 
     def started(self) -> None:
         """Note that a program has its descriptors, so those of its start are free again."""
         with self._news:
             self._starting -= 1
+            self._hopeless_at = None
             self._news.notify_all()
 
-    def wait_for_end(self, cancel: CancelToken | None) -> bool:
-        """Wait until a program may have ended; return whether another one runs."""
+    def refused(self, cancel: CancelToken | None) -> bool:
+        """Wait until a refused program may start after all; return False if nothing can be expected to make room.
+
+        What makes room is the end of a program that runs: those that wait to start are none. Without one, programs fail
+        one by one, because each that fails gives back its thread.
+        """
+        for holder in list(self.holders):
+            holder.give_back()
         with self._news:
+            now = time.monotonic()
+            if self._places > self._starting:
+                self._hopeless_at = None
+            elif self._hopeless_at is None:
+                self._hopeless_at = now + PATIENCE
+            elif now >= self._hopeless_at:
+                self._hopeless_at = now + 2 * LOOK
+                return False
             self._wait(cancel)
-            return self._running > 1
+            return True
 
     def _wait(self, cancel: CancelToken | None) -> None:
-        self._news.wait(_LOOK)
+        self._news.wait(LOOK)
         if cancel is not None:
             cancel.check()
 
     def _fits(self) -> bool:
         most = self._limit()
-        if not self._running or (self._running + 1) * TO_START + _AMPLE <= most:
+        if not self._places or (self._places + 1) * TO_START + _AMPLE <= most:
             return True
         try:
-            return _open(self._running) + (self._starting + 1) * TO_START + RESERVE <= most
+            return _open(self._places) + (self._starting + 1) * TO_START + RESERVE <= most
         except OSError:
             return False
 
@@ -153,14 +277,11 @@ class Place:
 
         Raises OSError, as ``start`` does: at once for any other reason, and in the end if nothing of ours makes room.
         """
-        until = time.monotonic() + _PATIENCE
         while True:
             try:
                 result = start()
             except OSError as error:
-                if error.errno not in _REFUSALS:
-                    raise
-                if not self._room.wait_for_end(self._cancel) and time.monotonic() >= until:
+                if error.errno not in _REFUSALS or not self._room.refused(self._cancel):
                     raise
             else:
                 self.started = True

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from asyncstate import remains
+from asyncstate.process.descriptors import Thread
 from asyncstate.process.lineage import Lineage, Process, ThreadChildren, look_at, processes
 
 if TYPE_CHECKING:
@@ -40,21 +41,31 @@ class _Doomed:
 
 
 class Reaper:
-    """Ends lineages. Its thread lives while there is something to end, and the interpreter waits for it at exit."""
+    """Ends lineages. Its thread lives while there is something to end, and the interpreter waits for it at exit.
+
+    Where no thread can start, those that wait do its work, and the next lineage gives it another chance.
+    """
 
     def __init__(self) -> None:
         self._doomed: dict[Lineage | ThreadChildren, _Doomed] = {}
         self._news = threading.Condition()
-        self._thread: threading.Thread | None = None
+        self._is_working = False
 
-    def end(self, lineages: Iterable[Lineage | ThreadChildren]) -> None:
-        """Start to end these lineages and return at once. May be called again, and from any thread."""
+    def end(self, lineages: Iterable[Lineage | ThreadChildren]) -> bool:
+        """Start to end these lineages and return at once. May be called again, and from any thread.
+
+        Returns False where no thread can start: then it is `wait` that ends them.
+        """
         with self._news:
             for lineage in lineages:
                 self._doomed.setdefault(lineage, _Doomed())
-            if self._doomed and self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="asyncstate-reaper", daemon=False)
-                self._thread.start()
+            if self._doomed and not self._is_working:
+                self._is_working = True
+                try:
+                    Thread(target=self._work, args=(None,), name="asyncstate-reaper", daemon=False).start()
+                except RuntimeError:
+                    self._is_working = False
+            return self._is_working or not self._doomed
 
     @property
     def busy(self) -> bool:
@@ -62,32 +73,71 @@ class Reaper:
         return bool(self._doomed)
 
     def wait(self, lineages: Iterable[Lineage] | None = None) -> None:
-        """Block until these lineages (None: all that are being ended) are gone."""
+        """Block until these lineages (None: all that are being ended) are gone, or given up."""
         wanted: set[Lineage | ThreadChildren] | None = None if lineages is None else set(lineages)
-        with self._news:
-            self._news.wait_for(lambda: not (self._doomed if wanted is None else wanted & self._doomed.keys()))
-
-    def _work(self) -> None:
         while True:
             with self._news:
-                doomed = dict(self._doomed)
-                if not doomed:
-                    self._thread = None
+                self._news.wait_for(lambda: not self._is_working or not self._left(wanted))
+                if not self._left(wanted):
                     return
-            left: list[Process] = []
-            everything = processes()
-            for lineage, fate in doomed.items():
-                members = lineage.members(everything)
-                fate.empty = 0 if members else fate.empty + 1
-                if fate.empty == _LOOKS or time.monotonic() >= fate.kill_at + PATIENCE:
-                    with self._news:
-                        del self._doomed[lineage]
+                self._is_working = True
+            self._work(wanted)
+            self.end(())  # a thread may be able to start by now, for what others have added
+
+    def _left(self, wanted: set[Lineage | ThreadChildren] | None) -> bool:
+        return bool(self._doomed if wanted is None else wanted & self._doomed.keys())
+
+    def _work(self, wanted: set[Lineage | ThreadChildren] | None) -> None:
+        """End what is doomed until nothing that is ``wanted`` (None: nothing at all) is left."""
+        try:
+            while True:
+                with self._news:
+                    if not self._left(wanted):
+                        self._is_working = False  # before the lock is free: what comes then needs another thread
                         self._news.notify_all()
-                for process in members:
-                    _press(process, fate)
-                left += members
-            if left:
-                _wait_for_any(left, min(_LOOK, *(_until(fate.kill_at) for fate in doomed.values())))
+                        return
+                    doomed = dict(self._doomed)
+                try:
+                    left = self._press(doomed)
+                    if left:
+                        _wait_for_any(left, min(_LOOK, *(_until(fate.kill_at) for fate in doomed.values())))
+                except (MemoryError, OSError):  # nothing can be seen now
+                    time.sleep(_LOOK)
+                    self._give_up(doomed)
+        except BaseException:
+            with self._news:
+                self._is_working = False
+                self._news.notify_all()
+            raise
+
+    def _press(self, doomed: dict[Lineage | ThreadChildren, _Doomed]) -> list[Process]:
+        """Send each process of these lineages its next signal, and return them. Lineages without any are done."""
+        everything = processes()
+        found: list[Process] = []
+        for lineage, fate in doomed.items():
+            members = lineage.members(everything)
+            fate.empty = 0 if members else fate.empty + 1
+            if fate.empty == _LOOKS or time.monotonic() >= fate.kill_at + PATIENCE:
+                self._done(lineage)
+            for process in members:
+                _press(process, fate)
+            found += members
+        return found
+
+    def _done(self, lineage: Lineage | ThreadChildren) -> None:
+        with self._news:
+            self._doomed.pop(lineage, None)
+            self._news.notify_all()
+
+    def _give_up(self, doomed: dict[Lineage | ThreadChildren, _Doomed]) -> None:
+        """Without looking for descendants, end what can be ended, and wait no longer for what had its time."""
+        for lineage, fate in doomed.items():
+            late = time.monotonic() - fate.kill_at
+            if late >= 0 and isinstance(lineage, Lineage) and lineage.leader and not lineage.shared:
+                with suppress(OSError):
+                    os.killpg(lineage.leader, signal.SIGKILL)
+            if late >= PATIENCE:
+                self._done(lineage)
 
 
 reaper: Reaper = Reaper()

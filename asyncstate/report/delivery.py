@@ -15,6 +15,8 @@ import threading
 from collections import deque
 from typing import BinaryIO
 
+from asyncstate.process.descriptors import Thread
+
 _PIECE = 1 << 16
 _LINGER = 1.0
 """Seconds for which the thread of a delivery waits for more."""
@@ -112,8 +114,8 @@ class Delivery:
         """Start the thread, if it does not run; return whether it runs."""
         if not self._is_attended:
             try:
-                threading.Thread(target=self._work, name="asyncstate-output", daemon=True).start()
-            except (RuntimeError, MemoryError):
+                Thread(target=self._work, name="asyncstate-output", daemon=True).start()
+            except RuntimeError:
                 return False
             self._is_attended = True
         return True

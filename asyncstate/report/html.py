@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from asyncstate.model.encode import utf8
+from asyncstate.model.encode import encoded, utf8
 from asyncstate.report.forecast import forecast
 from asyncstate.report.held import held_back
 from asyncstate.report.page_data import (
@@ -182,7 +182,7 @@ def _json(data: PageData) -> str:
         state.warnings = tuple(map(utf8, state.warnings))
     data.joints = list(map(utf8, data.joints))
     data.reasons = [(utf8(text), family) for text, family in data.reasons]
-    return msgspec.json.encode(data).decode().translate(_NOT_IN_A_SCRIPT)
+    return encoded(data).decode().translate(_NOT_IN_A_SCRIPT)
 
 
 def _fact(term: str, text: str) -> str:

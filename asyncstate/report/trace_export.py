@@ -11,6 +11,7 @@ import os
 import re
 import threading
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -20,6 +21,7 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from asyncstate._version import __version__
+from asyncstate.process.descriptors import Thread
 from asyncstate.report.terminal import count, one_line
 
 if TYPE_CHECKING:
@@ -68,8 +70,10 @@ class Sender(SpanProcessor):
                 return
             self._waiting.append(span)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="asyncstate-traces", daemon=True)
-                self._thread.start()
+                thread = Thread(target=self._work, name="asyncstate-traces", daemon=True)
+                with suppress(RuntimeError):  # the next span tries again
+                    thread.start()
+                    self._thread = thread
             if len(self._waiting) >= _BATCH:
                 self._news.notify_all()
 
@@ -82,7 +86,8 @@ class Sender(SpanProcessor):
             lost = self._lost + len(self._waiting) + self._sending
             self._waiting.clear()
             why = self._words.last or f"the collector did not answer within {seconds:g} s"
-        threading.Thread(target=self._exporter.shutdown, daemon=True).start()  # it may wait for what is under way
+        with suppress(RuntimeError):
+            Thread(target=self._exporter.shutdown, daemon=True).start()  # it may wait for what is under way
         unreachable = _UNREACHABLE.search(why)
         why = unreachable[1] if unreachable else one_line(why, 300)
         return f"{count(lost, 'span')} could not be sent: {why}" if lost else ""

@@ -14,6 +14,8 @@ import weakref
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.process.descriptors import Thread
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -98,8 +100,8 @@ def _program_ends() -> None:
 def in_background(clean_up: Callable[[], None]) -> None:
     """Call ``clean_up`` in a thread of its own; here, if none can start, so that what it gives back is not kept."""
     try:
-        threading.Thread(target=clean_up, name="asyncstate-clean-up").start()
-    except (RuntimeError, MemoryError):
+        Thread(target=clean_up, name="asyncstate-clean-up").start()
+    except RuntimeError:
         clean_up()
 
 

@@ -26,7 +26,7 @@ import anyio.lowlevel
 from asyncstate.model.event import ChunkRetried
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import GAVE_UP, Outcome
-from asyncstate.process.descriptors import places, why_few
+from asyncstate.process.descriptors import places
 from asyncstate.run.dispatch import GRACE
 from asyncstate.run.in_flight import LONG, InFlight
 from asyncstate.run.loop_end import unwind
@@ -78,7 +78,7 @@ class WorkerPool:
         self._machine = machine
         self._dispatch = dispatch
         self._asked_for = options.concurrency
-        self._concurrency = places(options.concurrency)
+        self._concurrency, self._why_few = places(options.concurrency)
         self._recorder = recorder
         self._announcer = announcer
         self._log_fields = log_fields
@@ -115,7 +115,7 @@ class WorkerPool:
         few = []
         if self._concurrency < self._asked_for:
             states = "1 state" if self._concurrency == 1 else f"{self._concurrency} states"
-            few = [f"{states} ran at once, not {self._asked_for}: {why_few()}"]
+            few = [f"{states} ran at once, not {self._asked_for}: {self._why_few}"]
         return [*self._dispatch.notices, *few, *self._abandoned]
 
     def stop(self, reason: str) -> None:

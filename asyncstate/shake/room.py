@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from asyncstate.model.encode import encoded
 from asyncstate.process.child import run_child
 from asyncstate.process.container import Program, run_contained
 from asyncstate.shake.outcome import Entry, paths_below
@@ -80,7 +81,7 @@ def main() -> None:
             raise SystemExit(f"{stage.keep}: {copied.stderr.decode(errors='replace').strip()}")
     paths = dict(room.changes())
     before = {path: Entry.of(f"{stage.root}{path}") for path in paths}
-    sys.stdout.buffer.write(msgspec.json.encode(Seen(text, code, paths, before)))
+    sys.stdout.buffer.write(encoded(Seen(text, code, paths, before)))
 
 
 class _Room:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from asyncstate.errors import AsyncStateError, CompileError, Issue
+from asyncstate.model.encode import encoded
 from asyncstate.process.child import run_child
 from asyncstate.process.lineage import start
 from asyncstate.remains import make_temporary_folder
@@ -104,12 +105,12 @@ class Rooms:
 
     def _run_in(self, work: str, job: Job, keep: str) -> tuple[Answer, Outcome]:
         python = this_python()
-        text = msgspec.json.encode(msgspec.structs.replace(job, settings=self._settings)).decode()
+        text = encoded(msgspec.structs.replace(job, settings=self._settings)).decode()
         environ = {**_ENVIRON, **python.environ}
         stage = Stage(
             self._root, work, self._mounts, python.command, environ, text, own_network=not self._network, keep=keep
         )
-        code, out, errors = self._in_namespaces(msgspec.json.encode(stage))
+        code, out, errors = self._in_namespaces(encoded(stage))
         if code is None:
             if job.wants_plan:
                 raise TimeoutError

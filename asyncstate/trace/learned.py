@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from asyncstate.model.encode import plain
+from asyncstate.model.encode import SORTED, encoded, plain
 from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, IN_SUFFIXED, REQUISITE_KEYWORDS
 from asyncstate.trace.touched import CHANGES, ENSURED, LISTED, MADE, REMOVED, SET, WRITTEN
 
@@ -141,10 +141,10 @@ def chunk_key(chunk: LowChunk) -> str:
     args = {key: value for key, value in chunk.args.items() if key not in _NO_PART}
     body = [chunk.state, chunk.fun, chunk.name, args]
     try:
-        encoded = msgspec.json.encode(body, order="deterministic")
+        data = encoded(body, SORTED)
     except (TypeError, ValueError, UnicodeError, RecursionError):
-        encoded = msgspec.json.encode(plain(body), order="deterministic")
-    return hashlib.sha256(encoded).hexdigest()
+        data = encoded(plain(body), SORTED)
+    return hashlib.sha256(data).hexdigest()
 
 
 def words_of(chunk: LowChunk) -> str:

@@ -10,6 +10,7 @@ import msgspec
 from asyncstate import filesystem
 from asyncstate.errors import AsyncStateError, ConfigError
 from asyncstate.filesystem import Access
+from asyncstate.model.encode import encoded
 from asyncstate.trace.learned import Record, Table
 
 LIMIT = 1 << 26
@@ -45,10 +46,10 @@ def save(state_dir: str, records: list[Record]) -> None:
     """
     table = load(state_dir)
     table.add(record for record in records if _fits(record))
-    data = msgspec.json.encode(table)
+    data = encoded(table)
     while len(data) > LIMIT:
         table.records = dict(sorted(table.records.items(), key=lambda item: -item[1].seen)[: len(table.records) // 2])
-        data = msgspec.json.encode(table)
+        data = encoded(table)
     filesystem.makedirs(state_dir, 0o700)
     filesystem.replace_content(path_in(state_dir), data, access=Access(mode=0o600))
 
@@ -56,7 +57,7 @@ def save(state_dir: str, records: list[Record]) -> None:
 def _fits(record: Record) -> bool:
     """Whether JSON has a form for the record: it has none for names that are not UTF-8."""
     try:
-        msgspec.json.encode(record)
+        encoded(record)
     except UnicodeError:
         return False
     return True

@@ -12,6 +12,7 @@ from asyncstate import dunders
 from asyncstate.dunders.cancel import CancelToken
 from asyncstate.dunders.context import CallContext
 from asyncstate.errors import LoaderError, RunCancelled
+from asyncstate.load import threads
 from asyncstate.load.threads import WorkerThreads, transferable
 
 variable: ContextVar[str] = ContextVar("variable", default="unset")
@@ -290,11 +291,86 @@ async def test_a_thread_that_cannot_be_started_is_an_error_with_words(workers, m
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr(threads, "PATIENCE", 0.1)
     with pytest.raises(LoaderError, match="no further thread can be started; run fewer states at once"):
+        await workers.run(int)
+    monkeypatch.setattr(threads, "PATIENCE", 1e9)
+    with pytest.raises(LoaderError, match="no further thread"):  # at once: nothing has changed
         await workers.run(int)
     monkeypatch.undo()
     assert await workers.run(int) == 0
     assert workers.started == 1
+
+
+@pytest.fixture
+def allowed(monkeypatch):
+    """Set how many threads may start."""
+    real, left = threading.Thread.start, []
+
+    def start(thread):
+        if not left:
+            raise RuntimeError("can't start new thread")
+        left.pop()
+        real(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    return lambda number: left.extend([None] * number)
+
+
+@pytest.mark.parametrize("number", [1, 2, 5])
+async def test_calls_wait_for_the_threads_there_are(workers, allowed, monkeypatch, number):
+    monkeypatch.setattr(threads, "PATIENCE", 0.0)  # as long as a thread lives, a call waits
+    allowed(number)
+    assert await asyncio.gather(*(workers.run(max, each, -1) for each in range(50))) == list(range(50))
+    assert workers.started == number
+
+
+async def test_functions_that_hold_all_threads_do_not_wait_for_ever(workers, allowed, monkeypatch):
+    """Each of two functions, in the only threads, waits for a call that needs a thread, too."""
+    monkeypatch.setattr(threads, "PATIENCE", 0.3)
+    allowed(2)
+    loop, both = asyncio.get_running_loop(), threading.Barrier(2)
+
+    def outer():
+        both.wait(40)
+        inner = asyncio.run_coroutine_threadsafe(workers.run(int), loop)
+        try:
+            return inner.result(40)
+        except LoaderError as error:
+            return str(error)
+
+    calls = [asyncio.create_task(workers.run(call)) for call in (outer, outer, str)]
+    async with asyncio.timeout(60):
+        first, second, last = await asyncio.gather(*calls)
+    assert last == ""
+    assert any("no further thread can be started" in str(answer) for answer in (first, second))
+
+
+async def test_a_call_that_waits_for_a_thread_can_be_cancelled(workers, allowed):
+    allowed(1)
+    release = threading.Event()
+    chunk = CancelToken()
+    first = asyncio.create_task(workers.run(release.wait, 40))
+    await asyncio.sleep(0)
+    dunders.context.current.set(context(cancel=chunk))
+    called = []
+    second = asyncio.create_task(workers.run(called.append, 1))
+    await asyncio.sleep(0)
+    second.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await second
+    assert chunk.overdue == []
+    release.set()
+    assert await first
+    await until(lambda: workers.idle)
+    assert called == []
+
+
+async def test_threads_that_are_given_back_end(workers):
+    await workers.run(int)
+    await until(lambda: workers.idle)
+    workers.give_back()
+    await until(lambda: not workers.live)
 
 
 async def test_what_nobody_waits_for_is_logged_in_the_context_of_its_call(workers, monkeypatch):

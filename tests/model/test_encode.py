@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
+import subprocess
+import sys
 import time
 
 import msgspec
@@ -198,3 +201,33 @@ def test_pieces_are_the_whole(value, indent):
 def test_pieces_of_what_is_not_plain_are_the_whole_too():
     for each in ({1: "a", 2: "b"}, "text", [{1, 2}, "\ud800"], {"a": b"x", "b\ud800": None}):
         assert b"".join(json_pieces(each)) == json_bytes(each)
+
+
+WITHOUT_MEMORY = """
+import os, resource, sys
+from asyncstate.model.encode import encoded
+with open("/proc/self/statm") as file:
+    size = int(file.read().split()[0]) * resource.getpagesize()
+value = ["x" * 3_000_000] * 2
+resource.setrlimit(resource.RLIMIT_AS, (size + 2_000_000,) * 2)
+try:
+    encoded(value)
+except MemoryError:
+    sys.exit(3)
+"""
+
+
+def test_where_memory_runs_out_encoding_raises():
+    """An encoder's own ``encode`` would end the process."""
+    assert subprocess.run([sys.executable, "-c", WITHOUT_MEMORY], check=False).returncode == 3
+
+
+def test_nothing_is_encoded_in_another_way(checkout):
+    others = [
+        f"{path.relative_to(checkout)}:{number}"
+        for folder in ("asyncstate", "states", "modules")
+        for path in sorted((checkout / folder).rglob("*.py"))
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if re.search(r"(json|msgpack)\.encode\(|Encoder\([^)]*\)\.encode\b|encode_lines", line)
+    ]
+    assert others == []

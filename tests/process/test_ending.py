@@ -246,3 +246,58 @@ def test_a_shared_leader_and_what_it_started_for_others_are_no_members():
     found = lineage.Lineage(mark, leader.pid, shared=True).members(everything)
     assert sorted(process.pid for process in found) == [12, 13]
     assert sorted(process.pid for process in lineage.Lineage(mark, 0).members(everything)) == [10, 11, 12, 13]
+
+
+@pytest.fixture
+def no_threads(monkeypatch):
+    def refuse(_thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(ending.Thread, "start", refuse)
+
+
+def test_without_a_thread_who_waits_ends_it(no_threads):
+    process, family = start(["sleep", "600"])
+    with process:
+        assert not reaper.end([family])
+        reaper.wait([family])
+        assert process.wait(30) == -signal.SIGTERM
+    assert not reaper.busy
+
+
+@pytest.mark.parametrize("kind", ["plain", "ignore"])
+def test_a_time_out_ends_a_command_where_no_thread_starts(no_threads, tmp_path, kind):
+    done = run_child([sys.executable, "-c", DAEMON, str(tmp_path / "pid"), kind], timeout=1.5)
+    assert done.timed_out
+    assert not reaper.busy
+
+
+def test_the_reaper_survives_a_moment_without_memory(monkeypatch):
+    seen = ending.processes
+    failures = [MemoryError(), OSError(24, "Too many open files")]
+
+    def fails():
+        if failures:
+            raise failures.pop()
+        return seen()
+
+    monkeypatch.setattr(ending, "processes", fails)
+    process, family = start(["sleep", "600"])
+    with process:
+        reaper.end([family])
+        reaper.wait([family])
+        assert process.wait(30) == -signal.SIGTERM
+
+
+def test_what_cannot_be_looked_for_is_killed_and_given_up(monkeypatch, tmp_path):
+    def blind():
+        raise MemoryError
+
+    monkeypatch.setattr(ending, "processes", blind)
+    monkeypatch.setattr(ending, "PATIENCE", 0.3)
+    process, family = start([sys.executable, "-c", DAEMON, str(tmp_path / "pid"), "ignore"])
+    with process:
+        pid_in(tmp_path / "pid")
+        reaper.end([family])
+        reaper.wait([family])
+        assert process.wait(30) == -signal.SIGKILL

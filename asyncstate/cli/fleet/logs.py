@@ -10,6 +10,7 @@ from asyncstate.cli.fleet.completion import complete_hosts
 from asyncstate.cli.fleet.connection import connection_options, operator_of
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import data_option
+from asyncstate.model.encode import encoded
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -87,14 +88,13 @@ async def _require_known(board: NatsBoard, host: str) -> None:
 
 
 def _show(console: Console, line: str) -> None:
-    import msgspec
 
     from asyncstate.fleet.logbook import fields_of
     from asyncstate.report.terminal import clean
 
     fields = fields_of(line)
     if console.out == "jsonl":
-        console.write(msgspec.json.encode(fields) + b"\n")
+        console.write(encoded(fields) + b"\n")
         return
     head = [f"{clean(str(fields.pop(name, '')))}" for name in ("timestamp", "level", "event")]
     trace = clean(str(fields.pop("exception", "")))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.cli.console import CHANGED
 from asyncstate.cli.tracing import Tracing
 from asyncstate.fleet.controller.tale import Relay
+from asyncstate.model.encode import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -151,7 +152,7 @@ class Shown(Relay):
             from asyncstate.model.event import encode_event
 
             fields = msgspec.json.decode(encode_event(event))
-            self._console.write(msgspec.json.encode({"host": host, **fields}) + b"\n", redacted=True)
+            self._console.write(encoded({"host": host, **fields}) + b"\n", redacted=True)
 
     def lost(self, host: str, seconds: float) -> None:
         """Say that a host is lost."""

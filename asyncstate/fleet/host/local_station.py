@@ -19,6 +19,7 @@ from asyncstate.fleet.subjects import token
 from asyncstate.journal.entry import FINISHED, UNDER_WAY
 from asyncstate.journal.store import Journal
 from asyncstate.logs.loggers import get_logger
+from asyncstate.model.encode import encoded
 from asyncstate.model.hooks import MOD_WATCH
 from asyncstate.redact.shown import ShownPlan
 from asyncstate.run.past import Past
@@ -266,7 +267,7 @@ class RunFiles:
             raise self._trouble(error) from error
 
     def _save(self, kept: Kept) -> None:
-        self.write(self._path(kept.offer.run), msgspec.json.encode(kept))
+        self.write(self._path(kept.offer.run), encoded(kept))
 
     def write(self, path: str, data: bytes) -> None:
         """Write a file of this folder, at once or not at all, on disk before it returns. Raises FleetError."""
@@ -301,7 +302,7 @@ class RunFiles:
 
     def keep_taken(self, taken: replay.Taken) -> None:
         """Keep which runs this host took, on disk before it returns. Raises FleetError."""
-        self.write(self._taken_path(), msgspec.json.encode(taken))
+        self.write(self._taken_path(), encoded(taken))
 
     def _taken_path(self) -> str:
         return os.path.join(self._folder, "taken")

@@ -15,6 +15,7 @@ from asyncstate.errors import MessageRefused
 from asyncstate.fleet.protocol import TESTED, HostPlan, State, node_name
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import FOOTPRINT, Dag
+from asyncstate.model.encode import encoded
 from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
 from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, Requisite, RequisiteKind
 
@@ -141,8 +142,8 @@ class _Extension:
         names |= {node_name(chunk, check=True): node for chunk, node in self._check_of.items()}
         nodes = tuple(self._nodes)
         digest = hashlib.sha256(plan_digest(self._plan.chunks, nodes, self._dag, self._plan.contingent).encode())
-        digest.update(msgspec.json.encode([(each.host, each.node, each.state) for each in go.remote]))
-        digest.update(msgspec.json.encode([go.follows, go.remote_follows, go.barriers]))
+        digest.update(encoded([(each.host, each.node, each.state) for each in go.remote]))
+        digest.update(encoded([go.follows, go.remote_follows, go.barriers]))
         plan = msgspec.structs.replace(
             self._plan,
             nodes=nodes,

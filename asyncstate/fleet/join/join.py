@@ -20,6 +20,7 @@ from asyncstate.fleet.join.targets import Need, Place, Resolver, file_of
 from asyncstate.fleet.protocol import Barrier, Go, RemoteState, Wait
 from asyncstate.fleet.rollout.admission import turns_of
 from asyncstate.model.dag import Dag
+from asyncstate.model.encode import encoded
 from asyncstate.model.requisite import FLEET_ORDER, RequisiteKind
 
 if TYPE_CHECKING:
@@ -203,7 +204,7 @@ class _Slices:
     def join(self, turns: tuple[tuple[str, ...], ...], blocked: dict[str, str]) -> Join:
         """Return the slices."""
         goes = {host: self._go(host, plan) for host, plan in self._plans.items()}
-        named = msgspec.json.encode([msgspec.structs.replace(go, nonce="") for go in goes.values()])
+        named = encoded([msgspec.structs.replace(go, nonce="") for go in goes.values()])
         digest = hashlib.sha256(named).hexdigest()
         named_alike = {host: msgspec.structs.replace(go, join=digest) for host, go in goes.items()}
         return Join(named_alike, digest, turns, blocked)

@@ -29,6 +29,7 @@ from asyncstate import filesystem
 from asyncstate.errors import FleetError, PathRefused
 from asyncstate.fleet import credentials, nkeys
 from asyncstate.fleet.nats import access, certificates
+from asyncstate.model.encode import encoded
 from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
@@ -271,7 +272,7 @@ class Folder:
 
     def _write_all(self, settings: Settings) -> None:
         """Write the settings, and what the server reads."""
-        self._write("fleet.json", msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n")
+        self._write("fleet.json", msgspec.json.format(encoded(settings), indent=2) + b"\n")
         self._write("accounts.conf", self.accounts_text().encode())
         self._write("server.conf", self._server_text(settings).encode())
 

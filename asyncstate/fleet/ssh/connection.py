@@ -14,6 +14,7 @@ import msgspec
 from asyncstate.errors import BoardError, FleetError
 from asyncstate.fleet.ssh import frames, launch
 from asyncstate.logs.loggers import get_logger
+from asyncstate.model.encode import encoded
 
 try:
     import asyncssh
@@ -264,7 +265,7 @@ class Connection:
         wanted = launch.Wanted(
             digest=self._bundle.digest, mark=mark, thin_dir=host.thin_dir, keep=self._ways.keep, umask=host.umask
         )
-        process.stdin.write(msgspec.json.encode(wanted) + b"\n")
+        process.stdin.write(encoded(wanted) + b"\n")
         hello = msgspec.json.decode(await self._line(mark), type=launch.Hello)
         launch.require_fitting(hello)
         size = 0 if hello.have else len(self._bundle.content)

@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from asyncstate.errors import BoardError, ValueTooLarge
-from asyncstate.model.encode import plain
+from asyncstate.model.encode import encoded, plain
 
 VERSION: Final = 1
 OK: Final = "ok"
@@ -41,6 +41,7 @@ SILENCE: Final = 60.0
 """Seconds without a frame after which the other side is gone."""
 PING_EVERY: Final = 10.0
 
+_PACKED = msgspec.msgpack.Encoder()
 _LENGTH: Final = struct.Struct(">I")
 
 
@@ -101,9 +102,9 @@ def encode(number: int, word: str, value: Any = None) -> bytes:
     """Return a frame as bytes. Raises ValueTooLarge for one that is."""
     frame = Frame(number, word, value)
     try:
-        data = msgspec.msgpack.encode(frame)
+        data = encoded(frame, _PACKED)
     except (TypeError, ValueError, OverflowError, RecursionError):  # grains and pillar hold what plugins put into them
-        data = msgspec.msgpack.encode(Frame(number, word, plain(msgspec.to_builtins(value, enc_hook=plain))))
+        data = encoded(Frame(number, word, plain(msgspec.to_builtins(value, enc_hook=plain))), _PACKED)
     if len(data) > LARGEST:
         raise ValueTooLarge(f"a message of {len(data) >> 20} MiB is longer than the {LARGEST >> 20} MiB there may be")
     return _LENGTH.pack(len(data)) + data

@@ -13,6 +13,7 @@ from types import coroutine
 from typing import TYPE_CHECKING, Any, Self
 
 from asyncstate.errors import Issue
+from asyncstate.process.descriptors import Thread
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Generator
@@ -43,8 +44,8 @@ class LoopWatch:
     def __enter__(self) -> Self:
         """Begin to watch. If no thread can be started, nothing is reported."""
         try:
-            threading.Thread(target=self._tick, name="asyncstate-loop-watch", daemon=True).start()
-        except (RuntimeError, MemoryError):
+            Thread(target=self._tick, name="asyncstate-loop-watch", daemon=True).start()
+        except RuntimeError:
             self._over.set()
         return self
 

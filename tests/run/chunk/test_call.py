@@ -282,6 +282,7 @@ async def test_where_no_thread_can_be_started_the_state_fails(host, monkeypatch)
         return row(name)
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr("asyncstate.load.threads.PATIENCE", 0.1)
     report = await in_real_time(PlanBuilder().chunk("x", "own.go").chunk("y").build(), host)
     assert set(results(report).values()) == {False}
     assert "no further thread can be started" in comments(report)["x"]

@@ -1,0 +1,118 @@
+"""Runs of the command line where something is scarce: memory, processes, the space of a folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+CODES = frozenset({0, 1, 2, 70, 74})
+"""The exit codes that docs/cli.md has for a run that nothing from outside ends."""
+LIMIT = 2.0
+"""Seconds of the time limit of each command in `TREE`."""
+_KEEPS = "-all,+dac_override,+dac_read_search"
+"""What a plain user keeps of root: the way to the interpreter, wherever that stands."""
+
+TREE = """
+{% set to = pillar['to'] %}
+{% for i in range(6) %}
+command {{ i }}:
+  cmd.run:
+    - name: sleep 0.1; head -c {{ pillar.get('bytes', 1000) }} /dev/zero | tr '\\0' x
+    - timeout: {{ pillar['limit'] }}
+file {{ i }}:
+  file.managed:
+    - name: {{ to }}/file {{ i }}
+    - contents: {{ 'text ' * 200 }}
+replaced {{ i }}:
+  file.replace:
+    - name: {{ to }}/file {{ i }}
+    - pattern: text
+    - repl: {{ 'other ' * 5 }}
+    - require:
+      - file: file {{ i }}
+{% endfor %}
+stubborn:
+  cmd.run:
+    - name: trap '' TERM; while :; do sleep 0.1; done
+    - timeout: {{ pillar['limit'] }}
+downloaded:
+  file.managed:
+    - name: {{ to }}/downloaded
+    - source: {{ pillar['url'] }}
+    - skip_verify: True
+"""
+STATES = 20
+
+
+class Ended(NamedTuple):
+    """How a run ended: its exit code, what it wrote, and how long it took."""
+
+    code: int
+    out: bytes
+    err: bytes
+    seconds: float
+
+    @property
+    def rows(self) -> dict[str, Any]:
+        """The rows of the report."""
+        rows = json.loads(self.out)
+        assert isinstance(rows, dict), rows
+        return rows
+
+
+def few_processes(number: int) -> list[str]:
+    """Return the beginning of a command line: what follows runs as a user of its own, with so many processes."""
+    user = str(60_000_000 + os.getpid())
+    plain = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+    return [*plain, f"--inh-caps={_KEEPS}", f"--ambient-caps={_KEEPS}", "prlimit", f"--nproc={number}"]
+
+
+def little_memory(mebibytes: int) -> list[str]:
+    """Return the beginning of a command line: what follows has so much address space."""
+    return ["prlimit", f"--as={mebibytes << 20}"]
+
+
+def small_disk(folder: Path, kibibytes: int) -> list[str]:
+    """Return the beginning of a command line: what follows finds a file system of that size at ``folder``."""
+    mount = 'mount -t tmpfs -o "size=$1k,mode=0777" scarce "$2" && shift 2 && exec "$@"'
+    return ["unshare", "-m", "sh", "-c", mount, "sh", str(kibibytes), str(folder)]
+
+
+def apply(base: Path, scarce: Sequence[str], *, url: str, seconds: float, more: dict[str, Any] | None = None) -> Ended:
+    """Apply `TREE` in ``base``, where something is scarce. Raises TimeoutExpired after ``seconds``."""
+    for name in ("srv", "home", "to", "cache", "state", "tmp"):
+        (base / name).mkdir(exist_ok=True)
+        (base / name).chmod(0o777)
+    base.chmod(0o777)
+    (base / "srv" / "tree.sls").write_text(TREE)
+    pillar = {"to": str(base / "to"), "limit": LIMIT, "url": url, **(more or {})}
+    program = [sys.executable, "-m", "asyncstate", "apply", "tree", "--file-root", str(base / "srv"), "-j", "50"]
+    environment = {
+        **os.environ,
+        "HOME": str(base / "home"),
+        "TMPDIR": str(base / "tmp"),
+        "ASYNCSTATE_CACHEDIR": str(base / "cache"),
+        "ASYNCSTATE_STATE_DIR": str(base / "state"),
+    }
+    began = time.monotonic()
+    with subprocess.Popen(
+        [*scarce, *program, "--pillar", json.dumps(pillar), "--out", "json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        cwd=base,
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    return Ended(process.returncode, out, err, time.monotonic() - began)
