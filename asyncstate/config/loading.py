@@ -16,7 +16,7 @@ from asyncstate.config.files import (
     require_root_alone,
 )
 from asyncstate.config.roots import ROOT_OPTIONS
-from asyncstate.config.settings import FIELDS, FIXED_OPTIONS, Settings
+from asyncstate.config.settings import FIELDS, FIXED_OPTIONS, Settings, machine_state_dir
 from asyncstate.config.values import convert, copied
 from asyncstate.errors import ConfigError
 from asyncstate.logs.loggers import get_logger
@@ -92,6 +92,7 @@ def _build(values: Mapping[str, Any], origins: dict[str, str]) -> Settings:
             extra[option] = convert(option, value, str, origins.get(option, "")) if is_text else value
         elif value is not None:  # an empty value in a file means the default
             known[option] = _typed(option, value, field.type, origins.get(option, ""))
+    known["state_dir"] = known.get("state_dir") or machine_state_dir()
     return Settings(**known, extra=extra, origins=origins)
 
 

@@ -31,8 +31,10 @@ class Settings(msgspec.Struct, kw_only=True):
     """Every option under its Salt name. Times are in seconds, directories are absolute paths.
 
     Create it directly (``Settings(file_roots={"base": ["srv/salt"]})``) or with `load_settings`. Relative roots are
-    resolved against the working directory. ``id``, ``cachedir``, ``state_dir`` and ``concurrency`` get this machine's
-    values if they are not given. Raises ConfigError for a value of the wrong type.
+    resolved against the working directory. ``id``, ``cachedir`` and ``concurrency`` get this machine's values if they
+    are not given. So does ``state_dir`` in `load_settings`; settings that a program creates directly have a journal of
+    their own, in ``state`` of their ``cachedir``, else in ``programs`` of this machine's. Raises ConfigError for a
+    value of the wrong type.
     """
 
     id: str = ""
@@ -144,8 +146,10 @@ class Settings(msgspec.Struct, kw_only=True):
         for option in ROOT_OPTIONS:
             origin = self.origins.get(option, "")
             setattr(self, option, normalise_roots(option, getattr(self, option), origin))
+        if not self.state_dir:  # the last run of a command of this machine is not that of some program
+            own = self.cachedir and os.path.join(self.cachedir, "state")
+            self.state_dir = own or os.path.join(machine_state_dir(), "programs")
         self.cachedir = self.cachedir or _user_directory("/var/cache/asyncstate", "XDG_CACHE_HOME", ".cache")
-        self.state_dir = self.state_dir or _user_directory("/var/lib/asyncstate", "XDG_STATE_HOME", ".local/state")
         for option in _UNDER_ROOT_DIR:
             setattr(self, option, _under(self.root_dir, getattr(self, option)))
         for option in _PATH_LISTS:
@@ -243,6 +247,11 @@ def _under(root_dir: str, path: str) -> str:
     if root_dir in {"/", path} or path.startswith(root_dir + "/"):
         return path
     return root_dir + path
+
+
+def machine_state_dir() -> str:
+    """Return where commands of this machine keep their journal: of root, or of the user."""
+    return _user_directory("/var/lib/asyncstate", "XDG_STATE_HOME", ".local/state")
 
 
 def _user_directory(system: str, variable: str, below_home: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from asyncstate import AsyncStateError, CompileError, Settings, StateRuntime
+from asyncstate import AsyncStateError, CompileError, LockHeld, Settings, StateRuntime
 from asyncstate.events import encode_event
 
 HERE = Path(__file__).parent
@@ -23,12 +23,12 @@ BUSY = web.AppKey("busy", asyncio.Lock)
 
 
 async def apply(request):
-    """Compile first, so that a mistake in the tree is an ordinary answer; then stream the run."""
+    """Compile and take the lock first, so that what is in the way is an ordinary answer; then stream the run."""
     order = await read_order(request)
     async with request.app[BUSY], StateRuntime(settings(request.app, order)) as runtime:
         compiled = await runtime.compile(order["sls"])
-        stream, write = await open_stream(request)
         async with runtime.run(compiled, concurrency=16) as run:
+            stream, write = await open_stream(request)  # from here on the lock is held: the run can be promised
             async for event in run:
                 await write(event)
     await stream.write_eof()
@@ -74,6 +74,8 @@ async def explain(request, handler):
         return await handler(request)
     except CompileError as error:
         issues = [issue._asdict() for issue in error.issues]
+    except LockHeld as error:
+        return web.json_response({"issues": [{"message": str(error)}]}, status=409)
     except AsyncStateError as error:
         issues = [{"message": str(error)}]
     return web.json_response({"issues": issues}, status=422)

@@ -239,3 +239,12 @@ def test_default_files_are_those_that_exist(tmp_path):
     assert default_files({"XDG_CONFIG_HOME": str(tmp_path)}) == default_files({"HOME": "/nowhere"})
     mine = write(tmp_path / "asyncstate/config.yaml", "")
     assert default_files({"XDG_CONFIG_HOME": str(tmp_path)})[-1] == mine
+
+
+def test_a_program_has_a_journal_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.delenv("ASYNCSTATE_STATE_DIR", raising=False)
+    machine = load_settings(environ={}).state_dir
+    assert load_settings(overrides={"cachedir": str(tmp_path)}, environ={}).state_dir == machine
+    assert Settings(cachedir=str(tmp_path)).state_dir == str(tmp_path / "state")
+    assert Settings().state_dir == os.path.join(machine, "programs")
+    assert Settings(cachedir=str(tmp_path), state_dir=machine).state_dir == machine

@@ -17,6 +17,7 @@ from aiohttp import web
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.model.event import ChunkFinished, RunFinished, RunStarted, decode_event
+from asyncstate.run.lock import RunLock
 
 
 @pytest.fixture
@@ -185,6 +186,14 @@ async def test_the_same_as_server_sent_events(service, tmp_path):
         blocks = (await response.read()).decode().strip().split("\n\n")
     assert all(block.startswith("data: ") for block in blocks)
     assert json.loads(blocks[-1].removeprefix("data: "))["event"] == "run_finished"
+
+
+async def test_while_another_program_holds_the_lock_the_answer_names_it(service, tmp_path):
+    with RunLock(Settings().cachedir):
+        async with asyncio.timeout(20), service.post("/apply", json=order(tmp_path / "www")) as response:
+            assert response.status == 409
+            assert str(os.getpid()) in (await response.json())["issues"][0]["message"]
+    assert not (tmp_path / "www").exists()
 
 
 async def test_two_clients_at_once_each_get_their_own_run(service, tmp_path):
