@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import prefetch as ahead
 from asyncstate.dunders import __context__, __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
-from ._foresight import System, facts, foreseen, reverse_provides
+from ._foresight import Offer, Shop, System, facts, foreseen, names_of, reverse_provides
 from ._installed import list_pkgs
 from ._programs import call, output
 from ._versions import compare
@@ -26,6 +27,16 @@ LISTS = "pkg.lists"
 """What is announced when the lists have been refreshed."""
 
 _LISTS = "/var/lib/apt/lists"
+_SOURCES = (
+    _LISTS,
+    "/etc/apt",
+    *(f"/etc/apt/{name}{more}" for name in ("apt.conf", "preferences", "sources.list") for more in ("", ".d")),
+)
+"""Paths that change when what the sources offer does."""
+_OFFERED = "pkg.offered"
+"""The key of ``__context__`` for what the sources offer, as far as this run has asked."""
+_FOLLOWED = ["--no-suggests", "--no-conflicts", "--no-breaks", "--no-replaces", "--no-enhances"]
+"""What lets ``apt-cache depends`` follow only what is installed with a package."""
 _SIZE = re.compile(r" \[.+B\]$")
 _UPGRADE = re.compile(r"^Conf ([^ ]+) \(([^ ]+)", re.MULTILINE)
 
@@ -37,6 +48,7 @@ def refresh_db(cache_valid_time: float = 0, failhard: bool = False, **kwargs: An
     with ``failhard`` if a source does.
     """
     __context__[REFRESH_PENDING] = False
+    __context__.pop(_OFFERED, None)
     if cache_valid_time and age_of_lists() < float(cache_valid_time):
         return {}
     done = call(["apt-get", "-q", "update"], timeout=kwargs.get("timeout"))
@@ -141,31 +153,39 @@ def foresee(orders: list[list[Any]], refresh: bool = False, **kwargs: Any) -> li
     if refresh and refresh_needed(every):
         refresh_db(kwargs.get("cache_valid_time", 0))
     provided = output(["dpkg-query", "--showformat", "${db:Status-Abbrev} ${Provides}\\n", "-W"]).splitlines()
+    recommends = "'true'" in output(["apt-config", "shell", "wanted", "APT::Install-Recommends/b"])
     system = System(
         installed=list_pkgs(),
         provided=[line[3:] for line in provided if line[1:2] == "i"],
-        recommends="'true'" in output(["apt-config", "shell", "wanted", "APT::Install-Recommends/b"]),
-        offered=_offered,
-        providers=lambda names: reverse_provides(output(["apt-cache", "showpkg", "--", *names])),
+        recommends=recommends,
+        shop=_shop(recommends=recommends),
     )
     return foreseen(wanted, system)
 
 
-def _offered(names: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Return the fields of the version of each package that apt would install.
+def _shop(*, recommends: bool) -> Shop:
+    """Return what the sources offer: what this run knows of it, until the sources or their lists change."""
+    stamp = (recommends, *map(_changed, _SOURCES))
+    known = __context__.get(_OFFERED)
+    if known is None or known[0] != stamp:
+        known = __context__[_OFFERED] = (stamp, Shop(partial(_offer, recommends=recommends)))
+    shop: Shop = known[1]
+    return shop
 
-    ``apt-cache show`` can choose it by itself, but then it reads the whole state of the system each time.
+
+def _offer(names: Sequence[str], *, recommends: bool) -> Offer:
+    """Return the offer of packages and of all that they depend on, however deep, in three calls of apt-cache.
+
+    Each call costs half a second where apt keeps no cache of its lists, as in a container. Of each package it is the
+    version that apt would install.
     """
-    found: dict[str, dict[str, dict[str, str]]] = {}
-    for (name, version), fields in facts(output(["apt-cache", "show", "--", *names])).items():
-        found.setdefault(name, {})[version] = fields
-    several = [name for name, versions in found.items() if len(versions) > 1]
-    chosen = candidates(several) if several else {}
-    return {
-        name: versions[chosen.get(name, next(iter(versions)))]
-        for name, versions in found.items()
-        if name not in several or chosen.get(name) in versions
-    }
+    followed = _FOLLOWED if recommends else [*_FOLLOWED, "--no-recommends"]
+    below = names_of(output(["apt-cache", "depends", "--recurse", *followed, "--", *names]))
+    every = [name for name in dict.fromkeys([*names, *below]) if ":" not in name]
+    packages = facts(output(["apt-cache", "show", "--no-all-versions", "--", *every])) if every else {}
+    others = [name for name in every if name not in packages]
+    provided = reverse_provides(output(["apt-cache", "showpkg", "--", *others])) if others else {}
+    return Offer(packages, {name: provided.get(name, ()) for name in others})
 
 
 def refresh_needed(targets: dict[str, str | None]) -> bool:
@@ -183,3 +203,11 @@ def age_of_lists() -> float:
         return time.time() - os.stat(_LISTS).st_mtime
     except OSError:
         return float("inf")
+
+
+def _changed(path: str) -> int:
+    """Return when a file or folder last changed, 0 if there is none."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0

@@ -59,19 +59,55 @@ _Taken = tuple[list[_Choice], str]
 """The alternatives of a dependency, and the package that the package manager takes."""
 
 
+class Offer(NamedTuple):
+    """What the sources have: the `FIELDS` of packages, and the packages that provide each other name."""
+
+    packages: Mapping[str, Fields]
+    providers: Mapping[str, Iterable[str]]
+
+
+class Shop:
+    """What the sources offer. Asking costs more than thinking, so it asks at once for all that an order can need.
+
+    ``ask`` returns the offer of packages, of what they depend on, of what that depends on, and so on.
+    """
+
+    def __init__(self, ask: Callable[[Sequence[str]], Offer]) -> None:
+        self._ask = ask
+        self._packages: dict[str, Fields | None] = {}
+        self._providers: dict[str, frozenset[str]] = {}
+
+    def learn(self, names: Iterable[str]) -> None:
+        """Ask for packages, unless they are known."""
+        new = [name for name in dict.fromkeys(names) if name not in self._packages]
+        if new:
+            offer = self._ask(new)
+            self._packages.update(dict.fromkeys([*new, *offer.providers]))
+            self._packages.update(offer.packages)
+            self._providers.update((name, frozenset(them)) for name, them in offer.providers.items())
+
+    def get(self, name: str) -> Fields | None:
+        """Return the fields of a package, None if there is no such package."""
+        self.learn([name])
+        return self._packages[name]
+
+    def providers(self, name: str) -> frozenset[str]:
+        """Return the packages that provide a name, if there is no package of that name."""
+        self.learn([name])
+        return self._providers.get(name, frozenset())
+
+
 class System(NamedTuple):
     """What decides what an installation brings.
 
     ``installed`` has versions by name, ``provided`` the field ``Provides`` of each installed package; ``recommends``:
-    recommended packages are installed too. ``offered`` returns the `FIELDS` of the packages that the sources have, by
-    name; ``providers`` the packages that provide each of some names.
+    recommended packages are installed too; ``shop`` is what the sources offer.
     """
 
     installed: Mapping[str, str]
     provided: Iterable[str]
     recommends: bool
-    offered: Callable[[Sequence[str]], Mapping[str, Fields]]
-    providers: Callable[[Sequence[str]], Mapping[str, Iterable[str]]]
+    shop: Shop
 
 
 def foreseen(orders: Sequence[Mapping[str, str | None]], system: System) -> list[Changes]:
@@ -81,11 +117,9 @@ def foreseen(orders: Sequence[Mapping[str, str | None]], system: System) -> list
     in doubt: a package is in no source, an installed one would change, or the package manager has a choice. It has one,
     too, if what a later order asks for would do for an earlier one: in a common call it takes what is asked for first.
     """
-    shop = _Shop(system)
+    shop = system.shop
     there = _There(system)
     shop.learn(name for order in orders for name in order)
-    # Asking costs more than thinking: this learns of all orders at once what each will need below.
-    _brought({name: None for order in orders for name in order if shop.get(name)}, shop, there, [])
     found = []
     taken: list[_Taken] = []
     for order in orders:
@@ -98,35 +132,6 @@ def foreseen(orders: Sequence[Mapping[str, str | None]], system: System) -> list
         found.append({name: {"old": "", "new": fields["Version"]} for name, fields in brought.items()})
         there.add(brought)
     return found
-
-
-class _Shop:
-    """What the sources offer, each package asked for once."""
-
-    def __init__(self, system: System) -> None:
-        self._system = system
-        self._known: dict[str, Fields | None] = {}
-        self._providers: dict[str, frozenset[str]] = {}
-
-    def learn(self, names: Iterable[str]) -> None:
-        """Ask for packages all at once."""
-        new = [name for name in dict.fromkeys(names) if name not in self._known]
-        if new:
-            self._known.update(dict.fromkeys(new))
-            self._known.update((name, fields) for name, fields in self._system.offered(new).items() if name in new)
-            virtual = [name for name in new if self._known[name] is None]
-            provided = self._system.providers(virtual) if virtual else {}
-            self._providers.update((name, frozenset(provided.get(name, ()))) for name in virtual)
-
-    def get(self, name: str) -> Fields | None:
-        """Return the fields of a package, None if there is no such package."""
-        self.learn([name])
-        return self._known[name]
-
-    def providers(self, name: str) -> frozenset[str]:
-        """Return the packages that provide a name, if there is no package of that name."""
-        self.learn([name])
-        return self._providers.get(name, frozenset())
 
 
 class _There:
@@ -151,10 +156,9 @@ class _There:
 
 
 def _brought(
-    order: Mapping[str, str | None], shop: _Shop, there: _There, taken: list[_Taken]
+    order: Mapping[str, str | None], shop: Shop, there: _There, taken: list[_Taken]
 ) -> dict[str, Fields] | None:
     """Return the new packages that an order brings, None if that is in doubt; add to ``taken`` which were chosen."""
-    shop.learn(order)
     brought: dict[str, Fields] = {}
     for name, version in order.items():
         fields = shop.get(name)
@@ -202,7 +206,7 @@ def _is_met(choices: list[_Choice], there: _There, asked: Mapping[str, Fields]) 
     )
 
 
-def _chosen(choices: list[_Choice], shop: _Shop, there: _There) -> str | None:
+def _chosen(choices: list[_Choice], shop: Shop, there: _There) -> str | None:
     """Return the package that the package manager takes for a dependency, None if there is none or that is in doubt."""
     for choice in choices:
         if _is_doubtful(choice, shop, there):
@@ -218,7 +222,7 @@ def _chosen(choices: list[_Choice], shop: _Shop, there: _There) -> str | None:
     return None
 
 
-def _is_doubtful(choice: _Choice, shop: _Shop, there: _There) -> bool:
+def _is_doubtful(choice: _Choice, shop: Shop, there: _There) -> bool:
     """Whether an installed package would have to change, or a name is provided in a way that leaves a choice."""
     if choice.name in there.versions:
         return True
@@ -305,9 +309,15 @@ def only(expected: Changes) -> Iterator[Word]:
             _word.reset(token)
 
 
-def facts(text: str) -> dict[tuple[str, str], Fields]:
-    """Return the fields of each package and version in the output of ``apt-cache show``."""
-    found: dict[tuple[str, str], Fields] = {}
+def names_of(text: str) -> list[str]:
+    """Return the names in the output of ``apt-cache depends --recurse``, those of the machine's own architecture."""
+    names = (line.strip("<>") for line in text.splitlines() if not line.startswith(" "))
+    return [name for name in names if ":" not in name]
+
+
+def facts(text: str) -> dict[str, Fields]:
+    """Return the fields of each package in the output of ``apt-cache show --no-all-versions``."""
+    found: dict[str, Fields] = {}
     for stanza in text.split("\n\n"):
         fields = {}
         for line in stanza.splitlines():
@@ -315,7 +325,7 @@ def facts(text: str) -> dict[tuple[str, str], Fields]:
             if colon and key in FIELDS:
                 fields[key] = value.strip()
         if "Package" in fields and "Version" in fields:
-            found.setdefault((fields["Package"], fields["Version"]), fields)
+            found.setdefault(fields["Package"], fields)
     return found
 
 

@@ -7,7 +7,8 @@ from itertools import permutations
 import asyncstate.states.pkg as states
 import pytest
 from apt_root import AptRoot, needs_apt
-from asyncstate.modules.aptpkg._foresight import System, foreseen
+from asyncstate.modules.aptpkg._foresight import Offer, System, foreseen
+from asyncstate.modules.aptpkg._foresight import Shop as Offers
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from plugin_harness import PluginHarness
@@ -74,7 +75,8 @@ class Shop:
         }
 
     def foresee(self, orders, **_):
-        system = System(self.installed, (), recommends=False, offered=self.offered, providers=lambda _: {})
+        shop = Offers(lambda names: Offer(self.offered(names), {}))
+        system = System(self.installed, (), recommends=False, shop=shop)
         return foreseen([{name: v for each in order for name, v in each.items()} for order in orders], system)
 
     def install_foreseen(self, expected, pkgs=None, **_):
