@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.effects.seen import Learned
     from asyncstate.compile.high.highstate import HighData
+    from asyncstate.compile.planning import Touched
     from asyncstate.config import Settings
     from asyncstate.redact.secrets import Secrets
     from asyncstate.services import RuntimeServices
@@ -92,6 +93,11 @@ class Planner:
         self._require_tree()
         with self._secrets.kept_out_of_errors(), self._host.enter():
             return self._compiler(refusal=refusal).check(sls, saltenv=saltenv)
+
+    def touched(self, plan: Plan) -> Touched:
+        """Return what the chunks of a plan touch."""
+        with self._secrets.kept_out_of_errors(), self._host.enter():
+            return self._compiler().touched(plan)
 
     def watch_pillar(self) -> WatchedPillar:
         """Record from now on which keys of the pillar are read."""

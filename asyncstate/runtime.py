@@ -358,7 +358,7 @@ class StateRuntime:
             plan,
             options,
             [*observers, feed.put] if feed is not None else list(observers),
-            Parts(settings, self.host, self.secrets, self._records),
+            Parts(settings, self.host, self.secrets, self._records, self.planner.touched),
             mock=mock,
             trace_effects=trace_effects,
             about=about or {},

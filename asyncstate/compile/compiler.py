@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.capabilities import StateIndex
     from asyncstate.compile.low.arguments import Functions
+    from asyncstate.compile.planning import Touched
     from asyncstate.sources.fileclient import FileClient, SlsFile
     from asyncstate.sources.matchers import Matcher
     from asyncstate.sources.topfile import Render, Top
@@ -160,6 +161,10 @@ class Compiler:
             special = {id_: copied.pop(id_) for id_ in (EXTEND, EXCLUDE) if id_ in copied}
             normalise(copied, "", self._env(None), findings)
             return self._plan(HighData(copied | special, findings), self._env(None))
+
+    def touched(self, plan: Plan) -> Touched:
+        """Return what the chunks of a plan touch."""
+        return self._planning.touched(plan.chunks)
 
     def _plan(self, high: HighData, saltenv: str, only_ids: Sequence[str] = (), tree: str = "") -> Plan:
         ordered = self._ordering.order(high)

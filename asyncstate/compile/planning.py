@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec import structs
+
 from asyncstate.compile.effects.aggregate import aggregate, why_alone, why_alone_in_fleet
 from asyncstate.compile.effects.calls import Templates
 from asyncstate.compile.effects.footprint import Footprints, add_footprints
@@ -11,6 +13,7 @@ from asyncstate.compile.effects.formula import FormulaRule
 from asyncstate.compile.effects.homes import Homes
 from asyncstate.compile.effects.surroundings import Surroundings
 from asyncstate.compile.effects.transactions import Transactions, call_hook
+from asyncstate.compile.findings import Findings
 from asyncstate.compile.graph.assemble import PlanBuilder
 from asyncstate.compile.graph.restrict import restrict
 from asyncstate.compile.graph.stages import add_file_order, add_stages, effective_stages
@@ -19,6 +22,7 @@ from asyncstate.compile.low.salt_sources import SaltSources
 from asyncstate.compile.ordering import silence
 from asyncstate.data.packages import package_lists
 from asyncstate.model.hooks import MOD_AGGREGATE, MOD_TRANSACTION
+from asyncstate.model.requisite import CONDITIONS_BEFORE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,9 +30,9 @@ if TYPE_CHECKING:
     from asyncstate.compile.capabilities import Capabilities, StateIndex
     from asyncstate.compile.effects.aggregate import Aggregation
     from asyncstate.compile.effects.brought import PackageKnowledge
+    from asyncstate.compile.effects.declared import Footprint
     from asyncstate.compile.effects.links import Links
     from asyncstate.compile.effects.seen import Learned
-    from asyncstate.compile.findings import Findings
     from asyncstate.compile.graph.stages import Stages
     from asyncstate.compile.high.remote import RemoteReferences
     from asyncstate.compile.ordering import Ordered
@@ -46,6 +50,10 @@ _WITHOUT_FOOTPRINTS = {
 """The options ``implicit_order`` that look at no footprints, and why package states then form no transaction."""
 
 
+_CONDITIONS = frozenset({*CONDITIONS_BEFORE, "cwd", "env", "prepend_path", "root", "runas", "shell"})
+"""The conditions of a state, and the arguments with which their commands are called."""
+
+
 class Machine(NamedTuple):
     """What is known of the machine that a plan is for.
 
@@ -61,6 +69,13 @@ class Machine(NamedTuple):
     learned: Learned | None = None
     has_account: Callable[[str], bool] | None = None
     packages: Callable[[str], PackageKnowledge | None] = package_lists
+
+
+class Touched(NamedTuple):
+    """What the chunks of a plan touch, by index; and what their conditions read, of those that have any."""
+
+    by_all: Sequence[Footprint]
+    by_conditions: Mapping[int, Footprint]
 
 
 class Planning:
@@ -139,17 +154,32 @@ class Planning:
             if mode == FILE_ORDER:
                 add_file_order(builder)
             return {}
-        machine = self._machine
+        footprints = self._footprints(builder.chunks, findings)
+        add_footprints(builder, footprints, transactions)
+        return footprints.unknown
+
+    def touched(self, chunks: Sequence[LowChunk]) -> Touched:
+        """Return what the chunks of a plan touch, also those that may run beside any other."""
+        alone = [_without(chunk, "parallel") for chunk in chunks]
+        tests = [_only_tests(chunk) for chunk in alone if not chunk.args.keys().isdisjoint(CONDITIONS_BEFORE)]
+        known = self._footprints(alone, Findings()).of_all([*alone, *tests], range(len(alone) + len(tests)))
+        tested = zip((chunk.index for chunk in tests), known[len(alone) :], strict=True)
+        return Touched(known[: len(alone)], dict(tested))
+
+    def _footprints(self, chunks: Sequence[LowChunk], findings: Findings) -> Footprints:
+        machine, mode = self._machine, self._opts.get("implicit_order")
         sources = SaltSources(self._file_client)
         templates = Templates(sources.template_of, usual_syntax=not self._opts.get("jinja_env"))
         surroundings = Surroundings(self._file_client, self._opts, machine.python)
-        homes = Homes(builder.chunks, machine.home_of)
+        homes = Homes(chunks, machine.home_of)
         formula = FormulaRule(
             strict=mode == "strict",
-            packages=machine.packages(str(self._grains.get("os_family"))) if _has_packages(builder) else None,
+            packages=machine.packages(str(self._grains.get("os_family")))
+            if any(chunk.state == "pkg" for chunk in chunks)
+            else None,
             has_account=machine.has_account,
         )
-        footprints = Footprints(
+        return Footprints(
             self._states,
             formula,
             findings,
@@ -160,8 +190,6 @@ class Planning:
             homes=homes,
             learned=machine.learned if mode == "learned" else None,
         )
-        add_footprints(builder, footprints, transactions)
-        return footprints.unknown
 
     def _transactions(self, builder: PlanBuilder, findings: Findings, remote: RemoteReferences) -> Transactions | None:
         """Return what forms transactions; None if the tree or the options already say what to aggregate."""
@@ -190,5 +218,13 @@ class Planning:
         return "failhard is on: a state that fails must stop all later ones" if self._opts.get("failhard") else ""
 
 
-def _has_packages(builder: PlanBuilder) -> bool:
-    return any(chunk.state == "pkg" for chunk in builder.chunks)
+def _without(chunk: LowChunk, argument: str) -> LowChunk:
+    if argument not in chunk.args:
+        return chunk
+    return structs.replace(chunk, args={key: value for key, value in chunk.args.items() if key != argument})
+
+
+def _only_tests(chunk: LowChunk) -> LowChunk:
+    """Return a chunk that does nothing, with the conditions of another, and with what they are called with."""
+    args = {key: value for key, value in chunk.args.items() if key in _CONDITIONS}
+    return structs.replace(chunk, state="test", fun="nop", args=args)

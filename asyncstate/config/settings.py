@@ -102,6 +102,7 @@ class Settings(msgspec.Struct, kw_only=True):
     smi_require: list[str] = []
 
     test: bool = False
+    foresight: bool = True
     failhard: bool = False
     state_auto_order: bool = True
     state_aggregate: bool | list[str] | str | None = None

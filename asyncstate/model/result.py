@@ -19,6 +19,9 @@ any keys that the state function added. Every row of a report has all nine."""
 STATE_RAN: Final = "__state_ran__"
 """Key of a row, False where the state function was not called: a requisite or a condition was not met."""
 
+NOT_TOLD: Final = "__not_told__"
+"""Key of a row of a dry run, True where it cannot be told what the state would do before an earlier one has run."""
+
 RUN_NUM: Final = "__run_num__"
 """Key of a row: its place in the serial order, from 0."""
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from asyncstate.model.result import RUN_NUM, STATE_RAN
+from asyncstate.model.result import NOT_TOLD, RUN_NUM, STATE_RAN
 from asyncstate.redact.forms import TELLING, forms
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ _LONG_START: Final = 16
 """How many first characters distinguish longer secrets: all private keys begin alike, and so do tokens of one kind."""
 
 SCHEMA: Final = frozenset({"name", "changes", "result", "comment", "__id__", "__sls__", RUN_NUM}) | frozenset(
-    {"start_time", "duration", STATE_RAN, "skip_watch", "skip_req", "warnings", "pchanges", "sub_state_run"}
+    {"start_time", "duration", STATE_RAN, NOT_TOLD, "skip_watch", "skip_req", "warnings", "pchanges", "sub_state_run"}
 )
 """Keys of a row that the engine and its readers know by name: they are never hidden."""
-_MEASURED: Final = frozenset({"result", RUN_NUM, "start_time", "duration", STATE_RAN})
+_MEASURED: Final = frozenset({"result", RUN_NUM, "start_time", "duration", STATE_RAN, NOT_TOLD})
 _PLAINEST: Final = SCHEMA - {"pchanges", "sub_state_run", "warnings"}
 _TIME_OF_DAY: Final = re.compile(r"\d\d:\d\d:\d\d(\.\d+)?")
 _NUMBERS: Final = frozenset({bool, int, float, type(None)})

@@ -38,12 +38,15 @@ _MISTAKES: Schema = {
 _TEXTS: Schema = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 
 
-class RowOfEvent(msgspec.Struct, rename={"id": "__id__", "sls": "__sls__", "ran": "__state_ran__"}):
+class RowOfEvent(
+    msgspec.Struct, rename={"id": "__id__", "sls": "__sls__", "ran": "__state_ran__", "not_told": "__not_told__"}
+):
     """What a state returned, in Salt's shape.
 
     ``result`` is true, false, or null: a dry run would change something. ``changes`` is empty if nothing changed.
     ``start_time`` is the time of day, ``duration`` is in milliseconds. ``__state_ran__`` is there, and false, if a
-    requisite or a condition kept the state from being called. Low data that names nothing callable has no ID and no
+    requisite or a condition kept the state from being called. ``__not_told__`` is there, and true, if a dry run cannot
+    tell what the state would do before an earlier one has run. Low data that names nothing callable has no ID and no
     SLS. ``name`` and ``comment`` are texts, unless a state function gave something else. It may add keys, too.
     """
 
@@ -56,6 +59,7 @@ class RowOfEvent(msgspec.Struct, rename={"id": "__id__", "sls": "__sls__", "ran"
     id: str | None
     sls: str | None
     ran: bool = msgspec.UNSET  # type: ignore[assignment]
+    not_told: bool = msgspec.UNSET  # type: ignore[assignment]
     warnings: list[str] = msgspec.UNSET  # type: ignore[assignment]
 
 

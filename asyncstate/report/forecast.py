@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
-from asyncstate.model.result import STATE_RAN
+from asyncstate.model.result import NOT_TOLD, STATE_RAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -38,8 +38,8 @@ class Foretold(StrEnum):
     TRIGGERED = "triggered"
     """It would do something only because a state that it watches, listens to or depends on would change."""
     UNKNOWN = "cannot be told"
-    """It would run a command, whatever that changes; it waits for a state of which the dry run shows no changes; or it
-    has ``onfail``, and nothing failed so far."""
+    """An earlier state is to change what it needs; it would run a command, whatever that changes; it waits for a state
+    whose changes the dry run does not show; or it has ``onfail``, and nothing failed so far."""
 
 
 def forecast(report: RunReport, plan: Plan | None) -> dict[str, Foretold]:
@@ -50,7 +50,11 @@ def forecast(report: RunReport, plan: Plan | None) -> dict[str, Foretold]:
     """
     if not report.test:
         return {}
-    found = {tag: Foretold.CHANGE for tag, row in report.rows.items() if row["result"] is None}
+    found = {
+        tag: Foretold.UNKNOWN if row.get(NOT_TOLD) else Foretold.CHANGE
+        for tag, row in report.rows.items()
+        if row["result"] is None
+    }
     return found if plan is None else _Forecast(report.rows, plan, found).found
 
 
@@ -80,6 +84,8 @@ class _Forecast:
     def _of(self, chunk: LowChunk, row: Row) -> Foretold | None:
         families = {requisite.kind.family for requisite in self._plan.requisites[chunk.index]}
         if row["result"] is None:
+            if row.get(NOT_TOLD):
+                return None
             if families & _ONLY_IF or (RequisiteKind.WATCH in families and self._by_watching(chunk, row)):
                 return Foretold.TRIGGERED
             if RequisiteKind.ONFAIL in families and not self._waits(chunk, {RequisiteKind.ONFAIL}, self._failed):

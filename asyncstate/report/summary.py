@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from asyncstate.model.result import was_held_back
-from asyncstate.report.forecast import forecast_text
+from asyncstate.model.result import NOT_TOLD, was_held_back
+from asyncstate.report.forecast import Foretold, forecast_text
 from asyncstate.report.terminal import PLAIN, Palette, count, one_line, short_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from asyncstate.model.result import Row, RunReport
-    from asyncstate.report.forecast import Foretold
 
 _LABEL_WIDTH = len("Succeeded: ")
 _LONG_ENOUGH = 1000.0
@@ -29,6 +28,8 @@ def outcome_word(row: Row, foretold: Foretold | None = None, *, dry: bool = Fals
     """Return what became of a state in a word or two; of a dry run (``dry``), what would become of it."""
     if row["result"] is False:
         return "held back" if was_held_back(row) else "failed"
+    if row.get(NOT_TOLD):
+        foretold = Foretold.UNKNOWN
     if foretold is not None:
         return foretold.value
     if row["result"] is None:

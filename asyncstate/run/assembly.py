@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.redact.shown import ShownPlan
@@ -12,6 +13,7 @@ from asyncstate.run.engine import Engine
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from asyncstate.compile.planning import Touched
     from asyncstate.config import Settings
     from asyncstate.journal.keeper import Keeper
     from asyncstate.load.host import PluginHost
@@ -25,12 +27,16 @@ if TYPE_CHECKING:
 
 
 class Parts(NamedTuple):
-    """What a runtime has for each of its runs. ``records`` makes a `PlanRecords`, which only few runs need."""
+    """What a runtime has for each of its runs.
+
+    ``records`` makes a `PlanRecords`, ``touched`` returns what the chunks of a plan touch: few runs need them.
+    """
 
     settings: Settings
     host: PluginHost
     secrets: Secrets
     records: Callable[[], PlanRecords]
+    touched: Callable[[Plan], Touched]
 
 
 def assembled(
@@ -50,7 +56,10 @@ def assembled(
 
     Raises ValueError if a dry or mocked run is to resume another one, ConfigError if effects cannot be traced.
     """
-    dispatch: Dispatch = LocalDispatch(plan, parts.host, test=options.test, mock=mock, watch=LoopWatch())
+    touched = partial(parts.touched, plan) if parts.settings.foresight else None
+    dispatch: Dispatch = LocalDispatch(
+        plan, parts.host, test=options.test, mock=mock, watch=LoopWatch(), touched=touched
+    )
     if trace_effects:
         dispatch = _traced(plan, dispatch, parts)
     resumed: ResumedDispatch | None = None

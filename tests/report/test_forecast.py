@@ -26,6 +26,13 @@ def foretold(builder, rows, **fields):
     return {names.get(tag, tag): each for tag, each in forecast(report, plan).items()}
 
 
+def test_what_depends_on_an_earlier_state_cannot_be_told():
+    builder = PlanBuilder().chunk("a").chunk("b", watch=["a"]).chunk("c", onchanges=["b"])
+    rows = {"a": CHANGED, "b": row(__not_told__=True), "c": NOT_RUN}
+    assert foretold(builder, rows) == {"a": CHANGE, "b": UNKNOWN, "c": UNKNOWN}
+    assert forecast(RunReport(rows={"b": row(__not_told__=True)}, test=True), None) == {"b": UNKNOWN}
+
+
 @pytest.mark.parametrize(
     ("requisites", "target", "mine", "expected"),
     [

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import configparser
+import json
 import os
 import re
 import subprocess
@@ -125,6 +126,25 @@ def test_the_job_of_github_passes_with_a_good_tree_and_shows_a_mistake_at_its_li
     done = job(github_script())
     assert done.returncode == 1
     assert done.stdout.count("::error file=salt/web.sls,line=3,title=E305::") == 1
+
+
+def test_the_jobs_pass_with_a_tree_whose_states_need_what_earlier_ones_make(job, site):
+    states = {
+        "conf": {"file.managed": [{"name": f"{site}/new/conf"}, {"contents": "a = 1"}, {"makedirs": True}]},
+        "edit": {
+            "file.replace": [{"name": f"{site}/new/conf"}, {"pattern": "1"}, {"repl": "2"}, {"require": ["conf"]}]
+        },
+        "copy": {"file.copy": [{"name": f"{site}/copy"}, {"source": f"{site}/new/conf"}, {"require": ["edit"]}]},
+        "there": {"file.exists": [{"name": f"{site}/copy"}, {"require": ["copy"]}]},
+    }
+    (site / "salt/web.sls").write_text(f"{json.dumps(states)}\n# {{{{ pillar['text'] }}}}\n")
+    done = job(github_script())
+    assert (done.returncode, "::error" in done.stdout) == (0, False), done.stdout + done.stderr
+    done = job(gitlab_script())
+    assert done.returncode == 0, done.stdout + done.stderr
+    (suite,) = ET.parse(site / "states.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("4", "0")
+    assert not (site / "new").exists()
 
 
 def test_the_job_of_gitlab_writes_what_it_promises_and_stops_at_a_mistake(job, site):

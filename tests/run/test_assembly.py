@@ -27,7 +27,7 @@ def parts_of(runtime, asked):
         asked.append(True)
         return runtime._records()
 
-    return Parts(runtime.settings, runtime.host, runtime.secrets, records)
+    return Parts(runtime.settings, runtime.host, runtime.secrets, records, runtime.planner.touched)
 
 
 @pytest.mark.parametrize(("test", "mock"), [(True, False), (False, True)])

@@ -65,6 +65,7 @@ def _overrides(request: Request) -> dict[str, Any]:
     folders = _absolute(request.module_dirs)
     overrides = {
         "id": request.minion_id,
+        "foresight": False,
         "file_roots": {"base": _expanded(request.file_roots)} if request.file_roots else None,
         "pillar_roots": {"base": _expanded(request.pillar_roots)} if request.pillar_roots else None,
         "states_dirs": _absolute(request.states_dirs),

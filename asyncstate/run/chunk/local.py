@@ -13,8 +13,9 @@ from asyncstate.run.dispatch import Fetched, ModuleTraits
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Coroutine, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 
+    from asyncstate.compile.planning import Touched
     from asyncstate.errors import Issue
     from asyncstate.load.host import PluginHost
     from asyncstate.load.plugin import LoadedModule
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
     from asyncstate.model.race import Race
     from asyncstate.model.result import Row
+    from asyncstate.run.chunk.foresight import Foresight
     from asyncstate.run.chunk.loop_watch import LoopWatch
     from asyncstate.run.dispatch import Fetch, Supervisor
     from asyncstate.run.machine import Work
@@ -32,11 +34,19 @@ class LocalDispatch:
     """Runs the chunks of one run of ``plan``; a `Dispatch`.
 
     ``test`` makes it a dry run; with ``mock`` no state function is called. ``watch``, if given, finds the functions
-    that hold up the event loop.
+    that hold up the event loop. A dry run takes account of what earlier states are to change if it has ``touched``,
+    which returns what the chunks touch.
     """
 
     def __init__(
-        self, plan: Plan, host: PluginHost, *, test: bool = False, mock: bool = False, watch: LoopWatch | None = None
+        self,
+        plan: Plan,
+        host: PluginHost,
+        *,
+        test: bool = False,
+        mock: bool = False,
+        watch: LoopWatch | None = None,
+        touched: Callable[[], Touched] | None = None,
     ) -> None:
         self.watch = watch
         self._plan = plan
@@ -46,6 +56,11 @@ class LocalDispatch:
         self._fetches = False
         self._ahead: Ahead | None = None
         self._invoker: Invoker
+        self._foresight: Foresight | None = None
+        if test and not mock and touched is not None:
+            from asyncstate.run.chunk.foresight import Foresight  # noqa: PLC0415 - only dry runs look ahead
+
+            self._foresight = Foresight(plan, lambda: host.workers.run(touched))
 
     def module_traits(self) -> dict[str, ModuleTraits]:
         """Import the state modules of the plan and return what they declare."""
@@ -86,7 +101,8 @@ class LocalDispatch:
 
     def run_chunk(self, work: Work, chunk: LowChunk) -> Coroutine[Any, Any, Row]:
         """Call the state function of a chunk, as its verdict says, and return its row."""
-        return self._invoker.run_chunk(work, chunk)
+        running = self._invoker.run_chunk(work, chunk)
+        return running if self._foresight is None else self._foresight.completed(work, chunk, running)
 
     def recall(self, work: Work, chunk: LowChunk, row: Row, shared: Shared | None) -> None:
         """Take note of what an earlier run did."""

@@ -30,6 +30,16 @@ def test_one_request_of_several_is_forgotten(salt_call):
     assert list(json.loads(salt_call("--out=json", "state.check_request").out)["local"]) == ["b"]
 
 
+def test_a_dry_run_has_the_rows_of_salt(root, salt_call):
+    """Each state looks at the machine as it is, whatever earlier ones are to make."""
+    (root / "salt" / "fresh.sls").write_text(
+        "a:\n  file.managed: [name: /nonexistent/x, contents: a, makedirs: True]\n"
+        "b:\n  file.replace: [name: /nonexistent/x, pattern: a, repl: b, require: [file: a]]\n"
+    )
+    rows = json.loads(salt_call("--out=json", "state.apply", "fresh", "test=True").out)["local"]
+    assert [row["result"] for row in rows.values()] == [None, False]
+
+
 def _lock(root):
     """Return the lock of the tree: root_dir of its minion file stands before the folder of the cache."""
     return RunLock(f"{root}/root{root.parent}/own")

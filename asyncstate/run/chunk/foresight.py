@@ -1,0 +1,208 @@
+"""What a dry run cannot tell, because an earlier state of the plan has not run.
+
+    earlier state            later state
+    would change what it ──▶ failed, or found nothing to do, on the machine as it is now
+    writes or makes          ╰─▶ its row says that it cannot be told before the earlier state has run
+
+Only a state that waits for the earlier one counts as later, so the rows are the same at any concurrency. Footprints say
+what states touch; for an earlier state of unknown effects, a requisite says that it is needed.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+import anyio
+
+from asyncstate.compile.effects.resources import PATH, Resources, folder_and_marks
+from asyncstate.model.plan import NodeKind
+from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
+from asyncstate.model.result import NOT_TOLD, STATE_RAN
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, Iterator
+
+    from asyncstate.compile.effects.resources import Place
+    from asyncstate.compile.planning import Touched
+    from asyncstate.model.chunk import LowChunk
+    from asyncstate.model.plan import Plan
+    from asyncstate.model.result import Row
+    from asyncstate.run.machine import Work
+
+_KEEP_CONTENT = frozenset({"file.directory", "user.present"})
+"""States that give a folder that is there another mode or owner, and touch nothing below it."""
+_ACCOUNTS = ("user:", "group:")
+_ACCOUNT_STATES = frozenset({"user", "group"})
+_NUMBERS = frozenset({"uid", "gid"})
+_NEWEST = frozenset({"latest", "uptodate"})
+"""Package states that look for newer versions."""
+_SHOWN_KINDS = frozenset("user group service mount sysctl kmod".split())
+_MOST_SHOWN = 3
+_CALLED = frozenset({NodeKind.CHUNK, NodeKind.CHECK})
+_WITHOUT_RANK = frozenset({NodeKind.SET, NodeKind.STAGE, NodeKind.REMOTE})
+
+
+class _Change(NamedTuple):
+    """The chunk that is to change a place.
+
+    ``tree``: with all that is below it; ``made``: it makes a missing folder; ``entry``: one of a file or a name.
+    """
+
+    chunk: int
+    tree: bool = False
+    made: bool = False
+    entry: bool = False
+
+
+class Foresight:
+    """Completes the rows of a dry run. ``touched`` returns what the chunks touch; it is called once, if at all."""
+
+    def __init__(self, plan: Plan, touched: Callable[[], Awaitable[Touched]]) -> None:
+        self._plan = plan
+        self._find_touched = touched
+        self._finding = anyio.Lock()
+        self._touched: Touched | None = None
+        self._resources = Resources()
+        self._to_change: dict[int, Row] = {}
+        self._new: list[int] = []
+        self._at: dict[Place, list[_Change]] = {}
+        self._below: dict[Place, list[_Change]] = {}
+
+    async def completed(self, work: Work, chunk: LowChunk, running: Awaitable[Row]) -> Row:
+        """Return the row of a chunk that runs. If it may be another one after earlier states have run, it says so."""
+        row = await running
+        if work.kind not in _CALLED or not row.get(STATE_RAN, True):
+            return row
+        to_change = row["result"] is None or (row["result"] is True and bool(row["changes"]))
+        if self._to_change and not to_change:
+            async with self._finding:
+                touched = self._touched = self._touched or await self._find_touched()
+            self._enter_new(touched)
+            self._complete(touched, chunk, row)
+        if work.kind is NodeKind.CHUNK and (to_change or row["result"] is None):
+            self._to_change[chunk.index] = row
+            self._new.append(chunk.index)
+        return row
+
+    def _enter_new(self, touched: Touched) -> None:
+        """Enter what the states touch that are known to change since the last time."""
+        while self._new:
+            number = self._new.pop()
+            footprint = touched.by_all[number]
+            for places, tree, _ in self._resources.placed((), footprint.writes):
+                self._enter(places, _Change(number, tree=tree, entry=places[-1].is_entry))
+            for name in footprint.makes:
+                self._enter(self._resources.places(_folder(name).removeprefix(PATH)), _Change(number, made=True))
+
+    def _enter(self, places: list[Place], change: _Change) -> None:
+        self._at.setdefault(places[-1], []).append(change)
+        for place in places[:-1]:
+            self._below.setdefault(place, []).append(change)
+
+    def _complete(self, touched: Touched, chunk: LowChunk, row: Row) -> None:
+        """Say in a row that it cannot be told, if what the state touches, or requires, is to change before."""
+        met: dict[int, str] = {}
+        for number, name in self._met(touched, chunk, row):
+            met[number] = max(met.get(number, ""), name, key=len)
+        found = {number: met[number] for number in self._before(chunk.index, met)}
+        if not found and row["result"] is False:
+            found = dict.fromkeys(self._required(touched, chunk.index), "")
+        if found:
+            said = self._words(dict(sorted(found.items())[-_MOST_SHOWN:]))
+            row["comment"] = f"{said} Now: {row['comment']}" if row["comment"] else said
+            row["result"], row["changes"], row[NOT_TOLD] = None, {}, True
+
+    def _words(self, found: dict[int, str]) -> str:
+        chunks = [self._plan.chunks[number] for number in found]
+        states = " and ".join(dict.fromkeys(f"{chunk.sls}.{chunk.id}" if chunk.sls else chunk.id for chunk in chunks))
+        things = ", ".join(filter(None, dict.fromkeys(map(_shown, found.values()))))
+        has, change = ("has", "changes") if len(found) == 1 else ("have", "change")
+        return f"This cannot be told before {states} {has} run{f', which {change} {things}' if things else ''}."
+
+    def _met(self, touched: Touched, chunk: LowChunk, row: Row) -> Iterator[tuple[int, str]]:
+        """Yield the states that are to change what a state touches, with the name of the resource."""
+        skipped = row["result"] is True and row.get("skip_watch")
+        footprint = (touched.by_conditions if skipped else {}).get(chunk.index) or touched.by_all[chunk.index]
+        beyond = not (skipped and chunk.args.keys() & set(CONDITIONS_BEFORE) == {"creates"})
+        reads = (*footprint.reads, *map(_folder, footprint.makes))
+        for places, tree, writes in self._resources.placed(reads, footprint.writes):
+            own = places[-1]
+            for place in reversed(places):
+                for change in self._at.get(place, ()):
+                    if self._matters(change, place, chunk, row, written=writes and place is own):
+                        yield change.chunk, place.name
+            for change in self._below.get(own, ()) if beyond else ():
+                if (tree or change.entry) and self._matters(change, own, chunk, row, written=writes):
+                    yield change.chunk, own.name
+
+    def _matters(self, change: _Change, place: Place, chunk: LowChunk, row: Row, *, written: bool) -> bool:
+        """Whether a change at a place can lead to another row. ``written``: the chunk writes there, too."""
+        if change.chunk >= chunk.index:
+            return False
+        name, other = place.name, self._plan.chunks[change.chunk]
+        if name.startswith(PATH):
+            keeps = change.made or (other.function in _KEEP_CONTENT and not change.tree)
+            return not keeps or (written and not change.made) or not os.path.lexists(name.removeprefix(PATH))
+        if row["result"] is False:
+            return True
+        if name.startswith("formula:"):
+            return other.state == "pkg" and self._brings_new(change.chunk)
+        if name == "pkgdb":
+            return other.state == "pkgrepo" and chunk.fun in _NEWEST
+        if name == "accounts":
+            return False
+        if name.startswith(_ACCOUNTS):
+            between = {other.state, chunk.state} <= _ACCOUNT_STATES
+            return between or other.fun == "absent" or not _NUMBERS.isdisjoint(self._to_change[change.chunk]["changes"])
+        return True
+
+    def _brings_new(self, number: int) -> bool:
+        """Whether a package state installs something that is not there yet."""
+        changes = self._to_change[number]["changes"].values()
+        return any(isinstance(change, dict) and not change.get("old") for change in changes)
+
+    def _before(self, chunk: int, wanted: Collection[int]) -> Collection[int]:
+        """Return those that a chunk waits for, of the ``wanted``; if it waits for some directly, only these."""
+        dag, rank, nodes = self._plan.dag, self._plan.rank, self._plan.nodes
+        direct = [number for number in wanted if dag.sources(number, chunk)]
+        if direct or not wanted:
+            return direct
+        found, seen, stack = set[int](), {chunk}, [chunk]
+        first = min(rank[number] for number in wanted)
+        while stack and len(found) < len(wanted):
+            for node in dag.predecessors(stack.pop()):
+                if node not in seen:
+                    seen.add(node)
+                    if node in wanted:
+                        found.add(node)
+                    if nodes[node].kind in _WITHOUT_RANK or rank[node] > first:
+                        stack.append(node)
+        return found
+
+    def _required(self, touched: Touched, chunk: int) -> Iterator[int]:
+        """Yield the states of unknown effects, and to change, that a chunk requires, itself or through others."""
+        seen, stack = set[int](), [chunk]
+        while stack:
+            for requisite in self._plan.requisites[stack.pop()]:
+                if requisite.kind.family is RequisiteKind.ONFAIL:
+                    continue
+                for node in self._plan.nodes[requisite.node].members or (requisite.node,):
+                    number = self._plan.nodes[node].chunk
+                    if number != -1 and number not in seen:
+                        seen.add(number)
+                        stack.append(number)
+                        if number in self._to_change and touched.by_all[number].unknown:
+                            yield number
+
+
+def _folder(made: str) -> str:
+    return folder_and_marks(made)[0]
+
+
+def _shown(name: str) -> str:
+    """Return a resource in words; "" for one that only the compiler has a name for."""
+    if name.startswith(PATH):
+        return name.removeprefix(PATH)
+    kind, _, own = name.partition(":")
+    return f"{kind} {own.partition('#')[0]}" if kind in _SHOWN_KINDS else ""

@@ -1,0 +1,208 @@
+"""What a dry run says of a state that waits for one that is to change."""
+
+import asyncio
+
+import pytest
+from plans import PlanBuilder
+
+from asyncstate.compile.effects.declared import Footprint
+from asyncstate.compile.planning import Touched
+from asyncstate.model.dag import FOOTPRINT
+from asyncstate.model.plan import NodeKind
+from asyncstate.model.result import NOT_TOLD, STATE_RAN
+from asyncstate.run.chunk.foresight import Foresight
+from asyncstate.run.gate import Verdict
+from asyncstate.run.machine import Work
+
+GONE = "path:/nonexistent/of/tests"
+THERE = "path:/etc"
+
+
+def row(result, changes=None, **more):
+    return {"name": "n", "result": result, "changes": changes or {}, "comment": "as it is", **more}
+
+
+def pair(first, second, *, first_function="file.managed", second_function="file.replace", args=None, **requisites):
+    """A plan of two states, what they touch, and the row of the second after the first is to change."""
+    plan = PlanBuilder().chunk("a", first_function).chunk("b", second_function, args=args, **requisites).build()
+    return plan, Touched([first, second], {})
+
+
+def second_row(planned, first, second, kind=NodeKind.CHUNK):
+    plan, touched = planned
+
+    async def returned(value):
+        return value
+
+    async def looked_up():
+        return touched
+
+    async def both():
+        foresight = Foresight(plan, looked_up)
+        for index, (chunk, value) in enumerate(zip(plan.chunks, (first, second), strict=True)):
+            work = Work(index, NodeKind.CHUNK if index == 0 else kind, index, Verdict.MET)
+            last = await foresight.completed(work, chunk, returned(value))
+        return last
+
+    return asyncio.run(both())
+
+
+WRITES = Footprint(writes=(f"{GONE}/x",))
+READS = Footprint(reads=(f"{GONE}/x",))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (WRITES, READS),
+        (WRITES, WRITES),
+        (WRITES, Footprint(reads=(f"{GONE}/**",))),
+        (Footprint(writes=(f"{GONE}/**",)), READS),
+        (Footprint(makes=(GONE,)), READS),
+        (Footprint(makes=(f"{GONE}?0700:a:b",)), READS),
+        (Footprint(writes=(f"{GONE}/x#entry",)), READS),
+        (Footprint(writes=(f"{GONE}/x#entry",)), Footprint(writes=(f"{GONE}/x#entry/of",))),
+        (Footprint(writes=("user:app",)), Footprint(reads=("user:app#id",))),
+        (Footprint(writes=("pkgdb",)), Footprint(writes=("pkgdb",))),
+        (Footprint(unknown="a script"), READS),
+    ],
+)
+def test_a_state_that_needs_what_is_to_come_has_not_failed(first, second):
+    said = second_row(pair(first, second, require=["a"]), row(None), row(False))
+    assert (said["result"], said["changes"], said[NOT_TOLD]) == (None, {}, True)
+    assert said["comment"].startswith("This cannot be told before s.a has run")
+    assert said["comment"].endswith("Now: as it is")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (WRITES, Footprint(reads=(f"{GONE}/y",))),
+        (Footprint(writes=(f"{GONE}/x#one",)), Footprint(writes=(f"{GONE}/x#two",))),
+        (Footprint(makes=(THERE,)), Footprint(reads=(f"{THERE}/nonexistent",))),
+        (READS, READS),
+        (Footprint(), READS),
+    ],
+)
+def test_a_state_fails_if_nothing_that_it_needs_is_to_come(first, second):
+    assert second_row(pair(first, second, require=["a"]), row(None), row(False))["result"] is False
+
+
+def test_a_state_that_does_not_wait_for_the_other_fails():
+    """Another order of the two is as good, so it cannot count on the first."""
+    assert second_row(pair(WRITES, READS), row(None), row(False))["result"] is False
+
+
+def test_a_footprint_edge_is_as_good_as_a_requisite():
+    planned = pair(WRITES, READS)
+    planned[0].dag.add(0, 1, FOOTPRINT, (f"{GONE}/x",))
+    assert second_row(planned, row(None), row(False))["result"] is None
+
+
+def test_states_between_two_do_not_part_them():
+    builder = PlanBuilder().chunk("a").chunk("between", require=["a"]).set("all", "between")
+    plan = builder.chunk("b", require=["all"]).build()
+    touched = Touched([WRITES, Footprint(), READS], {})
+
+    async def rows():
+        foresight = Foresight(plan, lambda: _value(touched))
+        for chunk, value in zip(plan.chunks, (row(None), row(True), row(False)), strict=True):
+            last = await foresight.completed(Work(chunk.index, NodeKind.CHUNK, chunk.index), chunk, _value(value))
+        return last
+
+    assert asyncio.run(rows())["result"] is None
+
+
+async def _value(value):
+    return value
+
+
+@pytest.mark.parametrize("first", [row(True), row(False)])
+def test_a_state_that_is_not_to_change_explains_nothing(first):
+    assert second_row(pair(WRITES, READS, require=["a"]), first, row(False))["result"] is False
+
+
+def test_changes_without_a_dry_run_count_as_to_change():
+    assert second_row(pair(WRITES, READS, require=["a"]), row(True, {"x": 1}), row(False))["result"] is None
+
+
+@pytest.mark.parametrize(
+    "second", [row(None), row(None, {"x": 1}), row(True, {"x": 1}), row(False, **{STATE_RAN: False})]
+)
+def test_rows_that_say_enough_stay(second):
+    assert second_row(pair(WRITES, READS, require=["a"]), row(None), dict(second)) == second
+
+
+def test_the_row_of_a_prereq_check_is_completed_and_that_of_a_listener_is_not():
+    planned = pair(WRITES, READS, require=["a"])
+    assert second_row(planned, row(None), row(False), kind=NodeKind.CHECK)["result"] is None
+    assert second_row(planned, row(None), row(False), kind=NodeKind.LISTENER)["result"] is False
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        (WRITES, "file.managed", {}, READS, "file.managed", False),
+        (Footprint(makes=(THERE,)), "file.managed", {}, Footprint(writes=(f"{THERE}/x",)), "file.managed", True),
+        (Footprint(makes=(GONE,)), "file.managed", {}, Footprint(reads=(f"{GONE}/**",)), "file.missing", False),
+        # another mode of a folder leaves alone what is in it
+        (Footprint(writes=(THERE,)), "file.directory", {}, Footprint(reads=(THERE,)), "file.managed", True),
+        (Footprint(writes=(THERE,)), "file.directory", {}, Footprint(writes=(THERE,)), "file.directory", False),
+        (Footprint(writes=(f"{THERE}/**",)), "file.directory", {}, Footprint(reads=(THERE,)), "file.managed", False),
+        (Footprint(writes=(THERE,)), "file.symlink", {}, Footprint(writes=(f"{THERE}/x",)), "file.managed", False),
+        # what a package brings is not there yet if the package is new
+        (Footprint(writes=("formula:f/packages:/etc/f",)), "pkg.installed", {"f": {"old": "", "new": "1"}},
+         Footprint(reads=("formula:f/packages:/etc/f",)), "file.absent", False),
+        (Footprint(writes=("formula:f/packages:/etc/f",)), "pkg.installed", {"f": {"old": "1", "new": "2"}},
+         Footprint(reads=("formula:f/packages:/etc/f",)), "file.absent", True),
+        (Footprint(writes=("formula:f/daemons",)), "service.running", {}, Footprint(reads=("formula:f/daemons",)),
+         "file.managed", True),
+        (Footprint(writes=("pkgdb",)), "pkg.installed", {}, Footprint(writes=("pkgdb",)), "pkg.installed", True),
+        (Footprint(writes=("pkgdb",)), "pkgrepo.managed", {}, Footprint(writes=("pkgdb",)), "pkg.latest", False),
+        # who owns a file depends on the number of an account only
+        (Footprint(writes=("user:a",)), "user.present", {"shell": "x"}, Footprint(reads=("user:a#id",)),
+         "file.managed", True),
+        (Footprint(writes=("user:a",)), "user.present", {"uid": 7}, Footprint(reads=("user:a#id",)),
+         "file.managed", False),
+        (Footprint(writes=("user:a",)), "user.absent", {}, Footprint(reads=("user:a#id",)), "cron.present", False),
+        (Footprint(writes=("user:a#groups",)), "group.present", {}, Footprint(writes=("user:a",)), "user.present",
+         False),
+        (Footprint(writes=("service:a",)), "service.dead", {}, Footprint(writes=("service:a",)), "service.running",
+         False),
+        (Footprint(unknown="a script"), "cmd.run", {}, READS, "file.managed", True),
+    ],
+)  # fmt: skip
+def test_nothing_to_do_holds_where_the_earlier_change_does_not_matter(case):
+    first, function, changes, second, second_function, told = case
+    planned = pair(first, second, first_function=function, second_function=second_function, require=["a"])
+    said = second_row(planned, row(None, changes), row(True))
+    assert (said["result"] is True) is told
+    assert (NOT_TOLD in said) is not told
+
+
+def test_a_condition_that_skipped_a_state_is_what_counts():
+    plan, _ = planned = pair(WRITES, WRITES, args={"unless": "test -e /y"}, require=["a"])
+    skipped = row(True, skip_watch=True)
+    elsewhere = Touched([WRITES, WRITES], {1: Footprint(reads=("path:/y/**",))})
+    assert second_row((plan, elsewhere), row(None), dict(skipped))["result"] is True
+    there = Touched([WRITES, Footprint()], {1: READS})
+    assert second_row((plan, there), row(None), dict(skipped))["result"] is None
+    assert second_row(planned, row(None), row(True))["result"] is None
+
+
+def test_what_is_there_is_not_created_again_by_what_is_put_into_it():
+    plan, _ = pair(WRITES, WRITES, args={"creates": "/nonexistent"}, require=["a"])
+    touched = Touched([WRITES, Footprint()], {1: Footprint(reads=("path:/nonexistent/**",))})
+    assert second_row((plan, touched), row(None), row(True, skip_watch=True))["result"] is True
+
+
+def test_footprints_are_looked_up_only_if_they_matter():
+    plan, _ = pair(WRITES, READS)
+
+    async def rows():
+        foresight = Foresight(plan, None)
+        for value in (row(True), row(False)):
+            work = Work(0, NodeKind.CHUNK, 0)
+            assert await foresight.completed(work, plan.chunks[0], _value(value)) is value
+
+    asyncio.run(rows())

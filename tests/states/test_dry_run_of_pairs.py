@@ -1,0 +1,189 @@
+"""Bundled states that need what an earlier state is to make: a dry run on a bare machine calls none of them failed.
+
+tests/equivalence/test_dry_run_pairs.py applies pairs, too. These here need accounts, environments or folders, which no
+test makes, so that only their dry run is looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from asyncstate import Settings, StateRuntime
+from asyncstate.model.result import NOT_TOLD
+
+KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIHJ1bm5pbmd0aGVzYW1ldGVzdGluZXZlcnlvcmRlcjAw"
+USER, GROUP = "asyncstate-tests-app", "asyncstate-tests-crew"
+KEY_OF = {"enc": "ssh-ed25519", "user": USER}
+CLONE = {"name": "/nonexistent/r.git", "target": "<D>/clone", "user": USER}
+
+MADE_FILE = ("file.managed", {"name": "<D>/x", "contents": "a", "makedirs": True})
+MADE_FOLDER = ("file.directory", {"name": "<D>", "makedirs": True})
+MADE_USER = ("user.present", {"name": USER})
+MADE_GROUP = ("group.present", {"name": GROUP})
+MADE_ENVIRONMENT = ("virtualenv.managed", {"name": "<D>/venv"})
+MADE_GRAIN = ("grains.present", {"name": "made-by-tests", "value": "x"})
+MADE_BY_COMMAND = ("cmd.run", {"name": "mkdir -p <D>; echo key = 1 > <D>/x"})
+MADE_BY_SCRIPT = ("cmd.run", {"name": 'sh -c "$SOMETHING"'})
+MADE_KEY = ("x509.private_key_managed", {"name": "<D>/x", "makedirs": True})
+
+IN_A_FILE = [
+    ("file.replace", {"name": "<D>/x", "pattern": "a", "repl": "b"}),
+    ("file.line", {"name": "<D>/x", "content": "z", "mode": "ensure", "after": "a"}),
+    ("file.blockreplace", {"name": "<D>/x", "content": "b", "append_if_not_found": True}),
+    ("file.comment", {"name": "<D>/x", "regex": "a"}),
+    ("file.uncomment", {"name": "<D>/x", "regex": "a"}),
+    ("file.keyvalue", {"name": "<D>/x", "key": "a", "value": "b", "separator": "="}),
+    ("file.patch", {"name": "<D>/x", "source": "salt://s"}),
+    ("file.copy", {"name": "<D>/y", "source": "<D>/x"}),
+    ("file.rename", {"name": "<D>/y", "source": "<D>/x"}),
+    ("file.managed", {"name": "<D>/y", "source": "<D>/x"}),
+    ("file.hardlink", {"name": "<D>/y", "target": "<D>/x"}),
+    ("file.exists", {"name": "<D>/x"}),
+    ("file.missing", {"name": "<D>/x"}),
+    ("file.absent", {"name": "<D>/x"}),
+    ("file.cached", {"name": "<D>/x"}),
+    ("cmd.run", {"name": "cat x", "cwd": "<D>", "onlyif": "test -s <D>/x"}),
+    ("cmd.script", {"source": "<D>/x"}),
+    ("ini.options_absent", {"name": "<D>/x", "sections": {"a": ["b"]}}),
+    ("archive.extracted", {"name": "<D>/u", "source": "<D>/x", "archive_format": "tar", "enforce_toplevel": False}),
+    ("mount.mounted", {"name": "<D>/m", "device": "<D>/x", "fstype": "ext4", "persist": False}),
+    ("ssh_auth.present", {"name": KEY, "user": "root", "source": "<D>/x"}),
+]
+IN_A_FOLDER = [
+    ("file.managed", {"name": "<D>/y", "contents": "a"}),
+    ("file.append", {"name": "<D>/y", "text": "a"}),
+    ("file.serialize", {"name": "<D>/y", "dataset": {"a": 1}, "serializer": "json"}),
+    ("file.symlink", {"name": "<D>/l", "target": "/x"}),
+    ("file.copy", {"name": "<D>/y", "source": "/etc/passwd"}),
+    ("file.recurse", {"name": "<D>/y", "source": "salt://"}),
+    ("file.directory", {"name": "<D>/y"}),
+    ("file.touch", {"name": "<D>/y"}),
+    ("file.tidied", {"name": "<D>"}),
+    ("file.retention_schedule", {"name": "<D>", "retain": {"most_recent": 1}}),
+    ("cmd.run", {"name": "ls", "cwd": "<D>"}),
+    ("ini.options_present", {"name": "<D>/x", "sections": {"a": {"b": "c"}}}),
+]
+OF_A_USER = [
+    ("archive.extracted", {"name": "<D>", "source": "salt://s", "archive_format": "tar", "user": USER}),
+    ("git.latest", CLONE),
+    ("git.cloned", CLONE),
+    ("git.present", {"name": "<D>/clone", "user": USER}),
+    ("git.config_set", {"name": "a.b", "value": "c", "global": True, "user": USER}),
+    ("file.managed", {"name": "<D>/y", "contents": "a", "user": USER, "makedirs": True}),
+    ("file.directory", {"name": "<D>/y", "user": USER, "makedirs": True}),
+    ("file.append", {"name": f"~{USER}/.profile", "text": "x"}),
+    ("cron.present", {"name": "/bin/true", "user": USER}),
+    ("ssh_auth.present", {"name": KEY, **KEY_OF}),
+    ("ssh_known_hosts.present", {"name": "h", "key": KEY, **KEY_OF}),
+    ("cmd.run", {"name": "id", "runas": USER}),
+    ("pip.installed", {"name": "a", "user": USER}),
+    ("virtualenv.managed", {"name": "<D>/v", "user": USER}),
+    ("group.present", {"name": GROUP, "members": [USER]}),
+]
+OF_A_GROUP = [
+    ("file.managed", {"name": "<D>/y", "contents": "a", "group": GROUP, "makedirs": True}),
+    ("file.directory", {"name": "<D>/y", "group": GROUP, "makedirs": True}),
+    ("archive.extracted", {"name": "<D>", "source": "salt://s", "archive_format": "tar", "group": GROUP}),
+    ("user.present", {"name": USER, "groups": [GROUP]}),
+    ("user.present", {"name": USER, "gid": GROUP}),
+]
+IN_AN_ENVIRONMENT = [
+    ("pip.installed", {"name": "a", "bin_env": "<D>/venv"}),
+    ("pip.removed", {"name": "a", "bin_env": "<D>/venv"}),
+    ("pip.uptodate", {"name": "a", "bin_env": "<D>/venv"}),
+]
+WITH_A_KEY = [
+    ("x509.certificate_managed", {"name": "<D>/c", "signing_private_key": "<D>/x", "CN": "a"}),
+    ("x509.csr_managed", {"name": "<D>/c", "private_key": "<D>/x", "CN": "a"}),
+]
+GROUPS = [
+    (MADE_FILE, IN_A_FILE),
+    (MADE_BY_COMMAND, IN_A_FILE),
+    (MADE_BY_SCRIPT, IN_A_FILE[:6]),
+    (MADE_FOLDER, IN_A_FOLDER),
+    (MADE_USER, OF_A_USER),
+    (MADE_GROUP, OF_A_GROUP),
+    (MADE_ENVIRONMENT, IN_AN_ENVIRONMENT),
+    (MADE_GRAIN, [("grains.exists", {"name": "made-by-tests"})]),
+    (MADE_KEY, WITH_A_KEY),
+]
+PAIRS = [(first, second) for first, needing in GROUPS for second in needing]
+
+
+def declared(state, folder, **more):
+    def filled(value):
+        if isinstance(value, str):
+            return value.replace("<D>", folder)
+        if isinstance(value, dict):
+            return {key: filled(item) for key, item in value.items()}
+        return [filled(item) for item in value] if isinstance(value, list) else value
+
+    function, arguments = state
+    return {function: [{key: filled(value)} for key, value in {**arguments, **more}.items()]}
+
+
+class DryRuns:
+    def __init__(self, base):
+        (base / "salt").mkdir()
+        (base / "salt" / "s").write_text("of the tree\n")
+        self.folder = str(base / "made" / "later")
+        self._settings = {
+            "file_roots": {"base": [str(base / "salt")]},
+            "pillar_roots": {},
+            "cachedir": str(base / "cache"),
+            "conf_file": str(base / "minion"),
+            "journal": "off",
+        }
+
+    def row(self, first, second, *, concurrency=1, **settings):
+        """The row of the second state, which requires the first, in a dry run."""
+
+        async def rows():
+            async with StateRuntime(Settings(**self._settings, **settings)) as runtime:
+                requiring = declared(second, self.folder, require=[{"id": "first"}])
+                plan = await runtime.compile_data({"first": declared(first, self.folder), "second": requiring})
+                async with runtime.run(plan, test=True, events=False, concurrency=concurrency) as run:
+                    pass
+                return [row for tag, row in run.report.rows.items() if row["__id__"] == "second"]
+
+        return asyncio.run(rows())[0]
+
+
+@pytest.fixture
+def dry_runs(tmp_path):
+    return DryRuns(tmp_path)
+
+
+@pytest.mark.feature("F112")
+@pytest.mark.parametrize(("first", "second"), PAIRS, ids=lambda state: state[0])
+def test_what_an_earlier_state_makes_is_not_missed(dry_runs, first, second):
+    row = dry_runs.row(first, second)
+    assert row["result"] is None, row["comment"]
+
+
+@pytest.mark.feature("F112")
+@pytest.mark.parametrize("function", ["file.replace", "file.exists", "file.missing"])
+def test_without_foresight_rows_are_salts(dry_runs, function):
+    second = next(each for each in IN_A_FILE if each[0] == function)
+    row = dry_runs.row(MADE_FILE, second, foresight=False)
+    assert row["result"] is (function == "file.missing")
+    assert NOT_TOLD not in row
+
+
+@pytest.mark.parametrize("settings", [{"implicit_order": "none"}, {"implicit_order": "strict"}, {}])
+def test_rows_are_the_same_with_any_order_and_concurrency(dry_runs, settings):
+    row = dry_runs.row(MADE_FILE, IN_A_FILE[0], concurrency=8, **settings)
+    assert row["result"] is None
+    assert row["comment"].startswith("This cannot be told before data.first has run, which changes ")
+
+
+def test_what_may_run_beside_others_still_needs_what_it_requires(dry_runs):
+    function, arguments = IN_A_FILE[0]
+    assert dry_runs.row(MADE_FILE, (function, {**arguments, "parallel": True}))["result"] is None
+
+
+def test_a_failure_of_its_own_stays_one(dry_runs):
+    elsewhere = ("file.replace", {"name": "<D>/../../elsewhere", "pattern": "a", "repl": "b"})
+    assert dry_runs.row(MADE_FILE, elsewhere)["result"] is False
