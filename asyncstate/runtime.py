@@ -17,6 +17,8 @@ from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+import msgspec
+
 from asyncstate.config import Settings
 from asyncstate.load.trust import require_trusted_plugins
 from asyncstate.planner import Planner
@@ -27,7 +29,7 @@ from asyncstate.run.attended import attended
 from asyncstate.services import RuntimeServices
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
@@ -132,6 +134,7 @@ class StateRuntime:
             self._detach()
 
     def _detach(self) -> None:
+        self._release()
         self.host.detach()
         self._affinity.release()
 
@@ -141,7 +144,10 @@ class StateRuntime:
         self._affinity.refuse("StateRuntime.open_sync", "async with StateRuntime(…)")
         with self.secrets.kept_out_of_errors():
             self._open()
-        yield self
+        try:
+            yield self
+        finally:
+            self._release()
 
     def _open_on_loop(self) -> None:
         # Modules that a run needs are imported here, in a thread: an import on the loop would block it.
@@ -285,6 +291,33 @@ class StateRuntime:
         """
         recorder = self._records().recorder
         return recorder(plan, ShownPlan(plan, self.secrets), selection, failhard=failhard, make_key=make_key).record()
+
+    def hold(self, plan: Plan, named: Iterable[str] = ()) -> Plan:
+        """Let runs use of the tree what a record of the plan is about, or fail; return the plan to be recorded and run.
+
+        A file of the roots, or a plugin, that has changed since then fails the state that uses it. ``named`` are more
+        files, by their names in another record. It holds until the runtime is left. It reads files, so it blocks.
+        """
+        from asyncstate.load.imports import hold_plugins  # noqa: PLC0415 - few programs keep plans
+
+        records = self._records()
+        contents = records.contents(plan, named)
+        hold_plugins(self.host.plugin_paths(bundled=False), plugins := records.plugins())
+        self._services.hold({path: content for path, content in contents.items() if records.is_in_tree(path)}, plugins)
+        self.file_client = self._services.file_client
+        return msgspec.structs.replace(plan, files=contents)
+
+    def used(self) -> dict[str, str]:
+        """Return the digests of the files that are held or were used since `hold`, as a record has them."""
+        held = self._services.held
+        return {} if held is None else self._records().digests(held.contents)
+
+    def _release(self) -> None:
+        if self._services.held is not None:
+            from asyncstate.load.imports import release_plugins  # noqa: PLC0415 - as in `hold`
+
+            release_plugins(self.host.plugin_paths(bundled=False))
+            self._services.held.release()
 
     def _records(self) -> PlanRecords:
         from asyncstate.run.records import PlanRecords  # noqa: PLC0415 - few programs keep plans

@@ -17,6 +17,7 @@ from asyncstate.sources.matchers import Matcher
 from asyncstate.sources.phases import noted_phases, rendering
 from asyncstate.sources.pillar import compile_pillar
 from asyncstate.sources.pillar_merge import independent
+from asyncstate.sources.reads import noted_reads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from asyncstate.render.context import Restraint
     from asyncstate.render.pipe import Rendered
     from asyncstate.sources.fileclient import FileClient
+    from asyncstate.sources.held import HeldFiles
 
 
 _NO_FLEET: Final = (
@@ -109,6 +111,8 @@ class RuntimeServices(Services):
         if texts:
             self.file_client = OtherTexts(self.file_client, texts)
             self._pillar_client = OtherTexts(self._pillar_client, texts)
+        self.held: HeldFiles | None = None
+        self._pillar_files: dict[str, str] = {}
         self._settings = settings
         self._secrets = secrets
         self._restraint = restraint
@@ -123,6 +127,7 @@ class RuntimeServices(Services):
     def render_template(self, source: str | Path, renderer: str, context: Mapping[str, Any], saltenv: str) -> str:
         """Render for a plugin, with the renderers and the data of this runtime."""
         text, path = (_text_of(source), str(source)) if isinstance(source, Path) else (source, "")
+        path = path if self.held is None else self.held.original(path)
         return str(render_text(text, self._plugin_context(context, saltenv, path, text), renderer))
 
     def render_data(
@@ -158,8 +163,9 @@ class RuntimeServices(Services):
                 self._gather_grains()
             self._phases += phases
         if pillar:
-            with noted_phases("pillar") as phases:
+            with noted_phases("pillar") as phases, noted_reads() as files:
                 self._render_pillar()
+            self._pillar_files = files
             self._phases += phases
 
     def _gather_grains(self) -> None:
@@ -179,6 +185,18 @@ class RuntimeServices(Services):
                 self._settings.pillar,
             )
         self.host.set_pillar(pillar)
+
+    def hold(self, contents: dict[str, str], plugins: Mapping[str, str]) -> None:
+        """Let all that reads the tree from now on read what was compared; the pillar, what it was rendered from.
+
+        ``contents`` are the sha256 of the files of the tree, ``plugins`` those of its plugins, by path.
+        """
+        from asyncstate.sources.held import HeldCopies, HeldFiles  # noqa: PLC0415 - few runs are of a saved plan
+
+        cachedir = self._settings.cachedir
+        self.file_client = self.held = held = HeldFiles(self.file_client, contents, cachedir, plugins)
+        self._pillar_client = HeldFiles(self._pillar_client, dict(self._pillar_files), cachedir)
+        self.host.set_file_client(HeldCopies(held), held)
 
     def take_phases(self) -> tuple[Phase, ...]:
         """Return what the last refresh took, for the first plan that is made after it; () afterwards."""

@@ -62,12 +62,26 @@ class SavedPlan:
         self._selection = recorded(selection, options)
         self._reviewed = reviewed
         self._record: PlanRecord | None = None
+        self._runtime: StateRuntime | None = None
 
-    def compiled(self, runtime: StateRuntime, plan: Plan) -> None:
-        """Record the plan before it runs. Raises PlanError if it is not the one that was reviewed."""
+    def compiled(self, runtime: StateRuntime, plan: Plan) -> Plan:
+        """Record the plan, and return the one to run, which uses no other files than it was recorded with.
+
+        Raises PlanError if it is not the one that was reviewed.
+        """
+        self._runtime = runtime
+        plan = runtime.hold(plan, self._reviewed.inputs.files if self._reviewed is not None else ())
         self._record = runtime.record(plan, self._selection, make_key=self._reviewed is None)
         if self._reviewed is not None:
             require_same(self._reviewed, self._record, self._options["plan"])
+        return plan
+
+    def note_used(self) -> None:
+        """Take the files into the record that the states have used, also those whose names only a template knew."""
+        if self._record is not None and self._runtime is not None and self._options.get("plan_out"):
+            inputs = self._record.inputs
+            inputs = structs.replace(inputs, files={**inputs.files, **self._runtime.used()})
+            self._record = structs.replace(self._record, inputs=inputs)
 
     def ended(self, report: RunReport) -> None:
         """Save the plan of a dry run with what it foresaw; after a real run, say what had not been foreseen."""

@@ -231,7 +231,7 @@ class Session:
             self._about["line"] = self._line()
             await runtime.host.workers.run(learn_from, plan, self.settings, self.console.secrets.redactor)
             if self._saved is not None:
-                await runtime.host.workers.run(self._saved.compiled, runtime, plan)
+                plan = await runtime.host.workers.run(self._saved.compiled, runtime, plan)
             self._warn_of_plan(plan)
             self._announce_unknown(plan)
             if self._tracing is not None:
@@ -260,6 +260,8 @@ class Session:
                 if run.rows or run.running or not isinstance(error, AsyncStateError):  # else it says why nothing began
                     error.add_note("\n".join(applied_lines(run.rows, run.running, dry=self.settings.test)))
                 raise
+            if self._saved is not None:
+                await runtime.host.workers.run(self._saved.note_used)
         if hand_over is not None:
             hand_over()()  # nobody waits for the readers of a report
         report = run.report

@@ -100,4 +100,5 @@ def _of_tree(console: Console, before: PlanRecord, words: tuple[str, ...], optio
             plan = runtime.compile_sync(
                 selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
             )
+        plan = runtime.hold(plan, before.inputs.files)
         return runtime.record(plan, recorded(selection, options), make_key=False)

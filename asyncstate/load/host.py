@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from asyncstate.dunders import Services, TreeFiles
     from asyncstate.load.plugin import LoadedFunction
     from asyncstate.redact.secrets import Secrets
+    from asyncstate.sources.held import HeldFiles
 
 
 _BORROWED = ("states", "modules")
@@ -58,7 +59,7 @@ class PluginHost:
         self._bridge = Bridge(self.workers, self.context)
         self.salt_workers: SaltWorkers = SaltWorkers(
             opts.get("salt_python") or AUTO,
-            lambda: self.opts,
+            self._options_for_salt,
             self._folders_for_salt,
             trust=opts.get("trust_writable") is True,
         )
@@ -81,6 +82,7 @@ class PluginHost:
         self.renderers: SuffixMap = SuffixMap(self._render_functions, "render")
         self.shared: SharedContext = SharedContext(threading.RLock())
         """``__context__`` of this runtime."""
+        self._for_salt: HeldFiles | None = None
         self._base_lock = threading.Lock()
         self._base = CallContext(
             opts=opts,
@@ -103,10 +105,14 @@ class PluginHost:
     def _borrowed(self, kind: str) -> BorrowedModules:
         return BorrowedModules(kind, self.salt_workers, self.opts.get(f"disable_{kind}") or ())
 
+    def _options_for_salt(self) -> dict[str, Any]:
+        return self.opts if self._for_salt is None else {**self.opts, "file_roots": self._for_salt.roots_of_copies()}
+
     def _folders_for_salt(self) -> dict[str, list[str]]:
         """Return the folders of the tree's plugins, by Salt's option for each kind."""
+        place = str if self._for_salt is None else self._for_salt.folder_of_copies
         return {
-            option: [folder.path for folder in plugin_folders(kind, self.opts, self.file_client)]
+            option: [place(folder.path) for folder in plugin_folders(kind, self.opts, self.file_client)]
             for kind, option in FOLDER_OPTIONS.items()
         }
 
@@ -146,6 +152,14 @@ class PluginHost:
             self._base = self._base.derive(pillar=pillar)
         if changed:
             self.reload()
+
+    def set_file_client(self, client: TreeFiles, for_salt: HeldFiles) -> None:
+        """Give plugins another client of the file roots from now on; Salt's own get the copies of ``for_salt``."""
+        with self._base_lock:
+            self.file_client = client
+            self._for_salt = for_salt
+            self._base = self._base.derive(file_client=client)
+        self.salt_workers.renew()
 
     def register_state(self, name: str, func: Callable[..., Any]) -> LoadedFunction:
         """Offer ``func``, plain or async, as the state function ``module.function``."""

@@ -8,6 +8,7 @@ import importlib.util
 import itertools
 import os
 import sys
+from hashlib import sha256
 from importlib.machinery import (
     EXTENSION_SUFFIXES,
     SOURCE_SUFFIXES,
@@ -32,7 +33,7 @@ from asyncstate.logs.loggers import adopt_loggers, own_name, plugin_logger
 from asyncstate.salt_compat.importing import SALT, builtins_with, import_salt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from types import CodeType
 
     from asyncstate.load.folders import PluginFile
@@ -122,6 +123,27 @@ _LARGEST = 1 << 23
 """The largest plugin file, in bytes: compiling a larger one takes gigabytes."""
 
 
+_held: dict[str, dict[str, str]] = {}
+"""The sha256 of the files that plugins in a folder may be imported from, by path, for each folder that is held."""
+
+
+def hold_plugins(folders: Iterable[str], contents: dict[str, str]) -> None:
+    """Import plugins that lie in these folders from these files only, as long as they have this sha256."""
+    _held.update(dict.fromkeys(folders, contents))
+
+
+def release_plugins(folders: Iterable[str]) -> None:
+    """Import plugins in these folders from any file again."""
+    for folder in folders:
+        _held.pop(folder, None)
+
+
+def _require_held(path: str, data: bytes) -> None:
+    for folder, contents in _held.items():
+        if path.startswith(f"{folder}/") and sha256(data).hexdigest() != contents.get(path):
+            raise ImportError(f"{path} changed after the tree was compared with the plan, so it is not imported")
+
+
 class _PluginLoader(SourceFileLoader):
     """Compiles from source every time: it writes no ``__pycache__`` into file roots and reads no stale one."""
 
@@ -129,7 +151,9 @@ class _PluginLoader(SourceFileLoader):
         path = self.get_filename(fullname)
         if os.stat(path).st_size > _LARGEST:
             raise ImportError(f"{path} has more than {_LARGEST >> 20} MiB, the most that a plugin file may have")
-        return self.source_to_code(self.get_data(path), path)
+        data = self.get_data(path)
+        _require_held(path, data)
+        return self.source_to_code(data, path)
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the file with the dunders in its namespace, builtins that can import ``salt``, and a logger of its name.

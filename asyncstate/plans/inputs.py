@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from hashlib import sha256
+from hashlib import file_digest
 from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate import filesystem
@@ -36,43 +36,54 @@ DECIDING: Final = (
 
 _IMPORTED: Final = re.compile(rb"""\{%[-+]?\s*(?:import|include|from|extends)\s+["']([^"'\n]+)["']""")
 _LARGE: Final = 1 << 20
-"""Of larger files, size and time of the last change count in place of their content."""
+"""Larger files are no templates, and are read once."""
 
 
 def inputs_of(
     key: Key,
     *,
     files: Mapping[str, str],
+    plugins: Mapping[str, str],
     roots: Mapping[str, Sequence[str]],
     pillar: Mapping[str, Any],
     grains: Mapping[str, Any],
-    plugin_folders: Iterable[str],
     opts: Mapping[str, Any],
 ) -> Inputs:
     """Return the digests of what a plan was compiled from.
 
-    ``files`` are those of the tree, each with the sha256 of what was read, "" if it is to be read now. ``roots`` are
-    the folders of each environment: a file below one is called ``salt://…``.
+    ``files`` are those of the tree, ``plugins`` the files of its plugins, each with the sha256 of its content.
+    ``roots`` are the folders of each environment: a file below one is called ``salt://…``.
     """
     return Inputs(
-        files={
-            name_in_tree(path, roots): key.of_value("content", known or _content(path))
-            for path, known in sorted(_with_imports(files, roots).items())
-        },
+        files=digests_of(key, files, roots),
         pillar={str(name): key.of_value("pillar", name, value) for name, value in pillar.items()},
         grains={
             str(name): key.of_value("grain", name, value) for name, value in grains.items() if name not in OF_THE_MOMENT
         },
         plugins={
             "asyncstate": key.of_value("asyncstate", __version__),
-            **{
-                name_in_tree(path, roots): key.of_value("content", _content(path))
-                for folder in plugin_folders
-                for path in _plugins(folder)
-            },
+            **digests_of(key, plugins, roots),
         },
         options={name: key.of_value("option", name, opts.get(name)) for name in DECIDING},
     )
+
+
+def digests_of(key: Key, contents: Mapping[str, str], roots: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the digest of each content, by the name of its file in the tree."""
+    return {name_in_tree(path, roots): key.of_value("content", content) for path, content in sorted(contents.items())}
+
+
+def contents_of(files: Mapping[str, str], roots: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the sha256 of files of the tree, and of those that the templates among them import; "" for none.
+
+    ``files`` are paths, each with the sha256 of what was read, "" if it is to be read now.
+    """
+    return {path: known or content_of(path) for path, known in _with_imports(files, roots).items()}
+
+
+def contents_of_plugins(folders: Iterable[str]) -> dict[str, str]:
+    """Return the sha256 of the plugin files in folders, by path."""
+    return {path: content_of(path) for folder in folders for path in _plugins(folder)}
 
 
 def _with_imports(files: Mapping[str, str], roots: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -129,15 +140,24 @@ def name_in_tree(path: str, roots: Mapping[str, Sequence[str]]) -> str:
     return path
 
 
-def _content(path: str) -> str:
-    """Return what stands for the content of a file; "" if it cannot be read."""
+def content_of(path: str) -> str:
+    """Return the sha256 of a file, "" if it cannot be read."""
     try:
-        found = filesystem.stat(path)
-        if found.st_size > _LARGE:
-            return f"{found.st_size} bytes of {found.st_mtime_ns}"
-        return sha256(filesystem.read_bytes(path, _LARGE)).hexdigest()
+        with filesystem.open_read(path) as file:
+            found = os.fstat(file.fileno())
+            identity = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+            known = _of_large.get(path)
+            if known is None or known[0] != identity:
+                known = identity, file_digest(file, "sha256").hexdigest()
+                if found.st_size > _LARGE:
+                    _of_large[path] = known
+            return known[1]
     except (OSError, AsyncStateError):
         return ""
+
+
+_of_large: Final[dict[str, tuple[tuple[int, ...], str]]] = {}
+"""The digests of large files: several records of one run are of the same files."""
 
 
 def _plugins(folder: str) -> Iterator[str]:

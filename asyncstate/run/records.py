@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
-from asyncstate.plans.inputs import inputs_of
+from asyncstate.data.urls import SALT_SCHEME, parse_salt_url
+from asyncstate.plans.inputs import content_of, contents_of, contents_of_plugins, digests_of, inputs_of, name_in_tree
 from asyncstate.plans.key import Key
 from asyncstate.plans.record import Selection
 from asyncstate.plans.recording import PlanRecorder, Treatment
@@ -14,6 +15,8 @@ from asyncstate.run.chunk.local import LocalDispatch
 from asyncstate.run.options import RunOptions, Traits
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from asyncstate.config import Settings
     from asyncstate.load.host import PluginHost
     from asyncstate.model.plan import Plan
@@ -68,14 +71,44 @@ class PlanRecords:
         key = Key.of(self._settings.state_dir)
         return key.of_value("plan and inputs", plan.digest, asdict(self._inputs_of(plan, key)))
 
+    def contents(self, plan: Plan, named: Iterable[str] = ()) -> dict[str, str]:
+        """Return the sha256 of the files of the tree that a plan is compiled from or that its states fetch, by path.
+
+        ``named`` are more files, by their names in a record; what lies in no root is not looked at.
+        """
+        found = contents_of(plan.files, self._roots())
+        for name in named:
+            if name.startswith(SALT_SCHEME):
+                path, env = parse_salt_url(name)
+                more = self._file_client.find(path, env or "base")
+                if more is not None and more not in found:
+                    found[more] = content_of(more)
+        return found
+
+    def plugins(self) -> dict[str, str]:
+        """Return the sha256 of the tree's plugin files, by path."""
+        return contents_of_plugins(self._host.plugin_paths(bundled=False))
+
+    def digests(self, contents: Mapping[str, str]) -> dict[str, str]:
+        """Return the digests of files, by their names in the tree. Raises PlanError."""
+        return digests_of(Key.of(self._settings.state_dir), contents, self._roots())
+
+    def is_in_tree(self, path: str) -> bool:
+        """Whether a path lies below a root of the tree."""
+        return name_in_tree(path, self._roots()).startswith(SALT_SCHEME)
+
+    def _roots(self) -> dict[str, list[str]]:
+        client = self._file_client
+        return {env: client.roots(env) for env in client.envs()}
+
     def _inputs_of(self, plan: Plan, key: Key) -> Inputs:
-        client, host = self._file_client, self._host
+        host = self._host
         return inputs_of(
             key,
-            files=plan.files,
-            roots={env: client.roots(env) for env in client.envs()},
+            files=self.contents(plan),
+            plugins=self.plugins(),
+            roots=self._roots(),
             pillar=host.pillar,
             grains=host.grains,
-            plugin_folders=host.plugin_paths(bundled=False),
             opts=host.opts,
         )

@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from asyncstate.config import Settings
@@ -71,11 +73,28 @@ def test_a_file_that_counts_is_named_when_it_changes(tree, path, expected):
     assert changed(before, inputs(tree)) == ({expected} if expected else set())
 
 
-def test_a_large_file_is_not_read(tree):
-    (tree / "salt" / "x.txt").write_bytes(b"x" * ((1 << 20) + 1))
+def test_the_content_of_a_large_file_counts(tree):
+    large = tree / "salt" / "x.txt"
+    large.write_bytes(b"x" * (2 << 20))
+    os.utime(large, (1, 1))
     before = inputs(tree)
-    (tree / "salt" / "x.txt").write_bytes(b"x" * ((1 << 20) + 2))
+    assert inputs(tree) == before
+    large.write_bytes(b"y" * (2 << 20))
+    os.utime(large, (1, 1))
     assert changed(before, inputs(tree)) == {("files", "salt://x.txt")}
+
+
+def test_a_held_tree_is_copied_for_programs_that_read_it_by_themselves(tree):
+    settings = Settings(file_roots={"base": [str(tree / "salt")]}, state_dir=str(tree), cachedir=str(tree / "cache"))
+    with StateRuntime(settings).open_sync() as runtime:
+        assert runtime.host._options_for_salt()["file_roots"] == {"base": [str(tree / "salt")]}
+        plan = runtime.hold(runtime.compile_sync(["web"]))
+        (folder,) = runtime.host._options_for_salt()["file_roots"]["base"]
+        assert sorted(os.listdir(folder)) == ["_states", "map.jinja", "web.sls", "x.txt"]
+        assert runtime.host._folders_for_salt()["states_dirs"][0] == f"{folder}/_states"
+        assert plan.files.keys() == {f"{tree}/salt/{name}" for name in ("map.jinja", "web.sls", "x.txt")}
+        assert runtime.used() == runtime.record(plan).inputs.files
+    assert not os.path.exists(folder)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ WHOLE = (
     "asyncstate",
     *(f"asyncstate.{name}" for name in ("events", "errors", "dunders", "interfaces", "prefetch", "testing", "logs")),
 )
-OWN_OF_THE_COMMAND_LINE = {"host", "file_client", "planner", "record"}
+OWN_OF_THE_COMMAND_LINE = {"host", "file_client", "planner", "record", "hold", "used"}
 NOT_MODULES = {"asyncstate.loader", "asyncstate.states", "asyncstate.modules", "asyncstate.yaml"}
 """Dotted names in the documentation that look like modules: the entry point of installed plugins, loggers, a file."""
 

@@ -1,0 +1,174 @@
+"""Files of a tree that a plan was compared by: what a run uses of them is what was compared, or it is refused.
+
+A state may run an hour after its tree was compared with a reviewed plan, and the tree may be another one by then. Who
+reads a file here gets the content that was compared; plugins, which want paths, get one of a private copy of it. A file
+that was not compared, because a template puts its name together, is used if nobody has changed it since.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from contextlib import suppress
+from contextvars import Context
+from hashlib import sha256
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from asyncstate import filesystem, remains
+from asyncstate.errors import PathRefused, RenderError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from asyncstate.sources.fileclient import FileClient
+
+_PIECE = 1 << 20
+_FILE_CLOCK = 5
+"""CLOCK_REALTIME_COARSE, which gives files their times and lags behind the other clocks: Python has no name for it."""
+
+
+class HeldFiles:
+    """A file client that reads what was compared. ``contents`` has the sha256 of each file below the roots, by path.
+
+    Files that are used and that it lacks are added. ``plugins`` are those of the plugins. Copies are made below
+    ``directory``, until `release`. All methods may be called from any thread.
+    """
+
+    def __init__(
+        self,
+        client: FileClient,
+        contents: dict[str, str],
+        directory: str,
+        plugins: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self.contents: dict[str, str] = contents
+        self._plugins = plugins
+        self._client = client
+        self._directory = directory
+        self._since = time.clock_gettime_ns(_FILE_CLOCK)
+        self._folder = ""
+        self._copies: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def find(self, path: str, saltenv: str) -> str | None:
+        """Return the file at a path relative to the roots: the one that was compared, also if another is first now."""
+        name = os.path.normpath(path)
+        compared = (os.path.join(root, name) for root in self._client.roots(saltenv))
+        return next((each for each in compared if each in self.contents), None) or self._client.find(path, saltenv)
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a text of the tree. Raises RenderError, also if it is not what was compared."""
+        if self._folder and path.startswith(f"{self._folder}/"):
+            return self._client.read(path)
+        content = self._client.read(path)
+        try:
+            self._require(path, sha256(content).hexdigest(), os.stat(path))
+        except (PathRefused, OSError) as error:
+            raise RenderError(f"Cannot read {path}: {error}", file=path) from None
+        return content
+
+    def _require(self, path: str, digest: str, found: os.stat_result) -> None:
+        expected = self.contents.get(path) or self._plugins.get(path)
+        if expected is None and found.st_ctime_ns < self._since:
+            self.contents[path] = digest
+        elif digest != expected:
+            raise PathRefused(
+                f"{path} changed after the tree was compared with the plan, so it is not used. Review it again: "
+                "asyncstate plan --plan-out FILE"
+            )
+
+    def copy(self, path: str) -> str:
+        """Return the path of a private copy of a file, with its mode. Raises PathRefused if it is not as compared."""
+        with self._lock:
+            if path not in self._copies:
+                self._copies[path] = self._copied(path, next(self._places(path), path.lstrip("/")))
+            return self._copies[path]
+
+    def _places(self, path: str) -> Iterator[str]:
+        """Yield the places of a copy below the folder: one in each environment and root in which the file is."""
+        for env in self._client.envs():
+            for number, root in enumerate(self._client.roots(env)):
+                if path.startswith(f"{root.rstrip('/')}/"):
+                    yield os.path.join(_folder_of(env, number), os.path.relpath(path, root))
+
+    def _copied(self, path: str, place: str) -> str:
+        if not self._folder:  # of the run, not of the call that happens to be the first
+            os.makedirs(self._directory, mode=0o700, exist_ok=True)
+            self._folder = Context().run(remains.make_temporary_folder, "held-", self._directory)
+        target = os.path.join(self._folder, place)
+        if os.path.lexists(target):
+            return target
+        os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+        digest = sha256()
+        try:
+            with filesystem.open_read(path) as source, open(target, "xb") as copy:
+                while piece := source.read(_PIECE):
+                    digest.update(piece)
+                    copy.write(piece)
+                found = os.fstat(source.fileno())
+                os.fchmod(copy.fileno(), found.st_mode & 0o7777)
+            self._require(path, digest.hexdigest(), found)
+        except (OSError, PathRefused) as error:
+            with suppress(FileNotFoundError):
+                os.unlink(target)
+            if isinstance(error, FileNotFoundError):
+                raise PathRefused(f"{path} is gone: the plan was compared with it") from None
+            raise
+        return target
+
+    def roots_of_copies(self) -> dict[str, list[str]]:
+        """Return folders with copies of all that was compared, by environment, for programs that read a tree."""
+        with self._lock:
+            for path in (*self.contents, *self._plugins):
+                for place in self._places(path):
+                    self._copied(path, place)
+            return {
+                env: [
+                    os.path.join(self._folder, _folder_of(env, number))
+                    for number in range(len(self._client.roots(env)))
+                ]
+                for env in self._client.envs()
+            }
+
+    def folder_of_copies(self, folder: str) -> str:
+        """Return the folder with the copies of what is in a folder below a root; any other as it is."""
+        return next((os.path.join(self._folder, place) for place in self._places(folder)), folder)
+
+    def original(self, path: str) -> str:
+        """Return the file of the tree that a path is a copy of; any other path as it is."""
+        if self._folder and path.startswith(f"{self._folder}/"):
+            return next((original for original, copy in self._copies.items() if copy == path), path)
+        return path
+
+    def release(self) -> None:
+        """Remove the copies."""
+        with self._lock:
+            if self._folder:
+                shutil.rmtree(self._folder, ignore_errors=True)
+                self._folder = ""
+
+
+def _folder_of(env: str, root: int) -> str:
+    return f"{quote(env, safe='')}/{root}"
+
+
+class HeldCopies:
+    """The same for plugins: what it finds are copies. Raises PathRefused for a file that is not as it was compared."""
+
+    def __init__(self, held: HeldFiles) -> None:
+        self._held = held
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._held, name)
+
+    def find(self, path: str, saltenv: str) -> str | None:
+        """Return the path of a copy of a file, or None."""
+        found = self._held.find(path, saltenv)
+        return found and self._held.copy(found)

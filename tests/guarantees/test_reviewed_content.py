@@ -1,0 +1,225 @@
+"""apply --plan uses what was reviewed: content that changes while the run is under way is not applied."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tarfile
+from io import BytesIO
+
+import pytest
+
+MAP = "{% macro text() %}reviewed{% endmacro %}"
+PLUGIN = """
+def there(name):
+    from asyncstate import filesystem
+    filesystem.replace_content(name, {text!r}.encode())
+    return {{"name": name, "result": True, "comment": "", "changes": {{"new": name}}}}
+"""
+CALL = """
+def fetched(name):
+    from asyncstate import filesystem
+    filesystem.replace_content(name, __salt__["cp.get_file_str"]("salt://fil" + "e").encode())
+    return {"name": name, "result": True, "comment": "", "changes": {"new": name}}
+
+def called(name):
+    from asyncstate import filesystem
+    if not __opts__["test"]:
+        filesystem.replace_content(name, __salt__["late.text"]().encode())
+    return {"name": name, "result": True, "comment": "", "changes": {"new": name}}
+"""
+
+
+def _archive(text):
+    stream = BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        member = tarfile.TarInfo("out")
+        member.size = len(text)
+        archive.addfile(member, BytesIO(text.encode()))
+    return stream.getvalue()
+
+
+WAYS = {
+    "managed": ("file.managed: [{name: OUT/out}, {source: salt://file}]", "file", "reviewed", "evil"),
+    "of several": (
+        "file.managed: [{name: OUT/out}, {source: [salt://first, salt://file]}]",
+        "first",
+        None,
+        "evil",
+    ),
+    "another root": ("file.managed: [{name: OUT/out}, {source: salt://file}]", "../over/file", None, "evil"),
+    "large": (
+        "file.managed: [{name: OUT/out}, {source: salt://file}]",
+        "file",
+        "reviewed" * (1 << 18),
+        "e" * (1 << 21),
+    ),
+    "template": (
+        "file.managed: [{name: OUT/out}, {source: salt://file}, {template: jinja}]",
+        "file",
+        "{{ 'reviewed' }}",
+        "{{ 'evil' }}",
+    ),
+    "import": ("file.managed: [{name: OUT/out}, {source: salt://outer}, {template: jinja}]", "map", MAP, "evil"),
+    "computed import": (
+        "file.managed: [{name: OUT/out}, {source: salt://computed}, {template: jinja}]",
+        "map",
+        MAP,
+        "",
+    ),
+    "contents": (
+        'file.managed: [{name: OUT/out}, {template: jinja}, {contents: \'{% import "ma" ~ "p" as m %}{{ m.text() }}\'}]',
+        "map",
+        MAP,
+        "{% macro text() %}evil{% endmacro %}",
+    ),
+    "recurse": ("file.recurse: [{name: OUT}, {source: salt://folder}]", "folder/out", "reviewed", "evil"),
+    "new in folder": ("file.recurse: [{name: OUT}, {source: salt://folder}]", "folder/late/out", None, "evil"),
+    "script": (
+        "cmd.script: [{source: salt://file}, {cwd: OUT}]",
+        "file",
+        "#!/bin/sh\necho reviewed >out",
+        "echo evil >out",
+    ),
+    "script by name": ("cmd.script: [{name: salt://file}, {cwd: OUT}]", "file", "#!/bin/sh\n: >out", "echo evil >out"),
+    "archive": (
+        "archive.extracted: [{name: OUT}, {source: salt://file.tar}, {enforce_toplevel: false}]",
+        "file.tar",
+        _archive("reviewed"),
+        _archive("evil"),
+    ),
+    "append": ("file.append: [{name: OUT/out}, {source: salt://file}]", "file", "reviewed", "evil"),
+    "blockreplace": (
+        "file.blockreplace: [{name: OUT/block}, {source: salt://file}, {append_if_not_found: true}]",
+        "file",
+        "reviewed",
+        "evil",
+    ),
+    "cached": ("file.cached: [{name: salt://file}]", "file", "reviewed", "evil"),
+    "cp": ("module.run: [{cp.get_file: [{path: salt://file}, {dest: OUT/out}]}]", "file", "reviewed", "evil"),
+    "patch": (
+        "file.patch: [{name: OUT/patched}, {source: salt://file}]",
+        "file",
+        "--- a\n+++ b\n@@ -1 +1 @@\n-old\n+reviewed\n",
+        "--- a\n+++ b\n@@ -1 +1 @@\n-old\n+evil\n",
+    ),
+    "plugin": (
+        "mine.there: [{name: OUT/out}]",
+        "_states/mine.py",
+        PLUGIN.format(text="reviewed"),
+        PLUGIN.format(text="evil"),
+    ),
+    "fetched by a plugin": ("own.fetched: [{name: OUT/out}]", "file", "reviewed", "evil"),
+    "late plugin": (
+        "own.called: [{name: OUT/out}]",
+        "_modules/late.py",
+        "def text(): return 'reviewed'\n",
+        "def text(): return 'evil'\n",
+    ),
+    "pillar": ("module.run: [{saltutil.refresh_pillar: []}]", "../pillar/data.sls", "a: reviewed\n", "a: evil\n"),
+}
+
+
+@pytest.fixture
+def tree(tmp_path):
+    for name, text in {
+        "tree/outer": "{% import 'map' as map %}{{ map.text() }}",
+        "tree/computed": "{% import 'ma' ~ 'p' as map %}{{ map.text() }}",
+        "tree/file": "reviewed",
+        "tree/map": MAP,
+        "tree/folder/first": "",
+        "tree/_states/own.py": CALL,
+        "over/x": "",
+        "out/patched": "old\n",
+        "out/block": "",
+        "pillar/top.sls": "base: {'*': [data]}\n",
+        "pillar/data.sls": "a: reviewed\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def _write(tree, name, content):
+    path = tree / "tree" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name("new~")
+    new.write_bytes(content if isinstance(content, bytes) else content.encode())
+    os.utime(new, (1, 1))
+    new.replace(path)
+
+
+def _sls(tree, state, before):
+    lines = [
+        f"change: {{cmd.run: [name: '{before}', shell: /bin/sh]}}",
+        "use:",
+        f"  {state}".replace("OUT", f"{tree}/out"),
+    ]
+    lines += ["order: {test.nop: [{order: last}]}"]
+    text = "\n".join(lines)
+    head, _, rest = text.rpartition("]\norder")
+    (tree / "tree" / "main.sls").write_text(f"{head}, {{require: [cmd: change]}}]\norder{rest}\n")
+
+
+def _words(tree):
+    return ("--file-root", tree / "over", "--file-root", tree / "tree", "--pillar-root", tree / "pillar")
+
+
+def _content(tree):
+    return "".join(path.read_text() for path in sorted((tree / "out").rglob("*")) if path.is_file())
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_changes_during_the_run_is_not_applied(way, run_cli, tree):
+    state, name, reviewed, evil = WAYS[way]
+    if reviewed is not None:
+        _write(tree, name, reviewed)
+    go, late = tree / "go", tree / "late"
+    late.write_bytes(evil if isinstance(evil, bytes) else evil.encode())
+    target = os.path.normpath(tree / "tree" / name)
+    program = f"import os; os.path.exists({str(go)!r}) and (os.makedirs({os.path.dirname(target)!r}, exist_ok=True), "
+    program += f"os.replace({str(late)!r}, {target!r}))"
+    (tree / "change.py").write_text(program)
+    _sls(tree, state, f"{sys.executable} {tree}/change.py")
+    plan = tree / "main.plan"
+    done = run_cli("plan", "main", "--plan-out", plan, *_words(tree))
+    assert done.returncode == 0, done.stderr + done.stdout
+    go.touch()
+    done = run_cli("apply", "--plan", plan, "--out", "json", *_words(tree))
+    assert not late.exists(), done.stderr + done.stdout
+    assert "evil" not in _content(tree)
+    assert "eeee" not in _content(tree)
+    (row,) = (row for tag, row in json.loads(done.stdout).items() if "_|-use_|-" in tag)
+    if way in ("pillar", "late plugin") or not row["result"]:
+        assert not row["result"]
+        assert done.returncode == 2
+        assert "changed after the tree was compared" in str(row["comment"])
+    assert not list((tree / "cache").rglob("held-*"))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_without_a_change_all_is_applied(way, run_cli, tree):
+    state, name, reviewed, _ = WAYS[way]
+    if reviewed is not None:
+        _write(tree, name, reviewed)
+    _sls(tree, state, "true")
+    plan = tree / "main.plan"
+    assert run_cli("plan", "main", "--plan-out", plan, *_words(tree)).returncode == 0
+    done = run_cli("apply", "--plan", plan, *_words(tree))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("way", ["computed import", "contents", "fetched by a plugin", "large"])
+def test_what_only_the_dry_run_has_seen_is_compared_too(way, run_cli, tree):
+    state, name, reviewed, evil = WAYS[way]
+    _write(tree, name, reviewed)
+    _sls(tree, state, "true")
+    plan = tree / "main.plan"
+    assert run_cli("plan", "main", "--plan-out", plan, *_words(tree)).returncode == 0
+    assert run_cli("show", "diff", plan, *_words(tree)).stdout == "The plans are the same.\n"
+    _write(tree, name, evil[: len(reviewed)].ljust(len(reviewed)))
+    done = run_cli("apply", "--plan", plan, *_words(tree))
+    assert done.returncode == 1, done.stdout
+    assert f"file salt://{name} changed" in done.stderr
+    assert "evil" not in _content(tree)
