@@ -6,7 +6,7 @@ CACHE := $(CURDIR)/build/quickstart-cache
 STATE := $(CURDIR)/build/quickstart-state
 TREE := examples/quickstart
 
-.PHONY: help quickstart dev test check lock clean
+.PHONY: help quickstart dev test check lock wheel clean
 
 help:  ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -27,6 +27,10 @@ check: $(ENV)/.dev  ## lint, format, layers, types
 
 lock: $(ENV)/.dev  ## write requirements/*.txt anew from pyproject.toml
 	PATH="$(CURDIR)/$(ENV)/bin:$$PATH" requirements/compile.sh
+
+wheel: $(ENV)/.runtime  ## build the wheel for other machines, in dist/
+	$(ENV)/bin/python -m pip --disable-pip-version-check -q wheel --no-deps --no-build-isolation --wheel-dir dist .
+	@ls dist/*.whl
 
 clean:  ## remove the environment and everything that was built
 	rm -rf $(ENV) .nox build dist site .coverage

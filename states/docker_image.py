@@ -17,7 +17,7 @@ def __virtual__() -> bool | tuple[bool, str]:
     """Load if the execution module is available."""
     if "docker.version" in __salt__:
         return True
-    return False, "The Python library docker is not installed: pip install 'asyncstate[docker]'"
+    return False, "The Python library docker is not installed: pip install 'docker>=7.1'"
 
 
 def present(

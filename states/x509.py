@@ -44,7 +44,7 @@ def __virtual__() -> bool | tuple[bool, str]:
     """Load if the execution module is available."""
     if "x509.create_certificate" in __salt__:
         return True
-    return False, "Could not load cryptography: pip install 'asyncstate[x509]'"
+    return False, "Could not load cryptography: pip install 'cryptography>=43'"
 
 
 def private_key_managed(

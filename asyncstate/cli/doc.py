@@ -16,7 +16,7 @@ from asyncstate.nearest import nearest
 from asyncstate.reference.described import Argument
 from asyncstate.reference.function import TITLES, call_lines
 from asyncstate.reference.language import TOPICS, topic_of, topic_text
-from asyncstate.reference.lookup import borrowed_names, documentation, missing_extras, refusals, why_not
+from asyncstate.reference.lookup import borrowed_names, documentation, missing_libraries, refusals, why_not
 from asyncstate.reference.origins import BORROWED
 from asyncstate.reference.prose import filled
 from asyncstate.report.terminal import one_line
@@ -78,14 +78,14 @@ def command(console: Console, /, name: str | None, kind: str | None, why: bool, 
             if not found and not topic:
                 raise _not_found(loaders, name or "")
         borrowed = {each: borrowed_names(loader) for each, loader in loaders.items() if name is None and not why}
-        extras = {each: missing_extras(loader) for each, loader in loaders.items() if name is None and not why}
+        libraries = {each: missing_libraries(loader) for each, loader in loaders.items() if name is None and not why}
     if console.out == "human":
         look = _Look(console.palette(), min(columns(console.stdout) or _WIDEST, _WIDEST))
         console.lines(_topic_text(topic, look))
         console.lines(_refusal_text(found) if why else _text(found, name, look))
         console.lines(_borrowed_text(borrowed, look))
-        console.lines(_extras_text(extras, console.palette()))
-        console.lines(_topic_list(look) if extras else ())
+        console.lines(_libraries_text(libraries, console.palette()))
+        console.lines(_topic_list(look) if libraries else ())
     else:
         console.data({"language": {topic: topic_text(topic)}} | found if topic else found)
     return 0
@@ -171,12 +171,12 @@ def _topic_list(look: _Look) -> Iterator[str]:
     yield from _names(TOPICS, look.width)
 
 
-def _extras_text(extras: dict[str, dict[str, str]], palette: Palette) -> Iterator[str]:
-    for kind, modules in extras.items():
+def _libraries_text(libraries: dict[str, dict[str, str]], palette: Palette) -> Iterator[str]:
+    for kind, modules in libraries.items():
         if modules:
-            yield palette.paint(palette.bold, f"{TITLES[kind]}s whose extra is not installed")
+            yield palette.paint(palette.bold, f"{TITLES[kind]}s whose library is not installed")
             width = max(map(len, modules))
-            yield from (f"  {module:<{width}}  pip install 'asyncstate[{extra}]'" for module, extra in modules.items())
+            yield from (f"  {module:<{width}}  pip install {library}" for module, library in modules.items())
             yield ""
 
 

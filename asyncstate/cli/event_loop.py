@@ -81,7 +81,7 @@ def loop_factory(wanted: str) -> Callable[[], asyncio.AbstractEventLoop] | None:
         return None
     if find_spec("uvloop") is None:
         if wanted == "uvloop":
-            raise ConfigError("event_loop is uvloop, but uvloop is not installed: pip install 'asyncstate[fast]'")
+            raise ConfigError("event_loop is uvloop, but uvloop is not installed: pip install 'uvloop>=0.21'")
         return None
     import uvloop
 

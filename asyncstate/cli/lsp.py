@@ -57,7 +57,7 @@ def command(console: Console, /, *, compiler: bool, **options: Any) -> int:
     except ModuleNotFoundError as error:
         if error.name not in {"pygls", "lsprotocol"}:
             raise
-        raise AsyncStateError("editors need pygls, which cannot be imported: pip install 'asyncstate[lsp]'") from None
+        raise AsyncStateError("editors need pygls, which cannot be imported: pip install 'pygls>=2.0'") from None
 
     def settings(of: Mapping[str, Any]) -> Settings:
         return settings_from(console, dict(of))

@@ -79,7 +79,10 @@ def _made() -> Export:
     except ImportError as error:
         if not str(error.name).startswith(("opentelemetry", "google", "requests")):
             raise
-        raise ConfigError("traces need OpenTelemetry: pip install 'asyncstate[otel]'") from None
+        raise ConfigError(
+            "traces need OpenTelemetry: pip install 'opentelemetry-sdk>=1.30' "
+            "'opentelemetry-exporter-otlp-proto-http>=1.30'"
+        ) from None
     try:
         return Export()
     except Exception as error:  # noqa: BLE001 - what a library makes of odd variables of the environment

@@ -18,7 +18,7 @@ try:
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 except ImportError as _missing:
-    raise FleetError("runs across hosts need keys and NATS's client: pip install 'asyncstate[fleet]'") from _missing
+    raise FleetError("runs across hosts need keys: pip install 'nats-py>=2.9' 'cryptography>=43'") from _missing
 
 USER: Final = "U"
 OPERATOR: Final = "O"

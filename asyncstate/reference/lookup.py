@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from asyncstate.load.plugin import LoadedFunction
     from asyncstate.reference.described import Argument
 
-_EXTRA = re.compile(r"pip install '?asyncstate\[([\w-]+)\]")
-"""What a plugin says that needs an extra which is not installed."""
+_LIBRARY = re.compile(r"pip install ('[^']+'(?: '[^']+')*)")
+"""What a plugin says that needs a library which is not installed."""
 
 
 def documentation(loader: LazyLoader, name: str | None) -> dict[str, Any]:
@@ -38,12 +38,12 @@ def borrowed_names(loader: LazyLoader) -> list[str]:
     return [name for name in loader.borrowed.names() if name not in here]
 
 
-def missing_extras(loader: LazyLoader) -> dict[str, str]:
-    """Return the modules that only lack an extra of this package, with its name: x509, and the extra x509."""
+def missing_libraries(loader: LazyLoader) -> dict[str, str]:
+    """Return the modules that only lack a library, with what to install: x509, and ``'cryptography>=43'``."""
     loader.names()  # loads every plugin: only those that were tried can be refused
     found: dict[str, str] = {}
     for file, reason in loader.refusals().items():
-        if wanted := _EXTRA.search(reason):
+        if wanted := _LIBRARY.search(reason):
             found[_module_of(str(file))] = wanted[1]
     return dict(sorted(found.items()))
 

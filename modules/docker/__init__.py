@@ -89,7 +89,7 @@ __all__ = [
 def __virtual__() -> bool | tuple[bool, str]:
     """Load if the library docker is installed."""
     if importlib.util.find_spec("docker") is None:
-        return False, "The Python library docker is not installed: pip install 'asyncstate[docker]'"
+        return False, "The Python library docker is not installed: pip install 'docker>=7.1'"
     return True
 
 

@@ -70,5 +70,5 @@ __all__ = [
 def __virtual__() -> bool | tuple[bool, str]:
     """Load if the library cryptography is installed."""
     if _missing:
-        return False, f"Could not load cryptography ({_missing} is missing): pip install 'asyncstate[x509]'"
+        return False, f"Could not load cryptography ({_missing} is missing): pip install 'cryptography>=43'"
     return True

@@ -35,7 +35,7 @@ def test_without_uvloop_asyncio_does(without_uvloop):
 
 
 def test_uvloop_that_must_be_there_and_is_not(without_uvloop):
-    with pytest.raises(ConfigError, match=r"pip install 'asyncstate\[fast\]'"):
+    with pytest.raises(ConfigError, match=r"pip install 'uvloop>=0.21'"):
         run_on("uvloop", kind_of_loop)
 
 

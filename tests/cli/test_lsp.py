@@ -18,5 +18,5 @@ def test_without_pygls_the_extra_is_named(tmp_path):
     )
     assert done.returncode == 1
     assert done.stdout == ""
-    assert "pip install 'asyncstate[lsp]'" in done.stderr
+    assert "pip install 'pygls>=2.0'" in done.stderr
     assert "Traceback" not in done.stderr

@@ -121,7 +121,12 @@ def test_vagrant_takes_the_file_and_its_script_works_in_the_shell_that_vagrant_s
 
 def test_an_image_has_what_the_states_make_and_nothing_else_of_the_run(machine):
     machine.write("/etc/containers/storage.conf", STORAGE)
-    machine.write("/usr/local/bin/pip", '#!/bin/sh\n[ "$*" = "install --no-cache-dir asyncstate" ]\n', 0o755)
+    machine.write(
+        "/usr/local/bin/pip",
+        '#!/bin/sh\n[ "$2 $3" = "--no-cache-dir /wheels/asyncstate-0.1.0-py3-none-any.whl" ]\n',
+        0o755,
+    )
+    machine.write("/root/image/wheels/asyncstate-0.1.0-py3-none-any.whl", "")
     machine.write("/root/image/Dockerfile", blocks("Images of containers")[0])
     machine.run("cp", "-r", "/srv", "/root/image/srv")
     build = "cd /root/image; export BUILDAH_ISOLATION=chroot\n"
@@ -129,4 +134,5 @@ def test_an_image_has_what_the_states_make_and_nothing_else_of_the_run(machine):
     machine.run("sh", "-ec", f"{build}buildah bud --pull-never -v /usr:/usr:ro -v /opt:/opt:ro -t made .")
     files = "cd $(buildah mount $(buildah from --pull-never made)); find . -path ./etc -prune -o -type f -print"
     found = machine.run("sh", "-ec", f"{build}{files}").split()
-    assert sorted(found) == sorted(["./root/page", *(f".{path}" for path in TREE)])
+    wheel = "./wheels/asyncstate-0.1.0-py3-none-any.whl"
+    assert sorted(found) == sorted(["./root/page", wheel, *(f".{path}" for path in TREE)])

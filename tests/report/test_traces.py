@@ -284,10 +284,13 @@ def test_without_the_extra_it_is_named(apply, monkeypatch):
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     code, _, errors = apply("http://127.0.0.1:9")
     assert code == 2
-    assert "not traced: traces need OpenTelemetry: pip install 'asyncstate[otel]'" in errors
+    assert (
+        "not traced: traces need OpenTelemetry: pip install 'opentelemetry-sdk>=1.30' 'opentelemetry-exporter-otlp-proto-http>=1.30'"
+        in errors
+    )
     code, text, errors = apply("", "--traces", "on")
     assert code == 1
-    assert "pip install 'asyncstate[otel]'" in text + errors
+    assert "pip install 'opentelemetry-sdk>=1.30' 'opentelemetry-exporter-otlp-proto-http>=1.30'" in text + errors
     assert apply("http://127.0.0.1:9", "--traces", "off")[2].count("traces") == 0
 
 

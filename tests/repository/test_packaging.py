@@ -5,7 +5,9 @@ import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -112,3 +114,48 @@ def test_the_benchmark_of_whole_commands_explains_itself(checkout):
     command = [sys.executable, "benchmarks/apply.py", "--help"]
     done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=True)
     assert "states of a tree" in done.stdout
+
+
+INSTALLS = re.compile(r"pip3? install\b[^\n]*?(?<![\w./-])(asyncstate\b[^\s]*)")
+
+
+@pytest.mark.parametrize(
+    ("line", "is_from_an_index"),
+    [
+        ("pip install asyncstate", True),
+        ("RUN pip install --no-cache-dir 'asyncstate[fleet]' \\", True),
+        ("pip install ./wheels/asyncstate-*.whl", False),
+        ("pip install '.[fleet]'", False),
+    ],
+)
+def test_an_installation_from_an_index_is_recognised(line, is_from_an_index):
+    assert bool(INSTALLS.search(line)) is is_from_an_index
+
+
+def test_no_text_tells_anybody_to_install_this_name_from_an_index(checkout):
+    """Nothing of ours has the name there: whoever registers it would own the machines that follow the advice."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=checkout, capture_output=True, text=True, check=False).stdout
+    named = [checkout / name for name in listed.split("\0") if name] or [
+        path
+        for folder in ("docs", "asyncstate", "states", "modules", "examples")
+        for path in (checkout / folder).rglob("*.*")
+    ]
+    found = []
+    for path in named:
+        if path.name == Path(__file__).name or path.suffix not in {".md", ".py", ".yaml", ".yml", ".txt", ".json"}:
+            continue
+        found += [(path, line) for line in path.read_text(encoding="utf-8").splitlines() if INSTALLS.search(line)]
+    assert len(named) > 500
+    assert found == []
+
+
+def test_the_libraries_that_messages_name_are_those_of_the_extras(checkout):
+    extras = tomllib.loads((checkout / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    known = {requirement for wanted in extras.values() for requirement in wanted}
+    named = set()
+    for folder in ("asyncstate", "states", "modules"):
+        for path in (checkout / folder).rglob("*.py"):
+            for told in re.findall(r"pip install ((?:'[\w-]+>=[\d.]+'\s?)+)", path.read_text(encoding="utf-8")):
+                named |= set(re.findall(r"'([^']+)'", told))
+    assert named <= known
+    assert len(named) >= 7

@@ -101,7 +101,9 @@ def job(site, run_cli, tmp_path):
     programs.mkdir()
     (programs / "asyncstate").symlink_to(Path(sys.executable).with_name("asyncstate"))
     pip = programs / "pip"
-    pip.write_text('#!/bin/sh\ntest "$*" = "install asyncstate"\n')
+    pip.write_text('#!/bin/sh\ntest "$*" = "install ./wheels/asyncstate-0.1.0-py3-none-any.whl"\n')
+    (site / "wheels").mkdir()
+    (site / "wheels/asyncstate-0.1.0-py3-none-any.whl").touch()
     pip.chmod(0o755)
     kept = {name: run_cli.environ[name] for name in ("HOME", "ASYNCSTATE_CACHEDIR", "ASYNCSTATE_STATE_DIR")}
     environ = {**kept, "PATH": f"{programs}:/usr/bin:/bin", "CI": "true", "GITHUB_WORKSPACE": str(site)}

@@ -473,4 +473,4 @@ def test_without_the_library_the_reason_names_the_extra(tmp_path):
         "print(docker.__virtual__())"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert "pip install 'asyncstate[docker]'" in done.stdout
+    assert "pip install 'docker>=7.1'" in done.stdout

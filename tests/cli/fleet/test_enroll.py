@@ -116,7 +116,7 @@ def test_without_the_extra_the_error_names_it(tmp_path, library):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "pip install 'asyncstate[fleet]'" in done.stderr
+    assert "pip install 'nats-py>=2.9' 'cryptography>=43'" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -125,7 +125,7 @@ async def test_without_asyncssh_the_extra_is_named(operator):
     await operator.start("a1")
     said, code = await operator.apply("app", python=("-c", WITHOUT_ASYNCSSH))
     assert code == 1
-    assert "pip install 'asyncstate[ssh]'" in said
+    assert "pip install 'asyncssh>=2.18'" in said
     assert "Traceback" not in said
 
 

