@@ -76,7 +76,7 @@ def test_every_rule_has_a_code():
 
 def test_every_mistake_that_is_reported_has_a_code():
     without = [
-        f"{file.relative_to(PACKAGE)}:{node.lineno}"
+        str(file.relative_to(PACKAGE))
         for file, tree in modules(*RAISING)
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
@@ -87,7 +87,7 @@ def test_every_mistake_that_is_reported_has_a_code():
     ]
     assert without == [
         # It passes on what hosts say.
-        "fleet/join/join.py:69",
+        "fleet/join/join.py",
     ]
 
 
