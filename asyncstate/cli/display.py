@@ -24,11 +24,9 @@ _BESIDE_A_DIFF = 4
 """Lines of a terminal that are left for the line of the state, and for what surrounds it."""
 
 
-def shows_new_files(console: Console, settings: Settings, diffs: bool | None) -> bool:
+def shows_new_files(console: Console, diffs: bool | None) -> bool:
     """Whether a dry run shows the content of new files: if ``--diff`` says so, or on a terminal, for people."""
-    if not settings.test or diffs is False:
-        return False
-    return diffs is True or (console.for_people and _on_terminal(console))
+    return (console.for_people and _on_terminal(console)) if diffs is None else diffs
 
 
 def _on_terminal(console: Console) -> bool:

@@ -163,11 +163,12 @@ class Session:
 
         Raises LockHeld; AsyncStateError if this process may not have enough descriptors.
         """
-        from asyncstate.cli.display import shows_new_files
         from asyncstate.process.descriptors import too_few
 
-        if shows_new_files(self.console, self.settings, self.options.get("diffs")):
-            self.settings.new_file_diff = True
+        if self.settings.test:
+            from asyncstate.cli.display import shows_new_files
+
+            self.settings.new_file_diff |= shows_new_files(self.console, self.options.get("diffs"))
         if why := too_few():
             raise AsyncStateError(why)
         if self.settings.test or self.options.get("mock") or self.options.get("unlocked"):
