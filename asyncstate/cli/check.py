@@ -39,10 +39,9 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Compile a tree and report every mistake; run nothing.
 
     Mistakes are whatever does not compile, and whatever would make a state fail: a function, an argument or a source
-    that does not exist. It says which states are bundled, borrowed from Salt, your own or missing, unless all are
-    bundled.
-    Templates are rendered, so the execution modules that they call do run. Exit code 0: no
-    mistakes, 1: mistakes.
+    that does not exist, a value that its argument cannot have. It says which states are bundled, borrowed from Salt,
+    your own or missing, unless all are bundled. Templates are rendered, so the execution modules that they call do run.
+    Exit code 0: no mistakes, 1: mistakes.
     """
     settings, selection = select(console, sls, options)
     from msgspec import structs
@@ -52,6 +51,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     from asyncstate.errors import CompileError
     from asyncstate.redact.shown import ShownPlan
     from asyncstate.reference.origins import origin_line, origins
+    from asyncstate.reference.values import with_wrong_values
     from asyncstate.report.issues import warning_lines
     from asyncstate.runtime import StateRuntime
 
@@ -60,6 +60,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
             selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
         )
         plan = structs.replace(plan, digest=ShownPlan(plan, runtime.secrets).digest)
+        plan = with_wrong_values(plan, runtime)
         whose = origins(plan, runtime.host.loaders["states"])
     learn_from(plan, settings, console.secrets.redactor)
     found = mistakes(plan.warnings)

@@ -118,12 +118,11 @@ class Ordering:
         """Find calls that would fail in a run. Not ``whole``: states with errors are missing from ``drafts``."""
         if self._functions is None:
             return
-        strict = bool(self._opts.get("strict_arguments"))
         sources = SaltSources(self._file_client)
-        check_arguments(drafts, self._functions, findings, used_by=sources.text_of, strict=strict, whole=whole)
+        check_arguments(drafts, self._functions, findings, used_by=sources.text_of, whole=whole)
         sources.check(drafts, findings)
         silence(findings, self._opts, self._file_client)
-        if strict:
+        if self._opts.get("strict_arguments"):
             findings.refuse_mistakes()
 
     def _resolve_requisites(self, drafts: list[Draft], high: HighData) -> RequisiteGraph:

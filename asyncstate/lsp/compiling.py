@@ -27,6 +27,7 @@ from asyncstate.lsp.messages import Argument, Catalog, Compiled, Finding, Fix, F
 from asyncstate.lsp.tree import sls_name
 from asyncstate.model.rules import ANY
 from asyncstate.reference.lookup import documentation
+from asyncstate.reference.values import with_wrong_values
 from asyncstate.runtime import StateRuntime
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class _Look:
         states = None
         try:
             if whole:
-                plan = self.runtime.shown(self.runtime.compile_sync(refusal=self._note))
+                plan = self._shown(self.runtime.compile_sync(refusal=self._note))
                 states = _states(plan)
                 found += self._findings(plan.warnings, self._lint(plan, pillar.unused()))
             else:
@@ -155,7 +156,11 @@ class _Look:
             plan = self.runtime.compile_sync([sls], saltenv=env)
         except CompileError as error:
             return list(map(_mistake, error.issues))
-        return self._findings(plan.warnings, self._lint(self.runtime.shown(plan), []))
+        plan = self._shown(plan)
+        return self._findings(plan.warnings, self._lint(plan, []))
+
+    def _shown(self, plan: Plan) -> Plan:
+        return self.runtime.shown(with_wrong_values(plan, self.runtime))
 
     def fixes(self) -> Iterator[Fix]:
         """Yield the requisites that can be written in open files, as far as the tree compiles with them."""

@@ -1,9 +1,10 @@
-"""What is written of the arguments of the bundled states: what each one means, and an example of it.
+"""What is written of the arguments of the bundled states: what each one means, its kind, and an example of it.
 
 The texts are in ``arguments/``: an entry is an argument, or ``module.argument``, or ``module.function.argument``,
-its meaning after two blanks or in the next line, and its example after ``e.g.`` in a line of its own. An example is the
-value as YAML; where it needs other arguments, they follow ``with``, with semicolons between them. Of several entries
-for an argument the most exact one that has a meaning gives the meaning, and likewise the example.
+its meaning after two blanks or in the next line, its kind after ``kind:`` and its example after ``e.g.`` in lines of
+their own. An example is the value as YAML; where it needs other arguments, they follow ``with``, with semicolons
+between them. A kind says which values make sense (`asyncstate.reference.values`); ``any`` is none. Of several entries
+for an argument the most exact one that has a meaning gives the meaning, and likewise the kind and the example.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from typing import NamedTuple
 
 _FOLDER = Path(__file__).resolve().parent / "arguments"
 _EXAMPLE = "e.g. "
+_KIND = "kind: "
 
 
 class Entry(NamedTuple):
-    """``meaning`` or ``example`` is "" where nothing is written."""
+    """Each field is "" where nothing is written."""
 
     meaning: str = ""
     example: str = ""
+    kind: str = ""
 
 
 @cache
@@ -40,6 +43,8 @@ def entries() -> dict[str, Entry]:
                 found[name] = Entry()
             if text.startswith(_EXAMPLE):
                 found[name] = found[name]._replace(example=text.removeprefix(_EXAMPLE))
+            elif text.startswith(_KIND):
+                found[name] = found[name]._replace(kind=text.removeprefix(_KIND))
             elif text:
                 found[name] = found[name]._replace(meaning=text)
     return found
@@ -52,6 +57,7 @@ def entry_of(function: str, argument: str) -> Entry:
     return Entry(
         next((each.meaning for each in known if each.meaning), ""),
         next((each.example for each in known if each.example), ""),
+        next((each.kind for each in known if each.kind), ""),
     )
 
 

@@ -30,7 +30,7 @@ async def test_what_check_and_lint_say_follows_the_text(tmp_path):
         it.open("salt/web.sls")
         it.open("pillar/port.sls")
         [wrong] = await after(WEB.replace("contents", "contentss"))
-        assert shown([wrong]) == [(4, "Warning", "E404", "asyncstate")]
+        assert shown([wrong]) == [(4, "Error", "E404", "asyncstate")]
         assert (wrong.range.start.character, wrong.range.end.character) == (6, 15)
         it.change("salt/web.sls", WEB)
         assert not await it.diagnostics("salt/web.sls")

@@ -14,6 +14,7 @@ from asyncstate.config import Settings
 from asyncstate.errors import CompileError
 from asyncstate.model.rules import CODES, RULES
 from asyncstate.reference.codes import code_lines, codes, codes_page, files_of
+from asyncstate.reference.values import with_wrong_values
 from asyncstate.runtime import StateRuntime
 
 PACKAGE = Path(asyncstate.__file__).parent
@@ -60,6 +61,7 @@ def found(entry, example, folder):
         with StateRuntime(settings).open_sync() as runtime:
             pillar = runtime.planner.watch_pillar()
             plan = runtime.compile_sync(sls, exclude=list(entry.exclude), ids=list(entry.ids))
+            plan = with_wrong_values(plan, runtime)
             findings = tree_findings(plan, settings, pillar.unused(), read=lambda path: Path(path).read_text())
     except CompileError as error:
         return [issue.code for issue in error.issues], "does not compile"

@@ -47,7 +47,7 @@ def test_an_argument_has_type_default_meaning_and_example():
 def test_the_most_exact_entry_holds():
     links = [each.meaning for each in described("file.symlink", plain) if each.name == "mode"]
     assert links == [entries()["file.symlink.mode"].meaning] != [entries()["mode"].meaning]
-    assert entry_of("file.directory", "name") == (entries()["file.name"].meaning, "/srv/app")
+    assert entry_of("file.directory", "name") == (entries()["file.name"].meaning, "/srv/app", "path")
 
 
 def test_an_example_brings_what_it_needs():
@@ -73,13 +73,13 @@ def test_nothing_is_written_of_an_argument_that_does_not_exist():
         module = name.partition(".")[0]
         for argument in described(name, func):
             keys = (f"{name}.{argument.name}", f"{module}.{argument.name}", argument.name)
-            for part in ("meaning", "example"):
+            for part in ("meaning", "example", "kind"):
                 used |= set([key for key in keys if key in entries() and getattr(entries()[key], part)][:1])
     assert sorted(entries().keys() - used) == []
 
 
 def test_meanings_are_short_and_plain():
-    for name, (text, _) in entries().items():
+    for name, (text, *_) in entries().items():
         assert len(text) < 140, name
         assert not text.endswith("."), name
         assert not re.search(r"\b(TODO|TBD)\b", text), name

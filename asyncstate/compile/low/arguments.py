@@ -1,8 +1,8 @@
 """Compare states with the functions they call, to find before the run what would fail in it.
 
 A *mistake* is a call that the run answers with a failed row: the function does not exist, does not take an argument, or
-lacks one. If a function takes any keyword, one that resembles a documented argument is only probably a mistake. The run
-does not depend on these findings: its rows are Salt's.
+lacks one. If a function takes any keyword, one that resembles a documented argument has no effect. The run does not
+depend on these findings: its rows are Salt's.
 """
 
 from __future__ import annotations
@@ -117,16 +117,14 @@ def check_arguments(
     findings: Findings,
     *,
     used_by: Callable[[Draft], str],
-    strict: bool = False,
     whole: bool = True,
 ) -> None:
     """Record what is wrong with the function and the arguments of every draft.
 
     ``used_by(draft)`` returns the text of the template that uses the keywords of a draft as variables, "" if there is
-    none. ``strict``: a probable mistake counts as a mistake. Not ``whole``: errors may have removed arguments from the
-    drafts, so missing ones are not reported.
+    none. Not ``whole``: errors may have removed arguments from the drafts, so missing ones are not reported.
     """
-    checker = _Checker(functions, findings, used_by, strict=strict, whole=whole)
+    checker = _Checker(functions, findings, used_by, whole=whole)
     checker.bringers = not _BRINGERS.isdisjoint(draft.state for draft in drafts)
     known = checker.known
     for draft in drafts:
@@ -151,13 +149,11 @@ class _Checker:
         findings: Findings,
         used_by: Callable[[Draft], str],
         *,
-        strict: bool,
         whole: bool,
     ) -> None:
         self._functions = functions
         self._findings = findings
         self._used_by = used_by
-        self._strict = strict
         self._whole = whole
         self._noted: set[tuple[Any, ...]] = set()
         self.known: dict[str, _Taken | None] = {}
@@ -221,7 +217,7 @@ class _Checker:
             near = near_miss(key, taken.names) or near_miss(key, _LONG_COMMON)
             if near and not re.search(rf"\b{re.escape(key)}\b", self._used_by(draft)):
                 message = f"'{key}' is no argument of '{name}', which takes any keyword ({where})"
-                self._note(PROBABLE_ARGUMENT, draft, key, message, _did_you_mean(near), mistake=self._strict)
+                self._note(PROBABLE_ARGUMENT, draft, key, message, _did_you_mean(near), mistake=True)
 
     def _note(self, code: str, draft: Draft, argument: str | None, message: str, hint: str, *, mistake: bool) -> None:
         line = draft.lines.of(draft.id, draft.state, argument) if draft.lines is not None else 0

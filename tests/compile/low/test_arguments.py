@@ -94,7 +94,7 @@ def test_what_is_no_mistake(found, arguments):
 
 def test_a_near_miss_is_a_warning_where_any_keyword_goes_and_an_error_if_asked_for(found):
     text = state("own.anything", "contnts: x")
-    assert found(text) == [("probable-argument", 3, "did you mean 'contents'?", False)]
+    assert found(text) == [("probable-argument", 3, "did you mean 'contents'?", True)]
     with pytest.raises(CompileError, match=r"'contnts' is no argument of 'own.anything'"):
         found(text, strict_arguments=True)
 
@@ -109,7 +109,7 @@ def test_a_variable_of_the_template_is_no_near_miss(found):
     uses, other = {"t.sls": "{{ moed }}\n"}, {"t.sls": "{{ moeds }}\n"}
     text = state("own.anything", "source: salt://t.sls", "moed: x")
     assert found(text, files=uses) == []
-    assert found(text, files=other) == [("probable-argument", 4, "did you mean 'mode'?", False)]
+    assert found(text, files=other) == [("probable-argument", 4, "did you mean 'mode'?", True)]
     assert found(state("own.anything", "contents: '{{ '{{ moed }}' }}'", "moed: x")) == []
 
 
