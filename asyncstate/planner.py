@@ -77,7 +77,9 @@ class Planner:
             plan = self._compiler(client, remote=remote, refusal=refusal).plan(
                 sls, saltenv=saltenv, exclude=exclude, only_ids=ids
             )
-        return structs.replace(plan, files=files, phases=(*self._services.take_phases(), *phases))
+        warnings = (*self._without_effect(), *plan.warnings)
+        phases = [*self._services.take_phases(), *phases]
+        return structs.replace(plan, warnings=warnings, files=files, phases=tuple(phases))
 
     def check(
         self,
@@ -92,7 +94,7 @@ class Planner:
         """
         self._require_tree()
         with self._secrets.kept_out_of_errors(), self._host.enter():
-            return self._compiler(refusal=refusal).check(sls, saltenv=saltenv)
+            return (*self._without_effect(), *self._compiler(refusal=refusal).check(sls, saltenv=saltenv))
 
     def touched(self, plan: Plan) -> Touched:
         """Return what the chunks of a plan touch."""
@@ -220,6 +222,14 @@ class Planner:
         from asyncstate.trace.learned import LearnedEffects  # noqa: PLC0415
 
         return LearnedEffects(store.load(self._settings.state_dir), store.Digests()).of
+
+    def _without_effect(self) -> tuple[Issue, ...]:
+        """Return a warning for each setting of Salt that is set and has no effect here."""
+        if not self._settings.extra and not self._settings.ext_pillar:
+            return ()
+        from asyncstate.config.without_effect import without_effect  # noqa: PLC0415 - a few configurations only
+
+        return tuple(without_effect(self._settings))
 
     def _require_tree(self) -> None:
         """Raise CompileError where there is no folder to look for SLS files in."""

@@ -30,6 +30,7 @@ RULES = {
     "unknown-effects": "a state that may touch more than is known, and why",
     "self": "a state that refers to itself",
     "unused-pillar": "a pillar key that no SLS file reads",
+    "no-effect": "a setting of Salt that has no effect here, and what to do instead",
 }
 """Each rule, and what it finds."""
 
@@ -47,6 +48,7 @@ CODES = {
     "W303": "unknown-effects",
     "W304": "self",
     "W305": "unused-pillar",
+    "W401": "no-effect",
 }
 """The codes of findings whose rule has a name of its own. `asyncstate.reference.codes` explains every code."""
 

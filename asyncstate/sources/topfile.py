@@ -195,7 +195,9 @@ class _Reader:
 
 
 def _render_issue(file: SlsFile, error: RenderError) -> Issue:
-    return Issue(f"Unable to render top file: {error.message}", error.file or file.path, error.line, code="E112")
+    return Issue(
+        f"Unable to render top file: {error.message}", error.file or file.path, error.line, error.hint, code="E112"
+    )
 
 
 class _NoTargets(Exception):
@@ -326,8 +328,6 @@ def matches(top: Top, matcher: Matcher, opts: Mapping[str, Any]) -> dict[Any, li
             choice = _Choice(top, matcher, env, found)
             for target, items in body.items():
                 choice.target(target, items, top.origins[env][target])
-    if opts.get("master_tops"):
-        log.warning("master_tops is configured; it needs a Salt master and is ignored")
     return found
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from asyncstate.config import Settings, default_files, load_settings
+from asyncstate.config.without_effect import INSTEAD, without_effect
 from asyncstate.errors import ConfigError
 
 
@@ -23,6 +24,20 @@ def test_defaults_are_salts():
         "pillar_source_merging_strategy": "smart", "state_auto_order": True, "root_dir": "/", "id": "m", "local": True,
     }  # fmt: skip
     assert {key: opts[key] for key in expected} == expected
+
+
+@pytest.mark.parametrize("option", INSTEAD)
+def test_a_setting_of_salt_without_effect_says_what_to_do_instead(tmp_path, option):
+    file = write(tmp_path / "minion", f"{option}: [git]\n")
+    [issue] = without_effect(load_settings([file], environ={}))
+    assert (issue.message, issue.file) == (f"the option {option} has no effect", str(file))
+    assert issue.hint == INSTEAD[option]
+    assert list(without_effect(load_settings([file], {"ignore_rules": ["no-effect"]}, {}))) == []
+
+
+def test_settings_that_ask_for_nothing_are_not_told():
+    given = {"fileserver_backend": ["roots"], "ext_pillar": [], "schedule": {}, "beacons": None, "master": "salt"}
+    assert list(without_effect(load_settings([], given, {}))) == []
 
 
 def test_library_use_resolves_relative_roots(tmp_path, monkeypatch):

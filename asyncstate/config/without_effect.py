@@ -1,0 +1,62 @@
+"""Settings of Salt that have no effect here, and what to do instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.config.values import origin_file
+from asyncstate.errors import Issue
+from asyncstate.model.rules import CODES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from asyncstate.config.settings import Settings
+
+CODE = "W401"
+
+_FILES = (
+    "SLS files are read from file_roots only: keep a checkout (git clone, or a state of it) and name its folder there"
+)
+_RESULTS = "results are in the report: give --out json or --out jsonl, or read the journal (asyncstate runs)"
+_TIMER = "start asyncstate apply from a systemd timer or cron"
+_EVENTS = "nothing listens to events: a program can act on asyncstate apply --out jsonl"
+
+INSTEAD = {
+    **dict.fromkeys(
+        (
+            "fileserver_backend gitfs_remotes gitfs_root gitfs_base hgfs_remotes svnfs_remotes minionfs_env "
+            "s3.buckets azurefs"
+        ).split(),
+        _FILES,
+    ),
+    "ext_pillar": "external pillars are not run: write the data into pillar_roots, or give it with --pillar",
+    "git_pillar_remotes": "keep a checkout of the pillar, and name its folder in pillar_roots",
+    "decrypt_pillar": "pillar keys are not decrypted: begin the file of the pillar with #!yaml|gpg",
+    "master_tops": "assign SLS files in top.sls",
+    **dict.fromkeys("return returner event_return ext_job_cache master_job_cache schedule_returner".split(), _RESULTS),
+    **dict.fromkeys(("schedule", "startup_states"), _TIMER),
+    **dict.fromkeys("beacons reactor engines thorium_roots".split(), _EVENTS),
+    "mine_functions": "the mine is empty: read the data with a function in the template",
+    "module_executors": "states run in this process: use runas, or run asyncstate as the other user",
+    "sudo_user": "run asyncstate as root",
+    "proxy": "there are no proxy minions: write the calls as states of your own, in _states of a file root",
+}
+"""What to do instead, by option."""
+
+
+def without_effect(settings: Settings) -> Iterator[Issue]:
+    """Yield a warning for each option that is set and has no effect."""
+    rule = CODES[CODE]
+    given: Mapping[str, Any] = {**settings.extra, "ext_pillar": settings.ext_pillar}
+    for option, value in given.items():
+        if option in INSTEAD and _differs(option, value) and rule not in settings.ignore_rules:
+            file = origin_file(settings.origins.get(option, ""))
+            yield Issue(f"the option {option} has no effect", file, 0, INSTEAD[option], rule, code=CODE)
+
+
+def _differs(option: str, value: Any) -> bool:
+    """Return whether a value asks for something that is not done."""
+    if option == "fileserver_backend":
+        return not {*(value if isinstance(value, list) else [value])} <= {"roots", "file", None}
+    return bool(value)
