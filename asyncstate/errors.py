@@ -115,18 +115,26 @@ class ConfigError(AsyncStateError):
 class RenderError(AsyncStateError):
     """A template or its data does not render.
 
-    ``str(error)`` is Salt's wording; ``file`` and ``line`` point at the source, before rendering. A custom renderer
-    gives the line as Salt's ``SaltRenderError`` takes it, second.
+    ``str(error)`` is Salt's wording; ``file`` and ``line`` point at the source, before rendering; ``hint`` is the next
+    step. A custom renderer gives the line as Salt's ``SaltRenderError`` takes it, second.
     """
 
     def __init__(
-        self, message: object, line: int | None = None, buf: str = "", *, file: str = "", excerpt: str = ""
+        self,
+        message: object,
+        line: int | None = None,
+        buf: str = "",
+        *,
+        file: str = "",
+        excerpt: str = "",
+        hint: str = "",
     ) -> None:
         super().__init__(message)
         self.buffer = buf
         self.file = file
         self.line: int = line or 0
         self.excerpt = excerpt
+        self.hint = hint
 
 
 class CompileError(AsyncStateError):

@@ -126,7 +126,7 @@ def _failure(console: Console, error: BaseException) -> int:
     if isinstance(error, CompileError):
         _show_issues(console, error.issues)
     elif isinstance(error, RenderError):
-        _show_issues(console, [Issue(error.message, error.file, error.line)])
+        _show_issues(console, [Issue(error.message, error.file, error.line, error.hint)])
     elif isinstance(error, AsyncStateError):
         _show_error(console, str(error))
         return LOCK_HELD if isinstance(error, LockHeld) else 1

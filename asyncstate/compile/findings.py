@@ -37,6 +37,8 @@ class Findings:
         self.cyclic = False
         self.shared_requisites: set[Any] = set()
         """IDs with a requisite directly under them, which therefore belongs to each of their states."""
+        self.declaring: Callable[[Any, str], list[str]] = lambda _id, _env: []
+        """Returns the SLS of an environment that seem to declare an ID, by their texts; for hints only."""
         self._files: dict[tuple[str, str], tuple[str, Lines]] = {}
 
     def opened(self, env: str, sls: str, path: str, line_of: Callable[..., int] = _no_line) -> None:
@@ -51,6 +53,12 @@ class Findings:
     def source(self, env: str, sls: str) -> tuple[str, Lines]:
         """Return the file of an SLS and its lines."""
         return self._files.get((env, sls), ("", _NO_LINES))
+
+    def include_hint(self, id_: Any, env: str) -> str:
+        """Return which SLS that was not compiled seems to declare an ID; "" if none does."""
+        others = [sls for sls in self.declaring(id_, env) if (env, sls) not in self._files]
+        named = " or ".join(f"'{sls}'" for sls in others[:3])
+        return f"SLS {named} declares {id_!r} and is not included: include it" if others else ""
 
     def error(
         self,
@@ -96,6 +104,7 @@ class Findings:
         """Return new, empty findings that know the same files."""
         other = Findings()
         other._files = self._files
+        other.declaring = self.declaring
         return other
 
     def check(self) -> None:

@@ -23,12 +23,16 @@ def origin_of(module: LoadedModule) -> str:
 
 
 def origins(plan: Plan, states: LazyLoader) -> dict[str, dict[str, int]]:
-    """Return, by origin, the modules of a plan's states, sorted, and how many states each has; none is left out."""
+    """Return, by origin, the modules of a plan's states, sorted, and how many states each has; none is left out.
+
+    Of a missing function whose module exists, the name of the function stands in place of that of the module.
+    """
     found: dict[str, dict[str, int]] = {origin: {} for origin in ORIGINS}
     for chunk in plan.chunks:
         function = states.find(chunk.function)
         modules = found[MISSING if function is None else origin_of(function.module)]
-        modules[chunk.state] = modules.get(chunk.state, 0) + 1
+        name = chunk.function if function is None and states.module(chunk.state) is not None else chunk.state
+        modules[name] = modules.get(name, 0) + 1
     return {origin: dict(sorted(modules.items())) for origin, modules in found.items()}
 
 

@@ -31,11 +31,20 @@ def translated(
     if file and file != path:
         text = loader.sources.get(file, "")
         message = f"{message}\n{file}({line}):\n{excerpt_around(text, line)}"
-        return RenderError(message, file=file, line=line)
+        return RenderError(message, file=file, line=line, hint=_hint(error, text, line, context))
     line = source.line(line) if line else 0
     if line:
         message = f"{message}; line {line}\n\n{excerpt_around(original, line)}"
-    return RenderError(message, file=context.path, line=line)
+    return RenderError(message, file=context.path, line=line, hint=_hint(error, original, line, context))
+
+
+def _hint(error: Exception, text: str, line: int, context: RenderContext) -> str:
+    lines = text.splitlines()
+    if not isinstance(error, UndefinedError) or not 0 < line <= len(lines):
+        return ""
+    from asyncstate.render.missing_keys import key_hint  # noqa: PLC0415 - for errors only
+
+    return key_hint(str(error), lines[line - 1], context)
 
 
 def _kind(error: Exception) -> str:

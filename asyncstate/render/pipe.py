@@ -202,6 +202,14 @@ def parse_pipe(pipe: str, context: RenderContext) -> list[Stage]:
 
 
 def _unknown(name: str, context: RenderContext) -> RenderError:
+    try:
+        context.renderers[name]
+    except KeyError as error:
+        why = getattr(error.__cause__, "reason", "")
+        if why and not why.endswith("is not available."):  # there is one, and it does not load
+            hint = "it stands in _renderers of a file root: mend it, or install what it imports beside asyncstate"
+            message = f'The renderer "{name}" does not load: {why}'
+            return RenderError(message, file=context.path, line=1, hint=hint)
     known = sorted({*BUILT_IN, *context.renderers})
     near = nearest(name.lower(), known)
     hint = f'Did you mean "{near}"?' if near else f"Known are: {', '.join(known)}."
@@ -353,4 +361,5 @@ def _at_source(error: RenderError, source: SourceLines | None, context: RenderCo
         error.file = context.path
     if source is None or not error.line or error.file != context.path:
         return error
-    return RenderError(error.message, file=error.file, line=source.line(error.line), excerpt=error.excerpt)
+    line = source.line(error.line)
+    return RenderError(error.message, file=error.file, line=line, excerpt=error.excerpt, hint=error.hint)

@@ -7,10 +7,12 @@ PillarError, each with file and line; a pillar with mistakes is never returned.
 from __future__ import annotations
 
 import copy
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.errors import Issue, PillarError, RenderError
 from asyncstate.logs.loggers import get_logger
+from asyncstate.nearest import nearest
 from asyncstate.sources.fileclient import SlsFile
 from asyncstate.sources.matchers import Matcher
 from asyncstate.sources.pillar_merge import merge
@@ -28,10 +30,6 @@ log: logging.Logger = get_logger(__name__)
 FAILED = "Pillar failed to render with the following messages:"
 NOT_A_DICTIONARY = "Pillar data must be formatted as a dictionary, unless pillar_enc is specified."
 _TOP_FAILED = "Error encountered while rendering pillar top file."
-_NOT_SUPPORTED = {
-    "ext_pillar": "external pillars are not run",
-    "decrypt_pillar": "pillar keys are not decrypted; use #!yaml|gpg in the SLS instead",
-}
 
 
 def compile_pillar(
@@ -49,9 +47,6 @@ def compile_pillar(
     """
     if override is not None and not isinstance(override, dict):
         raise PillarError([Issue(NOT_A_DICTIONARY, code="E501")])
-    for option, consequence in _NOT_SUPPORTED.items():
-        if opts.get(option):
-            log.warning("Option %s is set, but %s", option, consequence)
     compiler = _Compiler(opts, grains, fileclient, render, override or {})
     pillar = compiler.compile()
     if compiler.issues:
@@ -60,11 +55,15 @@ def compile_pillar(
 
 
 class _Target(NamedTuple):
-    """One target of the merged top files: the kind of match, its SLS names, its order."""
+    """One target of the merged top files: the kind of match, its SLS names, its order.
+
+    ``wrong`` is what is to be said if it matches this machine; a target of other machines is not judged.
+    """
 
     kind: str
     names: list[str]
     order: int
+    wrong: Issue | None = None
 
 
 class _Source(NamedTuple):
@@ -196,11 +195,12 @@ class _Compiler:
                     )
                 continue
             for target, items in body.items():
-                if isinstance(items, list):
-                    targets.setdefault(env, {})[target] = self._target(env, items)
+                if isinstance(items, (list, dict)):  # of a mapping, Salt takes the keys for names
+                    targets.setdefault(env, {})[target] = self._target(env, list(items))
                 else:
                     hint = f"Target {target!r} in environment {env!r} is a list of SLS names."
-                    self.issues.append(top.issue("E504", _TOP_FAILED, env, hint))
+                    wrong = top.issue("E504", _TOP_FAILED, env, hint)
+                    targets.setdefault(env, {})[target] = _Target("compound", [], 0, wrong)
 
     def _target(self, env: str, items: list[Any]) -> _Target:
         kind, order = "compound", 0
@@ -224,6 +224,7 @@ class _Compiler:
                     hint = f"Unknown match type {target.kind!r} for target {expr!r} in environment {env!r}"
                     self.issues.append(Issue(_TOP_FAILED, hint=hint, code="E505"))
                 elif self._matcher.match(target.kind, expr):
+                    self.issues += [target.wrong] if target.wrong is not None else []
                     found.setdefault(env, {}).update(dict.fromkeys(target.names))
         return {env: list(names) for env, names in found.items()}
 
@@ -281,18 +282,35 @@ class _Compiler:
             log.debug("Pillar SLS %r in environment %r is missing and not needed", sls, env)
             return
         message = f"Specified SLS '{sls}' in environment '{env}' is not available on the salt master"
-        self.issues.append(
-            included_by.issue("E507", message, "include") if included_by else Issue(message, code="E507")
-        )
+        near = nearest(sls, self._fileclient.list_states(env))
+        searched = f"pillar files are searched in {', '.join(self._fileclient.roots(env))}; write the file there"
+        hint = f"did you mean '{near}'?" if near else f"{searched}, or correct the name"
+        if included_by:
+            self.issues.append(included_by.issue("E507", message, "include", hint))
+        else:
+            self.issues.append(Issue(message, *self._assigned_at(sls, env), hint, code="E507"))
+
+    def _assigned_at(self, sls: str, env: str) -> tuple[str, int]:
+        """Return the top file and the line that names an SLS, as far as they can be found in the texts."""
+        named = re.compile(rf"(?<![\w.]){re.escape(sls)}(?![\w.])")
+        for top_env in dict.fromkeys([env, *self._top_environments()]):
+            path = self._fileclient.find(top_path(self._opts), top_env)
+            for number, line in enumerate(self._fileclient.read(path).splitlines() if path else (), 1):
+                if named.search(line.decode(errors="replace")):
+                    return str(path), number
+        return "", 0
 
     def _render_issue(self, sls: str, file: SlsFile, error: RenderError) -> Issue:
         where = (error.file or file.path, error.line)
         if self._opts.get("pillar_safe_render_error", True):
             message = f"Rendering SLS '{sls}' failed. Please see master log for details."
-            return Issue(
-                message, *where, error.message.partition("\n")[0], code="E508"
-            )  # further lines may quote secrets
-        return Issue(f"Rendering SLS '{sls}' failed, render error:\n{error.message}", *where, code="E508")
+            said = error.message.partition("\n")[0]  # further lines may quote secrets
+            whole = (
+                "there is no master: pillar_safe_render_error: False in the configuration shows the whole error here"
+            )
+            return Issue(message, *where, "\n".join(filter(None, (said, error.hint, whole))), code="E508")
+        message = f"Rendering SLS '{sls}' failed, render error:\n{error.message}"
+        return Issue(message, *where, error.hint, code="E508")
 
     def _with_includes(
         self, sls: str, data: dict[str, Any], source: _Source, done: dict[str, dict[str, Any] | None]

@@ -128,7 +128,10 @@ def test_mistakes_in_salts_words(content, message, line):
 
 def test_a_render_error_shows_its_reason_but_no_source():
     files = {"top.sls": TOP, "a.sls": "!undefined"}
-    assert mistakes(files)[0].hint == "Jinja variable 'x' is undefined"
+    assert mistakes(files)[0].hint == (
+        "Jinja variable 'x' is undefined\n"
+        "there is no master: pillar_safe_render_error: False in the configuration shows the whole error here"
+    )
     (issue,) = mistakes(files, pillar_safe_render_error=False)
     assert issue.message == "Rendering SLS 'a' failed, render error:\nJinja variable 'x' is undefined\nsecret: 1"
 
@@ -143,6 +146,19 @@ def test_a_top_of_the_wrong_shape(top):
     (issue,) = mistakes({"top.sls": top, "a.sls": "x: 1"})
     assert issue.message == "Error encountered while rendering pillar top file."
     assert issue.file == "/memory/base/top.sls"
+
+
+@pytest.mark.parametrize("items", ["a", "5", "{}", "{a: b}", "", "null"])
+def test_a_target_of_the_top_file_is_judged_only_where_it_matches(items):
+    """Salt reads the keys of a mapping as names, and accepts {}."""
+    others = {"top.sls": f"base:\n  '*': [b]\n  'elsewhere': {items}\n", "b.sls": "y: 1"}
+    assert compiled(others) == {"y": 1}
+    own = {"top.sls": f"base:\n  '*': {items}\n", "a.sls": "x: 1"}
+    if items.startswith("{"):
+        assert compiled(own) == ({"x": 1} if "a" in items else {})
+    else:
+        (issue,) = mistakes(own)
+        assert (issue.code, issue.hint) == ("E504", "Target '*' in environment 'base' is a list of SLS names.")
 
 
 def test_a_top_that_does_not_render():
@@ -211,12 +227,6 @@ def test_override_must_be_a_mapping():
     ) as caught:
         compiled({}, ["a"])
     assert caught.value.issues[0].code == "E501"
-
-
-def test_what_is_not_supported_is_said(caplog):
-    compiled({}, ext_pillar=[{"cmd_yaml": "x"}], decrypt_pillar=["a"])
-    assert "external pillars are not run" in caplog.text
-    assert "#!yaml|gpg" in caplog.text
 
 
 FIRST = {"m": {"a": 1, "b": {"x": 1}}, "l": [1, 2], "k": 1}

@@ -274,10 +274,13 @@ class Resolver:
         if message not in self._reported:
             self._reported.add(message)
             line = draft.lines.of(draft.id, draft.state, _key_of(kind)) if draft.lines is not None else 0
-            self._findings.error_at("E305", message, draft.file, line, self._hint(module, target))
+            self._findings.error_at("E305", message, draft.file, line, self._hint(module, target, draft.env))
 
-    def _hint(self, module: str, target: str) -> str:
-        """Return which modules have the target, or the nearest name. Comparing is slow, so only a few errors get it."""
+    def _hint(self, module: str, target: str, env: str) -> str:
+        """Return which modules or which other SLS have the target, or the nearest name.
+
+        Comparing is slow, so only a few errors get it.
+        """
         if module not in {"id", "sls"}:
             modules = self.index.modules_of(target)
             if modules:
@@ -285,6 +288,9 @@ class Resolver:
         self._hints += 1
         if self._hints > _HINT_LIMIT:
             return ""
+        elsewhere = self._findings.include_hint(target, env) if module != "sls" else ""
+        if elsewhere:
+            return elsewhere
         names = (
             self.index.known_sls()
             if module == "sls"

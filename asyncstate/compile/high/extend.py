@@ -226,7 +226,7 @@ def _unknown(extension: Extension, data: Mapping[Any, Any], findings: Findings) 
     )
     ids = (id_ for id_ in data if isinstance(id_, str) and not id_.startswith("__"))
     near = nearest(str(name), ids) if len(findings.errors) < _HINT_LIMIT else ""
-    hint = f"did you mean '{near}'?" if near else ""
+    hint = findings.include_hint(name, env) or (f"did you mean '{near}'?" if near else "")
     findings.error(
         "E217", message, env=env, sls=sls, id_=extension.by if extension.by is not None else "extend", hint=hint
     )

@@ -37,6 +37,8 @@ FIRST_AUTO_ORDER = 10000
 _GLOB = re.compile(r"[*?\[]")
 _LEADING_DOTS = re.compile(r"(\.+)(.*)", re.DOTALL)
 _ANY_ENVIRONMENT = "_xenv"
+_SEARCHED = 2_000
+"""The number of SLS files that are searched for a missing ID, at most."""
 
 log: logging.Logger = get_logger(__name__)
 
@@ -106,6 +108,7 @@ class HighStateBuilder:
         self._finished = 0
         self._selection: Mapping[str, Sequence[str]] = {}
         self._high = HighData({}, findings)
+        findings.declaring = self._declaring
 
     def build(self, selection: Mapping[str, Sequence[str]]) -> HighData:
         """Render ``{environment: [SLS name or glob, …]}`` and everything it includes."""
@@ -183,7 +186,7 @@ class HighStateBuilder:
             rendered = self._render(file, {"rendered_sls": self._rendered})
         except RenderError as error:
             message = f"Rendering SLS '{env}:{sls}' failed: {error.message}"
-            self._findings.error_at("E104", message, error.file or file.path, error.line)
+            self._findings.error_at("E104", message, error.file or file.path, error.line, error.hint)
             return None
         except Exception as error:
             log.debug("Rendering SLS %s failed", sls, exc_info=True)
@@ -302,6 +305,18 @@ class HighStateBuilder:
             f"there is a file {path}, but an SLS name cannot mean a file or folder with a period in its name: '{near}' "
             f"means {near.replace('.', '/')}.sls. Rename it"
         )
+
+    def _declaring(self, id_: Any, env: str) -> list[str]:
+        """Return the SLS that have a line which looks like a declaration of an ID; of a large tree, only the first."""
+        if not isinstance(id_, str) or env not in self._environments:
+            return []
+        written = re.compile(rf"^(['\"]?){re.escape(id_)}\1\s*:", re.MULTILINE)
+        found = []
+        for sls in self._file_client.list_states(env)[:_SEARCHED]:
+            file = self._file_client.sls_file(sls, env)
+            if file is not None and written.search(self._file_client.read(file.path).decode(errors="replace")):
+                found.append(sls)
+        return found
 
     def _number(self, unit: _Sls) -> None:
         """Give each state without an ``order`` the next number. What the SLS includes is already numbered."""

@@ -112,7 +112,8 @@ class _Checker:
         if not isinstance(value, list):
             sls = body.get("__sls__", "")
             message = f"The {key} statement in state '{id_}' in SLS '{sls}' needs to be formed as a list"
-            self._error("E301", message, id_, body, module)
+            hint = f"write each state as an item, with its module: - {key}: [{{file: ID}}]"
+            self._error("E301", message, id_, body, module, hint=hint)
         else:
             for code, text in requisite_mistakes(value, id_, body.get("__sls__", "")):
                 self._error(code, text, id_, body, module)
@@ -120,9 +121,9 @@ class _Checker:
             message = f"Multiple dictionaries defined in argument of state '{id_}' in SLS '{body.get('__sls__', '')}'"
             self._error("E214", message, id_, body, module)
 
-    def _error(self, code: str, message: str, id_: Any, body: dict[str, Any], module: str) -> None:
+    def _error(self, code: str, message: str, id_: Any, body: dict[str, Any], module: str, *, hint: str = "") -> None:
         env, sls = body.get("__env__", "base"), body.get("__sls__", "")
-        self._findings.error(code, message, env=env, sls=sls, id_=id_, state=module)
+        self._findings.error(code, message, env=env, sls=sls, id_=id_, state=module, hint=hint)
 
     def _no_list(self, id_: Any, body: dict[str, Any], module: str, arguments: Any) -> None:
         sls = body.get("__sls__", "")
@@ -133,7 +134,11 @@ class _Checker:
             )
         else:
             message = f"State '{id_}' in SLS '{sls}' is not formed as a list"
-        self._error("E205" if arguments is None else "E204", message, id_, body, module)
+        hint = ""
+        if isinstance(arguments, dict) and arguments:
+            first = next(iter(arguments))
+            hint = f"the arguments are a mapping: write each as an item of a list, with a dash: - {first}: …"
+        self._error("E205" if arguments is None else "E204", message, id_, body, module, hint=hint)
 
     def _whitespace(self, id_: Any, body: dict[str, Any], module: str, function: str) -> None:
         message = (

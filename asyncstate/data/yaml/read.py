@@ -28,6 +28,7 @@ except ImportError:  # PyYAML built without libyaml: slower, and the wording of 
 
 _LARGE: Final = 50_000
 _PROBLEMS: Final = {"found character '\\t' that cannot start any token": "Illegal tab character"}
+_TAB: Final = "the line is indented with a tab: YAML takes blanks only, two for each level"
 
 
 class Document:
@@ -92,8 +93,14 @@ def _render_error(error: yaml.MarkedYAMLError, text: str, name: str) -> RenderEr
     excerpt = excerpt_around(text, line)
     if isinstance(error, ScannerError) and error.problem:
         problem = _PROBLEMS.get(error.problem, error.problem)
-        return RenderError(f"{problem}; line {line}\n\n{excerpt}", file=name, line=line)
+        hint = _TAB if "\t" in _indentation(text, line) else ""
+        return RenderError(f"{problem}; line {line}\n\n{excerpt}", file=name, line=line, hint=hint)
     return RenderError(str(error), file=name, line=line, excerpt=excerpt)
+
+
+def _indentation(text: str, line: int) -> str:
+    found = text.splitlines()[line - 1 : line]
+    return found[0][: len(found[0]) - len(found[0].lstrip())] if found else ""
 
 
 def _unreadable(error: ReaderError, text: str, name: str) -> RenderError:

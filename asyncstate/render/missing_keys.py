@@ -1,0 +1,72 @@
+"""Next steps for a template that reads a key that its data lacks: the nearest key, or why there is no pillar."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.nearest import nearest
+from asyncstate.sources.topfile import top_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from asyncstate.render.context import RenderContext
+
+_LACKING = re.compile(r"has no attribute '([^'\n]+)'")
+_STEP = r"""(?:\.\w+|\[\s*(?:'[^'\n]*'|"[^"\n]*")\s*\])"""
+_STEPS = re.compile(_STEP)
+_SHOWN = 8
+
+
+def key_hint(message: str, line: str, context: RenderContext) -> str:
+    """Return what to do about a missing key of the pillar or the grains that one line of a template reads; or ""."""
+    lacking = _LACKING.search(message)
+    if lacking is None:
+        return ""
+    for name, data, steps in _chains(line, context):
+        for depth, step in enumerate(steps):
+            if not isinstance(data, Mapping):
+                break
+            if step not in data:
+                if step != lacking[1]:
+                    break
+                return _hint(":".join([name, *steps[:depth]]), step, data, context)
+            data = data[step]
+    return ""
+
+
+def _chains(line: str, context: RenderContext) -> Iterator[tuple[str, Any, list[str]]]:
+    """Yield what a line reads of the pillar and the grains, ``pillar.a['b']``: their name, their data, and the keys."""
+    for name, data in (("pillar", context.pillar), ("grains", context.grains)):
+        for chain in re.finditer(rf"\b{name}\s*((?:{_STEP})+)", line):
+            yield name, data, [step.strip(" .[]'\"") for step in _STEPS.findall(chain[1])]
+
+
+def _hint(where: str, key: str, data: Mapping[Any, Any], context: RenderContext) -> str:
+    if where == "pillar" and context.ordered:
+        return "a file of the pillar does not see the pillar, only what the command gives (--pillar)"
+    if where == "pillar" and not data:
+        return _no_pillar(context.opts)
+    keys = sorted(map(str, data))
+    there = (
+        f"{where} has {', '.join(keys[:_SHOWN])}{' …' if len(keys) > _SHOWN else ''}" if keys else f"{where} is empty"
+    )
+    near = nearest(key, keys)
+    if near:
+        return f"did you mean '{near}'? {there}"
+    return f"{there}; for a key that may be missing, write {where.replace(':', '.')}.get('{key}', DEFAULT)"
+
+
+def _no_pillar(opts: Mapping[str, Any]) -> str:
+    """Return why there is no pillar at all, and what to do."""
+    roots = [str(root) for found in (opts.get("pillar_roots") or {}).values() for root in found]
+    listed = ", ".join(dict.fromkeys(roots)) or "pillar_roots is empty"
+    if not any(os.path.isdir(root) for root in roots):
+        return f"there is no pillar: no folder of pillar_roots exists ({listed}). Name one with --pillar-root DIR"
+    top = top_path(opts)
+    if not any(os.path.isfile(os.path.join(root, top)) for root in roots):
+        return f"the pillar is empty: there is no {top} in {listed}, which assigns pillar files to machines"
+    return f"the pillar is empty: {top} in {listed} assigns no file with data to this machine, {opts.get('id')}"

@@ -1,0 +1,140 @@
+"""Messages about trees say what was expected and the next step, also where their first sentence is Salt's."""
+
+from __future__ import annotations
+
+import pytest
+
+from asyncstate.cli import main
+
+LACKING = "import no_such_library_anywhere\n\n\ndef render(text, **kwargs):\n    return text\n"
+PILLAR = {"pillar/top.sls": "base:\n  '*':\n    - app\n", "pillar/app.sls": "app: {port: 80}\n"}
+CASES = {
+    "a tab in YAML": (
+        {"salt/s.sls": "web:\n  test.nop:\n\t- name: x\n"},
+        "s.sls:3 [E104]",
+        "indented with a tab: YAML takes blanks only",
+    ),
+    "arguments as a mapping": (
+        {"salt/s.sls": "web:\n  file.managed:\n    name: /x\n"},
+        "s.sls:2 [E204]",
+        "the arguments are a mapping: write each as an item of a list, with a dash: - name: …",
+    ),
+    "a requisite without its module": (
+        {"salt/s.sls": "web:\n  test.nop:\n    - require: db\ndb: test.nop\n"},
+        "s.sls:2 [E301]",
+        "write each state as an item, with its module: - require: [{file: ID}]",
+    ),
+    "a requisite to an SLS that is not included": (
+        {"salt/s.sls": "web:\n  test.nop:\n    - require: [{test: conf}]\n", "salt/b.sls": "'conf':\n  test.nop: []\n"},
+        "s.sls:3 [E305]",
+        "SLS 'b' declares 'conf' and is not included: include it",
+    ),
+    "an extension of an SLS that is not included": (
+        {"salt/s.sls": "extend:\n  conf:\n    test: [{order: 1}]\n", "salt/b/init.sls": "conf:\n  test.nop: []\n"},
+        "s.sls:1 [E217]",
+        "SLS 'b' declares 'conf' and is not included: include it",
+    ),
+    "no pillar root": (
+        {"salt/s.sls": "web:\n  test.nop:\n    - name: {{ pillar.hello }}\n"},
+        "has no attribute 'hello'",
+        "there is no pillar: no folder of pillar_roots exists",
+    ),
+    "a pillar root without a top file": (
+        {"salt/s.sls": "web:\n  test.nop:\n    - name: {{ pillar['hello'] }}\n", "pillar/app.sls": "hello: x\n"},
+        "has no attribute 'hello'",
+        "the pillar is empty: there is no top.sls in",
+    ),
+    "a pillar for other machines": (
+        {
+            "salt/s.sls": "web:\n  test.nop:\n    - name: {{ pillar['hello'] }}\n",
+            "pillar/top.sls": "base: {'other': [app]}\n",
+            "pillar/app.sls": "hello: x\n",
+        },
+        "has no attribute 'hello'",
+        "assigns no file with data to this machine, mine",
+    ),
+    "a misspelt key of the pillar": (
+        {"salt/s.sls": "web:\n  test.nop:\n    - name: {{ pillar['app'].prot }}\n", **PILLAR},
+        "has no attribute 'prot'",
+        "did you mean 'port'? pillar:app has port",
+    ),
+    "a missing key of the pillar": (
+        {"salt/s.sls": "web:\n  test.nop:\n    - name: {{ pillar.app.user.name }}\n", **PILLAR},
+        "has no attribute 'user'",
+        "pillar:app has port; for a key that may be missing, write pillar.app.get('user', DEFAULT)",
+    ),
+    "a misspelt grain": (
+        {"salt/s.sls": "web:\n  test.nop:\n    - name: {{ grains.os_famly }}\n"},
+        "has no attribute 'os_famly'",
+        "did you mean 'os_family'?",
+    ),
+    "a missing file of the pillar": (
+        {"salt/s.sls": "web: test.nop\n", **PILLAR, "pillar/top.sls": "base:\n  '*':\n    - ap\n"},
+        "pillar/top.sls:3 [E507]",
+        "did you mean 'app'?",
+    ),
+    "an error in the pillar": (
+        {"salt/s.sls": "web: test.nop\n", **PILLAR, "pillar/app.sls": "app: {{ nothing.here }}\n"},
+        "Please see master log for details.",
+        "there is no master: pillar_safe_render_error: False in the configuration shows the whole error here",
+    ),
+    "a renderer that does not load": (
+        {"salt/s.sls": "#!mine\nweb: test.nop\n", "salt/_renderers/mine.py": LACKING},
+        'The renderer "mine" does not load',
+        "No module named 'no_such_library_anywhere'",
+    ),
+    "a misspelt function": (
+        {"salt/s.sls": "web:\n  file.mangaed: []\nx:\n  test.nop: []\n"},
+        "did you mean 'file.managed'?",
+        "States: 1 bundled, 1 missing (file.mangaed).",
+    ),
+}
+
+
+@pytest.fixture
+def look(tmp_path, monkeypatch, capfd):
+    """Run a command on a tree; return its exit code and all that it said."""
+    for name in ("HOME", "ASYNCSTATE_CACHEDIR", "ASYNCSTATE_STATE_DIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setenv("ASYNCSTATE_ID", "mine")
+    monkeypatch.setattr("asyncstate.config.roots.DEFAULT_ROOTS", dict.fromkeys(("file_roots", "pillar_roots"), "/gone"))
+
+    def call(files, *words):
+        for path, text in files.items():
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_text(text)
+        pillar = ("--pillar-root", str(tmp_path / "pillar")) if (tmp_path / "pillar").is_dir() else ()
+        code = main([*words, "s", "--file-root", str(tmp_path / "salt"), *pillar])
+        out, errors = capfd.readouterr()
+        return code, out + errors
+
+    return call
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_message_says_what_was_expected_and_the_next_step(look, name):
+    files, *expected = CASES[name]
+    code, said = look(files, "check")
+    assert code == 1
+    for text in expected:
+        assert text in said
+
+
+def test_settings_without_effect_are_named_once_by_check_and_by_a_run(look, tmp_path):
+    (tmp_path / "minion").write_text("gitfs_remotes: [https://example.org/x.git]\nfileserver_backend: [roots]\n")
+    for command in ("check", "apply"):
+        code, said = look({"salt/s.sls": "web: test.nop\n"}, command, "--config", str(tmp_path / "minion"))
+        assert code == 0
+        assert said.count("the option gitfs_remotes has no effect") == 1
+        assert "keep a checkout (git clone, or a state of it)" in said
+        assert "fileserver_backend" not in said
+
+
+@pytest.mark.parametrize("dry", [(), ("--test",)])
+def test_an_error_in_the_template_of_a_file_names_the_template(look, tmp_path, dry):
+    state = f"web:\n  file.managed:\n    - name: {tmp_path}/out\n    - source: salt://web.conf\n    - template: jinja\n"
+    code, said = look(
+        {"salt/s.sls": state, "salt/web.conf": "a\n{{ pillar.nothing }}\n"}, "apply", *dry, "--out", "yaml"
+    )
+    assert code == 2
+    assert "the error is in the template salt://web.conf, line 2" in " ".join(said.split())
