@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
+import shutil
 from typing import TYPE_CHECKING
 
 from asyncstate.errors import CommandExecutionError
@@ -27,6 +28,11 @@ def checked(name: str) -> str:
 def booted_with_systemd() -> bool:
     """Return whether systemd is process 1, as sd_booted(3) does."""
     return os.path.isdir(_RUNNING_SYSTEMD)
+
+
+def has_systemd() -> bool:
+    """Return whether systemd is process 1, or is at least installed, as in an image, a chroot or a container."""
+    return booted_with_systemd() or shutil.which("systemctl") is not None
 
 
 def init_scripts(folder: str = INIT_SCRIPTS) -> list[str]:

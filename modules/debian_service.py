@@ -1,4 +1,4 @@
-"""The ``service`` execution module of Debian and its derivatives with System V init: ``service``, ``update-rc.d``."""
+"""The ``service`` execution module of Debian and its derivatives without systemd: ``service``, ``update-rc.d``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from asyncstate.errors import CommandExecutionError
 from asyncstate.interfaces.service import ServiceInterface as _ServiceInterface
 
 from ._init_system import ask_each as _ask_each
-from ._init_system import booted_with_systemd as _booted_with_systemd
 from ._init_system import checked as _checked
+from ._init_system import has_systemd as _has_systemd
 from ._init_system import init_scripts as _init_scripts
 
 __virtualname__ = _ServiceInterface(__name__)()
@@ -27,7 +27,7 @@ _OTHER_INITS = {"openrc", "runit"}
 
 
 def __virtual__() -> Any:
-    others = _booted_with_systemd() or __grains__.get("init") in _OTHER_INITS
+    others = _has_systemd() or __grains__.get("init") in _OTHER_INITS
     if __grains__.get("os_family") == "Debian" and not others:
         return __virtualname__
     return False, "The debian_service module could not be loaded: unsupported OS family and/or systemd running."

@@ -1,11 +1,14 @@
-"""The ``service`` execution module of machines run by systemd."""
+"""The ``service`` execution module of machines run by systemd, and of images, chroots and containers that have it.
+
+Where systemd is installed and not process 1, units are enabled and masked, which only makes links. Nothing can be
+started then, but by Debian's ``service``, from an init script.
+"""
 
 from __future__ import annotations
 
 import glob
 import os
 import re
-import shutil
 from typing import Any
 
 from asyncstate.dunders import __grains__, __salt__
@@ -15,6 +18,7 @@ from asyncstate.interfaces.service import ServiceInterface as _ServiceInterface
 from ._init_system import ask_each as _ask_each
 from ._init_system import booted_with_systemd as _booted_with_systemd
 from ._init_system import checked as _checked
+from ._init_system import has_systemd as _has_systemd
 from ._init_system import init_scripts as _init_scripts
 
 __virtualname__ = _ServiceInterface(__name__)()
@@ -25,14 +29,13 @@ _UNIT_TYPES = ("service", "socket", "device", "mount", "automount", "swap", "tar
 _UNIT_FOLDERS = ("/lib/systemd/system", "/usr/lib/systemd/system", "/etc/systemd/system")
 _OWN_UNITS = "/etc/systemd/system"
 _NOT_FOUND = 4
+_OTHER_INITS = {"openrc", "runit"}
 _OPTIONS = {"--runtime", "--value", "--property=Id", "--property=NeedDaemonReload"}
 
 
 def __virtual__() -> Any:
-    # Without systemd as process 1, as in an image or a container, services can still be enabled; Debian's scripts
-    # work there as well, and Salt uses them.
-    can_enable = __grains__.get("os_family") != "Debian" and shutil.which("systemctl")
-    if __grains__.get("kernel") == "Linux" and (_booted_with_systemd() or can_enable):
+    others = not _booted_with_systemd() and __grains__.get("init") in _OTHER_INITS
+    if __grains__.get("kernel") == "Linux" and _has_systemd() and not others:
         return __virtualname__
     reason = "only available on Linux systems which have been booted with systemd."
     return False, f"The systemd execution module failed to load: {reason}"
@@ -40,7 +43,7 @@ def __virtual__() -> Any:
 
 def offline() -> bool:
     """Return whether systemd is installed and does not run, as in an image: units can be enabled, not started."""
-    return not _booted_with_systemd() and bool(shutil.which("systemctl"))
+    return not _booted_with_systemd() and _has_systemd()
 
 
 def start(name: str, no_block: bool = False, unmask: bool = False, unmask_runtime: bool = False) -> bool:
@@ -50,6 +53,8 @@ def start(name: str, no_block: bool = False, unmask: bool = False, unmask_runtim
 
 def stop(name: str, no_block: bool = False) -> bool:
     """Stop a unit; True if it was stopped."""
+    if _by_scripts():
+        return _script(name, "stop")
     _reload_if_changed(name)
     return bool(_systemctl("stop", name, no_block=no_block)["retcode"] == 0)
 
@@ -73,6 +78,8 @@ def status(name: str, sig: str | None = None) -> Any:
     """Return whether a unit is active; for a glob, the answer for each unit. ``sig`` is accepted and ignored."""
 
     def is_active(unit: str) -> bool:
+        if _by_scripts():
+            return _script(unit, "status")
         _reload_if_changed(unit)
         return bool(_systemctl("is-active", unit)["retcode"] == 0)
 
@@ -91,7 +98,7 @@ def enable(
     _reload_if_changed(name)
     _unmask_if(name, unmask, unmask_runtime, root)
     if name in _scripts_without_unit(root):
-        return _update_rc(name, "defaults", "99")
+        return _update_rc(name, "defaults", "99") and _linked(name, root)  # without the right to, it still returns 0
     done = _systemctl("enable", name, no_block=no_block, root=root)
     if done["retcode"]:
         raise CommandExecutionError(_reason(done))
@@ -220,12 +227,24 @@ def get_static(root: str | None = None) -> list[str]:
 
 
 def _act(action: str, name: str, *, no_block: bool, unmask: bool, unmask_runtime: bool) -> bool:
+    if _by_scripts():
+        return _script(name, action)
     _reload_if_changed(name)
     _unmask_if(name, unmask, unmask_runtime)
     done = _systemctl(action, name, no_block=no_block)
     if done["retcode"]:
         raise CommandExecutionError(_reason(done))
     return True
+
+
+def _by_scripts() -> bool:
+    """Return whether services are started by Debian's ``service``: it runs init scripts where systemd does not run."""
+    return offline() and __grains__.get("os_family") == "Debian"
+
+
+def _script(name: str, action: str) -> bool:
+    done = __salt__["cmd.run_all"](["service", _checked(name), action], python_shell=False, ignore_retcode=True)
+    return bool(done["retcode"] == 0)
 
 
 def _systemctl(action: str, *arguments: str, no_block: bool = False, root: str | None = None) -> dict[str, Any]:
@@ -244,6 +263,8 @@ def _systemctl(action: str, *arguments: str, no_block: bool = False, root: str |
 
 def _reload_if_changed(name: str) -> None:
     """Make systemd reload its unit files if that of this unit was changed, or is new to it."""
+    if offline():  # there is nobody to read them
+        return
     about = _systemctl("show", name, "--property=NeedDaemonReload", "--value")
     own = os.path.join(_OWN_UNITS, _unit(name))
     if str(about["stdout"]).strip() == "yes" or (os.access(own, os.R_OK) and not _is_known(name)):
@@ -251,8 +272,9 @@ def _reload_if_changed(name: str) -> None:
 
 
 def _is_known(name: str) -> bool:
-    if not _booted_with_systemd():  # systemctl status then succeeds for any name
-        return any(os.path.exists(os.path.join(folder, _unit(name))) for folder in _UNIT_FOLDERS)
+    if offline():  # systemctl status then succeeds for any name
+        units = any(os.path.exists(os.path.join(folder, _unit(name))) for folder in _UNIT_FOLDERS)
+        return units or name in _init_scripts()
     return bool(0 <= _systemctl("status", name)["retcode"] < _NOT_FOUND)
 
 

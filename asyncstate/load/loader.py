@@ -245,7 +245,7 @@ class LazyLoader:
                 answered.update(module.functions)
                 function = module.functions.get(function_name)
                 if function is not None:
-                    return self._keep(contents, name, function)
+                    return self._keep(contents, name, function) if complete else function
             complete = complete and plugin.name in contents.loaded
         if not complete:
             return None
@@ -288,23 +288,26 @@ class LazyLoader:
     def _candidates(self, contents: _Contents, module_name: str) -> Iterator[PluginFile]:
         """Yield the files that may provide ``module_name``, likeliest first.
 
-        The order is Salt's: the file of that name, file names that contain it, the rest. Files whose text rules the
-        name out are skipped.
+        The user's own files that follow the interface of that name come first. Then the order is Salt's: the file of
+        that name, file names that contain it, the rest. Files whose text rules the name out are skipped.
         """
         files = self._files(contents)
         exact = files.get(module_name)
-        if exact is not None:
-            yield exact
-        others = [plugin for plugin in files.values() if plugin is not exact]
-        others.sort(key=lambda plugin: module_name not in plugin.name)
-        opaque = []
-        for plugin in others:
-            claims = claims_of(plugin)
-            if claims.may_claim(module_name):
+        candidates = sorted(files.values(), key=lambda plugin: (plugin is not exact, module_name not in plugin.name))
+        own = [plugin for plugin in candidates if not plugin.folder.bundled and claims_of(plugin).opaque]
+        first = [plugin for plugin in own if self._may_follow_interface(contents, plugin, module_name)]
+        yield from first
+        for plugin in candidates:
+            if plugin not in first and (plugin is exact or claims_of(plugin).may_claim(module_name)):
                 yield plugin
-            elif claims.opaque and not plugin.folder.bundled:
-                opaque.append(plugin)
-        yield from opaque
+        yield from (plugin for plugin in own if plugin not in first and not claims_of(plugin).may_claim(module_name))
+
+    def _may_follow_interface(self, contents: _Contents, plugin: PluginFile, module_name: str) -> bool:
+        """Return whether a file follows the interface of a virtual name, or is being loaded and may turn out to."""
+        modules = self._modules_of(contents, plugin)
+        if plugin.name not in contents.loaded:
+            return True
+        return any(module.adapted and module.name == module_name for module in modules)
 
     def _files(self, contents: _Contents) -> dict[str, PluginFile]:
         if contents.files is None:

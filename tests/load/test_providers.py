@@ -1,10 +1,13 @@
 """``providers: {virtual name: file}`` chooses who provides a virtual name, whatever the file thinks of this machine."""
 
+import importlib
 import json
+import pkgutil
 
 import pytest
 from plugin_trees import PluginTree
 
+from asyncstate import interfaces
 from asyncstate.errors import LoaderError
 
 CHOSEN = """
@@ -104,3 +107,63 @@ def test_grains_choose_among_the_bundled_providers(call):
     assert json.loads(done.stdout) == -1, done.stderr
     done = call("pkg.version_cmp", "1.0rc1", "1.0", grains={"os_family": "Debian"})
     assert json.loads(done.stdout) == 1, done.stderr
+
+
+OWN = """
+from asyncstate.interfaces.{module} import {interface} as Followed
+
+__virtualname__ = Followed(__name__)()
+
+def {function}(*names, **kwargs):
+    return "mine"
+"""
+
+
+def _bundled_interfaces():
+    found = {}
+    for _, name, _ in pkgutil.iter_modules(interfaces.__path__):
+        for each in vars(importlib.import_module(f"asyncstate.interfaces.{name}")).values():
+            if (
+                isinstance(each, type)
+                and issubclass(each, interfaces.Interface)
+                and getattr(each, "__modulename__", "")
+            ):
+                found[each.__modulename__] = each
+    return found
+
+
+INTERFACES = _bundled_interfaces()
+
+
+@pytest.mark.parametrize("virtual", sorted(INTERFACES))
+def test_a_provider_in_the_tree_answers_before_the_bundled_ones_whatever_its_file_is_called(tree, virtual):
+    interface = INTERFACES[virtual]
+    first, other, *_ = sorted(interfaces.functions_of(interface("test")))
+    text = OWN.format(module=interface.__module__.rpartition(".")[2], interface=interface.__name__, function=first)
+    tree.add("_modules/mine.py", text)
+    loader = tree.host({}).loaders["modules"]
+    found = loader.get(f"{virtual}.{first}")
+    assert (found.module.file, found.func("x")) == (str(tree.root / "_modules/mine.py"), "mine")
+    assert loader.module(virtual).file == found.module.file
+    lacking = loader.find(f"{virtual}.{other}")
+    assert lacking is None or lacking.module.file == found.module.file, "nothing is filled in from a bundled file"
+
+
+def test_what_a_provider_in_the_tree_asks_of_the_bundled_one_while_it_loads_is_not_kept(tree):
+    tree.add(
+        "_modules/mine.py",
+        """
+        from asyncstate.interfaces.pkg import PkgInterface
+
+        __virtualname__ = PkgInterface(__name__)()
+
+        def __virtual__():
+            "pkg.version" in __salt__
+            return __virtualname__
+
+        def version(*names, **kwargs):
+            return "mine"
+        """,
+    )
+    loader = tree.host({}).loaders["modules"]
+    assert loader.get("pkg.version").func("x") == "mine"

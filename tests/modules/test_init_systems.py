@@ -40,7 +40,7 @@ def test_one_provider_loads(grains, booted_systemd, loads, tmp_path, monkeypatch
         each.__name__.rpartition(".")[2]: each for each in (gentoo_service, runit, debian_service, supervisord_service)
     }
     monkeypatch.setattr(gentoo_service, "booted_with_systemd", lambda: booted_systemd)
-    monkeypatch.setattr(debian_service, "_booted_with_systemd", lambda: booted_systemd)
+    monkeypatch.setattr(debian_service, "_has_systemd", lambda: booted_systemd)
     monkeypatch.setattr("shutil.which", lambda program: None if program == "systemctl" else f"/sbin/{program}")
     made = PluginHarness(tmp_path)
     made.grains.clear()

@@ -1,5 +1,6 @@
 """Both providers of ``service``: System V scripts that really run, and recorded output of systemctl."""
 
+import json
 import os
 import shutil
 import signal
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from asyncstate.modules import _init_system, debian_service, systemd_service
 from plugin_harness import PluginHarness
+from record_services import RECORDED, cases
 
 from asyncstate.errors import CommandExecutionError
 from asyncstate.interfaces import interface_of
@@ -97,6 +99,11 @@ def sysv(tmp_path, monkeypatch):
     made.stop_all()
 
 
+def be_booted(monkeypatch, *, booted):
+    monkeypatch.setattr(_init_system, "booted_with_systemd", lambda: booted)
+    monkeypatch.setattr(systemd_service, "_booted_with_systemd", lambda: booted)
+
+
 def test_the_interface_is_kept_by_both_providers():
     for provider in (debian_service, systemd_service):
         interface = interface_of(provider)
@@ -116,7 +123,7 @@ def test_the_interface_is_kept_by_both_providers():
     ("machine", "load"),
     [
         (("Debian", False, None), {"sysv"}),
-        (("Debian", False, "/bin/systemctl"), {"sysv"}),  # in a container or an image that is being built
+        (("Debian", False, "/bin/systemctl"), {"systemd"}),  # in a container or an image that is being built
         (("Debian", True, "/bin/systemctl"), {"systemd"}),
         (("RedHat", False, "/bin/systemctl"), {"systemd"}),
         (("RedHat", False, None), set()),
@@ -124,8 +131,7 @@ def test_the_interface_is_kept_by_both_providers():
 )
 def test_which_provider_loads(tmp_path, monkeypatch, machine, load):
     family, booted, systemctl = machine
-    for provider in (debian_service, systemd_service):
-        monkeypatch.setattr(provider, "_booted_with_systemd", lambda: booted)
+    be_booted(monkeypatch, booted=booted)
     monkeypatch.setattr(shutil, "which", lambda _program: systemctl)
     harness = PluginHarness(tmp_path)
     harness.grains["os_family"] = family
@@ -236,9 +242,9 @@ class Systemctl:
         line = " ".join(command)
         self.ran.append(line)
         for start, (retcode, stdout, stderr) in self.answers.items():
-            if line.startswith(f"systemctl {start}"):
+            if line.startswith((f"systemctl {start}", start)):
                 return {"pid": 1, "retcode": retcode, "stdout": stdout, "stderr": stderr}
-        unknown = any(word in line for word in ("status", "is-active", "is-enabled"))
+        unknown = any(word in line for word in ("status", "is-active", "is-enabled", "service nova"))
         return {"pid": 1, "retcode": 4 if unknown else 0, "stdout": "", "stderr": ""}
 
     def acted(self):
@@ -250,7 +256,7 @@ STATUS = "--full --no-legend --no-pager --plain status"
 
 @pytest.fixture
 def systemd(tmp_path, monkeypatch):
-    monkeypatch.setattr(systemd_service, "_booted_with_systemd", lambda: True)
+    be_booted(monkeypatch, booted=True)
     made = PluginHarness(tmp_path)
     made.salt["cmd.run_all"] = made.systemctl = Systemctl()
     made.load("modules", "systemd_service")
@@ -258,21 +264,58 @@ def systemd(tmp_path, monkeypatch):
     return made
 
 
-def test_nothing_is_started_in_an_image_that_is_being_built(systemd, monkeypatch):
-    monkeypatch.setattr(systemd_service, "_booted_with_systemd", lambda: False)
+@pytest.fixture
+def offline(systemd, monkeypatch):
+    """The same machine as an image: systemd is installed and not process 1."""
+    be_booted(monkeypatch, booted=False)
     monkeypatch.setattr(shutil, "which", lambda _program: "/bin/systemctl")
-    for function in ("running", "dead"):
-        row = systemd.state(f"service.{function}", name="nginx")
-        assert (row["result"], row["comment"]) == (True, "Running in OFFLINE mode. Nothing to do")
+    return systemd
 
 
-def test_without_systemd_running_a_unit_is_there_if_its_file_is(systemd, monkeypatch, tmp_path):
+OFFLINE = json.loads((RECORDED / "offline.json").read_text())
+NOTHING_TO_DO = [
+    (title, name)
+    for title, tree in cases().items()
+    if title.startswith(("running", "dead")) and "changed" not in tree
+    for name in tree
+]
+
+
+@pytest.mark.parametrize(("title", "name"), NOTHING_TO_DO)
+def test_the_rows_that_salt_gives_in_an_image(offline, title, name):
+    [(function, arguments)] = cases()[title][name].items()
+    keywords = {key: value for each in arguments for key, value in each.items()}
+    rows = [offline.state(function, test=test, name=name, **keywords) for test in (True, False, False)]
+    assert [[row["result"], row["changes"], row["comment"]] for row in rows] == [
+        each[name] for each in OFFLINE[title]["answers"]
+    ]
+    assert offline.systemctl.ran == []
+
+
+@pytest.mark.parametrize("function", ["start", "stop", "restart", "reload", "force_reload", "status"])
+def test_in_an_image_of_debian_its_program_runs_the_script(offline, function):
+    offline.systemctl.answers["service moon"] = (0, "", "")
+    assert offline.call(f"service.{function}", "moon") is True
+    assert offline.call(f"service.{function}", "nova") is False
+    action = function.replace("_", "-")
+    assert offline.systemctl.ran == [f"service moon {action}", f"service nova {action}"]
+
+
+def test_in_an_image_of_another_distribution_nothing_can_be_started(offline):
+    offline.grains["os_family"] = "RedHat"
+    offline.systemctl.answers["start"] = (1, "", "System has not been booted with systemd as init system (PID 1).")
+    with pytest.raises(CommandExecutionError, match="has not been booted"):
+        offline.call("service.start", "nginx")
+
+
+def test_without_systemd_running_a_unit_is_there_if_its_file_is(offline, monkeypatch, tmp_path):
     (tmp_path / "nginx.service").touch()
-    monkeypatch.setattr(systemd_service, "_booted_with_systemd", lambda: False)
     monkeypatch.setattr(systemd_service, "_UNIT_FOLDERS", (str(tmp_path),))
-    systemd.systemctl.answers = {f"{STATUS} nosuch.service": (0, "", "Running in chroot, ignoring command 'status'")}
-    assert systemd.call("service.available", "nginx")
-    assert not systemd.call("service.available", "nosuch")
+    monkeypatch.setattr(systemd_service, "_init_scripts", lambda *_: ["moon"])
+    offline.systemctl.answers = {f"{STATUS} nosuch.service": (0, "", "Running in chroot, ignoring command 'status'")}
+    assert offline.call("service.available", "nginx")
+    assert offline.call("service.available", "moon")
+    assert not offline.call("service.available", "nosuch")
 
 
 def test_systemd_tells_what_it_knows(systemd):

@@ -1,6 +1,7 @@
 """Process 1 of a throw-away Debian (debian_machine.py): it sets the stage, goes in, and takes in orphans, as init does.
 
-Arguments: the built root, an empty folder to work in, the folders of our code and of the libraries it needs.
+Arguments: the built root, an empty folder to work in, the folders of our code and of the libraries it needs; more
+folders, which are in it under the same names; and ``--systemd`` first if the root's own systemd is to be process 1.
 """
 
 import os
@@ -16,14 +17,15 @@ def mount(*arguments: str) -> None:
     subprocess.run(["mount", *arguments], check=True)
 
 
-def build(root: str, work: str, code: str, libraries: str) -> str:
+def build(root: str, work: str, code: str, libraries: str, *more: str) -> str:
     """Mount everything; return the folder that becomes /."""
     mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", work)
     for name in ("upper", "work", "merged"):
         os.mkdir(f"{work}/{name}")
     merged = f"{work}/merged"
     mount("-t", "overlay", "-o", f"lowerdir={root},upperdir={work}/upper,workdir={work}/work", "overlay", merged)
-    for source, target in ((code, f"{merged}/opt/asyncstate"), (libraries, f"{merged}/opt/python")):
+    same = [(folder, f"{merged}{folder}") for folder in more]
+    for source, target in ((code, f"{merged}/opt/asyncstate"), (libraries, f"{merged}/opt/python"), *same):
         os.makedirs(target)
         mount("--bind", "-o", "ro", source, target)
     mount("-t", "proc", "proc", f"{merged}/proc")
@@ -52,8 +54,10 @@ def take_in_orphans() -> None:
 
 
 if __name__ == "__main__":
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
-    inside = build(*sys.argv[1:])
+    systemd = sys.argv[1] == "--systemd"
+    if not systemd:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+    inside = build(*sys.argv[1 + systemd :])
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     socket.sethostname("throwaway")
     os.chroot(inside)
@@ -61,4 +65,7 @@ if __name__ == "__main__":
     for folder in ("/run/lock", "/srv/salt", "/srv/pillar"):
         os.makedirs(folder, exist_ok=True)
     os.write(1, b"up\n")
+    if systemd:
+        mount("-t", "cgroup2", "cgroup2", "/sys/fs/cgroup")
+        os.execve("/lib/systemd/systemd", ["systemd", "--log-target=null"], {"container": "unshare"})
     take_in_orphans()

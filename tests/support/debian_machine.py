@@ -27,6 +27,7 @@ ENVIRON = {
     "DEBIAN_FRONTEND": "noninteractive",
 }
 
+_CGROUPS = next(filter(Path.is_dir, map(Path, ("/sys/fs/cgroup/unified", "/sys/fs/cgroup"))), Path("/sys/fs/cgroup"))
 _OWN_RECORDS = (
     "/var/cache/asyncstate", "/var/lib/asyncstate", "/srv/salt/tested.sls",
     "/var/lib/apt/lists", "/var/cache/apt", "/var/log/apt", "/var/lib/postgresql", "/var/log/postgresql",
@@ -56,12 +57,19 @@ class Applied:
 
 @dataclass
 class DebianMachine:
-    """Start one with `boot`, and end it with `halt`; or use it as a context."""
+    """Start one with `boot`, and end it with `halt`; or use it as a context.
+
+    ``more`` are folders of the machine below that it has too, read-only. With ``systemd`` its process 1 is its own
+    systemd, in a cgroup of its own.
+    """
 
     base: Path
     work: Path
     checkout: Path
+    more: tuple[Path, ...] = ()
+    systemd: bool = False
     _process: subprocess.Popen[str] | None = field(default=None, repr=False)
+    _cgroup: Path | None = None
     _init: int = 0
 
     def __enter__(self) -> Self:
@@ -74,9 +82,15 @@ class DebianMachine:
     def boot(self) -> None:
         self.work.mkdir(parents=True)
         namespaces = ["--mount", "--pid", "--fork", "--kill-child", "--net", "--uts", "--ipc", "--propagation=private"]
-        mounts = [str(self.base / "root"), str(self.work), str(self.checkout), str(self.base / "python")]
+        mounts = [self.base / "root", self.work, self.checkout, self.base / "python", *self.more]
+        init = [sys.executable, Path(__file__).with_name("debian_init.py"), *(["--systemd"] if self.systemd else [])]
+        if self.systemd:
+            self._cgroup = _CGROUPS / f"throwaway-{os.getpid()}-{self.work.name}"
+            self._cgroup.mkdir()
+            namespaces.append("--cgroup")
+        into = f"echo $$ > {self._cgroup}/cgroup.procs; " if self._cgroup else ""
         self._process = subprocess.Popen(
-            ["unshare", *namespaces, sys.executable, str(Path(__file__).with_name("debian_init.py")), *mounts],
+            ["sh", "-c", f'{into}exec "$@"', "sh", "unshare", *namespaces, *map(str, [*init, *mounts])],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         assert self._process.stdout is not None
@@ -92,6 +106,14 @@ class DebianMachine:
             self._process.kill()
             self._process.communicate()
             self._process = None
+        if self._cgroup is not None:
+            events = self._cgroup / "cgroup.events"
+            while "populated 1" in events.read_text():  # the kernel kills them all, in a while
+                time.sleep(0.05)
+            for folder in sorted((path for path in self._cgroup.rglob("*") if path.is_dir()), reverse=True):
+                folder.rmdir()
+            self._cgroup.rmdir()
+            self._cgroup = None
 
     @property
     def root(self) -> Path:
