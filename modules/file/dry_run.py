@@ -40,6 +40,8 @@ def check_file_meta(
     ignore_whitespace: bool = False,
     ignore_comment_characters: Any = None,
     new_file_diff: bool = False,
+    encoding: str | None = None,
+    encoding_errors: str = "strict",
 ) -> Any:
     """Return the changes `manage_file` would make: ``newfile``, or ``diff``, ``user``, ``group``, ``mode`` and so on.
 
@@ -59,7 +61,7 @@ def check_file_meta(
         return (True, {"newfile": name}) if lenient else {"newfile": name}
     if contents is None and source and not sfn:
         sfn = local_copy(source, saltenv, verify_ssl=verify_ssl)
-    content = Content.of(contents, sfn)
+    content = Content.of(contents, sfn, encoding, encoding_errors)
     if content is not None:
         readable = _is_readable(name, follow_symlinks=follow_symlinks)
         if found is None or not readable or not content.is_that_of(name, filesystem.stat(name)):
@@ -115,6 +117,8 @@ def check_managed_changes(
     ignore_whitespace: bool = False,
     ignore_comment_characters: Any = None,
     new_file_diff: bool = False,
+    encoding: str | None = None,
+    encoding_errors: str = "strict",
     **kwargs: Any,
 ) -> Any:
     """Return the changes that ``file.managed`` would make, or ``(False, why it would fail)``."""
@@ -164,6 +168,8 @@ def check_managed_changes(
             ignore_whitespace=ignore_whitespace,
             ignore_comment_characters=ignore_comment_characters,
             new_file_diff=new_file_diff,
+            encoding=encoding,
+            encoding_errors=encoding_errors,
         )
     finally:
         drop_rendered(sfn)

@@ -85,7 +85,7 @@ def extracted(
             _refuse(
                 f"Archive {job.source} existing source sum is the same as the expected one and skip_files_list_verify "
                 "argument was set to True. Extraction is not needed",
-                result=None if is_dry_run() else True,
+                result=True,
             )
         job.fetch(source_hash, source_hash_name, skip_verify=skip_verify, use_etag=use_etag, trust=trust)
         remembers = bool(source_hash) and (skip_files_list_verify or (source_hash_update and not skip_verify))

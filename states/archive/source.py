@@ -161,15 +161,9 @@ class ArchiveSource:
         use_etag: bool,
         trust: dict[str, Any],
     ) -> None:
-        """Get a local copy of the archive."""
+        """Get a local copy of the archive. A dry run takes one that is there, and downloads nothing."""
         if self.is_local:
             return
-        if is_dry_run():
-            raise Refusal(
-                f"Archive {redacted(self.source)} would be cached (if necessary) and checked to discover if "
-                "extraction is needed",
-                result=None,
-            )
         row = __states__["file.cached"](
             self.source,
             source_hash=source_hash,
@@ -179,6 +173,12 @@ class ArchiveSource:
             use_etag=use_etag,
             **trust,
         )
+        if row["result"] is None:
+            raise Refusal(
+                f"Archive {redacted(self.source)} would be cached (if necessary) and checked to discover if "
+                "extraction is needed",
+                result=None,
+            )
         if not row["result"]:
             raise Refusal(row["comment"])
         self.cached = (

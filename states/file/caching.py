@@ -55,12 +55,11 @@ def cached(
             return failed(name, str(error))
     kind = wanted.get("hash_type") or __opts__.get("hash_type") or "sha256"
     parts = urlsplit(name)
-    if is_dry_run():
-        copy = "" if parts.scheme in _LOCAL else __salt__["cp.is_cached"](name, saltenv=saltenv)
-        return would_change(name, _would_cache(name, copy, wanted, kind))
     if parts.scheme in _LOCAL:
         return _local(name, os.path.realpath(os.path.expanduser(parts.path)), {} if skip_verify else wanted, kind)
     before = __salt__["cp.is_cached"](name, saltenv=saltenv)
+    if is_dry_run() and not (before and parts.scheme == "salt"):
+        return _foretold(name, before, wanted, kind)
     old = __salt__["file.get_hash"](before, kind) if before else None
     try:
         copy = __salt__["cp.cache_file"](name, saltenv=saltenv, source_hash=wanted.get("hsum"), use_etag=use_etag)
@@ -80,14 +79,15 @@ def cached(
     return changed(name, f"File is already cached to {copy} with hash {new}", changes)
 
 
-def _would_cache(name: str, copy: Any, wanted: dict[str, str], kind: str) -> str:
+def _foretold(name: str, copy: Any, wanted: dict[str, str], kind: str) -> Row:
+    """Return the row of a dry run, for a file that only a real run may fetch."""
     if not copy:
-        return f"File will be cached: {name}"
+        return would_change(name, f"File will be cached: {name}")
     if not wanted:
-        return f"No hash found. File will be cached: {name}"
+        return would_change(name, f"No hash found. File will be cached: {name}")
     if __salt__["file.get_hash"](copy, kind) == wanted["hsum"]:
-        return f"File already cached: {name}"
-    return f"Hashes don't match.\nFile will be cached: {name}"
+        return unchanged(name, f"File already cached: {name}")
+    return would_change(name, f"Hashes don't match.\nFile will be cached: {name}")
 
 
 def _local(name: str, path: str, wanted: dict[str, str], kind: str) -> Row:

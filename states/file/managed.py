@@ -169,6 +169,8 @@ def managed(
                 verify_ssl=verify_ssl,
                 follow_symlinks=follow_symlinks,
                 new_file_diff=new_file_diff or bool(__opts__.get("new_file_diff")),
+                encoding=encoding,
+                encoding_errors=encoding_errors,
                 **labels,
                 **trust,
                 **lenient,

@@ -103,7 +103,9 @@ class Detachment:
 
     def _fetch(self) -> None:
         if is_dry_run():
-            raise would_do(f"Repository remote {self.remote} would be fetched")
+            if self._is_behind():
+                raise would_do(f"Repository remote {self.remote} would be fetched")
+            return
         refspecs = [f"refs/heads/*:refs/remotes/{self.remote}/*", "+refs/tags/*:refs/tags/*"]
         try:
             news = self.repository.do_remotely("fetch", remote=self.remote, force=True, refspecs=refspecs)
@@ -111,6 +113,18 @@ class Detachment:
             raise fail(f"Fetch failed:\n\n{error}", self.done) from error
         if news:
             self.done.append(f"Remote {self.remote} was fetched, resulting in updated refs")
+
+    def _is_behind(self) -> bool:
+        """Whether the remote has another commit for ``rev`` than was fetched, or it is a commit that is not here."""
+        if self.is_hash:
+            return True
+        try:
+            news = self.repository.do_remotely("ls_remote", remote=self.remote)
+        except CommandExecutionError as error:
+            raise fail(f"Fetch failed:\n\n{error}", self.done) from error
+        known = {f"refs/heads/{self.rev}": f"refs/remotes/{self.remote}/{self.rev}"}
+        known[f"refs/tags/{self.rev}"] = f"refs/tags/{self.rev}"
+        return any(name in news and news[name] != self.repository.reference(here) for name, here in known.items())
 
     def _object(self) -> str:
         """Return the commit or tag object that ``rev`` names; branches of the remote take precedence over tags."""

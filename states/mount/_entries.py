@@ -74,12 +74,10 @@ def fstab_absent(name: str, fs_file: str, mount_by: str | None = None, config: s
             - fs_file: /srv
     """
     fs_file = _folder(fs_file)
-    is_there = fs_file in __salt__["mount.fstab"](config)
-    if is_dry_run():
-        what = "will be removed from" if is_there else "is already missing in"
-        return would_change(name, f"{fs_file} entry {what} {config}.")
-    if not is_there:
+    if fs_file not in __salt__["mount.fstab"](config):
         return unchanged(name, f"{fs_file} entry is already missing in {config}.")
+    if is_dry_run():
+        return would_change(name, f"{fs_file} entry will be removed from {config}.")
     __salt__["mount.rm_fstab"](name=fs_file, device=_device_by(name, mount_by), config=config)
     return changed(name, f"{fs_file} entry removed from {config}.", {"persist": "removed"})
 

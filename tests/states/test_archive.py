@@ -353,14 +353,24 @@ def test_an_archive_of_the_file_roots(plugins, tmp_path, package):
     plugins.salt_file("pkg.tar.gz", package.read_bytes())
     arguments = {"name": str(tmp_path / "d"), "source": "salt://pkg.tar.gz", "keep_source": False}
     dry = plugins.state("archive.extracted", test=True, **arguments)
+    where = f"{tmp_path}/d/"
     assert (dry["result"], dry["comment"]) == (
         None,
-        "Archive salt://pkg.tar.gz would be cached (if necessary) and checked to discover if extraction is needed",
+        f"Archive salt://pkg.tar.gz would be extracted to {where}, due to absence of one or more files/dirs",
     )
     assert plugins.state("archive.extracted", **arguments)["result"] is True
+    again = plugins.state("archive.extracted", test=True, **arguments)
+    assert (again["result"], again["changes"]) == (True, {})
     assert (tmp_path / "file_roots" / "base" / "pkg.tar.gz").exists()
     row = plugins.state("archive.extracted", name=str(tmp_path / "d"), source="salt://no.tar.gz")
     assert (row["result"], row["changes"]) == (False, {})
+
+
+def test_a_dry_run_downloads_no_archive(plugins, tmp_path):
+    source = {"source": "https://example.com/pkg.tar.gz", "skip_verify": True}
+    dry = plugins.state("archive.extracted", test=True, name=str(tmp_path / "d"), **source)
+    said = f"Archive {source['source']} would be cached (if necessary) and checked to discover if extraction is needed"
+    assert (dry["result"], dry["comment"]) == (None, said)
 
 
 def test_footprint():

@@ -178,13 +178,20 @@ class PluginHarness:
         return result
 
     def three_runs(
-        self, function: str | Callable[..., Any], **kwargs: Any
+        self, function: str | Callable[..., Any], *, settles: bool = True, **kwargs: Any
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        """Return the rows of a dry run, of a real run and of a second one; the first must leave ``tmp_path`` as it is."""
+        """Return the rows of a dry run, of a real run and of a second one; the first must leave ``tmp_path`` as it is.
+
+        If the second has nothing to do, another dry run must say so, unless nothing shows that it has (``settles``).
+        """
         before = snapshot(self.tmp_path)
         dry = self.state(function, test=True, **kwargs)
         assert snapshot(self.tmp_path) == before, "the dry run changed something"
-        return dry, self.state(function, test=False, **kwargs), self.state(function, test=False, **kwargs)
+        first, second = (self.state(function, test=False, **kwargs) for _ in range(2))
+        if settles and second["result"] is True and not second["changes"]:
+            after = self.state(function, test=True, **kwargs)
+            assert (after["result"], after["changes"]) == (True, {}), after["comment"]
+        return dry, first, second
 
     def _cache_file(self, path: str, saltenv: str = "base", **_: Any) -> str | bool:
         if path.startswith("salt://"):
