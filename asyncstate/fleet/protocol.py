@@ -3,8 +3,9 @@
     offer ─▶ host plan ─▶ go ─▶ node results, reports ─▶ the last report
 
 Every message names its run and its host. Offers, goes, stops and notices of loss come from an operator, who signs them;
-a server lets a host write under its own name only. Arguments of states, and the pillar and secrets of hosts, are in
-none of them. What the operator gives as pillar is part of the offers: the server and the hosts keep it with them.
+a server lets a host write under its own name only. Arguments of states and the pillar of hosts are in none of them, but
+for what stands in the name of a state, or in what it reports, and is not known as a secret. What the operator gives as
+pillar is part of the offers: the server and the hosts keep it with them.
 
 No clock is compared with that of another host: patience is counted by whoever waits, and a go is fresh because it
 repeats the ``nonce`` of the plan that it answers.
@@ -288,11 +289,23 @@ class Pulse(_Message, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Lease(_Message, frozen=True, kw_only=True, omit_defaults=True):
-    """A host is there. ``beat`` rises; the next comes within ``interval`` seconds. ``boot`` is new for each process."""
+    """A host is there. ``beat`` rises; the next comes within ``interval`` seconds. ``boot`` is new for each process.
+
+    ``where`` names the machine, "" for agents that do not say it.
+    """
 
     boot: str
     beat: int
     interval: float
+    where: str = ""
+
+
+def two_machines(host: str, one: str, other: str) -> str:
+    """Return what is wrong if two machines renew one lease, and what helps."""
+    return (
+        f"two machines have the credentials of {host} ({one or 'a machine'}; {other or 'a machine'}): is one a clone "
+        "of the other? Neither takes part in runs until one of the agents ends: enrol its machine by a name of its own."
+    )
 
 
 class HostEvent(_Message, frozen=True, kw_only=True, omit_defaults=True):
@@ -341,7 +354,7 @@ class RunRecord(_Message, frozen=True, kw_only=True, omit_defaults=True):
     ``turns`` are the hosts whose plans were joined, once that is so: those that begin together, in the order in which
     they begin. The others have no part in the run. ``canaries`` are the hosts that fit `Rollout.canary`. ``halted``
     says why no further host began. ``function`` is the one that hosts were asked to call, "" if they ran states. With
-    ``plans_only`` the run ends once the plans are joined.
+    ``plans_only`` the run ends once the plans are joined. ``by`` is who asked for the run, as ``account@machine``.
     """
 
     target: str
@@ -358,6 +371,7 @@ class RunRecord(_Message, frozen=True, kw_only=True, omit_defaults=True):
     exit_code: int | None = None
     patience: float = 600.0
     plans_only: bool = False
+    by: str = ""
 
     @property
     def joined(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from fake_station import comparable
+from fake_station import FakeHostOfFleet, comparable
 from fleet_world import BAD, CHAIN, GOOD, Gathered, World, comments, plain, play
 from fleets import OUTCOMES, Fleet, fleets
 from hypothesis import given, settings
@@ -217,6 +217,7 @@ def test_what_waits_for_a_lost_host_fails_with_words():
     world, end = play(lost_host("fail"))
     assert end.exit_code == 2
     assert end.hosts["db1"].why.startswith("lost: there was no sign of it for ")
+    assert end.hosts["db1"].why.endswith("; under way then: test.nop: a")
     assert comments(world)["web1"]["b"].startswith("One or more requisite failed: s.a. Host db1 is lost: ")
     assert world.gathered.losses == ["db1"]
     assert world.ran() == []
@@ -374,23 +375,23 @@ def test_a_run_after_another_is_taken():
     assert len(world.ran()) == 6
 
 
-def test_what_is_not_signed_by_the_operator_is_passed_over():
+def test_an_offer_that_the_operator_of_a_host_has_not_signed_is_answered_with_the_reason():
     async def scenario():
         world = World(Fleet(CHAIN))
         world.start()
         await asyncio.sleep(1)
-        world.seal, operator = Seal("mallory"), world.seal
+        world.seal = Seal("mallory")
         end = await world.controller().drive()
-        assert operator.name == "operator"
         await world.close()
         return world, end
 
     world, end = play(scenario())
-    assert {each.why for each in end.hosts.values()} == {"did not answer within 30 s"}
+    words = "this host refuses the offer: the signature is not the operator's, or not for this key"
+    assert {each.why for each in end.hosts.values()} == {words}
     assert world.ran() == []
 
 
-def test_what_a_host_does_not_accept_has_its_reason_or_silence():
+def test_what_a_host_does_not_accept_has_its_reason():
     async def scenario(accept):
         world = World(Fleet([("a", "db1", [])]))
         world.agents["db1"] = world.hosts["db1"].start(world.server, world.seal, accept=accept)
@@ -405,8 +406,83 @@ def test_what_a_host_does_not_accept_has_its_reason_or_silence():
         raise MessageRefused("it is old")
 
     world, end = play(scenario(refuse))
-    assert end.hosts["db1"].why == "did not answer within 30 s"
+    assert end.hosts["db1"].why == "this host refuses the offer: it is old"
     assert world.ran() == []
+
+
+def test_an_offer_that_comes_again_replaces_no_answer():
+    """The host has forgotten the run, and takes the offer for a repetition."""
+
+    async def scenario():
+        world = World(Fleet(CHAIN))
+        end = await plain(world)
+        plan = await world.server.board("db1").get(subjects.plan("db1", "r1"))
+        world.hosts["db1"].memory.kept.clear()
+
+        def refuse(_):
+            raise MessageRefused("it may be a repetition")
+
+        task = world.hosts["db1"].start(world.server, world.seal, accept=refuse)
+        await asyncio.sleep(10)
+        task.cancel()
+        assert await world.server.board("db1").get(subjects.plan("db1", "r1")) == plan
+        return world, end
+
+    world, end = play(scenario())
+    assert end.exit_code == 0
+    assert len(world.ran()) == 3
+
+
+def clone(world, host):
+    """A machine with the credentials of a host, which starts now with a disk of its own."""
+    made = FakeHostOfFleet(host, world.hosts[host].plan, lambda _: GOOD)
+    made.start(world.server, world.seal, draw=iter(f"clone {number}" for number in range(1000)).__next__)
+    return made
+
+
+def test_two_machines_with_one_credential_are_named_to_who_offers_a_run_and_others_go_on():
+    async def scenario():
+        world = World(Fleet([("a", "db1", []), ("b", "web1", [])]))
+        world.start()
+        await asyncio.sleep(1)
+        twin = clone(world, "db1")
+        await asyncio.sleep(12)
+        end = await world.controller("r1").drive()
+        await twin.kill()
+        await asyncio.sleep(30)
+        after = await world.controller("r2").drive()
+        await world.close()
+        return world, twin, end, after
+
+    world, twin, end, after = play(scenario())
+    assert "two machines have the credentials of db1 (" in end.hosts["db1"].why
+    assert end.hosts["web1"] == HostEnd(0)
+    assert twin.ran == []
+    assert after.exit_code == 0, "once the other is gone, the host takes part again"
+    assert [run for run, _ in world.hosts["db1"].ran] == ["r2"]
+
+
+def test_a_clone_that_starts_during_a_run_is_named_and_does_not_end_its_part():
+    async def scenario():
+        world = World(Fleet([("a", "db1", []), ("b", "web1", [("require", "a", False)])]))
+        world.hosts["db1"].seconds = 40.0
+        world.start()
+        await asyncio.sleep(1)
+        running = asyncio.create_task(world.controller().drive())
+        await asyncio.sleep(5)
+        twin = clone(world, "db1")
+        end = await running
+        await twin.kill()
+        await world.close()
+        return world, twin, end
+
+    world, twin, end = play(scenario())
+    assert end.exit_code == 0
+    assert twin.ran == []
+    assert [
+        each for each in world.gathered.notes if "two machines have the credentials of db1" in each
+    ] == world.gathered.notes
+    assert len(world.gathered.notes) == 1
 
 
 def test_a_plan_that_a_host_does_not_allow_does_not_run():

@@ -618,9 +618,11 @@ def test_an_operators_key_is_replaced_and_the_old_one_is_good_for_nothing(own):
     own.server.stop()
     creds.rename(own.home / "old")
     own.server.start()
-    refused = own.apply("app", "--target", "db1", "--deadline", "3").end()
-    assert (refused.code, refused.said) == (2, "db1: did not answer within 3 s\n")
+    refused = own.apply("app", "--target", "db1").end()
+    assert refused.code == 1
     words = "nobody whom this host obeys. If the fleet has a new operator's key, enrol the host again."
+    assert refused.said.startswith("db1: this host refuses the offer: ")
+    assert words in refused.said
     until(lambda: words in own.said("db1"))
     own.kill_agent("db1", signal.SIGTERM)
     own.enrol("db1")

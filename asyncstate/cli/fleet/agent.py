@@ -89,7 +89,7 @@ def command(console: Console, /, id_: str | None, **options: Any) -> int:
     """Wait for runs that operators offer to this host, and take part in them. In the foreground; SIGTERM ends it.
 
     A run that was under way when the agent ended goes on when it is started again. The pillar and the arguments of
-    states do not leave this host.
+    states do not leave this host, but for what of them is in names, comments, changes, output and events of states.
     """
     from asyncstate.cli.event_loop import run_on
     from asyncstate.cli.interrupts import Interrupted

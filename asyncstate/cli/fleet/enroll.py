@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 def command(console: Console, /, hosts: tuple[str, ...], folder: str, path: str) -> int:
     """Make a key for HOST, allow it to connect, and write its credentials to FILE, for its owner only.
 
-    If FILE is a folder, as it must be for several hosts, each has HOST.creds there. It takes effect at once if the
-    server runs on this machine. A host that was enrolled before gets a new key, and its former credentials no longer
-    work.
+    If FILE is a folder, as it is for several hosts, each has HOST.creds there. A folder that is missing is made. It
+    takes effect at once if the server runs on this machine. A host that was enrolled before gets a new key, and its
+    former credentials no longer work.
     """
     from asyncstate.cli.event_loop import run_on
     from asyncstate.fleet import credentials
@@ -47,8 +47,9 @@ def command(console: Console, /, hosts: tuple[str, ...], folder: str, path: str)
     place = Folder(folder)
     place.settings()
     hosts = tuple(dict.fromkeys(hosts))
-    alone = len(hosts) == 1 and not os.path.isdir(path)
+    alone = len(hosts) == 1 and not (os.path.isdir(path) or path.endswith("/"))
     paths = [path] if alone else [_within(path, host) for host in hosts]
+    _make_folder(os.path.dirname(paths[0]) or ".")
     for host, each in zip(hosts, paths, strict=True):
         credentials.require_writable(each, host)
     for each, made in zip(paths, place.enrol_all(hosts), strict=True):
@@ -60,11 +61,17 @@ def command(console: Console, /, hosts: tuple[str, ...], folder: str, path: str)
 
 
 def _within(folder: str, host: str) -> str:
-    """Return the path of the credentials of one host among several. Raises UsageError if they have no place there."""
-    if not os.path.isdir(folder):
-        raise click.UsageError(f"{folder} is no folder: the credentials of several hosts are files of their own")
+    """Return the path of the credentials of one host in a folder. Raises UsageError for a host that is no file name."""
     if "/" in host:
         raise click.UsageError(
             f"{host!r} cannot be the name of a file: enrol this host alone, and name its file as --out"
         )
     return os.path.join(folder, f"{host}.creds")
+
+
+def _make_folder(path: str) -> None:
+    """Make the folder that credentials are written to, for its owner only. Raises UsageError if that fails."""
+    try:
+        os.makedirs(path, mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise click.UsageError(f"{path} cannot be a folder for credentials: {error.strerror}") from None

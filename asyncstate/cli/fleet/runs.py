@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def command(console: Console, /, **options: Any) -> int:
-    """List the runs across hosts, newest first: when, what, on how many hosts, how it ended."""
+    """List the runs across hosts, newest first: when, what, on how many hosts, by whom, how it ended."""
     from asyncstate.cli.event_loop import run_on
 
     return run_on("asyncio", lambda: _list(console, options))
@@ -47,7 +47,8 @@ async def _list(console: Console, options: dict[str, Any]) -> int:
         rollout = f", {said}" if (said := described(record.rollout)) else ""
         where = f"on {count(len(record.hosts), 'host')} ({record.target}{rollout})"
         halted = f"; halted: {record.halted}" if record.halted else ""
-        console.lines([f"{record.run}  {begun}  {what}{dry} {where}: {ended}{halted}"])
+        by = f", by {record.by}" if record.by else ""
+        console.lines([f"{record.run}  {begun}  {what}{dry} {where}{by}: {ended}{halted}"])
     if not records:
         console.say("no runs yet")
     return 0

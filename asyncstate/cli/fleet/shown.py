@@ -246,6 +246,14 @@ class Shown(Relay):
             page = fleet_html_report(end.run, end.hosts, results, self._profile, issues=end.issues, plans=self._plans)
             write_answer(self._console, self._report, page)
 
+    def _hints(self) -> Iterator[str]:
+        """Yield why hosts found no states for themselves, and what helps: their only row does not say it."""
+        from asyncstate.sources.topfile import NO_STATES_TAG
+
+        for each in self._console.results:
+            if NO_STATES_TAG in each.report.rows:
+                yield from (f"{each.host}: {issue}" for issue in each.report.warnings)
+
     def _human(self, end: FleetEnd) -> Iterator[str]:
         from msgspec import structs
 
@@ -253,6 +261,7 @@ class Shown(Relay):
         from asyncstate.report.terminal import count
 
         style = style_of(self._console, self._settings, diffs=self._diffs)
+        self._console.say(*self._hints())
         for host, report, held in ((each.host, each.report, each.held) for each in self._console.results):
             if host not in self._reports or not self._reports[host].begun:
                 continue  # why it did not begin has been said

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import msgspec
@@ -20,7 +20,7 @@ from asyncstate.fleet import subjects
 from asyncstate.fleet.board import first_error
 from asyncstate.fleet.controller.leases import Leases
 from asyncstate.fleet.controller.plans import Plans
-from asyncstate.fleet.controller.records import host_infos, read_lease
+from asyncstate.fleet.controller.records import host_infos, operator_account, read_lease
 from asyncstate.fleet.controller.selection import Selection
 from asyncstate.fleet.controller.sender import Sender
 from asyncstate.fleet.controller.tale import CANCELLED, Failures, FleetEnd, HostEnd, Observer, Tale
@@ -51,6 +51,9 @@ if TYPE_CHECKING:
     from asyncstate.fleet.protocol import Signer
 
 log: logging.Logger = get_logger(__name__)
+
+_NAMED: Final = 5
+"""How many of the states of a lost host are named that were under way."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,6 +111,7 @@ class Controller:
         self._record = RunRecord(run=run, target=request.target)
         self._plans = Plans(board, self._record, self._observer.planned)
         self._leases = Leases()
+        self._tales: dict[str, Tale] = {}
         self._sender = Sender(board, signer, run)
 
     def cancel(self, reason: str, *, now: bool = False) -> None:
@@ -187,6 +191,7 @@ class Controller:
             hosts=tuple(hosts),
             canaries=self._record.canaries,
             begun=self._wall(),
+            by=operator_account(),
             patience=request.patience,
             plans_only=request.plans_only,
         )
@@ -402,7 +407,10 @@ class Controller:
                 self._end_lost(host, watch)
 
     def _end_lost(self, host: str, watch: Leases) -> None:
-        self._end(host, HostEnd(2, f"lost: there was no sign of it for {watch.silence(host):.0f} s"))
+        running = self._tales[host].running if host in self._tales else []
+        more = f" and {len(running) - _NAMED} more" if len(running) > _NAMED else ""
+        under_way = f"; under way then: {', '.join(running[:_NAMED])}{more}" if running else ""
+        self._end(host, HostEnd(2, f"lost: there was no sign of it for {watch.silence(host):.0f} s{under_way}"))
 
     async def _tell_over(self, told: set[str]) -> None:
         """Tell those who wait for a host whose part ended without a run to report: it sends them nothing more."""
@@ -424,7 +432,6 @@ class Controller:
             self._news.set()
 
     async def _read_reports(self, watch: Leases) -> None:
-        tales: dict[str, Tale] = {}
         async for message in self._board.messages(subjects.reports(self._run)):
             try:
                 _, host, _ = subjects.parts(message.subject)
@@ -433,7 +440,7 @@ class Controller:
                 if host in self._ends or host not in self._goes:
                     continue
                 watch.seen(host)
-                tale = tales.setdefault(host, Tale(host, Failures(self._observer, self._failed)))
+                tale = self._tales.setdefault(host, Tale(host, Failures(self._observer, self._failed)))
                 end = tale.add(report, message.stored)
             except (MessageRefused, ValueError) as error:
                 log.warning("A report at %s is refused: %s", message.subject, error)
@@ -444,5 +451,9 @@ class Controller:
     async def _read_leases(self, watch: Leases) -> None:
         async for entry in self._board.watch(subjects.lease()):
             lease = read_lease(entry)
-            if lease is not None and lease.host in self._goes and watch.renewed(lease.host, lease.interval):
+            if lease is None or lease.host not in self._goes:
+                continue
+            if words := watch.two_machines(lease):
+                self._observer.noted(words)
+            if watch.renewed(lease.host, lease.interval):
                 self._news.set()

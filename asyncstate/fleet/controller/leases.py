@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from asyncstate.fleet.protocol import two_machines
 from asyncstate.fleet.pulse import PULSE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from asyncstate.fleet.protocol import Lease
 
 _MISSED: Final = 3.0
 """A host is lost that let this many intervals of its lease pass."""
@@ -25,6 +28,9 @@ class Leases:
         self._signs: dict[str, float] = {}
         self._intervals: dict[str, float] = {}
         self._heard = 0.0
+        self._renewals: dict[str, Lease] = {}
+        self._earlier: dict[str, set[str]] = {}
+        self._told: set[str] = set()
         self.lost: set[str] = set()
 
     def expect(self, hosts: Iterable[str]) -> None:
@@ -46,6 +52,19 @@ class Leases:
         self._intervals[host] = min(max(interval, 0.01), 3600.0)
         self.seen(host)
         return was_lost
+
+    def two_machines(self, lease: Lease) -> str:
+        """Return what is wrong if two processes renew the lease of one host by turns, once for each host; else ""."""
+        before = self._renewals.get(lease.host)
+        self._renewals[lease.host] = lease
+        if before is None or before.boot == lease.boot:
+            return ""
+        earlier = self._earlier.setdefault(lease.host, set())
+        earlier.add(before.boot)
+        if lease.boot not in earlier or lease.host in self._told:
+            return ""
+        self._told.add(lease.host)
+        return two_machines(lease.host, before.where, lease.where)
 
     def seen(self, host: str) -> None:
         """Note a sign of a host."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import pwd
+import socket
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -23,6 +26,15 @@ log: logging.Logger = get_logger(__name__)
 
 _LONGEST: Final = 60.0
 """Seconds that `signs_of_life` listens at most."""
+
+
+def operator_account() -> str:
+    """Return who runs this program, ``ana@desk``: behind sudo, whoever called it. Nobody vouches for it."""
+    try:
+        account = os.environ.get("SUDO_USER") or pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        account = str(os.getuid())
+    return f"{account}@{socket.gethostname()}"
 
 
 async def host_infos(board: Board) -> dict[str, HostInfo]:

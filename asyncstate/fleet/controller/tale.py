@@ -14,7 +14,8 @@ from asyncstate.fleet import subjects
 from asyncstate.fleet.protocol import FINISHED, Report, decode, require_fields
 from asyncstate.journal.entry import event_of
 from asyncstate.logs.loggers import get_logger
-from asyncstate.model.event import ChunkFinished, RunFinished
+from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished
+from asyncstate.model.tag import parse_tag
 
 if TYPE_CHECKING:
     import logging
@@ -165,6 +166,12 @@ class Tale:
         self._next = 0
         self._early: dict[int, tuple[Report, float]] = {}
         self._exit_code = 2
+        self._running: dict[tuple[str, bool], None] = {}
+
+    @property
+    def running(self) -> list[str]:
+        """The states that had begun and not ended when the host told of them last, as ``function: ID``."""
+        return list(dict.fromkeys(_label(tag) for tag, _ in self._running))
 
     def add(self, report: Report, stored: float) -> HostEnd | None:
         """Take a report, and when the board stored it; return how the part ended, if it did.
@@ -177,6 +184,7 @@ class Tale:
             return None
         if report.attempt > self._attempt:
             self._attempt, self._next, self._early = report.attempt, 0, {}
+            self._running = {}
             self._observer.begun(self._host, report.attempt)
         if report.seq < self._next + _MOST_EARLY:
             self._early[report.seq] = report, stored
@@ -201,8 +209,20 @@ class Tale:
             raise MessageRefused("this is no event that this version knows")
         if isinstance(event, RunFinished):
             self._exit_code = event.exit_code
+        elif isinstance(event, ChunkStarted):
+            self._running[event.tag, event.check] = None
+        elif isinstance(event, ChunkFinished):
+            self._running.pop((event.tag, event.check), None)
         self._observer.event(self._host, event)
         return event.time
+
+
+def _label(tag: str) -> str:
+    try:
+        state, id_, name, function = parse_tag(tag)
+    except ValueError:  # a host may send anything
+        return tag
+    return f"{state}.{function}: {id_}" + (f" ({name})" if name != id_ else "")
 
 
 async def read_tales(board: Board, run: str, hosts: Iterable[str], observer: Observer) -> dict[str, HostEnd]:

@@ -79,7 +79,13 @@ class Shared(Protocol):
     called: set[str]
 
     def accept(self, offer: Offer) -> str:
-        """Return why an offer is not taken, "" if it is. Raises MessageRefused for one to be passed over."""
+        """Return why an offer is not taken, "" if it is. Raises MessageRefused for one that may be a repetition."""
+
+    async def has_twin(self) -> bool:
+        """Whether another machine renews the lease of this host: this waits until it must have."""
+
+    async def decline(self, run: str, why: str) -> None:
+        """Tell the operator of a run why this host refuses its offer, unless the run has an answer of this host."""
 
     def kept(self, offer: Offer) -> Kept | None:
         """Return what is kept of a run, None for a new one."""
@@ -108,6 +114,10 @@ def _words(error: BaseException) -> list[str]:
 
 class _Over(Exception):
     """The part of this host is over before it ran; the text says why."""
+
+
+class _OnTwin(Exception):
+    """Another machine with the credentials of this host has sent the plan of this run, and reports for it."""
 
 
 class Member:
@@ -175,7 +185,7 @@ class Member:
             try:
                 refused = self._agent.accept(self._offer)
             except MessageRefused as error:
-                log.warning("The offer of run %s is refused: %s", self._offer.run, error)
+                await self._agent.decline(self._offer.run, str(error))
                 return
             kept = await self._agent.keep(Kept(offer=self._offer))
             called = self._offer.call.function if self._offer.call is not None else ""
@@ -237,6 +247,9 @@ class Member:
                 await self._run(kept, prepared, part)
             except BoardError:
                 raise
+            except _OnTwin:
+                log.error("Another machine with the credentials of this host takes part in run %s", self._offer.run)  # noqa: TRY400 - it is no fault
+                await self._agent.keep(msgspec.structs.replace(kept, ended="another machine takes part"))
             except (_Over, AsyncStateError) as error:
                 await self._end(kept, str(error))
 
@@ -335,10 +348,17 @@ class Member:
         if self._stop is not None:
             raise _Over(self._stop.reason)
         if over:
+            await self._leave_to_twin(kept)
             raise over[0]
         if not found:
             raise _Over(f"there was no go, and no sign of the controller for {self._offer.patience:.0f} s")
         return found[0]
+
+    async def _leave_to_twin(self, kept: Kept) -> None:
+        """Raise _OnTwin if the plan on the board is another machine's: what this one reported would end its part."""
+        value = await self._board.get(subjects.plan(self._host, self._offer.run))
+        if value is not None and decode(value, HostPlan).nonce != kept.nonce and await self._agent.has_twin():
+            raise _OnTwin
 
     def _checked_go(self, kept: Kept) -> Go:
         go = decode(self._agent.verifier.open(kept.go, subjects.go(self._host, self._offer.run)), Go)

@@ -19,6 +19,7 @@ CLOCKS_DIFFER: Final = 24 * 3600.0
 """Seconds that the clocks of operator and host may differ by, with the time an offer may wait for its host."""
 KEPT: Final = 7 * 24 * 3600.0
 """Seconds before the newest run for which runs are remembered one by one."""
+_UNITS: Final = (("hours", 3600), ("minutes", 60), ("s", 1))
 MOST: Final = 10_000
 """How many runs are remembered one by one."""
 
@@ -43,11 +44,14 @@ def take(taken: Taken, run: str, issued: float, now: float) -> Taken:
         raise MessageRefused(f"run {run} was taken before: its offer was sent again")
     if not abs(issued - now) <= CLOCKS_DIFFER:  # a time that is no number is refused, too
         raise MessageRefused(
-            f"run {run} was issued {_apart(issued, now)} by the clock of this host. More than "
+            f"run {run} was issued {_apart(issued, now, 'ago', 'ahead')} by the clock of this host. More than "
             f"{CLOCKS_DIFFER / 3600:.0f} hours are refused: set the clocks, or start the run anew."
         )
     if issued <= taken.closed:
-        raise MessageRefused(f"run {run} is older than runs that this host no longer remembers: it may be a repetition")
+        raise MessageRefused(
+            f"run {run} was issued {_apart(issued, taken.closed, 'earlier', 'later')} than the enrolment of this host, "
+            "or than runs that it no longer remembers, so it may be a repetition. Is the clock of the operator right?"
+        )
     runs = {**taken.runs, run: issued}
     closed = max(taken.closed, max(runs.values()) - KEPT)
     if len(runs) > MOST:
@@ -55,6 +59,7 @@ def take(taken: Taken, run: str, issued: float, now: float) -> Taken:
     return Taken({each: time for each, time in runs.items() if time > closed}, closed)
 
 
-def _apart(issued: float, now: float) -> str:
-    hours = (issued - now) / 3600
-    return f"{hours:.0f} hours ahead" if hours > 0 else f"{-hours:.0f} hours ago"
+def _apart(issued: float, other: float, before: str, after: str) -> str:
+    seconds = abs(issued - other)
+    unit, size = next((name, size) for name, size in _UNITS if seconds >= 2 * size or size == 1)
+    return f"{seconds / size:.0f} {unit} {after if issued > other else before}"

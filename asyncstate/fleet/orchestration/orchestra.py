@@ -132,10 +132,11 @@ class Orchestra:
         async with aclosing(events_since(self._board, position)) as heard, aclosing(_shaped(heard)) as found:
             yield found
 
-    async def present(self) -> tuple[list[str], list[str]]:
-        """Return the hosts that give a sign of life, and those that were there once and do not."""
+    async def present(self, target: object = "*", kind: str = "glob") -> tuple[list[str], list[str]]:
+        """Return the hosts that fit and give a sign of life, and those that were there once and do not."""
         there = await signs_of_life(self._board)
-        return sorted(there), sorted((await host_infos(self._board)).keys() - there)
+        fitting, named = await self._fitting(kind, target, None)
+        return sorted(fitting & there), sorted((fitting | named) - there)
 
     async def _fitting(self, kind: str, target: object, subset: int | None) -> tuple[set[str], set[str]]:
         """Return the hosts that fit, and those that are named and have never been seen: these are meant, too."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import anyio
 import msgspec
@@ -20,11 +20,15 @@ if TYPE_CHECKING:
     from asyncstate.redact.secrets import Secrets
 
 
+_WAITS: Final = ("timeout", "gather_job_timeout", "show_ip")
+"""Arguments of Salt's that say how hosts are asked, which give a sign of life here without being asked."""
+
+
 class Hosts(Orchestra, Protocol):
     """The hosts of the fleet (`asyncstate.fleet.orchestration.orchestra.Orchestra`)."""
 
-    async def present(self) -> tuple[list[str], list[str]]:
-        """Return the hosts that give a sign of life, and those that were there once and do not."""
+    async def present(self, target: Any = "*", kind: str = "glob") -> tuple[list[str], list[str]]:
+        """Return the hosts that fit and give a sign of life, and those that were there once and do not."""
 
 
 class Runners:
@@ -108,15 +112,24 @@ class Runners:
         answers = await self._orchestra.command(tgt, fun, list(arg), kwarg, kind=tgt_type, deadline=timeout)
         return {host: answer["ret"] for host, answer in answers.items() if "ret" in answer}
 
-    async def _up(self) -> list[str]:
-        return (await self._orchestra.present())[0]
+    async def _up(self, tgt: Any = "*", tgt_type: str = "glob", **waits: Any) -> list[str]:
+        return (await self._present(tgt, tgt_type, waits))[0]
 
-    async def _down(self) -> list[str]:
-        return (await self._orchestra.present())[1]
+    async def _down(self, tgt: Any = "*", tgt_type: str = "glob", **waits: Any) -> list[str]:
+        return (await self._present(tgt, tgt_type, waits))[1]
 
-    async def _status(self) -> dict[str, list[str]]:
-        up, down = await self._orchestra.present()
+    async def _status(self, tgt: Any = "*", tgt_type: str = "glob", **waits: Any) -> dict[str, list[str]]:
+        up, down = await self._present(tgt, tgt_type, waits)
         return {"up": up, "down": down}
+
+    async def _present(self, target: Any, kind: str, waits: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+        """Return the hosts that are there and those that are not; how long Salt would wait for them does not count."""
+        for name in waits:
+            if name not in _WAITS:
+                near = nearest(name, ("tgt", "tgt_type", *_WAITS))
+                hint = f"did you mean {near!r}?" if near else f"there are tgt, tgt_type, {', '.join(_WAITS)}"
+                raise CommandExecutionError(f"the runners of manage take no {name!r}: {hint}")
+        return await self._orchestra.present(target, kind)
 
 
 async def _nothing_to_sync(saltenv: str = "base") -> dict[str, list[str]]:  # noqa: ARG001 - Salt's argument

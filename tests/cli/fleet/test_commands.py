@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -199,7 +200,9 @@ def test_a_roll_out_is_told_of_where_runs_are_listed_and_shown(fleet):
     assert done.returncode == 0, done.stderr
     run = re.search(r"^Run (\w+):", done.stdout, re.MULTILINE)[1]
     listed = fleet.operator("runs").stdout.splitlines()
-    assert [line for line in listed if line.startswith(run) and "(*, batch 1, canary web1): exit code 0" in line]
+    [line] = [line for line in listed if line.startswith(run)]
+    assert "(*, batch 1, canary web1), by " in line
+    assert line.endswith(f"@{socket.gethostname()}: exit code 0")
     assert "Roll-out: batch 1, canary web1" in fleet.operator("show", run).stderr
 
 
@@ -293,6 +296,7 @@ wait:
     - name: salt/minion/*/start
     - id_list: [web1]
     - timeout: 60
+    - parallel: true
 
 database:
   salt.function:

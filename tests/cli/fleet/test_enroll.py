@@ -63,6 +63,21 @@ async def test_a_host_comes_is_given_a_new_key_and_goes(fleet, run_cli, tmp_path
     assert [await let_in(fleet, each) for each in (other, late)] == [False, True]
 
 
+def test_the_folder_of_credentials_is_made(run_cli, tmp_path):
+    path = tmp_path / "D"
+    assert run_cli("fleet", "up", "--dir", path, "--print-config").returncode == 0
+    for hosts, out, files in (
+        (("a", "b"), "many", ("many/a.creds", "many/b.creds")),
+        (("c",), "one/", ("one/c.creds",)),
+        (("d",), "deep/er/d", ("deep/er/d",)),
+    ):
+        done = run_cli("fleet", "enroll", *hosts, "--dir", path, "--out", f"{tmp_path}/{out}")
+        assert done.returncode == 0, done.stderr
+        for each in files:
+            assert (tmp_path / each).stat().st_mode & 0o777 == 0o600
+            assert (tmp_path / each).parent.stat().st_mode & 0o777 == 0o700
+
+
 def test_what_cannot_be(run_cli, tmp_path):
     path = tmp_path / "D"
     assert run_cli("fleet", "up", "--dir", path, "--print-config").returncode == 0
@@ -74,8 +89,9 @@ def test_what_cannot_be(run_cli, tmp_path):
         (("revoke", "web1", "--dir", tmp_path), "is not the folder of a fleet's server"),
         (("revoke", "web1", "--dir", tmp_path / "no"), "is not the folder of a fleet's server"),
         (("enroll", "web1", "--dir", tmp_path / "no", "--out", tmp_path / "x"), "is not the folder"),
-        (("enroll", "web1", "--dir", path, "--out", tmp_path / "no" / "x"), "cannot be written to"),
-        (("enroll", "a", "b", "--dir", path, "--out", tmp_path / "x"), "is no folder"),
+        (("enroll", "web1", "--dir", path, "--out", path / "fleet.json" / "x"), "cannot be a folder for credentials"),
+        (("enroll", "a", "b", "--dir", path, "--out", path / "fleet.json"), "cannot be a folder for credentials"),
+        (("enroll", "a", "../b", "--dir", path, "--out", tmp_path / "x"), "cannot be the name of a file"),
         (("enroll", "a", "../b", "--dir", path, "--out", tmp_path), "cannot be the name of a file"),
         (("enroll", "../b", "--dir", path, "--out", tmp_path), "cannot be the name of a file"),
         (("enroll", "", "--dir", path, "--out", tmp_path / "x"), "cannot be the name of a host"),

@@ -14,7 +14,7 @@ from asyncstate.fleet.controller.tale import Observer
 from asyncstate.fleet.events import HostEvents, events_since
 from asyncstate.fleet.host.agent import Agent
 from asyncstate.fleet.host.local_station import Gate, LocalStation, RunFiles
-from asyncstate.fleet.protocol import Call, HostEvent, Offer, encode
+from asyncstate.fleet.protocol import Call, HostEvent, HostPlan, Offer, decode, encode
 from asyncstate.report.recorded import RecordedReport
 
 OWN = """
@@ -214,7 +214,7 @@ async def test_the_policy_of_a_host_holds_for_functions(tmp_path, policy, words)
     assert not (tmp_path / "once").exists()
 
 
-async def test_a_call_that_no_operator_signed_is_passed_over(world, tmp_path):
+async def test_a_call_that_no_operator_signed_is_refused(world, tmp_path):
     await world.ready()
     key = subjects.offer("web1", "r9")
     offer = Offer(
@@ -223,7 +223,9 @@ async def test_a_call_that_no_operator_signed_is_passed_over(world, tmp_path):
     world.server.put(key, Seal("mallory").seal(encode(offer), key))
     await world.call("test.ping")
     assert not (tmp_path / "no").exists()
-    assert world.server.values(subjects.plan("web1", "r9")) == []
+    [answer] = world.server.values(subjects.plan("web1", "r9"))
+    [mistake] = decode(answer.value, HostPlan).mistakes
+    assert mistake.message == "this host refuses the offer: the signature is not the operator's, or not for this key"
 
 
 async def test_operators_hear_what_a_host_fires(world):

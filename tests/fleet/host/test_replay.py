@@ -90,5 +90,7 @@ def test_two_operators_whose_clocks_differ_can_both_start_runs():
 
 
 def test_what_was_issued_before_the_enrolment_is_refused():
-    with pytest.raises(MessageRefused, match="older"):
+    with pytest.raises(MessageRefused, match="issued 10 s earlier than the enrolment of this host"):
         take(Taken(closed=NOW), "r", NOW - 10, NOW)
+    with pytest.raises(MessageRefused, match=r"issued 3 minutes earlier .* Is the clock of the operator right"):
+        take(Taken(closed=NOW), "r", NOW - 180, NOW)

@@ -279,6 +279,8 @@ async def test_runners_and_nested_orchestrations(world):
         "both:\n  salt.parallel_runners:\n    - runners:\n"
         "        up: [{name: manage.up}]\n"
         "        status: [{name: manage.status}]\n"
+        "        some: [{name: manage.up}, {kwarg: {tgt: 'role:web', tgt_type: grain, timeout: 3}}]\n"
+        "        gone: [{name: manage.down}, {kwarg: {tgt: 'db1,gone1', tgt_type: list}}]\n"
         "        execute: [{name: salt.execute}, {kwarg: {tgt: db1, fun: test.echo, arg: [hi]}}]\n"
         "typo:\n  salt.runner: [{name: manage.upp}]\n"
         "wrongly:\n  salt.runner: [{name: manage.up}, {a: 1}]\n"
@@ -293,10 +295,12 @@ async def test_runners_and_nested_orchestrations(world):
     assert rows["both"]["changes"]["ret"] == {
         "up": ["db1", "web1", "web2"],
         "status": {"up": ["db1", "web1", "web2"], "down": []},
+        "some": ["web1", "web2"],
+        "gone": ["gone1"],
         "execute": {"db1": "hi"},
     }
     assert rows["typo"]["comment"] == "there is no runner 'manage.upp' in a fleet: did you mean 'manage.up'?"
-    assert "wrong arguments" in rows["wrongly"]["comment"]
+    assert rows["wrongly"]["comment"].startswith("the runners of manage take no 'a': ")
     assert rows["placed"]["changes"] == {"return": {"db1": "hi"}}
 
 
