@@ -1,4 +1,4 @@
-"""Which hosts cannot begin, because what their states wait for is on a host of the run that has no plan."""
+"""Which hosts cannot begin, because what their states wait for is on a host of the run that does not begin."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def without_blocked(
 ) -> tuple[list[Need], dict[str, str]]:
     """Return the needs of the hosts that can begin, and why the others cannot.
 
-    ``blocked`` are the first of these, whose states wait for hosts without a plan; who waits for a blocked host is
-    blocked as well. A need that other hosts meet, too, is met by these alone.
+    ``blocked`` are the first of these, whose states wait for hosts without a plan, or for what is nowhere; who waits
+    for a blocked host is blocked as well. A need that other hosts meet, too, is met by these alone.
     """
     left = list(needs)
     found = dict(blocked)

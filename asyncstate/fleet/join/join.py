@@ -34,7 +34,8 @@ _PREREQ, _PREREQUIRED = RequisiteKind.PREREQ.value, RequisiteKind.PREREQUIRED.va
 class Join(msgspec.Struct, frozen=True):
     """``goes`` are the slices by host, ``digest`` names the joined graph. ``turns``: see `RunRecord.turns`.
 
-    ``blocked`` says why hosts with a plan cannot begin: they wait for hosts that have none.
+    ``blocked`` says why hosts with a plan cannot begin: what a requisite of theirs names is not there, or they wait for
+    hosts that do not begin.
     """
 
     goes: dict[str, Go]
@@ -57,13 +58,14 @@ def join(
     ``match`` returns the hosts that fit a target expression; those outside the run are named where no other fits. It
     raises FleetError for an expression that is none.
 
-    ``absent`` are the hosts of the run without a plan, and why. Who waits for them is left out; all others are joined.
+    ``absent`` are the hosts of the run without a plan, and why. Who waits for them is left out, and so is a host with a
+    requisite whose target is missing, and who waits for that; all others are joined.
 
     ``lanes`` has the places of the fleet's lanes, where they are more than one. If hosts are ``batched``, those that
     begin later have their turns in lanes later, too.
 
-    Raises CompileError with every mistake of every plan and every target that is missing, and if a canary waits for a
-    host that is none; CycleError for a cycle.
+    Raises CompileError with every mistake of every plan, with every target that is missing if no host is left, and if a
+    canary waits for a host that is none; CycleError for a cycle.
     """
     ordered = {host: plans[host] for host in sorted(plans)}
     issues = [
@@ -73,10 +75,12 @@ def join(
     ]
     resolver = Resolver(ordered, match, absent or {})
     needs = list(resolver.needs())
-    issues += resolver.issues
     if issues:
         raise CompileError(issues)
-    needs, blocked = without_blocked(ordered, needs, resolver.blocked)
+    wrong = {host: "\n".join(map(str, found)) for host, found in resolver.issues.items()}
+    needs, blocked = without_blocked(ordered, needs, {**resolver.blocked, **wrong})
+    if wrong and blocked.keys() >= ordered.keys():
+        raise CompileError([issue for found in resolver.issues.values() for issue in found])
     ordered = {host: plan for host, plan in ordered.items() if host not in blocked}
     graph = JoinedGraph(ordered, needs)
     graph.require_no_cycle()

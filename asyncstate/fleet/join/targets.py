@@ -69,7 +69,7 @@ class _Names:
 
 
 class Resolver:
-    """Resolves the requisites of all hosts. ``issues`` has what is wrong with them.
+    """Resolves the requisites of all hosts. ``issues`` has by host what is wrong with its own.
 
     ``absent`` are the hosts of the run that have no plan, with the reason. ``blocked`` says which hosts have a state
     that waits for one of them, and for no other host.
@@ -81,7 +81,7 @@ class Resolver:
         match: Callable[[str], Collection[str]],
         absent: Mapping[str, str],
     ) -> None:
-        self.issues: list[Issue] = []
+        self.issues: dict[str, list[Issue]] = {}
         self.blocked: dict[str, str] = {}
         self._absent = absent
         self._plans = plans
@@ -158,7 +158,7 @@ class Resolver:
         """Note that a requisite names no hosts."""
         hint = "`host` is the ID of a host or a compound target: db1, 'web*', 'L@a,b', 'G@role:db and not E@old.*'"
         message = f"{_named(host, plan, requisite)}: {why}"
-        self.issues.append(Issue(message, file_of(host, requisite.file), requisite.line, hint, code="E311"))
+        self._wrong(host, Issue(message, file_of(host, requisite.file), requisite.line, hint, code="E311"))
 
     def _missing(self, host: str, plan: HostPlan, requisite: RemoteRequisite, hosts: list[str]) -> None:
         what = _named(host, plan, requisite)
@@ -169,7 +169,10 @@ class Resolver:
             message = f"Referenced state does not exist for {what}: looked for on {', '.join(hosts[:SHOWN])}"
             hint = self._hint(requisite, hosts)
         code = "E312" if hosts else "E311"
-        self.issues.append(Issue(message, file_of(host, requisite.file), requisite.line, hint, code=code))
+        self._wrong(host, Issue(message, file_of(host, requisite.file), requisite.line, hint, code=code))
+
+    def _wrong(self, host: str, issue: Issue) -> None:
+        self.issues.setdefault(host, []).append(issue)
 
     def _host_hint(self, host: str, expression: str) -> str:
         beside = sorted(each for each in self._match(expression) if each not in self._plans)

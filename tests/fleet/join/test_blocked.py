@@ -4,6 +4,7 @@ import pytest
 from fleets import Fleet, fleets, published, run_fleet
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from asyncstate.fleet.host.part import part_of
 from asyncstate.fleet.join.join import join
@@ -75,3 +76,20 @@ def test_an_expression_means_the_hosts_that_have_a_plan_if_there_are_any():
     assert sent.requires[0].hosts == "db1"
     assert set(joined(fleet, "db2", match=everybody).goes) == {"db1", "web1"}
     assert set(joined(fleet, "db1", "db2", match=everybody).goes) == set()
+
+
+def test_a_bad_reference_keeps_its_host_and_those_who_wait_for_it_from_beginning_and_nobody_else():
+    fleet = Fleet(
+        [
+            *(("a", "db1", []), ("b", "web1", [("require", "a", False)]), ("c", "lb1", [("watch", "b", False)])),
+            ("d", "cache1", []),
+        ]
+    )
+    sent = {host: published(fleet.plan(host), host) for host in fleet.hosts}
+    [good] = sent["web1"].requires
+    bad = structs.replace(good, value="typo")
+    sent["web1"] = structs.replace(sent["web1"], requires=(good, bad))
+    result = join(sent, lambda expression: [host for host in fleet.hosts if host == expression])
+    assert set(result.goes) == {"db1", "cache1"}
+    assert "Referenced state does not exist for requisite [require: {host: db1, test: typo}]" in result.blocked["web1"]
+    assert result.blocked["lb1"] == "its state s:c waits for host web1, which does not begin"

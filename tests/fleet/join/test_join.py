@@ -164,15 +164,32 @@ def two_hosts(requisite, *ids):
         ("web1", "test", "site", "No host of this run", ""),
     ],
 )
-def test_a_missing_target_is_an_error_with_host_file_and_line(hosts, key, value, message, hint):
+def test_a_host_with_a_missing_target_does_not_begin_and_is_told_where_it_is_named(hosts, key, value, message, hint):
     requisite = RemoteRequisite(0, "require", hosts, key, value, False, "/srv/web.sls", 3)
+    joined = join(two_hosts(requisite, "postgresql"), lambda _: [])
+    assert list(joined.goes) == ["db1"]
+    assert list(joined.blocked) == ["web1"]
+    words = joined.blocked["web1"]
+    assert "web1:/srv/web.sls:3" in words
+    assert message in words
+    assert hint in words
+
+
+@pytest.mark.parametrize(("value", "code"), [("x", "E312"), ("qqqqq", "E311")])
+def test_a_missing_target_is_an_error_with_host_file_and_line_if_no_host_is_left(value, code):
+    there = "db1" if code == "E312" else "nowhere"
+    plans = {
+        host: msgspec.structs.replace(
+            two_hosts(RemoteRequisite(0, "require", other, "test", value, False, "/srv/s.sls", 3))["web1"], host=host
+        )
+        for host, other in (("web1", there), ("db1", "web1" if code == "E312" else there))
+    }
     with pytest.raises(CompileError) as caught:
-        join(two_hosts(requisite, "postgresql"), lambda _: [])
-    [issue] = caught.value.issues
-    assert (issue.file, issue.line) == ("web1:/srv/web.sls", 3)
-    assert message in issue.message
-    assert hint in issue.hint
-    assert issue.code == ("E311" if "No host of this run" in issue.message else "E312")
+        join(plans, lambda _: [])
+    assert [(issue.file, issue.line, issue.code) for issue in caught.value.issues] == [
+        ("db1:/srv/s.sls", 3, code),
+        ("web1:/srv/s.sls", 3, code),
+    ]
 
 
 def test_a_host_that_fits_and_is_not_part_of_the_run_is_named():
@@ -191,15 +208,10 @@ def test_an_expression_that_is_none_is_an_error_with_host_file_and_line():
     ]
     plans = two_hosts(requisites[0])
     plans["web1"] = msgspec.structs.replace(plans["web1"], requires=tuple(requisites))
-    with pytest.raises(CompileError) as caught:
-        join(plans, match)
-    [issue] = caught.value.issues
-    assert (issue.file, issue.line) == ("web1:/srv/web.sls", 3)
-    assert (
-        "[require: {host: db1 and, id: x}] in state [site] in SLS [s] of host web1: the target 'db1 and'"
-        in issue.message
-    )
-    assert "compound target" in issue.hint
+    words = join(plans, match).blocked["web1"]
+    assert words.count("web1:/srv/web.sls:3") == 1
+    assert "[require: {host: db1 and, id: x}] in state [site] in SLS [s] of host web1: the target 'db1 and'" in words
+    assert "compound target" in words
 
 
 @pytest.mark.parametrize(
