@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from asyncstate.config import Settings
     from asyncstate.load.loader import LazyLoader
-    from asyncstate.model.phase import Phase
+    from asyncstate.model.event import Phase
     from asyncstate.redact.secrets import Secrets
     from asyncstate.render.context import Restraint
     from asyncstate.render.pipe import Rendered

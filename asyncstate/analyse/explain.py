@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.analyse.lint import chunks_behind
 from asyncstate.analyse.waits import wait_lines, waits
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import CONDITIONS, RequisiteKind
+from asyncstate.model.walk import Walk, edges_beyond, stands_for
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
@@ -51,7 +51,7 @@ def explanation(plan: Plan, index: int, profile: Profile | None = None) -> dict[
 
     With the ``profile`` of a run, ``run`` is its history in that run: see `asyncstate.analyse.waits.waits`.
     """
-    chunk = plan.chunks[index]
+    chunk, walk, nodes = plan.chunks[index], Walk(plan, contingent=plan.contingent), plan.calls_of(index)
     facts = {
         "tag": chunk.tag,
         "function": chunk.function,
@@ -64,8 +64,8 @@ def explanation(plan: Plan, index: int, profile: Profile | None = None) -> dict[
         "of": len(plan.chunks),
         "before_its_order": _pulled_by(plan, chunk),
         "requisites": _requisites(plan, index),
-        "waits_for": _other_edges(plan, index),
-        "waited_for_by": [_name(plan, number) for number in _chunks_beyond(plan, index)],
+        "waits_for": _other_waits(plan, walk, nodes),
+        "waited_for_by": _waiting(plan, walk, nodes),
         "conditions": {key: chunk.args[key] for key in _OWN_CONDITIONS if key in chunk.args},
         "aggregated_with": _group(plan, index),
         "not_aggregated": plan.not_aggregated.get(index, ""),
@@ -87,25 +87,25 @@ def explain_lines(plan: Plan, index: int, palette: Palette = PLAIN, profile: Pro
         yield f"  It comes earlier than its order says, for {_listing(facts['before_its_order'])}."
     for kind, targets in facts["requisites"].items():
         yield f"  {palette.paint(palette.yellow, kind)}: {_RULES[kind]}"
-        yield from _indented(targets)
+        yield from indented(targets)
     for source, names in facts["waits_for"].items():
         yield f"  Waits because of {_SOURCES.get(source, source)} for"
-        yield from _indented(names)
+        yield from indented(names)
     if not facts["requisites"] and not facts["waits_for"]:
         yield "  Waits for nothing."
     if facts["waited_for_by"]:
         yield "  Waited for by"
-        yield from _indented(facts["waited_for_by"])
+        yield from indented(facts["waited_for_by"])
     for key, value in facts["conditions"].items():
         yield f"  {palette.paint(palette.yellow, key)}: {one_line(str(value))}"
     if facts["aggregated_with"]:
         yield "  Aggregated with"
-        yield from _indented(facts["aggregated_with"])
+        yield from indented(facts["aggregated_with"])
     elif facts["not_aggregated"]:
         yield f"  Not aggregated: {facts['not_aggregated']}"
     if facts["listens_to"]:
         yield "  Its mod_watch is called after the run if one of these changes"
-        yield from _indented(facts["listens_to"])
+        yield from indented(facts["listens_to"])
     if facts["unknown_effects"]:
         yield f"  It may touch more than is known: {facts['unknown_effects']}."
         yield "  Only the relations above determine its place."
@@ -113,7 +113,8 @@ def explain_lines(plan: Plan, index: int, palette: Palette = PLAIN, profile: Pro
         yield from wait_lines(plan, index, profile, palette)
 
 
-def _indented(names: list[str]) -> Iterator[str]:
+def indented(names: list[str]) -> Iterator[str]:
+    """Yield the first of some names as lines, and how many more there are."""
     yield from (f"    - {name}" for name in names[:_LISTED])
     if len(names) > _LISTED:
         yield f"    and {len(names) - _LISTED} more"
@@ -135,57 +136,43 @@ def _name(plan: Plan, number: int) -> str:
 def _requisites(plan: Plan, index: int) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for requisite in plan.requisites[index]:
-        members = plan.nodes[requisite.node].members or (requisite.node,)
-        found.setdefault(requisite.kind.value, []).extend(_name(plan, member) for member in members)
+        names = (_name(plan, each) for each in stands_for(plan, [requisite.node]))
+        found.setdefault(requisite.kind.value, []).extend(names)
     return found
 
 
-def _other_edges(plan: Plan, index: int) -> dict[str, list[str]]:
-    """Return the nodes that a state waits for without a requisite, by reason."""
+def _other_waits(plan: Plan, walk: Walk, nodes: tuple[int, ...]) -> dict[str, list[str]]:
+    """Return the states that one waits for without a requisite, by reason."""
     found: dict[str, list[str]] = {}
-    for before in plan.dag.predecessors(index):
-        sources = plan.dag.sources(before, index)
-        if FOOTPRINT in sources:
-            resources = ", ".join(plan.dag.resources(before, index))
-            names = (f"{_name(plan, each)} — {resources}" for each in chunks_behind(plan, before))
-            found.setdefault(FOOTPRINT, []).extend(names)
-        elif _REQUISITES.isdisjoint(sources) and "set" not in sources:
-            found.setdefault(sources[0], []).append(_name(plan, before))
-    for edge in plan.contingent:
-        if edge.after == index:
-            why = f"{', '.join(edge.resources)}, unless {_name(plan, edge.proof)} succeeds first"
-            names = (f"{_name(plan, each)} — {why}" for each in chunks_behind(plan, edge.before))
-            found.setdefault(FOOTPRINT, []).extend(names)
+    for other, reason in walk.before(*nodes).items():
+        for source in reason.sources if _REQUISITES.isdisjoint(reason.sources) else ():
+            name = _name(plan, other)
+            if source == FOOTPRINT:
+                name += f" — {', '.join(reason.resources)}"
+            if reason.unless:
+                name += f", unless {' and '.join(_name(plan, proof) for proof in reason.unless)} succeeds first"
+            found.setdefault(source, []).append(name)
     return found
 
 
-def _chunks_beyond(plan: Plan, index: int) -> Iterable[int]:
-    """Return the states that wait directly for this one, looking through sets and groups."""
-    found: dict[int, None] = {}
-    stack = list(reversed(plan.dag.successors(index)))
-    seen: set[int] = set()
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if plan.nodes[node].kind in {NodeKind.CHUNK, NodeKind.CHECK}:
-            found.setdefault(plan.nodes[node].chunk)
-        elif plan.nodes[node].kind is not NodeKind.STAGE:
-            stack.extend(reversed(plan.dag.successors(node)))
-    found.pop(index, None)
-    return found
+def _waiting(plan: Plan, walk: Walk, nodes: tuple[int, ...]) -> list[str]:
+    """Return the states that wait for one, in serial order."""
+    return [_name(plan, each) for each in sorted({plan.nodes[node].chunk for node in walk.after(*nodes)})]
 
 
 def _pulled_by(plan: Plan, chunk: LowChunk) -> list[str]:
     """Return the states for which this one comes before its own order: they need it, and their order is smaller."""
-    return [
-        describe_tag(plan.chunks[number].tag)
-        for number in plan.dag.successors(chunk.index)
-        if number < len(plan.chunks)
-        and plan.chunks[number].order < chunk.order
-        and not _REQUISITES.isdisjoint(plan.dag.sources(chunk.index, number))
-    ]
+
+    def needing(node: int) -> Iterator[int]:
+        for other in plan.dag.successors(node):
+            if plan.nodes[other].kind is NodeKind.SET or not _REQUISITES.isdisjoint(plan.dag.sources(node, other)):
+                yield other
+
+    def comes_later(node: int) -> bool:
+        return plan.nodes[node].chunk < 0 or plan.chunks[plan.nodes[node].chunk].order >= chunk.order
+
+    found = {plan.nodes[end].chunk for _, end in edges_beyond([chunk.index], needing, comes_later)}
+    return [_name(plan, number) for number in sorted(found)]
 
 
 def _group(plan: Plan, index: int) -> list[str]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from asyncstate.model.plan import NodeKind
+from asyncstate.analyse.explain import indented
 from asyncstate.model.requisite import RequisiteKind
+from asyncstate.model.walk import Walk, stands_for
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette
 from asyncstate.report.waits import reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from asyncstate.model.plan import Plan
+    from asyncstate.model.walk import Reason
 
 IF_CHANGED = {
     "watch": "its mod_watch is called, if it changes nothing itself",
@@ -32,7 +34,6 @@ IF_FAILED = {
 }
 _UNLESS_ANY = ", unless another that it names does not fail"
 _UNTIL_ALL = ", if all others that it names fail too"
-_REQUISITES = frozenset(kind.value for kind in RequisiteKind)
 
 
 class Effect(NamedTuple):
@@ -70,12 +71,25 @@ def impact(plan: Plan, index: int) -> dict[str, Any]:
         "sls": chunk.sls,
         "place": f"{chunk.file}:{chunk.line}" if chunk.line else chunk.file,
         "affected": [_effect(plan, effect) for effect in affected],
-        "ordered_after": [
-            {"tag": plan.chunks[other].tag, "sources": list(edge.sources), "resources": list(edge.resources)}
-            for other, edge in _ordered_after(plan, index).items()
-            if other not in decided
-        ],
+        "ordered_after": _ordered_after(plan, index, without=decided),
     }
+
+
+def _ordered_after(plan: Plan, index: int, without: Collection[int]) -> list[dict[str, Any]]:
+    """Return the states that wait directly for one, and why."""
+    found: dict[int, Reason] = {}
+    for node, reason_ in Walk(plan, contingent=plan.contingent).after(*plan.calls_of(index)).items():
+        found.setdefault(plan.nodes[node].chunk, reason_)
+    return [
+        {
+            "tag": plan.chunks[chunk].tag,
+            "sources": list(reason_.sources),
+            "resources": list(reason_.resources),
+            "unless": [plan.chunks[proof].tag for proof in reason_.unless],
+        }
+        for chunk, reason_ in sorted(found.items())
+        if chunk not in without
+    ]
 
 
 def impact_lines(plan: Plan, index: int, palette: Palette = PLAIN) -> Iterator[str]:
@@ -97,10 +111,16 @@ def impact_lines(plan: Plan, index: int, palette: Palette = PLAIN) -> Iterator[s
             yield f"    - {describe_tag(effect['tag'])}, by its {kinds} on {describe_tag(effect['via'])}"
     if facts["ordered_after"]:
         yield f"  {palette.paint(palette.yellow, 'Wait for it, whatever its outcome')}"
-        for other in facts["ordered_after"]:
-            yield f"    - {describe_tag(other['tag'])} ({reason(other['sources'], other['resources'])})"
+        yield from indented([_waiting(other) for other in facts["ordered_after"]])
     if not facts["affected"] and not facts["ordered_after"]:
         yield "  Nothing depends on it."
+
+
+def _waiting(other: dict[str, Any]) -> str:
+    why = reason(other["sources"], other["resources"])
+    if other["unless"]:
+        why += f", unless {' and '.join(map(describe_tag, other['unless']))} succeeds first"
+    return f"{describe_tag(other['tag'])} ({why})"
 
 
 def _effect(plan: Plan, effect: Effect) -> dict[str, Any]:
@@ -136,37 +156,9 @@ def _dependents(plan: Plan) -> dict[int, dict[int, list[str]]]:
 
     for chunk, requisites in enumerate(plan.requisites):
         for requisite in requisites:
-            for node in plan.nodes[requisite.node].members or (requisite.node,):
+            for node in stands_for(plan, [requisite.node]):
                 note(plan.nodes[node].chunk, chunk, requisite.kind.value)
     for listener in plan.listeners:
         for target in listener.members:
             note(target, listener.chunk, RequisiteKind.LISTEN.value)
     return found
-
-
-class _Edge(NamedTuple):
-    sources: tuple[str, ...]
-    resources: tuple[str, ...]
-
-
-def _ordered_after(plan: Plan, index: int) -> dict[int, _Edge]:
-    """Return the states that wait directly for one without a requisite, and why; looks through sets and groups."""
-    dag = plan.dag
-    found: dict[int, _Edge] = {}
-    seen: set[int] = set()
-    stack = [(node, _Edge(dag.sources(index, node), dag.resources(index, node))) for node in dag.successors(index)]
-    while stack:
-        node, edge = stack.pop()
-        if node in seen or not _REQUISITES.isdisjoint(edge.sources) or "set" in edge.sources:
-            continue
-        seen.add(node)
-        what = plan.nodes[node]
-        if what.kind in {NodeKind.CHUNK, NodeKind.CHECK}:
-            found[what.chunk] = edge
-        elif what.kind is not NodeKind.STAGE:
-            stack.extend(
-                (beyond, _Edge(edge.sources, dag.resources(node, beyond) or edge.resources))
-                for beyond in dag.successors(node)
-            )
-    found.pop(index, None)
-    return dict(sorted(found.items()))

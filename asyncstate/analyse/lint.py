@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.rules import ANY, CODES
+from asyncstate.model.walk import stands_for
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette, clean, count
 from asyncstate.report.waits import both_touch
@@ -179,7 +180,8 @@ def _order_findings(plan: Plan) -> Iterator[Finding]:
         relying: dict[int, tuple[str, ...]] = {}
         for other in dag.predecessors(node):
             if dag.sources(other, node) == (FOOTPRINT,):
-                relying.update(dict.fromkeys(chunks_behind(plan, other), dag.resources(other, node)))
+                behind = (each for each in stands_for(plan, [other]) if each < len(chunks))
+                relying.update(dict.fromkeys(behind, dag.resources(other, node)))
             else:
                 mask |= before[other] | 1 << other
         if node < len(chunks):
@@ -257,18 +259,3 @@ def _above(plan: Plan) -> dict[int, int]:
             above[chunk.index] = last[key]
         last[key] = chunk.index
     return above
-
-
-def chunks_behind(plan: Plan, node: int) -> Iterator[int]:
-    """Yield the states that a footprint edge from ``node`` stands for: itself, or all that a set node joins."""
-    stack = [node]
-    seen = {node}
-    while stack:
-        current = stack.pop()
-        what = plan.nodes[current]
-        if what.kind is NodeKind.CHUNK:
-            yield current
-        elif what.kind is NodeKind.SET:
-            fresh = [other for other in plan.dag.predecessors(current) if other not in seen]
-            seen.update(fresh)
-            stack.extend(fresh)

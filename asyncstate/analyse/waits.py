@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import was_held_back
+from asyncstate.model.walk import Walk
 from asyncstate.report.held import Needs
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette, short_time
@@ -52,41 +52,12 @@ def _unmet(plan: Plan, timing: Timing, profile: Profile) -> str:
 
 def _waited_for(plan: Plan, index: int, profile: Profile) -> list[dict[str, Any]]:
     found = []
-    for tag, edge in _before(plan, index).items():
-        timing = profile.timing(tag)
-        if timing is not None and timing.ended >= 0 and "prereq" not in edge.sources:
-            found.append(
-                {
-                    "tag": tag,
-                    "because": list(edge.sources),
-                    "resources": list(edge.resources),
-                    "ended": timing.ended,
-                }
-            )
+    for node, reason_ in Walk(plan).before(index).items():
+        timing = profile.timing(plan.chunks[node].tag) if node < len(plan.chunks) else None
+        if timing is not None and timing.ended >= 0:
+            because, resources = list(reason_.sources), list(reason_.resources)
+            found.append({"tag": timing.tag, "because": because, "resources": resources, "ended": timing.ended})
     return sorted(found, key=lambda each: -each["ended"])
-
-
-class _Edge(NamedTuple):
-    sources: tuple[str, ...]
-    resources: tuple[str, ...]
-
-
-def _before(plan: Plan, index: int) -> dict[str, _Edge]:
-    """Return the states that one waits for directly and why, looking through sets, stages and groups."""
-    dag = plan.dag
-    found: dict[str, _Edge] = {}
-    seen: set[int] = set()
-    stack = [(node, _Edge(dag.sources(node, index), dag.resources(node, index))) for node in dag.predecessors(index)]
-    while stack:
-        node, edge = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if plan.nodes[node].kind in {NodeKind.CHUNK, NodeKind.CHECK}:
-            found.setdefault(plan.chunks[plan.nodes[node].chunk].tag, edge)
-        else:
-            stack.extend((beyond, edge) for beyond in dag.predecessors(node))
-    return found
 
 
 def wait_lines(plan: Plan, index: int, profile: Profile, palette: Palette = PLAIN) -> Iterator[str]:

@@ -13,11 +13,10 @@ if TYPE_CHECKING:
 
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
-    from asyncstate.model.phase import Phase
+    from asyncstate.model.event import Phase
     from asyncstate.model.plan import Plan
-    from asyncstate.report.awaited import Waits
     from asyncstate.report.trace_export import Export
-    from asyncstate.report.traces import RunTrace
+    from asyncstate.report.traces import RunTrace, Waits
     from asyncstate.runtime import StateRuntime
 
 
@@ -34,7 +33,7 @@ class RunTracing:
         export = self._tracing.begin()
         if export is None:
             return None
-        from asyncstate.report.awaited import waits_in
+        from asyncstate.report.traces import waits_in
 
         def places_and_waits() -> tuple[dict[str, tuple[str, int]], Waits]:
             shown = runtime.shown(plan)

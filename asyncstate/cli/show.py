@@ -351,32 +351,22 @@ def _answer(console: Console, /, data: Any) -> None:
 
 
 def _order_lines(plan: Plan, palette: Palette) -> Iterator[str]:
-    """Yield one line per state: its number, function, ID and name, SLS, and the numbers of the states it waits for."""
+    """Yield one line per state: its number, function, ID and name, SLS, and the numbers of the states it waits for.
+
+    Whoever waits for a check, which has no number of its own, waits for what the check waits for.
+    """
+    from asyncstate.model.walk import ends
     from asyncstate.report.summary import describe_tag
+
+    def has_no_number(node: int) -> bool:
+        return node >= len(plan.chunks)
 
     labels = [describe_tag(chunk.tag) for chunk in plan.chunks]
     wide = min(max(map(len, labels), default=0), 60)
     sls_wide = max((len(chunk.sls) for chunk in plan.chunks), default=0)
     digits = len(str(len(labels)))
     for chunk, label in zip(plan.chunks, labels, strict=True):
-        before = sorted(_chunks_before(plan, chunk.index))
+        before = sorted(ends(plan.dag.predecessors(chunk.index), plan.dag.predecessors, has_no_number))
         after = f"  after {', '.join(str(number + 1) for number in before)}" if before else ""
         number = palette.paint(palette.dim, f"{chunk.index + 1:>{digits}}")
         yield f"{number}  {label:<{wide}}  {palette.paint(palette.cyan, f'{chunk.sls:<{sls_wide}}')}{after}".rstrip()
-
-
-def _chunks_before(plan: Plan, chunk: int) -> set[int]:
-    """Return the chunks that ``chunk`` waits for, directly or through set and stage nodes."""
-    found: set[int] = set()
-    seen: set[int] = set()
-    stack = list(plan.dag.predecessors(chunk))
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if node < len(plan.chunks):
-            found.add(node)
-        else:
-            stack.extend(plan.dag.predecessors(node))
-    return found

@@ -7,8 +7,20 @@ from typing import Any
 import msgspec
 
 from asyncstate.model.encode import json_bytes
-from asyncstate.model.phase import Phase
 from asyncstate.model.race import Race
+
+
+class Phase(msgspec.Struct, frozen=True):
+    """One piece of work. ``what`` is grains, pillar, compile or render; ``name`` is the SLS that was rendered, else "".
+
+    ``wall`` is when it began, in seconds since the epoch, ``seconds`` how long it took. Renderings lie in the
+    pillar or the compilation that stands before them.
+    """
+
+    what: str
+    name: str
+    wall: float
+    seconds: float
 
 
 class Event(msgspec.Struct, frozen=True, tag_field="event", kw_only=True):

@@ -12,7 +12,7 @@ from asyncstate.errors import Issue
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.encode import SORTED, encoded, plain
-from asyncstate.model.phase import Phase
+from asyncstate.model.event import Phase
 from asyncstate.model.requisite import RemoteRequisite, Requisite, RequisiteKind
 
 if TYPE_CHECKING:
@@ -36,6 +36,10 @@ class NodeKind(IntEnum):
     """After all other nodes, call ``mod_watch`` of a chunk if one of its members, the targets, has changes."""
     REMOTE = 6
     """Ends when a state of another host ends. Nothing waits for it but other nodes; it takes no slot."""
+
+
+TIMELESS = frozenset({NodeKind.SET, NodeKind.STAGE})
+"""The kinds of nodes that end as soon as what they wait for has ended."""
 
 
 class Node(msgspec.Struct, frozen=True, gc=False):
@@ -124,6 +128,14 @@ class Plan(msgspec.Struct, frozen=True):
     def target_of(self, node: int) -> LowChunk:
         """Return the state that a requisite on this node names: of this host, or of another."""
         return self.elsewhere.get(node) or self.chunks[self.nodes[node].chunk]
+
+    def calls_of(self, chunk: int) -> tuple[int, ...]:
+        """Return the nodes that call a chunk in its place: its own and, if it has one, its check."""
+        others = range(len(self.chunks), len(self.nodes))
+        checks = (
+            each for each in others if self.nodes[each].kind is NodeKind.CHECK and self.nodes[each].chunk == chunk
+        )
+        return (chunk, *checks)
 
     def chunk_of(self, node: int) -> LowChunk:
         """Return the chunk that a CHUNK, CHECK or LISTENER node calls."""

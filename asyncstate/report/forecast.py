@@ -11,9 +11,9 @@ from collections import Counter
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
 from asyncstate.model.result import NOT_TOLD, STATE_RAN
+from asyncstate.model.walk import stands_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -111,11 +111,10 @@ class _Forecast:
         return any(self._holds(number, holds) for number in numbers)
 
     def _holds(self, number: int, holds: Callable[[str], bool]) -> bool:
-        node = self._plan.nodes[number]
-        if node.kind is not NodeKind.SET:
-            return node.chunk >= 0 and (tag := self._plan.chunks[node.chunk].tag) in self._rows and holds(tag)
         if (number, holds) not in self._known:
-            self._known[number, holds] = self._any(node.members, holds)
+            calls = (self._plan.nodes[each].chunk for each in stands_for(self._plan, [number]))
+            tags = (self._plan.chunks[chunk].tag for chunk in calls if chunk >= 0)
+            self._known[number, holds] = any(tag in self._rows and holds(tag) for tag in tags)
         return self._known[number, holds]
 
     def _changed(self, tag: str) -> bool:

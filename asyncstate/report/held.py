@@ -8,6 +8,7 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.result import was_held_back
 from asyncstate.model.tag import parse_tag, state_tag
+from asyncstate.model.walk import ends
 from asyncstate.report.terminal import one_line
 
 if TYPE_CHECKING:
@@ -118,12 +119,9 @@ class Needs:
 
     def _behind(self, node: int) -> Iterator[_State]:
         """Yield the states that a node stands for."""
-        found = self._states[node]
-        if found is not None:
-            yield found
-        else:
-            members = self._members.get(node, ())
-            yield from (state for member in members if (state := self._states[member]) is not None)
+        for end in ends([node], lambda joint: self._members.get(joint, ()), lambda each: self._states[each] is None):
+            if (state := self._states[end]) is not None:
+                yield state
 
 
 def _tag(state: State) -> str:

@@ -21,7 +21,9 @@ from asyncstate.model.event import (
     RunFinished,
     RunStarted,
 )
+from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import STATE_RAN, changes_something
+from asyncstate.model.walk import JOINTS, Walk
 from asyncstate.report.summary import describe_tag, failure_text
 from asyncstate.report.terminal import clean, count
 
@@ -32,16 +34,40 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span, SpanContext, Tracer
 
     from asyncstate.errors import Issue
-    from asyncstate.model.event import AnyEvent
-    from asyncstate.model.phase import Phase
+    from asyncstate.model.event import AnyEvent, Phase
+    from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
-    from asyncstate.report.awaited import AnyNode, Waits
 
 _LONGEST = 2000
 """Characters of a comment: an attribute is no place for the output of a program."""
 
 _MOST_LINKS = 100
 """Links of a span; collectors take 128."""
+
+
+AnyNode = tuple[str, bool]
+"""The tag of a state, and whether its test-mode call is meant."""
+
+
+Waits = dict[AnyNode, dict[AnyNode, tuple[str, ...]]]
+"""The states that each waits for, and why: kinds of requisites, ``footprint``, ``group``."""
+
+
+def waits_in(plan: Plan) -> Waits:
+    """Return what each state waits for, directly or through the nodes of sets and groups.
+
+    A stage of explicit order is left out: each state after it waits for each before it, which would be most pairs.
+    """
+    walk = Walk(plan, JOINTS - {NodeKind.STAGE})
+    calls = [number for number, node in enumerate(plan.nodes) if node.kind in {NodeKind.CHUNK, NodeKind.CHECK}]
+    return {
+        _state_of(plan, call): {_state_of(plan, other): why.sources for other, why in walk.before(call).items()}
+        for call in calls
+    }
+
+
+def _state_of(plan: Plan, number: int) -> AnyNode:
+    return plan.target_of(number).tag, plan.nodes[number].kind is NodeKind.CHECK
 
 
 class RunTrace:
@@ -215,11 +241,10 @@ class RunTrace:
     def _link(self, span: Span, tag: str, *, check: bool) -> None:
         """Link a state to those that it waited for, first to the one that ended last."""
         after, because = self._waited.pop((tag, check), ("", ()))
-        awaited = self.waits.get((tag, check), [])
-        why = {each.node: each.because for each in awaited}
+        why = dict(self.waits.get((tag, check), {}))
         last = (after, (after, False) not in why and (after, True) in why)
         linked = {last: self._known.get(last) or self._others.get(after)}
-        linked |= {each.node: self._known.get(each.node) for each in awaited if each.node != last}
+        linked |= {node: self._known.get(node) for node in why if node != last}
         why[last] = because or why.get(last, ())
         for node, context in [*linked.items()][:_MOST_LINKS]:
             if context is not None:

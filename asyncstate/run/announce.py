@@ -8,7 +8,8 @@ from asyncstate.journal.lines import finished_line, started_line
 from asyncstate.model.chunk import fresh
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.event import AnyEvent, ChunkFinished, ChunkReady, ChunkStarted
-from asyncstate.model.plan import NodeKind
+from asyncstate.model.plan import TIMELESS, NodeKind
+from asyncstate.model.walk import edges_beyond
 from asyncstate.run.onlooker import Onlooker
 from asyncstate.run.shared import Shared
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from asyncstate.model.result import Row
     from asyncstate.redact.shown import ShownPlan
     from asyncstate.run.machine import Machine
-
-_TIMELESS = (NodeKind.SET, NodeKind.STAGE)
 
 
 class Announcer:
@@ -205,22 +204,15 @@ def _edges(machine: Machine, node: int, released: list[int]) -> dict[int, _Reaso
     """Return why nodes waited for ``node``: the labels of edges from it, or from sets and stages it completed."""
     dag, nodes = machine.plan.dag, machine.plan.nodes
     found: dict[int, _Reasons] = dict.fromkeys(released, ((), ()))
-    passed = {node: None}
-    for at in (queue := [node]):
-        for successor in dag.successors(at):
-            if successor in found:
-                sources, resources = found[successor]
-                found[successor] = (
-                    _union(sources, dag.sources(at, successor)),
-                    _union(resources, dag.resources(at, successor)),
-                )
-            elif (
-                nodes[successor].kind in _TIMELESS
-                and successor not in passed
-                and machine.outcomes.of(successor) is not None
-            ):
-                passed[successor] = None
-                queue.append(successor)
+
+    def is_complete(joint: int) -> bool:
+        return nodes[joint].kind in TIMELESS and machine.outcomes.of(joint) is not None
+
+    for at, successor in edges_beyond([node], dag.successors, is_complete):
+        if successor in found:
+            sources, resources = found[successor]
+            more = dag.sources(at, successor), dag.resources(at, successor)
+            found[successor] = _union(sources, more[0]), _union(resources, more[1])
     # Only a contingent edge, or its proof, can have released the others.
     return {node: reasons if reasons[0] else ((FOOTPRINT,), ()) for node, reasons in found.items()}
 

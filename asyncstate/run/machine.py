@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from asyncstate.model.plan import NodeKind
+from asyncstate.model.plan import TIMELESS, NodeKind
 from asyncstate.model.result import Outcome
 from asyncstate.run.gate import Verdict
 from asyncstate.run.outcomes import Outcomes
@@ -333,7 +333,7 @@ class Machine:
                 self._history.append(free << _STEP_BITS | _TAKEN)
                 self.awaited.add(free)
                 continue
-            if self.plan.nodes[free].kind not in (NodeKind.SET, NodeKind.STAGE):
+            if self.plan.nodes[free].kind not in TIMELESS:
                 self._make_ready(free)
                 released.append(free)
                 continue

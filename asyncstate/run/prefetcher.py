@@ -25,12 +25,13 @@ from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.event import PrefetchEnded, PrefetchStarted
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
+from asyncstate.model.walk import stands_for
 from asyncstate.run.dispatch import GRACE, Fetched
 from asyncstate.run.loop_end import unwind
 from asyncstate.run.outcomes import DECIDING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from asyncstate.logs.fields import RunFields
     from asyncstate.model.plan import Plan
@@ -173,30 +174,19 @@ def nodes_needed(plan: Plan, fetch: Fetch) -> set[int]:
     These are the targets of requisites that decide whether the chunk runs at all, and, if the fetch reads anything,
     those that write it or that the chunk requires, but for states of the chunk's own module.
     """
+
+    def meant(nodes: Iterable[int]) -> Iterator[int]:
+        return (node for node in stands_for(plan, nodes) if plan.nodes[node].kind is not NodeKind.REMOTE)
+
     own = plan.chunks[fetch.chunk]
-    needed = {
-        node
-        for requisite in plan.requisites[fetch.chunk]
-        if requisite.kind.family in DECIDING
-        for node in _in_time(plan, requisite.node)
-    }
+    needed = set(meant(each.node for each in plan.requisites[fetch.chunk] if each.kind.family in DECIDING))
     for before in plan.dag.predecessors(fetch.chunk) if fetch.reads else ():
         sources = plan.dag.sources(before, fetch.chunk)
         if not _REQUISITES.isdisjoint(sources):
-            needed.update(node for node in _in_time(plan, before) if plan.chunk_of(node).state != own.state)
+            needed.update(node for node in meant([before]) if plan.chunk_of(node).state != own.state)
         elif FOOTPRINT in sources and _touches(plan.dag.resources(before, fetch.chunk), fetch.reads):
-            needed.update(_in_time(plan, before))
+            needed.update(meant([before]))
     return needed - {fetch.chunk}
-
-
-def _in_time(plan: Plan, node: int) -> Iterable[int]:
-    """Yield the chunks and checks that a node stands for."""
-    what = plan.nodes[node]
-    if what.kind in {NodeKind.CHUNK, NodeKind.CHECK}:
-        yield node
-    elif what.kind is NodeKind.SET:
-        for member in what.members:
-            yield from _in_time(plan, member)
 
 
 def _touches(resources: Iterable[str], names: Iterable[str]) -> bool:

@@ -6,12 +6,13 @@ requisite, listener and aggregation sees them as it would have.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
+from asyncstate.model.walk import stands_for
 from asyncstate.run.around import Around
 from asyncstate.run.past import Unknown
 from asyncstate.run.rows import CarriedRow
@@ -115,12 +116,10 @@ class ResumedDispatch(Around):
 
 def _followed(plan: Plan) -> frozenset[int]:
     """Return the chunks whose changes make others act."""
-    found: set[int] = set()
-    targets: list[Any] = [each.node for of in plan.requisites for each in of if each.kind.family in _FOLLOWING]
+    targets = [each.node for of in plan.requisites for each in of if each.kind.family in _FOLLOWING]
     targets += [member for node in plan.listeners for member in node.members]
-    while targets:
-        what = plan.nodes[targets.pop()]
-        if what.kind is NodeKind.CHUNK and plan.chunks[what.chunk].state not in _HARMLESS:
-            found.add(what.chunk)
-        targets += what.members if what.kind in {NodeKind.SET, NodeKind.STAGE} else ()
-    return frozenset(found)
+    return frozenset(
+        node
+        for node in stands_for(plan, targets)
+        if node < len(plan.chunks) and plan.chunks[node].state not in _HARMLESS
+    )

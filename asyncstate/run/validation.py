@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from asyncstate.model.plan import NodeKind
+from asyncstate.model.plan import TIMELESS, NodeKind
 from asyncstate.run.machine import Machine, Step
 
 if TYPE_CHECKING:
@@ -99,8 +99,7 @@ class ValidatingMachine(Machine):
             under_way = node in self.running or node in self.awaited or self._is_given_up(node)
             if bool(self._started[node]) != (ended or under_way):
                 yield f"node {node} counts as {'started' if self._started[node] else 'not started'}"
-            timeless = what.kind in {NodeKind.SET, NodeKind.STAGE}
-            if timeless and (node in self.running or node in parked or node in heap):
+            if what.kind in TIMELESS and (node in self.running or node in parked or node in heap):
                 yield f"node {node} takes no time, and is handed out"
         if self._alone != any(node in self._exclusive for node in self.running):
             yield f"something exclusive runs alone: {self._alone}"

@@ -6,7 +6,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.model.dag import Dag
-from asyncstate.model.plan import NodeKind
+from asyncstate.model.plan import TIMELESS, NodeKind
 from asyncstate.run.priority import delayed, following
 
 if TYPE_CHECKING:
@@ -40,10 +40,7 @@ class Orders:
     def _order(self, priority: Sequence[int]) -> Order:
         nodes = self._plan.nodes
         # Sets and stages take no time: the machine passes them as soon as they are free.
-        keys = [
-            priority[number] if node.kind not in (NodeKind.SET, NodeKind.STAGE) else -1
-            for number, node in enumerate(nodes)
-        ]
+        keys = [priority[number] if node.kind not in TIMELESS else -1 for number, node in enumerate(nodes)]
         return tuple(node for node in self._dag.topological_order(keys.__getitem__) if nodes[node].kind in _TAKEN)
 
     def delayed(self, node: int) -> Order:

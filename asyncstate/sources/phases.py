@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
-from asyncstate.model.phase import Phase
+from asyncstate.model.event import Phase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,6 +10,7 @@ from opentelemetry.trace import StatusCode
 from otlp_collector import Collector, values
 
 from asyncstate.cli import main
+from asyncstate.config import Settings
 from asyncstate.fleet.controller.tale import FleetEnd, HostEnd
 from asyncstate.fleet.protocol import HostPlan, State
 from asyncstate.model.event import (
@@ -17,16 +18,16 @@ from asyncstate.model.event import (
     ChunkReady,
     ChunkRetried,
     ChunkStarted,
+    Phase,
     PrefetchEnded,
     PrefetchStarted,
     RunFinished,
     RunStarted,
 )
-from asyncstate.model.phase import Phase
-from asyncstate.report.awaited import Awaited
 from asyncstate.report.fleet_traces import FleetTrace
 from asyncstate.report.trace_export import Export
-from asyncstate.report.traces import RunTrace
+from asyncstate.report.traces import RunTrace, waits_in
+from asyncstate.runtime import StateRuntime
 
 WALL = 1_700_000_000.0
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -89,9 +90,7 @@ def test_a_run_is_a_span_with_its_phases_and_states_below(spans):
     trace = RunTrace(spans.tracer, "asyncstate apply", "web1")
     trace.places = {tag("a"): ("/srv/s.sls", 7)}
     script = Script(trace.on_event)
-    trace.waits = {
-        (tag("b"), False): [Awaited((tag("c"), False), ("footprint",)), Awaited((tag("a"), False), ("group",))]
-    }
+    trace.waits = {(tag("b"), False): {(tag("c"), False): ("footprint",), (tag("a"), False): ("group",)}}
     script.begin(
         phases=(
             Phase("grains", "", WALL - 4, 0.5),
@@ -299,3 +298,41 @@ def test_what_this_program_does_not_speak_is_said_and_what_is_off_is_off(apply, 
     assert "is grpc, and only http/protobuf is known" in apply("http://127.0.0.1:9")[2]
     monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
     assert "traced" not in apply("http://127.0.0.1:9")[2]
+
+
+WAITING = {
+    "web": """
+a: test.nop
+b:
+  test.nop: [require: [test: a]]
+c:
+  test.nop: [require: [sls: more], watch: [test: b]]
+d:
+  test.nop: [prereq: [test: c]]
+first:
+  test.nop: [order: 1]
+""",
+    "more": "x: test.nop\ny: test.nop\n",
+}
+
+
+def test_all_that_a_state_waits_for_is_known_also_through_a_set_but_not_through_a_stage(tmp_path):
+    for name, text in WAITING.items():
+        (tmp_path / f"{name}.sls").write_text(text)
+    with StateRuntime(Settings(file_roots={"base": [str(tmp_path)]}, salt_python="off")).open_sync() as runtime:
+        plan = runtime.compile_sync(["more", "web"])
+
+    def short(node):
+        return node[0].split("_|-")[1] + "?" * node[1]
+
+    waits = {
+        short(node): {short(other): set(because) for other, because in awaited.items()}
+        for node, awaited in waits_in(plan).items()
+        if awaited
+    }
+    assert waits == {
+        "b": {"a": {"require"}},
+        "c?": {"x": {"require"}, "y": {"require"}, "b": {"watch"}},
+        "c": {"x": {"require"}, "y": {"require"}, "b": {"watch"}, "d": {"prerequired"}},
+        "d": {"c?": {"prereq"}},
+    }

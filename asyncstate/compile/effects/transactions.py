@@ -16,13 +16,14 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.aggregate import why_alone
-from asyncstate.compile.graph.assemble import GROUP, TIMELESS
+from asyncstate.compile.graph.assemble import GROUP
 from asyncstate.errors import meant_for_program
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.encode import plain
 from asyncstate.model.hooks import MOD_TRANSACTION
-from asyncstate.model.plan import Node, NodeKind
+from asyncstate.model.plan import TIMELESS, Node, NodeKind
 from asyncstate.model.requisite import CONDITIONS_BEFORE
+from asyncstate.model.walk import edges_beyond
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -186,22 +187,19 @@ class _Earlier:
         return None
 
     def of(self, node: int, members: _Members, waits: Iterable[int] = ()) -> Iterator[int]:
-        """Yield what a member waits for, but not what it waits for only because both touch the same resources.
+        """Return what a member waits for, but not what it waits for only because both touch the same resources.
 
-        A set or stage is yielded if all that it waits for stands before the first member, else what it waits for.
+        A set or stage is returned if all that it waits for stands before the first member, else what it waits for.
         """
         dag, first = self._builder.dag, self._builder.rank[next(iter(members))]
-        stack, seen = [node], {node}
-        while stack:
-            current = stack.pop()
+
+        def apart(current: int) -> Iterator[int]:
             for before in chain(dag.predecessors(current), waits if current == node else ()):
-                if before in seen or (before in members and dag.sources(before, current) in _SHARED):
-                    continue
-                seen.add(before)
-                if self._takes_no_time(before) and self._rank(before) >= first:
-                    stack.append(before)
-                else:
+                if before not in members or dag.sources(before, current) not in _SHARED:
                     yield before
+
+        beyond = edges_beyond([node], apart, lambda each: self._takes_no_time(each) and self._rank(each) >= first)
+        return (before for _, before in beyond)
 
     def _takes_no_time(self, node: int) -> bool:
         return self._builder.nodes[node].kind in TIMELESS

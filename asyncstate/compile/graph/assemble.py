@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.compile.graph.requisite_graph import KIND_BITS, KIND_MASK, KINDS
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
-from asyncstate.model.plan import BrokenListener, ContingentEdge, Node, NodeKind, Plan, plan_digest
+from asyncstate.model.plan import TIMELESS, BrokenListener, ContingentEdge, Node, NodeKind, Plan, plan_digest
 from asyncstate.model.requisite import RemoteRequisite, Requisite
 
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ GROUP = "group"
 """The source of an edge to a GROUP node, and from it to its members."""
 
 _SOURCES = (*(kind.value for kind in KINDS), "set", GROUP)
-
-TIMELESS = frozenset({NodeKind.SET, NodeKind.STAGE})
-"""The kinds of nodes that end as soon as what they wait for has ended."""
 
 
 class PlanBuilder:
