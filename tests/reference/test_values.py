@@ -8,6 +8,8 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from record_state_rows import CASES
+from recorded_states import recorded
 
 from asyncstate.cli import main
 from asyncstate.config import Settings
@@ -127,6 +129,17 @@ def needed(function):
             given = example_of(function, parameter.name).get(parameter.name)
             args.setdefault(parameter.name, yaml.safe_load(given) if given else "x")
     return args
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in CASES.glob("*.yaml")))
+def test_what_salt_was_recorded_to_accept_is_left_alone(codes_of, name):
+    accepted = {
+        title: codes_of(case["state"], **yaml.safe_load(yaml.safe_dump(case["arguments"]).replace("{root}", "/r")))
+        for title, case in recorded(name).items()
+        if "arguments" in case and all(result is not False for result, *_ in case["rows"])
+    }
+    assert accepted
+    assert {title: found for title, found in accepted.items() if found} == {}
 
 
 @pytest.mark.parametrize(
