@@ -43,6 +43,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     your own or missing, unless all are bundled. Templates are rendered, so the execution modules that they call do run.
     Exit code 0: no mistakes, 1: mistakes.
     """
+    console.codes = True
     settings, selection = select(console, sls, options)
     from msgspec import structs
 

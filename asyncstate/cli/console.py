@@ -46,6 +46,7 @@ class Console:
     if a part of the answer, or a requested file, could not be written. What is said while messages are held (`hold`) is
     kept back. ``arguments`` is the command line. ``metrics`` is the file of --metrics, which is written last, about
     ``results`` and the exit code; ``junit`` is that of --junit, which tells of ``problems`` if there is no result.
+    ``codes`` marks commands whose mistakes end with their codes, also as data; a run gives the texts of Salt.
     """
 
     def __init__(self) -> None:
@@ -58,6 +59,7 @@ class Console:
         self.debug = False
         self.answers_with_data = False
         self.answered: bool = False
+        self.codes = False
         self.incomplete: bool = False
         self.metrics = ""
         self.junit = ""

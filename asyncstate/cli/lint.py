@@ -105,6 +105,7 @@ def command(
     if rules:
         _list_rules(console)
         return 0
+    console.codes = True
     settings, selection = select(console, sls, options)
     from asyncstate.analyse.lint import lint_data, lint_lines, one_for_each_place
     from asyncstate.analyse.tree_findings import tree_findings

@@ -151,7 +151,7 @@ def _show_issues(console: Console, issues: Sequence[Issue]) -> None:
 
         console.lines([*issue_lines(issues), *issue_annotations("error", issues)])
     elif not console.for_people and not console.answered:
-        console.data([issue_text(issue) for issue in issues])
+        console.data([issue_text(issue) if console.codes else issue.message for issue in issues])
     elif console.answers_with_data or console.answered:
         console.say(*issue_lines(issues, console.palette(sys.stderr)))
     else:

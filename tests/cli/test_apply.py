@@ -410,5 +410,5 @@ def test_single(run, tmp_path):
 @pytest.mark.feature("F152")
 def test_single_of_a_function_that_does_not_exist(run):
     done = run("single", "test.nopp", "x", "--out", "json")
-    assert (done.returncode, json.loads(done.stdout)) == (1, ["Specified state 'test.nopp' was not found [E401]"])
+    assert (done.returncode, json.loads(done.stdout)) == (1, ["Specified state 'test.nopp' was not found"])
     assert "Did you mean 'test.nop'?" in run("single", "test.nopp", "x").stdout

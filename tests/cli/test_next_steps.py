@@ -14,6 +14,46 @@ CASES = {
         "s.sls:3 [E104]",
         "indented with a tab: YAML takes blanks only",
     ),
+    "a colon in a text": (
+        {"salt/s.sls": "web:\n  test.nop:\n    - name: echo a: b\n"},
+        "s.sls:3 [E104]",
+        "a colon with a blank behind it begins a value: put the text in quotes",
+    ),
+    "an item that is indented otherwise": (
+        {"salt/s.sls": "web:\n  test.nop:\n    - name: x\n   - order: 1\n"},
+        "s.sls:4 [E104]",
+        "this line, or one above it, is indented otherwise than those it belongs to",
+    ),
+    "a bracket that is not closed": (
+        {"salt/s.sls": "web:\n  test.nop: [name: x\n"},
+        "[E104]",
+        "a bracket or a brace is not closed, or a comma is missing",
+    ),
+    "a text that begins with a percent sign": (
+        {"salt/s.sls": "web:\n  test.nop:\n    - name: %x\n"},
+        "s.sls:3 [E104]",
+        "put the text in quotes: no plain text begins with this character",
+    ),
+    "an include that is no list": (
+        {"salt/s.sls": "include: b\nweb: test.nop\n", "salt/b.sls": "b: test.nop\n"},
+        "s.sls:1 [E106]",
+        "write each name as an item, with a dash",
+    ),
+    "an ID without a function": (
+        {"salt/s.sls": "web: nginx\n"},
+        "s.sls:1 [E202]",
+        "write the function below the ID: web: {module.function: [arguments]}",
+    ),
+    "a list of states": (
+        {"salt/s.sls": "- web\n"},
+        "[E105]",
+        "an SLS file is a mapping: write each state as ID: {module.function: [arguments]}",
+    ),
+    "a missing argument": (
+        {"salt/s.sls": "/x:\n  file.symlink: []\n"},
+        "s.sls:2 [E403]",
+        "what it means: asyncstate doc file.symlink",
+    ),
     "arguments as a mapping": (
         {"salt/s.sls": "web:\n  file.managed:\n    name: /x\n"},
         "s.sls:2 [E204]",

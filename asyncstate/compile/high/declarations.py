@@ -75,7 +75,8 @@ def normalise(data: dict[Any, Any], sls: str, env: str, findings: Findings) -> N
                 _warn_extra_dots(body, id_, sls, env, findings)
             data[id_] = {"__sls__": sls, "__env__": env, parts[0]: [parts[1]]}
         else:
-            findings.error("E202", f"ID {id_} in SLS {sls} is not a dictionary", env=env, sls=sls, id_=id_)
+            hint = f"write the function below the ID: {id_}: {{module.function: [arguments]}}"
+            findings.error("E202", f"ID {id_} in SLS {sls} is not a dictionary", env=env, sls=sls, id_=id_, hint=hint)
             unreadable.append(id_)
     for id_ in unreadable:
         del data[id_]

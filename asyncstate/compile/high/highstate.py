@@ -160,14 +160,17 @@ class HighStateBuilder:
             return unit
         if not isinstance(data, dict):
             self._findings.error("E105", f"SLS {sls} does not render to a dictionary", env=env, sls=sls)
-            self._findings.error("E105", f"Error when rendering state with contents: {plain(data)}", env=env, sls=sls)
+            hint = "an SLS file is a mapping: write each state as ID: {module.function: [arguments]}"
+            text = f"Error when rendering state with contents: {plain(data)}"
+            self._findings.error("E105", text, env=env, sls=sls, hint=hint)
             return unit
         declared = data.get("include", [])
         if isinstance(declared, list):
             data.pop("include", None)
         else:
             message = f"Include Declaration in SLS {sls} is not formed as a list"
-            self._findings.error("E106", message, env=env, sls=sls, id_="include")
+            hint = "write each name as an item, with a dash"
+            self._findings.error("E106", message, env=env, sls=sls, id_="include", hint=hint)
             declared = []
         unit.extends = take_extends(data, sls, env, self._findings)
         unit.excludes = take_excludes(data, sls, env, self._findings)

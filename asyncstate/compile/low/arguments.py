@@ -186,7 +186,7 @@ class _Checker:
         """Report arguments that a call lacks or that its function does not take."""
         for key in sorted(taken.required - draft.args.keys()) if self._whole else ():
             message = f"Missing parameter {key} for state {name} (ID '{draft.id}' in SLS '{draft.sls}')"
-            self._note(MISSING_ARGUMENT, draft, None, message, "", mistake=True)
+            self._note(MISSING_ARGUMENT, draft, None, message, f"what it means: asyncstate doc {name}", mistake=True)
         for key in [key for key in draft.args if key not in taken.accepted and isinstance(key, str)]:
             if not key.startswith("__"):
                 self._argument(draft, name, taken, key)

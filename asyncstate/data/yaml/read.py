@@ -29,6 +29,16 @@ except ImportError:  # PyYAML built without libyaml: slower, and the wording of 
 _LARGE: Final = 50_000
 _PROBLEMS: Final = {"found character '\\t' that cannot start any token": "Illegal tab character"}
 _TAB: Final = "the line is indented with a tab: YAML takes blanks only, two for each level"
+_NEXT_STEPS: Final = {
+    "mapping values are not allowed": "a colon with a blank behind it begins a value: put the text in quotes",
+    "could not find expected ':'": "a key lacks its colon, or a text over several lines its indentation",
+    "did not find expected key": "this line, or one above it, is indented otherwise than those it belongs to",
+    "did not find expected '-' indicator": "this line, or one above it, is indented otherwise than those it belongs to",
+    "did not find expected ',' or": "a bracket or a brace is not closed, or a comma is missing",
+    "that cannot start any token": "put the text in quotes: no plain text begins with this character",
+    "found unexpected end of stream": "a quotation mark is not closed",
+}
+"""What to do, by what the parser says."""
 
 
 class Document:
@@ -93,9 +103,15 @@ def _render_error(error: yaml.MarkedYAMLError, text: str, name: str) -> RenderEr
     excerpt = excerpt_around(text, line)
     if isinstance(error, ScannerError) and error.problem:
         problem = _PROBLEMS.get(error.problem, error.problem)
-        hint = _TAB if "\t" in _indentation(text, line) else ""
-        return RenderError(f"{problem}; line {line}\n\n{excerpt}", file=name, line=line, hint=hint)
-    return RenderError(str(error), file=name, line=line, excerpt=excerpt)
+        return RenderError(f"{problem}; line {line}\n\n{excerpt}", file=name, line=line, hint=_next_step(error, text))
+    return RenderError(str(error), file=name, line=line, excerpt=excerpt, hint=_next_step(error, text))
+
+
+def _next_step(error: yaml.MarkedYAMLError, text: str) -> str:
+    mark = error.problem_mark
+    if mark is not None and "\t" in _indentation(text, mark.line + 1):
+        return _TAB
+    return next((step for said, step in _NEXT_STEPS.items() if said in (error.problem or "")), "")
 
 
 def _indentation(text: str, line: int) -> str:

@@ -63,8 +63,8 @@ def state(function, *arguments):
         (state("own.anything", "requires: [{own: b}]"), ("requisite-word", 3, "did you mean 'require'?")),
         (state("own.anything", "require-in: [b]"), ("requisite-word", 3, "did you mean 'require_in'?")),
         (state("own.anything", "watches: [{own: b}]"), ("requisite-word", 3, "did you mean 'watch'?")),
-        (state("own.strict", "must: 1"), ("missing-argument", 2, "")),
-        (state("own.strict", "text: 1"), ("missing-argument", 2, "")),
+        (state("own.strict", "must: 1"), ("missing-argument", 2, "what it means: asyncstate doc own.strict")),
+        (state("own.strict", "text: 1"), ("missing-argument", 2, "what it means: asyncstate doc own.strict")),
     ],
 )
 def test_a_mistake_has_its_line_and_the_nearest_name(found, text, finding):
