@@ -19,6 +19,7 @@ from fleet_cluster import Cluster
 from fleet_programs import FleetPrograms, Operator, until
 from message_line import MessageLine
 from networks import Networks
+from slow_line import SlowLine
 
 from asyncstate.fleet.nats.server import running
 
@@ -362,6 +363,24 @@ def test_a_network_that_is_parted_and_does_not_heal(own, parted):
     assert "Host db1 is lost: there was no sign of it for" in end.rows["web1"]["last"]["comment"]
     assert once(own, "first", "second", "page")
     assert "last" not in own.ran()
+
+
+@pytest.mark.slow
+def test_a_host_on_a_slow_link_is_not_lost(own):
+    """At 4 kB/s, and with more to report than goes through while the states run."""
+    with SlowLine(4000) as line:
+        own.start("web1")
+        line.to(own.server.url)
+        own.enrol("db1")
+        noise = "head -c 15000 /dev/urandom | base64 -w 0 #"
+        states = "".join(f"s{n}:\n  cmd.run:\n    - name: '{noise} {n}'\n" for n in range(10))
+        own.tree("db1", app=states)
+        own.tree("web1", app=own.state("page"))
+        own.start_agent("db1", url=line.url)
+        end = own.apply("app", "--target", "*", "--deadline", "120").end(400)
+    assert "lost" not in end.said
+    assert end.code == 0, end.said
+    assert len(end.results()["db1"]) == 10
 
 
 CLOCK = """

@@ -18,6 +18,8 @@ class Line:
         self._flowing.set()
         self._own = 0
         self.cuts = 0
+        self.rate = 0
+        """Bytes a second that go through in one direction; 0: as many as come."""
 
     @property
     def url(self) -> str:
@@ -69,8 +71,9 @@ class Line:
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError):
-            while data := await reader.read(65536):
+            while data := await reader.read(max(self.rate // 10, 1) if self.rate else 65536):
                 await self._flowing.wait()
+                await asyncio.sleep(len(data) / self.rate if self.rate else 0)
                 writer.write(data)
                 await writer.drain()
         with suppress(OSError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -25,8 +26,17 @@ if TYPE_CHECKING:
     from asyncstate.fleet.board import Board
     from asyncstate.model.event import AnyEvent
 
+_FIRST_BYTES: Final = 16 << 10
 _MOST_BYTES: Final = 256 << 10
-"""A report has no more than this, and at least one event."""
+"""A report has no more than this, and at least one event. It begins with less, and grows while reports are quick.
+
+Signs of life wait behind a report, so a large one on a slow link would make a live host look lost.
+"""
+_QUICK: Final = 1.0
+_SLOW: Final = 4.0
+"""Seconds in which a report went through that may grow, and must shrink."""
+_LONGEST_SEND: Final = 20.0
+"""Seconds that one event may take on a slow link; of a larger one goes what says how its state ended."""
 _LARGEST: Final = 4 << 20
 """Bytes of an event. Servers take messages of 8 MiB; what is left out is still in the journal of the host."""
 _SHORT: Final = 4096
@@ -48,6 +58,8 @@ class Reporter:
         self._sequence = 0
         self._events: list[bytes] = []
         self._batch: list[bytes] = []
+        self._most = _FIRST_BYTES
+        self._longest = math.inf
         self._news = anyio.Event()
 
     def on_event(self, event: AnyEvent) -> None:
@@ -76,6 +88,7 @@ class Reporter:
         while count > 0:
             # A batch that was cut off while it was sent is sent again as it was: it may have arrived under its number.
             self._batch = self._batch or self._next_batch()
+            began, size = anyio.current_time(), sum(map(len, self._batch))
             try:
                 await self._publish(self._batch, "")
             except ValueTooLarge as error:
@@ -83,6 +96,17 @@ class Reporter:
             else:
                 count -= len(self._batch)
                 self._batch = []
+                self._measure(size, anyio.current_time() - began)
+
+    def _measure(self, size: int, took: float) -> None:
+        """Note how long a report took. A small one says nothing of how many bytes go through."""
+        if size < _FIRST_BYTES // 2:
+            return
+        self._longest = math.inf if took < _QUICK else size / took * _LONGEST_SEND
+        if took < _QUICK:
+            self._most = min(2 * self._most, _MOST_BYTES)
+        elif took > _SLOW:
+            self._most = max(self._most // 2, _FIRST_BYTES // 2)
 
     def _split(self, error: ValueTooLarge) -> None:
         """Make the batch smaller: half of its events, or the only one shortened. Raises the error if that is no use."""
@@ -98,7 +122,10 @@ class Reporter:
 
     def _next_batch(self) -> list[bytes]:
         size = count = 0
-        while count < len(self._events) and (not count or size + len(self._events[count]) <= _MOST_BYTES):
+        if len(self._events[0]) > self._longest:
+            why = f"{len(self._events[0]) / 1024:.0f} KiB would take more than {_LONGEST_SEND:.0f} s on this link"
+            self._events[0] = _shortened(decode_event(self._events[0]), why)
+        while count < len(self._events) and (not count or size + len(self._events[count]) <= self._most):
             size += len(self._events[count])
             count += 1
         batch, self._events = self._events[:count], self._events[count:]

@@ -52,6 +52,8 @@ _ATTEMPTS: Final = len(_REFUSED_AGAIN) + 1
 _ANSWER: Final = 5.0
 _LONGEST_ANSWER: Final = 60.0
 """Seconds in which the server has to answer; twice as many each time, as asking again does not help a busy server."""
+_SLOWEST: Final = 2000
+"""Bytes a second that a link takes at least: a question is not asked again while it is still on its way."""
 _PAUSES: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
 _PING: Final = 10
 _NOBODY: Final = "503"
@@ -214,7 +216,8 @@ class Connection:
         for attempt in range(1 << 30):
             await self._wait_for_server()
             try:
-                answer = read(await self._ask(subject, payload, headers, min(_ANSWER * 2**attempt, _LONGEST_ANSWER)))
+                seconds = min(_ANSWER * 2**attempt, _LONGEST_ANSWER) + len(payload) / _SLOWEST
+                answer = read(await self._ask(subject, payload, headers, seconds))
             except nats_errors.MaxPayloadError:
                 raise ValueTooLarge(
                     f"{len(payload)} bytes for {subject} are more than the server takes at once "

@@ -199,3 +199,30 @@ def test_the_rows_of_sub_states_count():
     )
     assert come.sub_rows == {}
     assert come.row["comment"].startswith("done\n5.0 MiB are too much")
+
+
+class SlowLink(SmallBoard):
+    """A link that takes so many bytes a second."""
+
+    def __init__(self, rate):
+        super().__init__()
+        self.rate = rate
+        self.sizes = []
+
+    async def publish(self, subject, data, *, id):
+        self.seconds = len(data) / self.rate
+        self.sizes.append(len(data))
+        await super().publish(subject, data, id=id)
+
+
+@given(st.lists(st.integers(1, 30_000), min_size=5, max_size=60), st.sampled_from([4_000, 40_000, 10_000_000]))
+def test_no_report_occupies_a_link_for_long(sizes, rate):
+    """A sign of life waits behind a report, and a host is lost after three that are missing."""
+    board = SlowLink(rate)
+    events = [finished(number, comment=noise(size)) for number, size in enumerate(sizes)]
+    told, end = reported(events, board)
+    assert [event.tag for event in told] == [event.tag for event in events]
+    assert end.why == ""
+    assert max(board.sizes) / rate < 20
+    if rate == 10_000_000:
+        assert [event.row["comment"] for event in told] == [event.row["comment"] for event in events]
