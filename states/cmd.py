@@ -18,9 +18,11 @@ from asyncstate.data.commands import Effects, effects_of, script_effects
 from asyncstate.data.commands.environment import pairs_of
 from asyncstate.dunders import (
     Row,
+    __context__,
     __env__,
     __grains__,
     __low__,
+    __lowstate__,
     __opts__,
     __salt__,
     failed,
@@ -312,7 +314,17 @@ def _test_command(stateful: Any) -> str | None:
 def _keeping() -> Keeping:
     """Return where output is kept that is too long for a row."""
     refused = "the state has no_log" if __low__.get("no_log") else ""
-    return Keeping(os.path.join(str(__opts__["cachedir"]), "output"), refused)
+    folder, budget = os.path.join(str(__opts__["cachedir"]), "output"), int(__opts__.get("output_memory") or 256) << 20
+    return Keeping.of_many(folder, refused, _commands(), budget)
+
+
+def _commands() -> int:
+    """Return how many states of the run are commands. It is counted once."""
+    known: int | None = __context__.get("cmd.commands")
+    if known is None:
+        chunks: Any = __lowstate__  # a list of chunks, though its proxy serves mappings
+        known = __context__["cmd.commands"] = sum(1 for low in chunks if low.get("state") == "cmd")
+    return known
 
 
 def _finished_row(name: str, comment: str, done: dict[str, Any], *, stateful: bool) -> Row:

@@ -124,6 +124,7 @@ class Settings(msgspec.Struct, kw_only=True):
     journal: bool | Literal["on", "off", "required"] | None = None
     traces: bool | Literal["auto", "on", "off"] = "auto"
     journal_sync: Literal["normal", "full"] = "normal"
+    output_memory: Annotated[int, msgspec.Meta(ge=1)] = 256
     journal_keep_runs: Annotated[int, msgspec.Meta(ge=1)] = 100
     journal_keep_days: Annotated[float, msgspec.Meta(ge=0)] = 90.0
 

@@ -11,7 +11,7 @@ import os
 from collections import deque
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from asyncstate.errors import CommandExecutionError
 
@@ -26,16 +26,30 @@ ENDS: Final = 1 << 18
 """Bytes of longer output that a row shows, at its beginning and at its end."""
 FILE_LIMIT: Final = 1 << 30
 """Bytes of output that are kept in files, at most, of one child. One that writes more is ended."""
-FILES: Final = 20
+FILES: Final = 1000
 """How many files a folder keeps, with at most `FILE_LIMIT` bytes together beside the newest."""
+LEAST_SHOWN: Final = 1 << 12
+"""Bytes of output that a row shows at least of each stream, however many states share what a run may show."""
 _SUFFIX: Final = ".output"
 
 
 class Keeping(NamedTuple):
-    """Where the whole of output that is too long to show is kept; or ``refused``, why it must not be."""
+    """Where the whole of output that is too long to show is kept; or ``refused``, why it must not be.
+
+    ``shown`` is how much of each stream is not too long: `SHOWN`, or the share of one row where many are shown.
+    """
 
     folder: str
     refused: str = ""
+    shown: int = SHOWN
+
+    @classmethod
+    def of_many(cls, folder: str, refused: str, rows: int, budget: int) -> Self:
+        """Return how one of so many ``rows`` keeps its output, that together show ``budget`` bytes.
+
+        It does not depend on what the others write, so that a row is the same in whatever order they run.
+        """
+        return cls(folder, refused, min(SHOWN, max(LEAST_SHOWN, budget // max(1, 2 * rows))))
 
 
 _keeping: ContextVar[Keeping | None] = ContextVar("keeping", default=None)
@@ -71,7 +85,7 @@ class Output:
             self.exceeded = True
             return
         stream = self._streams[name]
-        if self._keeping and isinstance(stream, _Whole) and len(stream.data) + len(data) > SHOWN:
+        if self._keeping and isinstance(stream, _Whole) and len(stream.data) + len(data) > self._keeping.shown:
             stream = self._streams[name] = _Ends(stream, self._keeping, f"std{name}")
         stream.add(data)
 
@@ -107,6 +121,7 @@ class _Ends:
 
     def __init__(self, begun: _Whole, keeping: Keeping, title: str) -> None:
         self._size = 0
+        self._ends = min(ENDS, keeping.shown // 4)
         self._begin = b""
         self._end: deque[bytes] = deque()
         self._held = 0
@@ -123,13 +138,13 @@ class _Ends:
     def add(self, data: bytes) -> None:
         self._size += len(data)
         self._save(data)
-        missing = ENDS - len(self._begin)
+        missing = self._ends - len(self._begin)
         if missing > 0:
             self._begin += data[:missing]
             data = data[missing:]
         self._end.append(data)
         self._held += len(data)
-        while self._held - len(self._end[0]) >= ENDS:
+        while self._held - len(self._end[0]) >= self._ends:
             self._held -= len(self._end.popleft())
 
     def _save(self, data: bytes) -> None:
@@ -145,7 +160,7 @@ class _Ends:
 
     def text(self) -> bytes:
         self.close()
-        end = b"".join(self._end)[-ENDS:]
+        end = b"".join(self._end)[-self._ends :]
         left_out = self._size - len(self._begin) - len(end)
         if not self._why:
             place = f"the whole, {self._size} bytes, is in {self._path}"

@@ -24,12 +24,11 @@ NOTE = re.compile(rb"\n\[\.\.\. (\d+) bytes left out; (.*?) \.\.\.\]\n", re.DOTA
 @pytest.fixture
 def small(monkeypatch):
     """Limits that a few hundred bytes exceed."""
-    monkeypatch.setattr(output, "SHOWN", 100)
     monkeypatch.setattr(output, "ENDS", 10)
 
 
 def shown(folder, *parts, name="out", refused=""):
-    with kept(Keeping(str(folder), refused)):
+    with kept(Keeping(str(folder), refused, 100)):
         collected = Output()
     for part in parts:
         collected.add(name, part)
@@ -62,7 +61,6 @@ def test_what_is_too_long_is_kept_whole_in_a_private_file(small, tmp_path, name)
 @given(st.lists(st.binary(min_size=1, max_size=40), min_size=4, max_size=40))
 def test_both_ends_are_right_however_it_arrives(parts):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(output, "SHOWN", 100)
         patch.setattr(output, "ENDS", 10)
         text = shown("/nowhere", *parts, refused="no")
     whole = b"".join(parts)
@@ -110,6 +108,14 @@ def test_the_folder_is_bounded(small, monkeypatch, tmp_path):
     monkeypatch.setattr(output, "FILE_LIMIT", 300)
     shown(tmp_path / "o", b"6" * 200)
     assert sorted(file.read_bytes()[:1] for file in (tmp_path / "o").iterdir()) == [b"5", b"6"]
+
+
+@given(st.integers(1, 10**6), st.integers(1, 1 << 32))
+def test_the_rows_of_a_run_share_what_it_shows(rows, budget):
+    shown = Keeping.of_many("/o", "", rows, budget).shown
+    assert output.LEAST_SHOWN <= shown <= output.SHOWN
+    assert shown == output.LEAST_SHOWN or 2 * rows * shown <= budget
+    assert shown in (output.SHOWN, output.LEAST_SHOWN) or 2 * rows * (shown + 1) > budget
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full is needed")
