@@ -109,9 +109,9 @@ class LazyLoader:
         self._contents = _Contents()
         self._scan_lock = threading.Lock()
 
-    def find(self, name: str) -> LoadedFunction | None:
+    def find(self, name: str, contents: _Contents | None = None) -> LoadedFunction | None:
         """Return the function called ``module.function``, or None."""
-        contents = self._contents
+        contents = contents or self._contents
         function = contents.found.get(name) or self._registered.get(name)
         if function is None and name not in contents.missing:
             return self._search(contents, name)
@@ -122,9 +122,10 @@ class LazyLoader:
 
         Raises FunctionNotFound with Salt's reason, and a suggestion where a similar name exists.
         """
-        function = self.find(name)
+        contents = self._contents  # a reset meanwhile would take the reason away
+        function = self.find(name, contents)
         if function is None:
-            raise FunctionNotFound(name, self.reason(name), self._suggestion(name))
+            raise FunctionNotFound(name, self.reason(name, contents), self._suggestion(contents, name))
         return function
 
     def has(self, name: object) -> bool:
@@ -132,23 +133,25 @@ class LazyLoader:
         function = self.find(name) if isinstance(name, str) else None
         return function is not None and not function.hidden
 
-    def module(self, name: str) -> LoadedModule | None:
+    def module(self, name: str, contents: _Contents | None = None) -> LoadedModule | None:
         """Return the plugin that the options choose for ``name``, else the first of that name, else None."""
-        chosen = self._chosen(self._contents, name)
+        contents = contents or self._contents
+        chosen = self._chosen(contents, name)
         if chosen is not None:
             return chosen
-        for plugin in self._candidates(self._contents, name):
-            for module in self._modules_of(self._contents, plugin):
+        for plugin in self._candidates(contents, name):
+            for module in self._modules_of(contents, plugin):
                 if module.name == name:
                     return module
         registered = next((f.module for f in self._registered.values() if f.module.name == name), None)
-        return registered or self._borrow(name)
+        return registered or self._borrow(contents, name)
 
-    def reason(self, name: str) -> str:
+    def reason(self, name: str, contents: _Contents | None = None) -> str:
         """Return why there is no ``module.function``, in Salt's words."""
+        contents = contents or self._contents
         module_name = name.partition(".")[0]
-        refusals = self._refusals_of(module_name)
-        if self.module(module_name) is not None:
+        refusals = self._refusals_of(contents, module_name)
+        if self.module(module_name, contents) is not None:
             return f"'{name}' is not available."
         if not refusals:
             refused = self.borrowed.refusal(module_name) if self.borrowed is not None else ""
@@ -163,7 +166,8 @@ class LazyLoader:
 
         It has the functions that it would offer if it loaded; none if it could not be imported.
         """
-        refusals = self._refusals_of(module_name) if self.module(module_name) is None else []
+        contents = self._contents
+        refusals = self._refusals_of(contents, module_name) if self.module(module_name, contents) is None else []
         if not refusals:
             return None
         refusal = next((refusal for refusal in refusals if refusal.namespace is not None), refusals[0])
@@ -249,14 +253,15 @@ class LazyLoader:
             complete = complete and plugin.name in contents.loaded
         if not complete:
             return None
-        borrowed = None if answered else self._borrow(module_name)
+        borrowed = None if answered else self._borrow(contents, module_name)
         return self._keep(contents, name, borrowed.functions.get(function_name) if borrowed is not None else None)
 
-    def _borrow(self, module_name: str) -> LoadedModule | None:
+    def _borrow(self, contents: _Contents, module_name: str) -> LoadedModule | None:
         """Return a module of Salt, if no file here is meant to provide it, whether that loads or not."""
         if self.borrowed is None:
             return None
-        if any(f.module.name == module_name for f in self._registered.values()) or self._refusals_of(module_name):
+        registered = any(function.module.name == module_name for function in self._registered.values())
+        if registered or self._refusals_of(contents, module_name):
             return None
         return self.borrowed.module(module_name)
 
@@ -395,19 +400,21 @@ class LazyLoader:
             return False
         return True
 
-    def _refusals_of(self, module_name: str) -> list[_Refusal]:
-        records = (self._contents.loaded.get(plugin.name) for plugin in self._candidates(self._contents, module_name))
+    def _refusals_of(self, contents: _Contents, module_name: str) -> list[_Refusal]:
+        records = [contents.loaded.get(plugin.name) for plugin in self._candidates(contents, module_name)]
         return [record for record in records if isinstance(record, _Refusal) and module_name in record.names]
 
-    def _suggestion(self, name: str) -> str:
+    def _suggestion(self, contents: _Contents, name: str) -> str:
         """Return the nearest function name, importing no more than the modules of similar names."""
         from difflib import get_close_matches  # noqa: PLC0415 - only a mistake needs it
 
         module_name, _, function_name = name.partition(".")
-        module = self.module(module_name)
+        module = self.module(module_name, contents)
         if module is not None:
             return _nearest_function(module, function_name)
-        if self._refusals_of(module_name) or (self.borrowed is not None and self.borrowed.refusal(module_name)):
+        if self._refusals_of(contents, module_name) or (
+            self.borrowed is not None and self.borrowed.refusal(module_name)
+        ):
             return ""  # the name is right, and the reason says what is missing
         likely = self._likely_modules()
         alike = get_close_matches(module_name, likely, n=3, cutoff=_ALIKE)

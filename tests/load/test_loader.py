@@ -540,3 +540,20 @@ def test_loaded_function_shows_its_docs():
     function = LoadedFunction("m.f", f, LoadedModule("m", "m.py", None))
     assert function.doc == "Say it.\n\nMore."
     assert repr(function) == "<function m.f from m.py>"
+
+
+def test_the_reason_of_a_refusal_outlives_a_reset_by_another_state(tree):
+    tree.add("_modules/v.py", "def __virtual__(): return (False, 'no program for it')\ndef f(name): pass\n")
+    loader = tree.host().loaders["modules"]
+    find, resets = loader.find, []
+
+    def found_and_reset(*args):
+        function = find(*args)
+        loader.reset()
+        resets.append(function)
+        return function
+
+    loader.find = found_and_reset
+    with pytest.raises(FunctionNotFound, match="'v' __virtual__ returned False: no program for it"):
+        loader.get("v.f")
+    assert resets

@@ -120,12 +120,14 @@ class Caller:
         began, clock = datetime.now(), perf_counter()  # noqa: DTZ005 - Salt's rows carry local time of day
         name, fun = low["name"], low["fun"]
         before, ended = current.get(None), True
+        function: LoadedFunction | FunctionNotFound | None = None
         try:
-            returned = await self._prepared(work, chunk, low, early=early)
+            function = self._functions.get(f"{chunk.state}.{fun}") or await self.find(f"{chunk.state}.{fun}")
+            returned = await self._prepared(work, chunk, low, function, early=early)
         except BaseException as error:  # noqa: BLE001 - a state may raise anything, SystemExit included
             self.raised(error, chunk)
             ended = False
-            returned = self._known_error_row(chunk, low, error) or exception_row(name, error)
+            returned = _known_error_row(chunk, low, function, error) or exception_row(name, error)
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             await self._forget_cancellation(task)
@@ -133,7 +135,7 @@ class Caller:
         if started is not None:
             await self.host.workers.run(release, started)
         row = normalise(returned, name)
-        if current.get(None) is not before and not (ended and self._speaks_for_itself(f"{chunk.state}.{fun}")):
+        if current.get(None) is not before and not (ended and _speaks_for_itself(function)):
             keep_deeds(row)
         row["start_time"] = began.time().isoformat()
         row["duration"] = round((perf_counter() - clock) * 1000, 3)
@@ -221,31 +223,15 @@ class Caller:
             if self._supervisor.cut:
                 raise
 
-    def _speaks_for_itself(self, name: str) -> bool:
-        """Whether a state that returned reports its own changes: rows of modules of the tree stay as in Salt."""
-        function = self._functions.get(name)
-        return isinstance(function, LoadedFunction) and not function.module.bundled
-
-    def _known_error_row(self, chunk: LowChunk, low: dict[str, Any], error: BaseException) -> dict[str, Any] | None:
-        """Return a row that says which arguments of a bundled state are wrong, or what failed outside.
-
-        None for all other errors, such as a refused path: `exception_row` makes their row. States of other authors, and
-        bugs in bundled states, show a traceback. A function that a provider lacks is not a mistake of the state that
-        calls it: the row has the text of that error.
-        """
-        if isinstance(error, PathRefused):
-            return None
-        if isinstance(error, SMINotImplementedError):
-            return failed_row(chunk.name, str(error))
-        name = f"{chunk.state}.{low['sfun'] if low.get('fun') == MOD_WATCH and 'sfun' in low else low.get('fun')}"
-        function = self._functions.get(name)
-        if not isinstance(function, LoadedFunction) or not function.module.bundled:
-            return None
-        wrong = wrong_arguments(function.func, low) if is_argument_error(error) else ""
-        said = f"{wrong}. ({type(error).__name__}: {error})" if wrong else cause_in_words(error)
-        return failed_row(chunk.name, f"An exception occurred in this state: {name}: {said}") if said else None
-
-    async def _prepared(self, work: Work, chunk: LowChunk, low: dict[str, Any], *, early: bool) -> Any:
+    async def _prepared(
+        self,
+        work: Work,
+        chunk: LowChunk,
+        low: dict[str, Any],
+        function: LoadedFunction | FunctionNotFound,
+        *,
+        early: bool,
+    ) -> Any:
         given = low["name"]
         if given and not isinstance(given, str):
             what = f"is not formed as a string, but is a {type(given).__name__}"
@@ -258,7 +244,6 @@ class Caller:
             except ValueError:
                 return unverified_row(given, f"Invalid umask: {text}\n")
         name = f"{chunk.state}.{low['fun']}"
-        function = self._functions.get(name) or await self.find(name)
         if isinstance(function, FunctionNotFound):
             row = unverified_row(given, _not_found(name, chunk, function))
             return {**row, "warnings": [f"Did you mean {function.suggestion!r}?"]} if function.suggestion else row
@@ -425,3 +410,34 @@ def _own_timeout(low: dict[str, Any], function: LoadedFunction) -> float | None:
     if not signature.has_kwargs:
         del low["timeout"]
     return seconds
+
+
+def _speaks_for_itself(function: LoadedFunction | FunctionNotFound | None) -> bool:
+    """Whether a state that returned reports its own changes: rows of modules of the tree stay as in Salt."""
+    return isinstance(function, LoadedFunction) and not function.module.bundled
+
+
+def _known_error_row(
+    chunk: LowChunk, low: dict[str, Any], function: LoadedFunction | FunctionNotFound | None, error: BaseException
+) -> dict[str, Any] | None:
+    """Return a row that says which arguments of a bundled state are wrong, or what failed outside.
+
+    None for all other errors, such as a refused path: `exception_row` makes their row. States of other authors, and
+    bugs in bundled states, show a traceback. A function that a provider lacks is not a mistake of the state that
+    calls it: the row has the text of that error. ``function`` is the one that was called: by now, another state may
+    have had the modules loaded again.
+    """
+    if isinstance(error, PathRefused):
+        return None
+    if isinstance(error, SMINotImplementedError):
+        return failed_row(chunk.name, str(error))
+    if not isinstance(function, LoadedFunction) or not function.module.bundled:
+        return None
+    fun = low["sfun"] if low["fun"] == MOD_WATCH and "sfun" in low else low["fun"]
+    meant = function.module.functions.get(fun)
+    if meant is None:
+        return None
+    wrong = wrong_arguments(meant.func, low) if is_argument_error(error) else ""
+    said = f"{wrong}. ({type(error).__name__}: {error})" if wrong else cause_in_words(error)
+    name = f"{chunk.state}.{fun}"
+    return failed_row(chunk.name, f"An exception occurred in this state: {name}: {said}") if said else None

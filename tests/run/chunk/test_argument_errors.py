@@ -142,3 +142,39 @@ def test_what_goes_wrong_with_good_arguments_is_no_matter_of_theirs(row):
 )
 def test_what_went_wrong_outside_is_told_in_words_and_a_mistake_of_ours_is_not(error, said):
     assert cause_in_words(error) == said
+
+
+def test_a_row_does_not_depend_on_another_state_that_has_modules_loaded_again(tmp_path):
+    began, reset = tmp_path / "began", tmp_path / "reset"
+    helpers = (
+        "import time\nfrom pathlib import Path\n"
+        "def until(path):\n    end = time.monotonic() + 30\n"
+        "    while not Path(path).exists() and time.monotonic() < end:\n        time.sleep(0.01)\n"
+    )
+    for kind in ("_modules", "_states"):
+        (tmp_path / kind).mkdir()
+    (tmp_path / "_modules" / "cron.py").write_text(
+        f"{helpers}def list_tab(user):\n    Path({str(began)!r}).touch()\n    until({str(reset)!r})\n"
+        "    raise ValueError('no such table')\n"
+    )
+    (tmp_path / "_states" / "own.py").write_text(
+        f"{helpers}def again(name):\n    until({str(began)!r})\n"
+        "    return {'name': name, 'result': True, 'changes': {'a': 'b'}, 'comment': ''}\n"
+        f"def told(name):\n    Path({str(reset)!r}).touch()\n"
+        "    return {'name': name, 'result': True, 'changes': {}, 'comment': ''}\n"
+    )
+    (tmp_path / "x.sls").write_text(
+        "job: {cron.present: [{name: echo}, {parallel: true}]}\n"
+        "again: {own.again: [{reload_modules: true}]}\n"
+        "told: {own.told: [{require: [own: again]}]}\n"
+    )
+    roots = {"base": [str(tmp_path)]}
+    settings = Settings(file_roots=roots, cachedir=str(tmp_path / "c"), state_dir=str(tmp_path / "s"))
+
+    async def apply():
+        async with StateRuntime(settings) as runtime:
+            return await runtime.apply(["x"], test=True, concurrency=3)
+
+    rows = asyncio.run(apply()).rows
+    found = next(row for tag, row in rows.items() if tag.startswith("cron"))
+    assert found["comment"] == "An exception occurred in this state: cron.present: no such table"
