@@ -162,8 +162,11 @@ class Planner:
                 [Issue(f"Specified state '{function}' was not found", hint=str(error), code="E401")]
             ) from None
         args = dict(arguments)
-        name = str(args.pop("name", "") or function)
-        chunk = LowChunk(0, state, fun, name, name, "", self._host.opts.get("saltenv") or "base", 0, args)
+        name = args.pop("name", function)
+        if name and not isinstance(name, str):  # as in Salt: what is false is a name
+            kind = type(name).__name__
+            raise CompileError([Issue(f"ID '{name}' is not formed as a string, but is a {kind}", code="E133")])
+        chunk = LowChunk(0, state, fun, str(name), name, "", self._host.opts.get("saltenv") or "base", 0, args)
         nodes = (Node(NodeKind.CHUNK, 0),)
         dag = Dag(1)
         phases = self._services.take_phases()

@@ -14,6 +14,7 @@ from record_salt_call import HERE, PLACE, command_lines, words
 from asyncstate.cli import main
 
 OUTCOMES = json.loads((HERE / "outcomes.json").read_text(encoding="utf-8"))
+_TEXT = "`__id__` is always text"
 _OWN_WORDS = "a wrong call prints the documentation of the function, which is our own"
 _NO_MINION = "there is no minion that must be told, so nothing fails"
 _NO_PAUSE = "Salt notes it for a run that may not exist; here it is refused, as no run would heed it"
@@ -36,6 +37,10 @@ KNOWN = {
     "state.sls_id before prereqs --out=txt": "what a prereq comes before is applied, too",
     "state.pause 20200101000000000000": _NO_PAUSE,
     "state.soft_kill 20200101000000000000": _NO_PAUSE,
+    "state.single test.nop name=false --out=txt": _TEXT,
+    "state.single test.nop 0 --out=txt": _TEXT,
+    "state.single test.nop name=null --out=txt": _TEXT,
+    "state.single cmd.run name=false --out=txt": _TEXT,
     "saltutil.update": "it says what is to be done here",
     "saltutil.mmodule base test.ping": "Salt does not find the function on a minion without a master",
     "saltutil.cmd_iter x test.ping": "it is refused, as saltutil.cmd is, where no fleet is",
@@ -96,3 +101,12 @@ def test_a_known_difference_is_one(root, capfd, line):
     wanted = OUTCOMES[line]
     out, _ = capfd.readouterr()
     assert (code, _settled(out, root)) != (wanted["exit"], _settled(wanted["stdout"], root))
+
+
+@pytest.mark.parametrize("line", [line for line in KNOWN if KNOWN[line] is _TEXT])
+def test_what_is_false_is_a_name_and_only_its_id_is_text(root, capfd, line):
+    code = main(["salt-call", *words(line, root)])
+    out, _ = capfd.readouterr()
+    assert code == OUTCOMES[line]["exit"]
+    without_id = [re.sub(r", '__id__': .*", "", _settled(text, root)) for text in (out, OUTCOMES[line]["stdout"])]
+    assert without_id[0] == without_id[1]
