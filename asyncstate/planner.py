@@ -165,7 +165,7 @@ class Planner:
         name = args.pop("name", function)
         if name and not isinstance(name, str):  # as in Salt: what is false is a name
             kind = type(name).__name__
-            raise CompileError([Issue(f"ID '{name}' is not formed as a string, but is a {kind}", code="E133")])
+            raise CompileError([Issue(f"ID '{name}' is not formed as a string, but is a {kind}", code="E201")])
         chunk = LowChunk(0, state, fun, str(name), name, "", self._host.opts.get("saltenv") or "base", 0, args)
         nodes = (Node(NodeKind.CHUNK, 0),)
         dag = Dag(1)

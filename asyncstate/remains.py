@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from asyncstate.dunders.cancel import CancelToken
 
+TEMPORARY = "temporary"
+"""What a call has done with a path where it keeps a temporary file: no change that its row tells of."""
 _FOLDER = "remains"
 _SUFFIX = ".notes"
 _LIMIT = 1 << 26
@@ -108,7 +110,10 @@ def note_temporary_in(folder: int, name: str) -> None:
 
 def _add_to_call(path: str) -> None:
     call = current.get(None)
-    token = call.cancel if call is not None else None
+    if call is None:
+        return
+    call.done[path] = TEMPORARY
+    token = call.cancel
     if token is None:
         return
     token.check()

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 from plugin_harness import PluginHarness
 
-from asyncstate import remains
+from asyncstate import filesystem, remains
 from asyncstate.dunders.cancel import CancelToken
 from asyncstate.errors import ResumeRefused, RunCancelled
 from asyncstate.filesystem.replacement import Replacement
@@ -27,7 +27,7 @@ from asyncstate.run.lock import RunLock
 
 KILLED = """
 import os, signal, subprocess, sys
-from asyncstate import remains
+from asyncstate import filesystem, remains
 from asyncstate.dunders.cancel import CancelToken
 from asyncstate.process.ending import belong, release
 from asyncstate.process.lineage import start
@@ -200,3 +200,43 @@ def test_a_call_that_was_cut_off_leaves_no_file_and_makes_none(tmp_path):
     assert not [name for name in os.listdir(tmp_path) if name.startswith("half-")]
     assert kept.exists()
     assert not remains.is_anything_cut_off()
+
+
+def a_file(tmp_path):
+    descriptor, path = remains.temporary_file(directory=str(tmp_path))
+    os.close(descriptor)
+    filesystem.remove(path)
+
+
+def a_file_that_stays(tmp_path):
+    os.close(remains.temporary_file(directory=str(tmp_path))[0])
+
+
+def a_folder(tmp_path):
+    with remains.temporary_folder(directory=str(tmp_path)) as folder:
+        filesystem.replace_text(f"{folder}/made", "")
+        open(f"{folder}/brought", "w").close()
+        filesystem.remove(f"{folder}/brought")
+
+
+def a_folder_that_is_renamed(tmp_path):
+    folder = remains.make_temporary_folder(directory=str(tmp_path))
+    filesystem.rename(folder, f"{folder}-again")
+    filesystem.remove_tree(f"{folder}-again")
+
+
+@pytest.mark.parametrize("make", [a_file, a_file_that_stays, a_folder, a_folder_that_is_renamed])
+def test_no_temporary_file_is_a_change_of_its_call(tmp_path, make):
+    with PluginHarness(tmp_path).calling():
+        make(tmp_path)
+        assert filesystem.changes_so_far() == {}
+
+
+def test_the_file_that_a_temporary_one_becomes_is_a_change(tmp_path):
+    with PluginHarness(tmp_path).calling():
+        descriptor, path = remains.temporary_file(directory=str(tmp_path))
+        os.close(descriptor)
+        filesystem.rename(path, str(tmp_path / "kept"))
+        filesystem.replace_text(str(tmp_path / "written"), "x")
+        found = filesystem.changes_so_far()
+    assert {path for paths in found.values() for path in paths} == {str(tmp_path / "kept"), str(tmp_path / "written")}

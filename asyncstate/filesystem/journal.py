@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from asyncstate.dunders.context import current
 from asyncstate.dunders.observer import observer
 from asyncstate.errors import PathRefused
+from asyncstate.remains import TEMPORARY
 
 from . import query
 
@@ -31,6 +32,8 @@ def note(path: str, deed: Deed) -> None:
         return
     path = path.rstrip("/") or path
     done, before = call.done, call.done.get(path)
+    if before == TEMPORARY:
+        return
     if deed == "removed" and before == "created":
         del done[path]
     elif deed == "created" and before is not None:
@@ -49,18 +52,19 @@ def changes_so_far() -> dict[str, list[str]]:
     """Return the changes of the current call: lists of paths, in order, under the kind of change.
 
     The keys are "created", "changed", "removed" and "removed in part" (a directory); a key without paths is left out.
-    So are files of the cache directory, and temporary files that no longer exist.
+    So are files of the cache directory and temporary files of the call.
     """
     call = current.get(None)
     if call is None or not call.done:
         return {}
     deeds = list(call.done.items())  # a copy: a thread of a call that was cut off may still add to it
     cache = os.path.join(str(call.base_opts.get("cachedir") or "\0"), "")
+    internal = (cache, *(os.path.join(path, "") for path, done in deeds if done == TEMPORARY))
     found: dict[str, list[str]] = {
         deed: [
             path
             for path, done in deeds
-            if done == deed and not path.startswith(cache) and (done == "removed" or _stands(path))
+            if done == deed and not path.startswith(internal) and (done == "removed" or _stands(path))
         ]
         for deed in _DEEDS
     }

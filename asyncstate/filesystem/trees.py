@@ -105,7 +105,8 @@ def _lift(folder: int, top: int) -> bool:
 def copy_tree(source: str, target: str, *, keep_owner: bool = False, keep_set_id: bool | None = None) -> None:
     """Copy a directory: links as links, with modes, times and extended attributes, owned by this process's user.
 
-    An entry already in ``target`` stays unless ``source`` has one of the same name. Set-id bits are kept on files of
+    An entry already in ``target`` stays unless ``source`` has one of the same name. If ``target`` lies in ``source``, it
+    is not copied into itself. Set-id bits are kept on files of
     this process's user; ``keep_set_id`` keeps them on all files or on none. ``keep_owner`` is only for a tree that no
     other user could change. Raises PathRefused for pipes, devices and sockets, and for hard links that others could
     have made.
@@ -114,7 +115,7 @@ def copy_tree(source: str, target: str, *, keep_owner: bool = False, keep_set_id
     change.makedirs(target)
     with _opened(source) as here, _opened(target) as there:
         note(target, "changed")
-        copy = _Copy(keep_owner=keep_owner, keep_set_id=keep_set_id)
+        copy = _Copy(os.fstat(there), keep_owner=keep_owner, keep_set_id=keep_set_id)
         copy.content(here, there, source)
         if is_new:
             copy.finish(here, there)
@@ -143,7 +144,8 @@ def _inner(name: str, folder: int) -> Iterator[int]:
 
 
 class _Copy:
-    def __init__(self, *, keep_owner: bool, keep_set_id: bool | None) -> None:
+    def __init__(self, target: os.stat_result, *, keep_owner: bool, keep_set_id: bool | None) -> None:
+        self.target = target
         self.keep_owner = keep_owner
         self.keep_set_id = keep_set_id
 
@@ -152,7 +154,10 @@ class _Copy:
         for name in os.listdir(source):
             where = os.path.join(path, name)
             try:
-                mode = os.stat(name, dir_fd=source, follow_symlinks=False).st_mode
+                found = os.stat(name, dir_fd=source, follow_symlinks=False)
+                mode = found.st_mode
+                if os.path.samestat(found, self.target):
+                    continue
                 if stat.S_ISLNK(mode):
                     self._link(name, source, target)
                 elif stat.S_ISDIR(mode):
@@ -244,6 +249,8 @@ def move(source: str, target: str) -> None:
 
 
 def _move_across(source: str, target: str) -> None:
+    if f"{os.path.realpath(target)}/".startswith(f"{os.path.realpath(source)}/"):  # it would be removed with the source
+        raise OSError(errno.EINVAL, f"Cannot move '{source}' into itself '{target}'")
     found = query.lstat(source)
     if stat.S_ISLNK(found.st_mode):
         change.symlink(query.readlink(source), target)

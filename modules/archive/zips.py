@@ -158,8 +158,13 @@ def zip_(
                 open(new.fd, "wb", closefd=False) as stream,
                 zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, zip64) as archive,
             ):
+                own = {_identity(os.fstat(new.fd))}
+                if filesystem.lexists(zip_file):
+                    own.add(_identity(filesystem.lstat(zip_file)))
                 for source in found:
                     for path in _below(os.path.join(cwd or "/", source)):
+                        if _identity(filesystem.lstat(path)) in own:
+                            continue
                         base = cwd if cwd and path.startswith(cwd) else "/"
                         names.append(_pack(archive, path, os.path.relpath(path, base)))
             new.give(filesystem.Access(uid, gid))
@@ -167,6 +172,11 @@ def zip_(
     except (OSError, zipfile.LargeZipFile, ValueError) as error:
         raise CommandExecutionError(f"Exception encountered creating zipfile: {error}") from error
     return names
+
+
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    """Return what tells a file from others: the archive, old or new, may lie in what it packs."""
+    return found.st_dev, found.st_ino
 
 
 def _pack(archive: zipfile.ZipFile, path: str, name: str) -> str:

@@ -132,6 +132,8 @@ def copy(src: str, dst: str, recurse: bool = False, remove_existing: bool = Fals
             if not recurse:
                 raise InvocationError("Cannot copy overwriting a directory without recurse flag set to true!")
             if remove_existing and filesystem.exists(dst):
+                if f"{os.path.realpath(src)}/".startswith(f"{os.path.realpath(dst)}/"):
+                    raise InvocationError(f"'{src}' would be lost with what is at '{dst}' now")
                 filesystem.remove_tree(dst)
             filesystem.copy_tree(src, dst)
             filesystem.give(dst, access, follow=False)
