@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from asyncstate.dunders.cancel import CancelToken
 
 TEMPORARY = "temporary"
-"""What a call has done with a path where it keeps a temporary file: no change that its row tells of."""
+"""What a call has done with a path where it keeps a temporary file. To remove that is no change of its row."""
 _FOLDER = "remains"
 _SUFFIX = ".notes"
 _LIMIT = 1 << 26

@@ -151,6 +151,18 @@ INJECTED: dict[str, Any] = {
 } | {"__salt_loader__": None, "__salt_system_encoding__": "utf-8"}
 """The names that the loader puts into the namespace of a stock Salt-style file."""
 
+TEXTS: dict[str, _TextDunder] = {name: value for name, value in INJECTED.items() if isinstance(value, _TextDunder)}
+"""Those that stand for text. No proxy is a ``str`` to code in C (``json.dumps``, ``",".join``)."""
+
+
+class TextBuiltins(dict[str, Any]):
+    """Builtins in which ``__env__`` and the like are the text of the current context, each time they are read."""
+
+    def __missing__(self, name: str) -> str:
+        if name not in TEXTS:
+            raise KeyError(name)
+        return TEXTS[name].value()
+
 
 def is_mapping_dunder(value: object) -> bool:
     """Whether ``value`` is a proxy of a dict, which plugins treat as the dict itself."""

@@ -32,11 +32,11 @@ def note(path: str, deed: Deed) -> None:
         return
     path = path.rstrip("/") or path
     done, before = call.done, call.done.get(path)
-    if before == TEMPORARY:
+    if before == TEMPORARY and deed == "removed":
         return
     if deed == "removed" and before == "created":
         del done[path]
-    elif deed == "created" and before is not None:
+    elif deed == "created" and before not in {None, TEMPORARY}:
         done[path] = "changed"
     elif deed != "changed" or before is None:
         done[path] = deed
@@ -52,7 +52,7 @@ def changes_so_far() -> dict[str, list[str]]:
     """Return the changes of the current call: lists of paths, in order, under the kind of change.
 
     The keys are "created", "changed", "removed" and "removed in part" (a directory); a key without paths is left out.
-    So are files of the cache directory and temporary files of the call.
+    So are files of the cache directory, and temporary files that no longer exist.
     """
     call = current.get(None)
     if call is None or not call.done:

@@ -105,11 +105,10 @@ def _lift(folder: int, top: int) -> bool:
 def copy_tree(source: str, target: str, *, keep_owner: bool = False, keep_set_id: bool | None = None) -> None:
     """Copy a directory: links as links, with modes, times and extended attributes, owned by this process's user.
 
-    An entry already in ``target`` stays unless ``source`` has one of the same name. If ``target`` lies in ``source``, it
-    is not copied into itself. Set-id bits are kept on files of
-    this process's user; ``keep_set_id`` keeps them on all files or on none. ``keep_owner`` is only for a tree that no
-    other user could change. Raises PathRefused for pipes, devices and sockets, and for hard links that others could
-    have made.
+    An entry already in ``target`` stays unless ``source`` has one of the same name. A ``target`` within ``source`` is
+    not copied into itself. Set-id bits are kept on files of this process's user; ``keep_set_id`` keeps them on all
+    files or on none. ``keep_owner`` is only for a tree that no other user could change. Raises PathRefused for pipes,
+    devices and sockets, and for hard links that others could have made.
     """
     is_new = not query.is_directory(target)
     change.makedirs(target)

@@ -96,6 +96,7 @@ class PluginHost:
             file_client=file_client,
             serializers=Serializers(),
             env=opts.get("saltenv") or "base",
+            instance_id=f"{id(self):x}",
             user=opts.get("user") or "root",
             secrets=secrets,
         )

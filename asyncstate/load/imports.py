@@ -17,10 +17,10 @@ from importlib.machinery import (
     ModuleSpec,
     SourceFileLoader,
 )
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders.proxies import INJECTED
+from asyncstate.dunders.proxies import INJECTED, TEXTS, TextBuiltins
 from asyncstate.errors import LoaderError, meant_for_program
 from asyncstate.load import neighbours
 from asyncstate.load.folders import INTERFACES
@@ -33,8 +33,7 @@ from asyncstate.logs.loggers import adopt_loggers, own_name, plugin_logger
 from asyncstate.salt_compat.importing import SALT, builtins_with, import_salt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from types import CodeType
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from asyncstate.load.folders import PluginFile
 
@@ -158,16 +157,32 @@ class _PluginLoader(SourceFileLoader):
     def exec_module(self, module: ModuleType) -> None:
         """Run the file with the dunders in its namespace, builtins that can import ``salt``, and a logger of its name.
 
-        The dunders are set again afterwards: many Salt modules begin with ``__salt__ = {}`` to please a linter.
+        The dunders are set again afterwards: many Salt modules begin with ``__salt__ = {}`` to please a linter. A file
+        that reads ``__env__`` or another text finds it in its builtins, where it is a ``str``.
         """
         origin = origins.get(".".join(module.__name__.split(".")[:_DEPTH]))
         if origin is not None:
             plugin_logger(f"{origin.kind}.{origin.plugin.name}", module.__name__)
-        module.__dict__["__builtins__"] = PLUGIN_BUILTINS
-        module.__dict__.update(INJECTED)
-        super().exec_module(module)
-        module.__dict__.update(INJECTED)
+        code = self.get_code(module.__name__)
+        injected, builtins_of_it = INJECTED, PLUGIN_BUILTINS
+        if not TEXTS.keys().isdisjoint(_names(code)):
+            injected = {name: value for name, value in INJECTED.items() if name not in TEXTS}
+            builtins_of_it = TextBuiltins(PLUGIN_BUILTINS)
+        module.__dict__["__builtins__"] = builtins_of_it
+        module.__dict__.update(injected)
+        exec(code, module.__dict__)  # noqa: S102 - as any import does
+        module.__dict__.update(injected)
+        for name in TEXTS.keys() - injected.keys():
+            module.__dict__.pop(name, None)
         adopt_loggers(vars(module))
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """Yield the names that code and the functions in it read."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
 
 
 class _SubmoduleFinder:

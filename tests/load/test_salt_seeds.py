@@ -328,3 +328,21 @@ async def test_a_module_as_real_trees_have_them(tree, tmp_path):
     assert path.read_text() == "a=1\nb=2"
     comment = f"{tmp_path}/none is missing. Additional info follows:\n\npath:\n    {tmp_path}/none"
     assert (rows["strict"]["result"], rows["strict"]["comment"]) == (False, comment)
+
+
+async def test_env_and_sls_are_text_for_whatever_reads_them(tree, tmp_path):
+    tree.add(
+        "_states/words.py",
+        """
+        import json, os.path
+        __env__ = "to please a linter"
+
+        def said(name):
+            def inner():
+                return [__env__, isinstance(__env__, str), "-".join([__sls__, __env__]), json.dumps({__env__: __sls__}),
+                        os.path.join("/srv", __env__), {"base": 1}[__env__], bool(__instance_id__)]
+            return {"name": name, "result": True, "changes": {"said": inner()}, "comment": ""}
+        """,
+    )
+    rows, _ = await apply(tree, tmp_path, "x: words.said\n")
+    assert rows["x"]["changes"] == {"said": ["base", True, "web-base", '{"base": "web"}', "/srv/base", 1, True]}

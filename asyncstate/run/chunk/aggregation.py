@@ -62,8 +62,9 @@ class Aggregation:
     async def fold(self, ready: Sequence[LowChunk], running: Mapping[str, Row]) -> None:
         """Call ``mod_aggregate`` for the members of a group that may run.
 
-        It is called for the first member, then for each later member that the module has not marked ``__agg__``. After
-        a call that fails there are no more: the members that are not in a common call by then run on their own.
+        It is called for the first member, then for each later member that the module has not marked ``__agg__``: with
+        the members that have not had a call of their own, as in Salt those have run by then. After a call that fails
+        there are no more: the members that are not in a common call by then run on their own.
         """
         function = await self._caller.find(f"{ready[0].state}.{MOD_AGGREGATE}") if ready else None
         if function is None or isinstance(function, FunctionNotFound):
@@ -72,12 +73,14 @@ class Aggregation:
             self.lows[chunk.index] = chunk.as_low()
         rows = dict(running)
         done: set[int] = set()
+        waiting = [*ready]
         for chunk in ready:
             if self.lows[chunk.index].get(AGGREGATED):
                 continue
-            taken = await self._fold_into(chunk, ready, function, dict(rows))
+            taken = await self._fold_into(chunk, waiting, function, dict(rows))
             if taken is None:
                 break
+            waiting.remove(chunk)
             done.update(member.index for member in (chunk, *taken))
         for chunk in ready:
             wrong = _wrong_with(self.lows[chunk.index], chunk) if chunk.index in done else ""
@@ -88,12 +91,12 @@ class Aggregation:
                 self.lows[chunk.index] = chunk.as_low()
 
     async def _fold_into(
-        self, chunk: LowChunk, ready: Sequence[LowChunk], function: LoadedFunction, running: dict[str, Row]
+        self, chunk: LowChunk, waiting: Sequence[LowChunk], function: LoadedFunction, running: dict[str, Row]
     ) -> list[LowChunk] | None:
         """Return the members that were folded into the low data of ``chunk``; None if the module failed."""
         self.lows[chunk.index][AGGREGATED] = True
-        free = [other for other in ready if not self.lows[other.index].get(AGGREGATED)]
-        lows = [self.lows[other.index] for other in ready]
+        free = [other for other in waiting if not self.lows[other.index].get(AGGREGATED)]
+        lows = [self.lows[other.index] for other in waiting]
         changed = await self._call(function, (self.lows[chunk.index], lows, running), chunk)
         if changed is _FAILED:
             return None

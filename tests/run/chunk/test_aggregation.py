@@ -153,8 +153,7 @@ async def test_each_state_not_yet_taken_in_is_asked_and_sees_what_ran():
     seen, running = [], {"tag": {"result": True}}
     aggregation = Aggregation(Hooks(mod_aggregate=taking({"a": "b", "c": "d"}, seen)))
     await aggregation.fold(chunks("a", "b", "c", "d"), running)
-    everyone = ["a", "b", "c", "d"]
-    assert seen == [("a", True, everyone, running), ("c", True, everyone, running)]
+    assert seen == [("a", True, ["a", "b", "c", "d"], running), ("c", True, ["b", "c", "d"], running)]
     assert seen[0][3] is not running
     assert [aggregation.lows[index].get("items") for index in range(4)] == [["a", "b"], None, ["c", "d"], None]
     assert aggregation.notices == []
@@ -263,7 +262,7 @@ async def test_a_module_may_choose_another_name_and_the_tree_has_its_own_package
     assert aggregation.lows[0].items() >= {**args, **change}.items()
 
 
-async def test_low_data_that_a_later_call_spoils_does_the_work_of_nobody_else():
+async def test_a_later_call_cannot_spoil_the_low_data_of_an_earlier_one():
     take = taking({"a": "b"}, [])
 
     def mod_aggregate(low, lows, running):
@@ -273,13 +272,14 @@ async def test_low_data_that_a_later_call_spoils_does_the_work_of_nobody_else():
         return take(low, lows, running)
 
     aggregation = Aggregation(Hooks(mod_aggregate=mod_aggregate))
-    a, _, _ = members = chunks("a", "b", "c")
+    a, b, _ = members = chunks("a", "b", "c")
     await aggregation.fold(members, {})
     assert aggregation.notices == [
-        "m.mod_aggregate failed for s:a: it took 'name' out of the low data. The states run one by one"
+        "m.mod_aggregate failed for s:b: it took 'name' out of the low data. The states run one by one"
     ]
-    assert not aggregation.is_common(a)
-    assert aggregation.lows[0] == a.as_low()
+    assert aggregation.is_common(a)
+    assert aggregation.lows[0]["items"] == ["a", "b"]
+    assert aggregation.lows[1] == b.as_low()
 
 
 async def test_a_module_that_spoils_the_low_data_of_another_member_spoils_no_row():
@@ -744,3 +744,28 @@ async def test_of_bundled_package_states_only_those_fail_whose_package_does(tmp_
         assert (rows["a"][0], rows["bad"][0], rows["c"][0]) == (True, False, True)
         assert rows["follows"][1]
         assert rows["needs"][0] is True
+
+
+async def test_a_module_that_marks_nothing_cannot_change_what_an_earlier_member_will_do():
+    """It merges all that it sees into the low data that it was called for, and clears the others."""
+    fake = FakeHost()
+    fake.calls, seen = [], []
+
+    @fake.state("m.go")
+    def go(name, items=None):
+        fake.calls.append((name, items))
+        return row(name)
+
+    @fake.state("m.mod_aggregate")
+    def mod_aggregate(low, chunks, running):
+        seen.append((low["name"], [chunk["name"] for chunk in chunks]))
+        low["items"] = [chunk["name"] for chunk in chunks]
+        for chunk in chunks:
+            if chunk is not low:
+                chunk["items"] = []
+        return low
+
+    builder = PlanBuilder().chunk("one", "m.go").chunk("two", "m.go").chunk("three", "m.go")
+    await local_engine(builder.group("one", "two", "three").build(), fake, RunOptions(run_id="r")).run()
+    assert seen == [("one", ["one", "two", "three"]), ("two", ["two", "three"]), ("three", ["three"])]
+    assert fake.calls == [("one", ["one", "two", "three"]), ("two", ["two", "three"]), ("three", ["three"])]
