@@ -122,3 +122,11 @@ async def test_mistakes_are_warned_of_before_the_run(runtime):
 def test_data_needs_no_event_loop_and_no_tree(tmp_path):
     with StateRuntime(Settings(cachedir=str(tmp_path / "cache"))).open_sync() as runtime:
         assert ids(runtime.compile_data_sync({"a": "test.nop"})) == ["a"]
+
+
+@pytest.mark.parametrize("name", [False, 0, 0.0, None, "", [], {}])
+async def test_the_name_of_a_single_state_may_be_false(runtime, name):
+    report = await runtime.single("test.nop", {"name": name})
+    [(tag, row)] = report.rows.items()
+    assert tag == f"test_|-{name}_|-{name}_|-nop"
+    assert (row["name"], row["result"]) == (name, True)
