@@ -20,8 +20,11 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 import msgspec
 
 from asyncstate.config import Settings
+from asyncstate.dunders.cancel import CancelToken, blocking
+from asyncstate.dunders.context import thread_token
 from asyncstate.load.trust import require_trusted_plugins
 from asyncstate.planner import Planner
+from asyncstate.process.ending import has_started, release
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
 from asyncstate.run.affinity import LoopAffinity
@@ -142,12 +145,22 @@ class StateRuntime:
     def open_sync(self) -> Iterator[Self]:
         """Gather grains and render the pillar without an event loop, for programs that only compile or call."""
         self._affinity.refuse("StateRuntime.open_sync", "async with StateRuntime(…)")
-        with self.secrets.kept_out_of_errors():
-            self._open()
+        around = thread_token.get()
+        token = CancelToken(around)
+        thread_token.set(token)
+        blocking.add(token)
         try:
-            yield self
+            with self.secrets.kept_out_of_errors():
+                self._open()
+            try:
+                yield self
+            finally:
+                self._release()
         finally:
-            self._release()
+            blocking.discard(token)
+            thread_token.set(around)
+            if not token.reason and has_started(token):
+                release(token)
 
     def _open_on_loop(self) -> None:
         # Modules that a run needs are imported here, in a thread: an import on the loop would block it.

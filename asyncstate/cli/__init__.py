@@ -33,23 +33,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return answer(shell, list(sys.argv[1:] if argv is None else argv))
     before = _end_early()
     try:
-        from asyncstate.cli.interrupts import Interrupted, in_words
-
-        with in_words():
-            try:
-                return _answer(argv)
-            except Interrupted as ended:
-                from asyncstate.cli.console import Console, lasting_stderr
-
-                with lasting_stderr():
-                    Console().complain(f"ended by {ended.name}")
-                return ended.exit_code
+        return _answer(argv)
     except MemoryError:  # there was not even enough to say so in the usual way
         os.write(2, _NO_MEMORY)
         return _INTERNAL_ERROR
     finally:
-        for number, handler in before.items():
-            _signal.signal(number, handler)
+        if argv is not None:  # called by a program: otherwise nothing is left to do but to end
+            for number, handler in before.items():
+                _signal.signal(number, handler)
 
 
 def _end_early() -> dict[int, object]:

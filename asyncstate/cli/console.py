@@ -197,6 +197,11 @@ class Console:
         self.incomplete = True
         self.complain(f"{what} could not be written: {why}")
 
+    def drop(self) -> None:
+        """Let what is still to be written to standard output go nowhere, also what waits for its reader now."""
+        if self.stdout is not None:
+            drop_output(self.stdout.fileno())
+
     def data(self, value: Any, *, redacted: bool = False) -> None:
         """Write ``value`` in the requested format, JSON or YAML (JSON for any other), with the secrets hidden."""
         if not redacted:

@@ -1,21 +1,27 @@
 """What signals do to a run under way: stop it, then cancel it.
 
-A signal may arrive between any two steps of the program: asyncio's ``call_soon_threadsafe`` passes it to the loop.
+A signal may arrive between any two steps of the program: asyncio's ``call_soon_threadsafe`` passes it to the loop. One
+that arrives after the end of the run is for what comes next.
 """
 
 from __future__ import annotations
 
 import asyncio
 import signal
+from collections import deque
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from asyncstate.cli.interrupts import delivered_to
+from asyncstate.cli.interrupts import deliver, delivered_to, end_within, ended_in_time
 from asyncstate.run.timer import Timer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+
+_LATEST = 60.0
+"""Seconds from the cancellation of a run to its end, at most. Then the process ends where it is."""
 
 
 class Stoppable(Protocol):
@@ -67,11 +73,14 @@ class Ending:
         """End the grace period, because the run has ended."""
         if self._timer is not None:
             self._timer.stop()
+        if self._cancelled:
+            ended_in_time()
 
     def _cancel(self, name: str, text: str) -> None:
         if not self._cancelled:
             self._cancelled = True
             self._say(text)
+            end_within(signal.Signals[name], _LATEST)
             self._run.cancel(name)
 
 
@@ -80,12 +89,20 @@ def ended_by_signals(run: Stoppable, say: Callable[[str], None], grace: float) -
     """Let signals stop and cancel a run on this loop while the block lasts, by the rules of `Ending`."""
     loop = asyncio.get_running_loop()
     ending = Ending(run, say, grace)
+    arrived: deque[int] = deque()
 
     def receive(number: int) -> None:
-        loop.call_soon_threadsafe(ending.signalled, signal.Signals(number).name)
+        arrived.append(number)
+        loop.call_soon_threadsafe(handle)
 
-    with delivered_to(receive):
-        try:
+    def handle() -> None:
+        if arrived:
+            ending.signalled(signal.Signals(arrived.popleft()).name)
+
+    try:
+        with delivered_to(receive):
             yield
-        finally:
-            ending.over()
+    finally:
+        ending.over()
+        while arrived:
+            deliver(arrived.popleft())

@@ -9,7 +9,7 @@ import asyncio
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
-from asyncstate.cli.interrupts import Interrupted, delivered_to, waking
+from asyncstate.cli.interrupts import Interrupted, delivered_to, end_within, waking
 from asyncstate.errors import ConfigError
 from asyncstate.logs.loggers import get_logger
 from asyncstate.process.descriptors import rehearse
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 T = TypeVar("T")
+
+_LATEST = 60.0
+"""Seconds from a signal to the end of what it cancels, at most: programs that are ended take a dozen."""
 
 
 def run_on(wanted: str, main: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -55,6 +58,7 @@ class _Cancellation:
 
     def receive(self, number: int) -> None:
         self._received.append(number)
+        end_within(number, _LATEST)
         if self._cancel is not None:
             self._cancel()
 
@@ -66,7 +70,10 @@ class _Cancellation:
             if self._received:
                 raise Interrupted(self._received[0])
             with waking(loop):
-                return await main()
+                result = await main()
+            if self._received:  # too late for what it was to cancel
+                raise Interrupted(self._received[0])
+            return result
         except asyncio.CancelledError:
             if self._received:
                 raise Interrupted(self._received[0]) from None

@@ -1,16 +1,24 @@
 """Signals that end the program: each gives a message and an exit code, at any time in the life of the program.
 
-Before a run has begun, and after it, a signal ends the program at once, with a message. A run handles signals itself:
-see `asyncstate.cli.session`. A signal that was ignored when the program was started (by ``nohup``, or for a background
-job of a shell) stays ignored.
+No handler raises: Python calls handlers between any two steps of the code, where an exception may be swallowed, or keep
+a lock from being released. A handler takes note of the signal, and the program acts on it at its next safe point, with
+`check`. In a block of `delivered_to`, a receiver is called instead. A run handles signals itself: see
+`asyncstate.cli.ending`. What does not end in time is ended by `end_now`, from another thread; so is what gets a second
+signal. A signal that was ignored when the program was started (by ``nohup``, or for a background job of a shell) stays
+ignored.
 """
 
 from __future__ import annotations
 
+import _thread
+import os
+import select
 import signal
 import socket
+import sys
 import threading
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,6 +28,10 @@ if TYPE_CHECKING:
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGXCPU")
 """Signals that would end the program without a message, except those that mean a crash."""
+_LATEST = 5.0
+"""Seconds from a signal to the next safe point, at most. Then the process ends where it is."""
+_INSISTING = 1.0
+"""Seconds after which another signal is a second one: coreutils' ``timeout`` sends each twice."""
 
 
 class Interrupted(BaseException):
@@ -36,17 +48,123 @@ class Interrupted(BaseException):
 
 
 _receivers: list[Callable[[int], None]] = []
+_pending: list[int] = []
+"""Signals that the program has not acted on."""
+
+
+class _Deadline:
+    """When the process ends whatever it does. There is one, so it is changed in the main thread only."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.since = 0.0
+        self.age = 0
+        """Changes when the deadline does, so that threads of former ones do nothing."""
+
+    def set(self, number: int, seconds: float) -> None:
+        self.age += 1
+        self.number, self.since = number, time.monotonic()
+        try:
+            # Not a `threading.Thread`: the lock that it takes may be held by the code that the handler interrupted.
+            _thread.start_new_thread(self._wait, (self.age, seconds))
+        except (RuntimeError, MemoryError):
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+
+    def clear(self) -> None:
+        if self.number:
+            self.age += 1
+            self.number = 0
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _wait(self, age: int, seconds: float) -> None:
+        cancel = sys.modules.get("asyncstate.dunders.cancel")
+        if cancel is not None:
+            for token in list(cancel.blocking):
+                token.cancel(signal.Signals(self.number).name)
+        time.sleep(seconds)
+        if age == self.age:
+            end_now(self.number)
+
+
+_deadline = _Deadline()
+
+
+def end_within(number: int, seconds: float) -> None:
+    """End the process in ``seconds``, if it has not ended by then; at once if it was signalled some time before."""
+    if not _deadline.number:
+        _deadline.set(number, seconds)
+    elif number == signal.SIGALRM or time.monotonic() - _deadline.since >= _INSISTING:
+        end_now(number)
+
+
+def ended_in_time() -> None:
+    """Take back `end_within`."""
+    _deadline.clear()
+
+
+def end_now(number: int) -> None:
+    """End the process with a message, and what it was calling, wherever it is: takes no lock, and waits for nothing."""
+    number = _deadline.number or number
+    try:
+        ending = sys.modules.get("asyncstate.process.ending")
+        if ending is not None:
+            ending.kill_all()
+        say_last(f"asyncstate: ended by {signal.Signals(number).name}\n".encode())
+    finally:
+        os._exit(128 + number)
+
+
+def say_last(text: bytes) -> None:
+    """Write to standard error, if it can be written to without waiting."""
+    with suppress(OSError, ValueError):
+        poll = select.poll()
+        poll.register(2, select.POLLOUT)
+        if poll.poll(0):
+            os.write(2, (b"\x1b[?25h" if os.isatty(2) else b"") + text)  # a live display hides the cursor
+
+
+def check() -> None:
+    """Raise Interrupted if a signal has arrived: this is a safe point."""
+    if _pending:
+        number = _pending[0]
+        _pending.clear()
+        raise Interrupted(number)
+
+
+def pause(seconds: float) -> None:
+    """Sleep, at a safe point. Raises Interrupted."""
+    check()
+    time.sleep(seconds)
+    check()
 
 
 def _receive(number: int, _frame: FrameType | None) -> None:
-    if not _receivers:
-        raise Interrupted(number)
-    _receivers[-1](number)
+    try:
+        deliver(number)
+    except BaseException:  # noqa: BLE001 - nothing may be raised here, and the signal must not be lost
+        end_now(number)
+
+
+def deliver(number: int) -> None:
+    """Act on a signal as if it had arrived now."""
+    if _receivers:
+        _receivers[-1](number)
+    else:
+        note(number)
+
+
+def note(number: int) -> None:
+    """Have the next `check` raise Interrupted, soon."""
+    _pending.append(number)
+    end_within(number, _LATEST)
 
 
 @contextmanager
 def in_words() -> Iterator[None]:
-    """Make signals raise Interrupted in the block, or call the `delivered_to` receiver. No effect in other threads."""
+    """Let signals be noted in the block, for `check` or a receiver (`delivered_to`). No effect in other threads.
+
+    Raises Interrupted at the end for one that came after the last `check`.
+    """
     before = {}
     if threading.current_thread() is threading.main_thread():
         for name in _NAMES:
@@ -58,13 +176,25 @@ def in_words() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        late = list(_pending)
+        _pending.clear()
+        _deadline.clear()
+    if late:
+        raise Interrupted(late[0])
 
 
 @contextmanager
 def delivered_to(receiver: Callable[[int], None]) -> Iterator[None]:
-    """Pass the signals in the block to ``receiver``, in the main thread, between any two steps of the code there."""
+    """Pass the signals in the block to ``receiver``, in the main thread, between any two steps of the code there.
+
+    It must not raise. It gets those, too, that have arrived before.
+    """
     _receivers.append(receiver)
     try:
+        if _pending:
+            _deadline.clear()
+        while _pending:
+            receiver(_pending.pop(0))
         yield
     finally:
         _receivers.remove(receiver)

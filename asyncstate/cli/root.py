@@ -11,7 +11,7 @@ import click
 
 from asyncstate.cli.console import CHANGED, OUTPUT_LOST, Console, lasting_stderr
 from asyncstate.cli.framework import Root, general_options
-from asyncstate.cli.interrupts import Interrupted
+from asyncstate.cli.interrupts import Interrupted, check, in_words
 from asyncstate.cli.salt import OPTIONS as SALT_OPTIONS
 from asyncstate.errors import AsyncStateError, CompileError, Issue, LockHeld, RenderError
 
@@ -45,13 +45,24 @@ def dispatch(arguments: list[str]) -> int:
     console.arguments = tuple(arguments)
     with lasting_stderr():
         try:
-            code = _dispatch(console, arguments)
+            with in_words():
+                code = _dispatch_and_write(console, arguments)
         except Interrupted as ended:
-            console.problems.append(Issue("The run was ended before it began."))
-            _write_files(console, ended.exit_code)
-            raise
-        _write_files(console, code)
+            console.complain(f"ended by {ended.name}")
+            return ended.exit_code
     return OUTPUT_LOST if console.incomplete and code in _SUCCESS else code
+
+
+def _dispatch_and_write(console: Console, arguments: list[str]) -> int:
+    try:
+        code = _dispatch(console, arguments)
+        check()
+    except Interrupted as ended:
+        console.problems.append(Issue("The run was ended before it began."))
+        _write_files(console, ended.exit_code)
+        raise
+    _write_files(console, code)
+    return code
 
 
 def _write_files(console: Console, code: int) -> None:
@@ -84,6 +95,7 @@ def _dispatch(console: Console, arguments: list[str]) -> int:
     try:
         code = root.main(arguments, prog_name="asyncstate", standalone_mode=False, obj=console)
     except click.ClickException as error:
+        check()
         return _usage(console, error)
     except (KeyboardInterrupt, click.Abort):
         console.complain("interrupted")
@@ -91,6 +103,7 @@ def _dispatch(console: Console, arguments: list[str]) -> int:
     except BrokenPipeError:
         return 0
     except Exception as error:  # noqa: BLE001 - the last resort: a bug here must not look like a mistake in the tree
+        check()
         return _failure(console, error)
     return code if isinstance(code, int) else 0
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.cli.console import CHANGED
 from asyncstate.cli.ending import ended_by_signals
 from asyncstate.cli.event_loop import run_on
-from asyncstate.cli.interrupts import Interrupted, delivered_to
+from asyncstate.cli.interrupts import check, delivered_to, note, pause
 from asyncstate.cli.run_progress import progress_of, refreshed
 from asyncstate.errors import AsyncStateError, Issue
 from asyncstate.run.onlooker import Onlooker
@@ -177,7 +177,7 @@ class Session:
 
         wait = self.options.get("wait") or 0.0
         outlast = self.options.get("resume") is not None and not self.options.get("force")
-        lock = RunLock(self.settings.cachedir, wait=wait, outlast=outlast)
+        lock = RunLock(self.settings.cachedir, wait=wait, outlast=outlast, pause=pause)
         holder = lock.holder() if wait else None
         if holder is not None:
             from asyncstate.report.terminal import short_time
@@ -209,7 +209,7 @@ class Session:
             if self._lines is not None:
                 if hand_over is not None:
                     hand_over()()  # as below
-                with delivered_to(_interrupt):
+                with delivered_to(self._interrupt_output):
                     self._lines.close()
             raise
 
@@ -267,12 +267,20 @@ class Session:
             hand_over()()  # nobody waits for the readers of a report
         report = run.report
         try:
-            with delivered_to(_interrupt):
+            with delivered_to(self._interrupt_output):
                 self.show(report, runtime.shown(plan) if report.failed or self.options.get("report") else plan)
         except Exception as error:
             error.add_note("\n".join(applied_lines(report.rows, dry=report.test)))
             raise
+        check()
         return self._exit_code(report)
+
+    def _interrupt_output(self, number: int) -> None:
+        """Drop the rest of a report, which its reader may not read: the run is over, and the journal has it."""
+        self.console.drop()
+        if self._lines is not None:
+            self._lines.give_up()
+        note(number)
 
     def _exit_code(self, report: RunReport) -> int:
         tells_changes = self.options.get("detailed_exitcode") and report.changed
@@ -424,8 +432,3 @@ class Session:
             from asyncstate.report.issues import warning_lines
 
             self.console.say(*warning_lines(issues, self.console.palette(sys.stderr)))
-
-
-def _interrupt(number: int) -> None:
-    """End the output of a report, which its reader may not read: the run is over, and the journal has it."""
-    raise Interrupted(number)

@@ -11,7 +11,7 @@ import click
 
 from asyncstate.cli.complete.values import complete_id, complete_sls
 from asyncstate.cli.framework import Command, option
-from asyncstate.cli.interrupts import Interrupted, delivered_to
+from asyncstate.cli.interrupts import Interrupted, delivered_to, end_within
 from asyncstate.cli.options import data_option, selection_options, tree_options
 from asyncstate.cli.selection import select, states_called
 from asyncstate.errors import AsyncStateError
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from asyncstate.shake.rooms import Rooms
     from asyncstate.shake.search import Result
 
+_LATEST = 60.0
+"""Seconds from a signal to the end of what runs, at most."""
 _BATCHES = 8
 """How many delays each slot tries before differences are looked into: few, so that a search that is cut off has looked
 into most; not fewer, as slots wait for each other at the end."""
@@ -171,7 +173,7 @@ class _Shaking:
         from asyncstate.shake.search import Result
 
         plan, serial, result = Plan((), (), (), (), Dag(0)), Outcome({}, {}), Result(complete=False)
-        with self._driver, delivered_to(lambda number: self._driver.stop(Interrupted(number))):
+        with self._driver, delivered_to(self._interrupt):
             try:
                 plan, serial = self._driver.call(self._rooms.first)
                 self._describe(plan, serial)
@@ -191,6 +193,10 @@ class _Shaking:
         else:
             self._console.data(result_data(plan, result, serial))
         return self._end(result)
+
+    def _interrupt(self, number: int) -> None:
+        self._driver.stop(Interrupted(number))
+        end_within(number, _LATEST)
 
     def _end(self, result: Result) -> int:
         """Say what cut the search off, and return the exit code."""

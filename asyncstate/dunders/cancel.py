@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 log: logging.Logger = logging.getLogger(__name__)
 
 
+blocking: set[CancelToken] = set()
+"""The tokens of work for which a program waits without an event loop. Another thread may cancel them."""
+
+
 class CancelToken:
     """Tells code in a worker thread that its call was cancelled: the task that awaited it no longer does.
 

@@ -153,8 +153,8 @@ current: ContextVar[CallContext] = ContextVar("asyncstate_call")
 """The context of the call under way. LookupError outside any call."""
 
 
-thread_token: ContextVar[CancelToken] = ContextVar("asyncstate_thread")
-"""The token of work in a thread that belongs to no call, such as compiling. LookupError outside such work."""
+thread_token: ContextVar[CancelToken | None] = ContextVar("asyncstate_thread", default=None)
+"""The token of work in a thread that belongs to no call, such as compiling. None outside such work."""
 
 
 def runtime_services(call: CallContext | None = None) -> Services:

@@ -201,7 +201,7 @@ class PluginHost:
     @contextmanager
     def enter(self, **overrides: Any) -> Iterator[CallContext]:
         """Make ``context(**overrides)`` the current one, for synchronous work such as compiling."""
-        context = self.context(**{"cancel": thread_token.get(None), **overrides})
+        context = self.context(**{"cancel": thread_token.get(), **overrides})
         token = current.set(context)
         try:
             yield context

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from asyncstate import remains
 from asyncstate.process.descriptors import Thread
-from asyncstate.process.lineage import Lineage, Process, ThreadChildren, look_at, processes
+from asyncstate.process.lineage import Lineage, Process, ThreadChildren, living, look_at, processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,7 +47,8 @@ class Reaper:
     """
 
     def __init__(self) -> None:
-        self._doomed: dict[Lineage | ThreadChildren, _Doomed] = {}
+        self.doomed: dict[Lineage | ThreadChildren, _Doomed] = {}
+        """What is being ended."""
         self._news = threading.Condition()
         self._is_working = False
 
@@ -58,19 +59,19 @@ class Reaper:
         """
         with self._news:
             for lineage in lineages:
-                self._doomed.setdefault(lineage, _Doomed())
-            if self._doomed and not self._is_working:
+                self.doomed.setdefault(lineage, _Doomed())
+            if self.doomed and not self._is_working:
                 self._is_working = True
                 try:
                     Thread(target=self._work, args=(None,), name="asyncstate-reaper", daemon=False).start()
                 except RuntimeError:
                     self._is_working = False
-            return self._is_working or not self._doomed
+            return self._is_working or not self.doomed
 
     @property
     def busy(self) -> bool:
         """Whether a lineage is being ended."""
-        return bool(self._doomed)
+        return bool(self.doomed)
 
     def wait(self, lineages: Iterable[Lineage] | None = None) -> None:
         """Block until these lineages (None: all that are being ended) are gone, or given up."""
@@ -85,7 +86,7 @@ class Reaper:
             self.end(())  # a thread may be able to start by now, for what others have added
 
     def _left(self, wanted: set[Lineage | ThreadChildren] | None) -> bool:
-        return bool(self._doomed if wanted is None else wanted & self._doomed.keys())
+        return bool(self.doomed if wanted is None else wanted & self.doomed.keys())
 
     def _work(self, wanted: set[Lineage | ThreadChildren] | None) -> None:
         """End what is doomed until nothing that is ``wanted`` (None: nothing at all) is left."""
@@ -96,7 +97,7 @@ class Reaper:
                         self._is_working = False  # before the lock is free: what comes then needs another thread
                         self._news.notify_all()
                         return
-                    doomed = dict(self._doomed)
+                    doomed = dict(self.doomed)
                 try:
                     left = self._press(doomed)
                     if left:
@@ -126,7 +127,7 @@ class Reaper:
 
     def _done(self, lineage: Lineage | ThreadChildren) -> None:
         with self._news:
-            self._doomed.pop(lineage, None)
+            self.doomed.pop(lineage, None)
             self._news.notify_all()
 
     def _give_up(self, doomed: dict[Lineage | ThreadChildren, _Doomed]) -> None:
@@ -178,6 +179,15 @@ def _end_all(lineages: list[Lineage]) -> None:
     with _lock:
         found = list(lineages)
     reaper.end(found)
+
+
+def kill_all() -> None:
+    """Kill what calls under way have started, as the last act of the process: waits for no lock, and never raises."""
+    with suppress(Exception):
+        lineages = {lineage for known in list(_parts.values()) for lineage in list(known)}
+        lineages |= {lineage for lineage in list(reaper.doomed) if isinstance(lineage, Lineage)}
+        for process in living(lineages) if lineages else ():
+            send(process, signal.SIGKILL)
 
 
 def _until(moment: float) -> float:

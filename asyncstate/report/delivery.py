@@ -95,8 +95,14 @@ class Delivery:
                     return False
             return True
 
+    def give_up(self) -> None:
+        """Deliver nothing any more, as if the reader had gone. Safe in a signal handler."""
+        self._fail(BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)))
+        with self._news:
+            self._news.notify_all()
+
     def _is_busy(self) -> bool:
-        return bool(self._waiting) or self._is_writing
+        return self.error is None and (bool(self._waiting) or self._is_writing)
 
     def _may_wait(self, size: int) -> bool:
         """Whether writing so much now could take long."""

@@ -28,6 +28,10 @@ class JsonLines:
         if self._delivery.error is None:
             self._delivery.write(encode_event(event) + b"\n")
 
+    def give_up(self) -> None:
+        """Write nothing more. Safe in a signal handler."""
+        self._delivery.give_up()
+
     def close(self) -> None:
         """Wait until the reader has all lines."""
         self._delivery.settle()

@@ -51,11 +51,19 @@ class RunLock:
     states that run again. Raises ResumeRefused, which names them.
     """
 
-    def __init__(self, directory: str, *, wait: float = 0.0, outlast: bool = False) -> None:
+    def __init__(
+        self,
+        directory: str,
+        *,
+        wait: float = 0.0,
+        outlast: bool = False,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
         self.path: str = os.path.join(directory, "run.lock")
         self._directory = directory
         self._holder_path = os.path.join(directory, "run.holder")
         self._wait = wait
+        self._pause = pause
         self._outlast = outlast
         self._survivors: list[Survivors] = []
         self._refuse_at = 0.0
@@ -82,10 +90,10 @@ class RunLock:
         while not self._take():
             if time.monotonic() >= until:
                 raise self._held()
-            time.sleep(_POLL)
+            self._pause(_POLL)
         try:
             while not self._is_alone():
-                time.sleep(_LOOK)
+                self._pause(_LOOK)
         except BaseException:
             self.__exit__()
             raise

@@ -1,0 +1,154 @@
+"""Handlers of signals take note, and raise nothing; what does not end in time is ended."""
+
+import signal
+import subprocess
+import sys
+import weakref
+
+import pytest
+
+from asyncstate.cli import interrupts
+from asyncstate.cli.interrupts import Interrupted, check, deliver, delivered_to, in_words
+
+BEGIN = """
+import os, signal, sys, threading, time
+from asyncstate.cli import interrupts
+from asyncstate.cli.interrupts import check, in_words
+interrupts._LATEST = 0.5
+def send(number, after=0.0):
+    time.sleep(after)
+    os.kill(os.getpid(), number)
+"""
+
+
+def run(text):
+    """Return how a program ended, and what it said."""
+    done = subprocess.run([sys.executable, "-c", BEGIN + text], capture_output=True, text=True, timeout=60, check=False)
+    return done.returncode, done.stderr
+
+
+def test_a_signal_is_raised_at_the_next_safe_point_only():
+    with in_words():
+        signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(Interrupted, match="SIGTERM"):
+            check()
+        check()
+
+
+def test_a_signal_in_a_callback_that_may_not_raise_is_not_lost():
+    class Thing:
+        pass
+
+    thing = Thing()
+    called = []
+    reference = weakref.ref(thing, lambda _: (signal.raise_signal(signal.SIGHUP), called.append(True)))
+    with in_words():
+        del thing
+        with pytest.raises(Interrupted, match="SIGHUP"):
+            check()
+    assert called == [True]
+    assert reference() is None
+
+
+def test_one_that_comes_after_the_last_safe_point_is_raised_at_the_end():
+    with pytest.raises(Interrupted, match="SIGINT"), in_words():
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_a_receiver_gets_what_had_arrived_before_it():
+    got = []
+    with in_words():
+        signal.raise_signal(signal.SIGTERM)
+        with delivered_to(got.append):
+            deliver(signal.SIGINT)
+        check()
+    assert got == [signal.SIGTERM, signal.SIGINT]
+
+
+@pytest.mark.parametrize(
+    "blocked",
+    [
+        "lock = threading.Lock(); lock.acquire(); lock.acquire()",
+        "os.mkfifo('FIFO'); open('FIFO')",
+        "a, b = os.pipe(); os.read(a, 1)",
+        "time.sleep(600)",
+        "threading.Event().wait()",
+    ],
+)
+@pytest.mark.parametrize(
+    "start", ["", "import _thread\ndef refuse(*_): raise RuntimeError\n_thread.start_new_thread = refuse\n"]
+)
+def test_without_a_safe_point_the_process_ends_nevertheless(tmp_path, blocked, start):
+    ready = "threading.Thread(target=send, args=(signal.SIGTERM, 0.1), daemon=True).start()"
+    blocked = blocked.replace("FIFO", str(tmp_path / "fifo"))
+    assert run(f"with in_words():\n    {ready}\n    {start and 'exec(' + repr(start) + ')'}\n    {blocked}") == (
+        143,
+        "asyncstate: ended by SIGTERM\n",
+    )
+
+
+@pytest.mark.parametrize("second", ["SIGTERM", "SIGINT", "SIGHUP"])
+def test_a_second_signal_ends_the_process_at_once(second):
+    text = f"""
+interrupts._LATEST = 600.0
+with in_words():
+    threading.Thread(target=lambda: (send(signal.SIGTERM), send(signal.{second}, 1.3)), daemon=True).start()
+    while True:
+        time.sleep(600)
+"""
+    assert run(text) == (143, "asyncstate: ended by SIGTERM\n")
+
+
+def test_the_same_signal_twice_at_once_is_one():
+    text = """
+with in_words():
+    send(signal.SIGTERM), send(signal.SIGTERM)
+    try:
+        check()
+    except interrupts.Interrupted as error:
+        print("noted", error.name, file=sys.stderr)
+"""
+    assert run(text) == (0, "noted SIGTERM\n")
+
+
+def test_who_does_not_read_standard_error_holds_up_nothing():
+    text = """
+read, write = os.pipe()
+os.dup2(write, 2)
+os.set_blocking(2, False)
+try:
+    while True:
+        os.write(2, bytes(65536))
+except BlockingIOError:
+    os.set_blocking(2, True)
+interrupts.end_now(signal.SIGTERM)
+"""
+    assert run(text)[0] == 143
+
+
+def test_what_calls_have_started_is_killed(tmp_path):
+    text = f"""
+from asyncstate.dunders.cancel import CancelToken
+from asyncstate.process.ending import belong
+from asyncstate.process.lineage import start
+token = CancelToken()
+process, family = start(["sleep", "600"])
+belong(family, token)
+print(process.pid, file=open({str(tmp_path / "pid")!r}, "w"), flush=True)
+interrupts.end_now(signal.SIGTERM)
+"""
+    assert run(text)[0] == 143
+    from asyncstate.process.lineage import look_at
+
+    assert look_at(int((tmp_path / "pid").read_text())) is None
+
+
+def test_a_deadline_that_was_met_ends_nothing():
+    text = """
+with in_words():
+    interrupts.end_within(signal.SIGTERM, 0.2)
+    interrupts.ended_in_time()
+    time.sleep(0.5)
+"""
+    assert run(text) == (0, "")
+    assert interrupts._deadline.number == 0
