@@ -125,7 +125,8 @@ class Database:
             try:
                 self._insert(entry, log_, begin, plan)
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                if self._connection.in_transaction:  # where the disk is full, SQLite has rolled back
+                    self._connection.execute("ROLLBACK")
                 raise
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
@@ -214,16 +215,18 @@ class Database:
         )
 
 
-def _blobs(log_: bytes | mmap, begin: int) -> Iterator[tuple[int, memoryview]]:
-    """Yield pieces of about `PIECE` bytes that end with a line, each with the place at which it begins."""
+def _blobs(log_: bytes | mmap, begin: int) -> Iterator[tuple[int, bytes]]:
+    """Yield pieces of about `PIECE` bytes that end with a line, each with the place at which it begins.
+
+    They are copies: as long as a view of a map is alive, the map cannot be closed.
+    """
     size = len(log_)
-    with memoryview(log_) as whole:
-        first = begin
-        while first < size:
-            end = log_.find(b"\n", min(first + PIECE, size) - 1) + 1 or size
-            yield first - begin, whole[first:end]
-            let_go(log_, first, end)
-            first = end
+    first = begin
+    while first < size:
+        end = log_.find(b"\n", min(first + PIECE, size) - 1) + 1 or size
+        yield first - begin, log_[first:end]
+        let_go(log_, first, end)
+        first = end
 
 
 def writable(path: str) -> Database:

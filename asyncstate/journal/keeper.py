@@ -89,7 +89,7 @@ class Keeper:
         return [f"The journal in {self._settings.state_dir} could not be written ({self._told}): it {now}"]
 
     def close(self) -> None:
-        """Put the run into the database, and remove its log. Blocks; if that fails, a later run does it."""
+        """Put the run into the database, and remove its log. Blocks. If that fails, a later run does it."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -101,10 +101,12 @@ class Keeper:
                 moved = True
             elif not self._told:
                 log.warning("the journal keeps this run as %s: %s", log_.path, log_.error)
-        except (OSError, AsyncStateError) as error:
-            log.warning("the journal keeps this run as %s: %s", log_.path, error)
-        finally:
+        except Exception as error:  # noqa: BLE001 - the run is over: whatever goes wrong here must not cost its report
+            log.warning("the journal keeps this run as %s: %s", log_.path, error or type(error).__name__)
+        try:
             log_.close(remove=moved)
+        except (OSError, MemoryError) as error:
+            log.warning("the journal cannot close %s: %s", log_.path, error or type(error).__name__)
 
     def _archive(self, log_: mmap) -> None:
         settings = self._settings
@@ -126,8 +128,10 @@ def keeper_of(
     try:
         make_folder(settings.state_dir)
         return Keeper(settings, *made()), []
-    except (OSError, AsyncStateError) as error:
-        why = f"{settings.state_dir}: {error.strerror}" if isinstance(error, OSError) else str(error)
+    except (OSError, AsyncStateError, MemoryError, ImportError) as error:  # the last: sqlite3 needs memory to load
+        why = str(error) or "memory ran out"
+        if isinstance(error, OSError):
+            why = f"{settings.state_dir}: {error.strerror}"
         if settings.journaled == "required":
             raise JournalError(f"The journal is required and cannot be kept: {why}") from None
         return None, [f"This run is not in the journal, so it cannot be resumed: {why}"]

@@ -74,7 +74,7 @@ def prefetch(
         return False
     _check_scheme(path)
     name = "-".join(checksum)
-    with ahead.fetching(name):
+    with ahead.fetching(_fetched(path, name)):
         folder = ahead.folder("files")
         if not folder or filesystem.exists(os.path.join(folder, name)):
             return False
@@ -356,7 +356,7 @@ def _cached_download(url: str, saltenv: str, source_hash: str | None, *, verify_
     path = _downloads.extern_path(url, saltenv, __opts__["cachedir"])
     if not _has_hash(path, source_hash):
         filesystem.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        if not _take_prefetched(path, source_hash):
+        if not _take_prefetched(url, path, source_hash):
             _fetch(url, path, verify_ssl=verify_ssl)
     __context__[key] = path
     return path
@@ -377,13 +377,16 @@ def _timeout() -> float:
     return float(__opts__.get("http_connect_timeout") or _downloads.CONNECT_TIMEOUT)
 
 
-def _take_prefetched(path: str, source_hash: str | None) -> bool:
-    """Move what was fetched ahead and has this hash to ``path``; return whether there was such a file."""
+def _take_prefetched(url: str, path: str, source_hash: str | None) -> bool:
+    """Move what was fetched ahead and has this hash to ``path``; return whether there was such a file.
+
+    Waits for it only if it is being fetched from this ``url``: another server may be slower.
+    """
     checksum = _checksum(source_hash)
     if checksum is None:
         return False
     name = "-".join(checksum)
-    ahead.wait(name)
+    ahead.wait(_fetched(url, name))
     folder = ahead.folder("files")
     found = os.path.join(folder, name)
     if not folder or not _has_hash(found, source_hash):
@@ -393,6 +396,11 @@ def _take_prefetched(path: str, source_hash: str | None) -> bool:
     except OSError:  # another state took it
         return False
     return True
+
+
+def _fetched(url: str, name: str) -> str:
+    """Return the name of a download under way: the same content from two servers is fetched from both."""
+    return f"{name} {url}"
 
 
 def _checksum(source_hash: str | None) -> tuple[str, str] | None:

@@ -6,7 +6,7 @@ import os
 import shutil
 
 import pytest
-from scarce import CODES, STATES, apply, few_processes
+from scarce import CODES, STATES, apply, few_processes, small_disk
 
 ENOUGH = 60.0
 """Seconds for a cell: what its time limits and the ends of stubborn programs take is less, on a machine that is busy."""
@@ -38,3 +38,25 @@ def test_with_few_processes(tmp_path, url, number):
     failed = {tag for tag, row in rows.items() if row["result"] is not True}
     if number >= 8:
         assert failed == {tag for tag in rows if "stubborn" in tag}, [rows[tag]["comment"] for tag in failed]
+
+
+@root_only
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize(
+    ("folder", "kibibytes"),
+    [
+        (folder, size)
+        if (folder, size) in {("state", 1600), ("to", 8)}
+        else pytest.param(folder, size, marks=pytest.mark.slow)
+        for folder in ("state", "cache", "tmp", "to")
+        for size in (4, 8, 64, 400, 800, 1100, 1200, 1300, 1400, 1600, 2000, 2500, 3000)
+    ],
+)
+def test_with_a_full_disk(tmp_path, url, folder, kibibytes):
+    ended = apply(tmp_path, small_disk(tmp_path / folder, kibibytes), url=url, seconds=ENOUGH)
+    assert ended.code in CODES, ended.err
+    assert b"Traceback" not in ended.err
+    rows = ended.rows
+    assert len(rows) == STATES
+    if folder != "to":
+        assert [tag for tag, row in rows.items() if row["result"] is not True and "stubborn" not in tag] == []

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import contextvars
 import hashlib
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -282,3 +284,31 @@ def test_a_fetch_shows_no_password(ahead, web):
     with pytest.raises(CommandExecutionError) as caught:
         ahead("cp.prefetch", url, DIGEST)
     assert "hunter2" not in str(caught.value)
+
+
+def test_a_slow_server_holds_up_no_download_of_the_same_content_from_another_one(ahead, web, tmp_path):
+    go_on, asked = threading.Event(), threading.Event()
+
+    class Slow(dict):
+        """Pages of a server that begins its answer when it may."""
+
+        def get(self, path, default=None):
+            if path == "/slow.txt":
+                asked.set()
+                go_on.wait(60)
+            return super().get(path, default)
+
+    web.pages = Slow(web.pages)
+    web.pages["/slow.txt"] = (200, {}, b"from the web")
+    other = contextvars.copy_context()
+    slow = threading.Thread(target=other.run, args=(ahead, "cp.prefetch", f"{web.url}/slow.txt", DIGEST))
+    slow.start()
+    try:
+        assert asked.wait(60)
+        assert ahead("cp.prefetch", f"{web.url}/file.txt", DIGEST) is True
+        assert Path(ahead("cp.cache_file", f"{web.url}/file.txt", source_hash=DIGEST)).read_bytes() == b"from the web"
+        assert Path(ahead("cp.cache_file", f"{web.url}/file.txt?b", source_hash=DIGEST)).read_bytes() == b"from the web"
+        assert not go_on.is_set()
+    finally:
+        go_on.set()
+        slow.join()

@@ -70,9 +70,14 @@ class Ended(NamedTuple):
 
 def few_processes(number: int) -> list[str]:
     """Return the beginning of a command line: what follows runs as a user of its own, with so many processes."""
-    user = str(60_000_000 + os.getpid())
+    user = _user()
     plain = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
     return [*plain, f"--inh-caps={_KEEPS}", f"--ambient-caps={_KEEPS}", "prlimit", f"--nproc={number}"]
+
+
+def _user() -> int:
+    """Return a user that has no processes."""
+    return 60_000_000 + os.getpid()
 
 
 def little_memory(mebibytes: int) -> list[str]:
@@ -82,18 +87,19 @@ def little_memory(mebibytes: int) -> list[str]:
 
 def small_disk(folder: Path, kibibytes: int) -> list[str]:
     """Return the beginning of a command line: what follows finds a file system of that size at ``folder``."""
-    mount = 'mount -t tmpfs -o "size=$1k,mode=0777" scarce "$2" && shift 2 && exec "$@"'
+    mount = 'mount -t tmpfs -o "size=$1k,mode=0755" scarce "$2" && shift 2 && exec "$@"'
     return ["unshare", "-m", "sh", "-c", mount, "sh", str(kibibytes), str(folder)]
 
 
-def apply(base: Path, scarce: Sequence[str], *, url: str, seconds: float, more: dict[str, Any] | None = None) -> Ended:
+def apply(base: Path, scarce: Sequence[str], *, url: str, seconds: float, **more: Any) -> Ended:
     """Apply `TREE` in ``base``, where something is scarce. Raises TimeoutExpired after ``seconds``."""
+    user = _user() if "setpriv" in scarce else 0
     for name in ("srv", "home", "to", "cache", "state", "tmp"):
-        (base / name).mkdir(exist_ok=True)
-        (base / name).chmod(0o777)
-    base.chmod(0o777)
+        (base / name).mkdir(mode=0o755, exist_ok=True)
+        if user:
+            os.chown(base / name, user, user)
     (base / "srv" / "tree.sls").write_text(TREE)
-    pillar = {"to": str(base / "to"), "limit": LIMIT, "url": url, **(more or {})}
+    pillar = {"to": str(base / "to"), "limit": LIMIT, "url": url, **more}
     program = [sys.executable, "-m", "asyncstate", "apply", "tree", "--file-root", str(base / "srv"), "-j", "50"]
     environment = {
         **os.environ,
