@@ -77,10 +77,9 @@ class _Deadline:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _wait(self, age: int, seconds: float) -> None:
-        cancel = sys.modules.get("asyncstate.dunders.cancel")
-        if cancel is not None:
-            for token in list(cancel.blocking):
-                token.cancel(signal.Signals(self.number).name)
+        # Nothing is imported here, where the import lock may be taken; a module may be half imported.
+        for token in list(getattr(sys.modules.get("asyncstate.dunders.cancel"), "blocking", ())):
+            token.cancel(signal.Signals(self.number).name)
         time.sleep(seconds)
         if age == self.age:
             end_now(self.number)
@@ -102,13 +101,18 @@ def ended_in_time() -> None:
     _deadline.clear()
 
 
+def is_signalled() -> bool:
+    """Whether a signal has cancelled what runs."""
+    return bool(_deadline.number)
+
+
 def end_now(number: int) -> None:
     """End the process with a message, and what it was calling, wherever it is: takes no lock, and waits for nothing."""
     number = _deadline.number or number
     try:
-        ending = sys.modules.get("asyncstate.process.ending")
-        if ending is not None:
-            ending.kill_all()
+        kill_all = getattr(sys.modules.get("asyncstate.process.ending"), "kill_all", None)
+        if kill_all is not None:
+            kill_all()
         say_last(f"asyncstate: ended by {signal.Signals(number).name}\n".encode())
     finally:
         os._exit(128 + number)

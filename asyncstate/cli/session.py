@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.cli.console import CHANGED
 from asyncstate.cli.ending import ended_by_signals
 from asyncstate.cli.event_loop import run_on
-from asyncstate.cli.interrupts import check, delivered_to, note, pause
+from asyncstate.cli.interrupts import check, delivered_to, is_signalled, note, pause
 from asyncstate.cli.run_progress import progress_of, refreshed
 from asyncstate.errors import AsyncStateError, Issue
 from asyncstate.run.onlooker import Onlooker
@@ -255,8 +255,11 @@ class Session:
                 with refreshed(self.progress), ended_by_signals(run, self.console.say, self.settings.grace_seconds):
                     async with run:
                         pass  # leaving the block waits for the end of the run
-            except asyncio.CancelledError:  # signals do not cancel this task, so a plugin did
-                self._warn([Issue("a plugin cancelled the tasks of the program, which ended the run")])
+            except asyncio.CancelledError:
+                if not run.is_reported:  # nothing has begun
+                    raise
+                if not is_signalled():
+                    self._warn([Issue("a plugin cancelled the tasks of the program, which ended the run")])
             except Exception as error:
                 if run.rows or run.running or not isinstance(error, AsyncStateError):  # else it says why nothing began
                     error.add_note("\n".join(applied_lines(run.rows, run.running, dry=self.settings.test)))

@@ -109,6 +109,11 @@ class Run:
         return self._report
 
     @property
+    def is_reported(self) -> bool:
+        """Whether the run has a report."""
+        return self._report is not None
+
+    @property
     def rows(self) -> dict[str, Row]:
         """The rows of the states that have ended so far, by tag."""
         self._look("Run.rows")

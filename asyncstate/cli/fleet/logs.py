@@ -10,7 +10,6 @@ from asyncstate.cli.fleet.completion import complete_hosts
 from asyncstate.cli.fleet.connection import connection_options, operator_of
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import data_option
-from asyncstate.model.encode import encoded
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -94,6 +93,8 @@ def _show(console: Console, line: str) -> None:
 
     fields = fields_of(line)
     if console.out == "jsonl":
+        from asyncstate.model.encode import encoded
+
         console.write(encoded(fields) + b"\n")
         return
     head = [f"{clean(str(fields.pop(name, '')))}" for name in ("timestamp", "level", "event")]
