@@ -213,7 +213,9 @@ class Planner:
             functions=host.loaders["states"],
             matcher=services.matcher(),
             grains=host.grains,
-            machine=Machine(RealPaths(), sys.prefix, home_of, self._learned(), has_account, known_packages),
+            machine=Machine(
+                RealPaths(), sys.prefix, home_of, self._learned(), has_account, known_packages, os.geteuid() == 0
+            ),
             remote=remote,
         )
 

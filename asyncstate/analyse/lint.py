@@ -6,9 +6,9 @@ holds only until an author moves a state or changes its declared effects.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asyncstate.compile.effects.contradictions import undone
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.rules import ANY, CODES
@@ -76,6 +76,7 @@ def lint(plan: Plan, unused_pillar: Mapping[str, tuple[str, int]] | None = None)
         for index, why in plan.unknown.items()
     ]
     found += _self_references(plan)
+    found += _undone(plan)
     found.sort(key=lambda finding: (finding.file, finding.line))
     message = "no SLS file looks at pillar key {!r}; templates of managed files are not known before a run"
     return found + [
@@ -161,6 +162,16 @@ def _self_references(plan: Plan) -> Iterator[Finding]:
             yield _at(chunk, "self", "it uses its own arguments, which changes nothing")
 
 
+def _undone(plan: Plan) -> Iterator[Finding]:
+    """Yield the pairs that may write one file differently. Those that certainly do are among the plan's warnings."""
+    known = {(issue.file, issue.line) for issue in plan.warnings if issue.rule == "undone"}
+    for pair in undone(plan.chunks, plan.dag, lambda _: ""):
+        chunk, other = plan.chunks[pair.second], plan.chunks[pair.first]
+        if (chunk.file, chunk.line) not in known:
+            what = f"it may write the file differently than {describe_tag(other.tag)}: then each run changes it twice"
+            yield _at(chunk, "may-undo", what, hint=pair.hint)
+
+
 def _references(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
@@ -189,12 +200,12 @@ def _order_findings(plan: Plan) -> Iterator[Finding]:
                 if mask >> other & 1:
                     continue
                 mask |= before[other] | 1 << other
-                if _matters(chunks[node], chunks[other]):
+                if _matters(chunks[node], chunks[other]) and not _are_siblings(chunks[node], chunks[other]):
                     earlier, touched = describe_tag(chunks[other].tag), both_touch(relying[other])
                     what = f"it comes after {earlier} only because {touched}"
                     yield writable.finding("footprint-order", what, chunks[node], chunks[other])
             other = above.get(node, -1)
-            if node in unknown and other >= 0 and not mask >> other & 1:
+            if node in unknown and other >= 0 and not (mask >> other & 1 or _are_siblings(chunks[node], chunks[other])):
                 mask |= before[other] | 1 << other
                 what = f"only its place in the file puts it after {describe_tag(chunks[other].tag)}"
                 yield writable.finding("definition-order", what, chunks[node], chunks[other])
@@ -205,10 +216,14 @@ class _Writable:
     """Knows which requisites are safe to add: one that names or belongs to several states could create a cycle."""
 
     def __init__(self, plan: Plan) -> None:
-        self._states = Counter((chunk.state, chunk.id) for chunk in plan.chunks)
         self._rank = plan.rank
+        self._declared: dict[tuple[str, str], tuple[int, int]] = {}
+        """The first and the last place in the serial order of the states that one declaration makes, with `names`."""
         self._last: dict[tuple[str, str], int] = {}
         for chunk in plan.chunks:
+            rank = plan.rank[chunk.index]
+            first, last = self._declared.get((chunk.state, chunk.id), (rank, rank))
+            self._declared[chunk.state, chunk.id] = min(first, rank), max(last, rank)
             if chunk.name != chunk.id:
                 key = (chunk.state, str(chunk.name))
                 self._last[key] = max(self._last.get(key, -1), plan.rank[chunk.index])
@@ -218,9 +233,9 @@ class _Writable:
 
     def finding(self, rule: str, what: str, chunk: LowChunk, missing: LowChunk) -> Finding:
         """Return the finding that ``chunk`` lacks a requisite on ``missing``."""
-        single = self._states[chunk.state, chunk.id] == 1 and self._states[missing.state, missing.id] == 1
+        ordered = self._declared[missing.state, missing.id][1] < self._declared[chunk.state, chunk.id][0]
         checked = self._checked.get(chunk.index)
-        if not single or (checked is not None and checked < self._rank[missing.index]):
+        if not ordered or (checked is not None and checked < self._rank[missing.index]):
             return _at(chunk, rule, what)
         if self._last.get((missing.state, missing.id), -1) >= self._rank[chunk.index]:
             hint = f"a requisite would name '{chunk.id}' itself or later states, too: give '{missing.id}' another ID"
@@ -245,6 +260,11 @@ def _matters(chunk: LowChunk, other: LowChunk) -> bool:
     if chunk.state == other.state and chunk.state in _ENTRIES:
         return chunk.name == other.name
     return not (other.state in {"service", "module"} and chunk.state in _NEEDS_NO_DAEMON)
+
+
+def _are_siblings(chunk: LowChunk, other: LowChunk) -> bool:
+    """Whether ``names`` makes two states of one declaration: no requisite can name one of them only."""
+    return chunk.state == other.state and chunk.id == other.id
 
 
 def _above(plan: Plan) -> dict[int, int]:

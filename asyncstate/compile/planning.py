@@ -50,6 +50,8 @@ _WITHOUT_FOOTPRINTS = {
 """The options ``implicit_order`` that look at no footprints, and why package states then form no transaction."""
 
 
+_RUN_IN_FOLDERS = frozenset({"git", "virtualenv"})
+"""State modules whose programs work in a folder that the tree names."""
 _CONDITIONS = frozenset({*CONDITIONS_BEFORE, "cwd", "env", "prepend_path", "root", "runas", "shell"})
 """The conditions of a state, and the arguments with which their commands are called."""
 
@@ -60,7 +62,7 @@ class Machine(NamedTuple):
     ``links`` are its links, ``python`` is the folder of the Python that runs us, ``home_of`` finds the home of a user,
     ``has_account`` says which accounts (``user:www``) there are, ``packages`` what is known of the packages of its
     family of systems (the grain ``os_family``). ``learned`` says what states were seen to touch, for the option
-    ``implicit_order: learned``.
+    ``implicit_order: learned``. ``is_root``: root runs the plan there.
     """
 
     links: Links | None = None
@@ -69,6 +71,7 @@ class Machine(NamedTuple):
     learned: Learned | None = None
     has_account: Callable[[str], bool] | None = None
     packages: Callable[[str], PackageKnowledge | None] = package_lists
+    is_root: bool = False
 
 
 class Touched(NamedTuple):
@@ -117,6 +120,8 @@ class Planning:
             add_stages(builder, aggregation.serial, stages)
         transactions = self._transactions(builder, findings, ordered.remote)
         unknown = self._order_by_footprints(builder, findings, transactions)
+        if _may_contradict(builder.chunks):
+            self._find_contradictions(builder, findings)
         refused = {builder.number[node]: why for node, why in aggregation.refused.items()}
         if transactions is not None:
             transactions.add_groups()
@@ -157,6 +162,19 @@ class Planning:
         footprints = self._footprints(builder.chunks, findings)
         add_footprints(builder, footprints, transactions)
         return footprints.unknown
+
+    def _find_contradictions(self, builder: PlanBuilder, findings: Findings) -> None:
+        """Find states that undo each other's work, and those that a run refuses."""
+        from asyncstate.compile.effects.contradictions import refused, undone  # noqa: PLC0415 - few trees may have any
+
+        found = [
+            ("E430", each) for each in undone(builder.chunks, builder.dag, SaltSources(self._file_client).source_of)
+        ]
+        found += [("E431", each) for each in refused(builder.chunks)] if self._machine.is_root else []
+        for code, each in found:
+            if each.certain:
+                second = builder.chunks[each.second]
+                findings.noted(code, each.message, second.file, second.line, each.hint, mistake=True)
 
     def touched(self, chunks: Sequence[LowChunk]) -> Touched:
         """Return what the chunks of a plan touch, also those that may run beside any other."""
@@ -228,3 +246,17 @@ def _only_tests(chunk: LowChunk) -> LowChunk:
     """Return a chunk that does nothing, with the conditions of another, and with what they are called with."""
     args = {key: value for key, value in chunk.args.items() if key in _CONDITIONS}
     return structs.replace(chunk, state="test", fun="nop", args=args)
+
+
+def _may_contradict(chunks: Sequence[LowChunk]) -> bool:
+    """Whether a closer look is worth it: a file is named twice, or programs run in folders that may be given away."""
+    named, programs, given = set[str](), False, False
+    for chunk in chunks:
+        if chunk.state == "file":
+            if str(chunk.name) in named:
+                return True
+            named.add(str(chunk.name))
+            given = given or "user" in chunk.args
+        programs = programs or chunk.state in _RUN_IN_FOLDERS
+        given = given or chunk.state == "user"
+    return given and programs

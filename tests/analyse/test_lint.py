@@ -91,14 +91,25 @@ def test_many_readers_are_seen_behind_the_node_that_joins_them():
 
 
 def test_no_requisite_is_proposed_where_it_could_make_a_cycle():
-    twice = "d: {file.directory: [{names: [/x, /y]}]}\nf: {file.managed: [{name: /x/f}]}\n"
-    assert pairs(twice) == [("footprint-order", "f", "")]
+    later = "d: {file.directory: [{names: [/x, {/y: [{order: last}]}]}]}\nf: {file.managed: [{name: /x/f}]}\n"
+    assert pairs(later) == [("footprint-order", "f", "")]
     checked = """
 asks: {test.nop: [{prereq: [{file: f}]}]}
 d: {file.directory: [{name: /x}, {require: [asks]}]}
 f: {file.managed: [{name: /x/f}]}
 """
     assert all(required == "" for _, state, required in pairs(checked) if state == "f")
+
+
+def test_a_requisite_on_a_declaration_names_all_that_it_makes():
+    several = "d: {file.directory: [{names: [/x, /y]}]}\n"
+    assert pairs(several + "f: {file.managed: [{name: /x/f}]}\n") == [("footprint-order", "f", "d")]
+    assert pairs(FOLDER + "f: {file.managed: [{names: [/x/f, /x/g]}]}\n") == [("footprint-order", "f", "d")] * 2
+
+
+def test_states_of_one_declaration_cannot_require_one_another():
+    assert pairs("d: {file.directory: [{names: [/x, /x/y, /x/y/z]}]}\n") == []
+    assert pairs("d: {cmd.run: [{names: [one, two]}]}\n") == [("unknown-effects", "d", "")] * 2
 
 
 def test_warnings_of_the_compiler_and_unused_pillar_keys_are_findings():

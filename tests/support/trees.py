@@ -64,7 +64,17 @@ WATCHING = ("test.mod_watch", "service.mod_watch")
 
 
 def compiler(
-    tree, *, states=None, grains=None, envs=None, functions=None, links=None, learned=None, remote=False, **opts
+    tree,
+    *,
+    states=None,
+    grains=None,
+    envs=None,
+    functions=None,
+    links=None,
+    learned=None,
+    remote=False,
+    is_root=False,
+    **opts,
 ):
     """A compiler of ``{name: SLS text}``, or of one text called ``s``."""
     files = {"s": tree} if isinstance(tree, str) else tree
@@ -84,7 +94,7 @@ def compiler(
         matcher=Matcher(options, grains or {}, {}),
         grains=grains or {},
         functions=functions,
-        machine=Machine(links=links, learned=learned),
+        machine=Machine(links=links, learned=learned, is_root=is_root),
         remote=remote,
     )
 

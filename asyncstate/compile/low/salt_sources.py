@@ -82,6 +82,14 @@ class SaltSources:
         text = "\n".join(texts)
         return text, whole and bool(text.strip())
 
+    def source_of(self, chunk: LowChunk) -> str:
+        """Return the text of the file of the tree that a state names as its ``source``; "" if it cannot be read."""
+        url = str(chunk.args.get("source"))
+        try:
+            return self._read(url, chunk)[1] if url.startswith(SALT_SCHEME) else ""
+        except (AsyncStateError, OSError):
+            return ""
+
     def script_of(self, chunk: LowChunk) -> tuple[str, str]:
         """Return path and text of the script that a state runs; "" where nobody knows them before a run."""
         url = chunk.args.get("source") or (str(chunk.name).split(maxsplit=1) or [""])[0]
