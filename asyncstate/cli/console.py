@@ -11,10 +11,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from asyncstate.report.delivery import Delivery, deliver
-from asyncstate.report.terminal import COLOURED, PLAIN, Palette, has_gone
+from asyncstate.report.terminal import COLOURED, PLAIN, Palette, has_gone, without_control
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from asyncstate.errors import Issue
     from asyncstate.redact.secrets import Secrets
@@ -164,8 +164,10 @@ class Console:
         while batch := list(islice(each, _LINES)):
             self.write("\n".join(batch) + "\n", redacted=True)
 
-    def write(self, text: str | bytes, *, redacted: bool = False) -> None:
-        """Write to standard output, with the secrets in text hidden.
+    def write(self, text: str | bytes, *, redacted: bool = False, data: bool = False) -> None:
+        """Write to standard output, with the secrets in text hidden, and what would control a terminal spelt out.
+
+        ``data`` for programs, such as bytes, is written as it is, unless it goes to a terminal.
 
         If the reader has gone away, the rest is dropped without a message. If the stream is closed or the disk is full,
         `unwritten` reports it once.
@@ -179,12 +181,15 @@ class Console:
             return
         if isinstance(text, str) and not redacted:
             text = self._shown(text)
+        if stream.isatty() or not (data or isinstance(text, bytes)):
+            text = without_control(text if isinstance(text, str) else text.decode("utf-8", "backslashreplace"))
         if isinstance(sys.stderr, _LastingStream):
             sys.stderr.settle()
         try:
-            data = text.encode(stream.encoding or "utf-8", "backslashreplace") if isinstance(text, str) else text
+            if isinstance(text, str):
+                text = text.encode(stream.encoding or "utf-8", "backslashreplace")
             stream.flush()
-            deliver(stream.buffer, data)
+            deliver(stream.buffer, text)
         except OSError as error:
             self._no_output = True
             is_wanted = not has_gone(error, stream)
@@ -207,12 +212,12 @@ class Console:
         if not redacted:
             value = self.hide(value)
         if self.out == "yaml":
-            self.write(_yaml(value), redacted=True)
+            self.write(_yaml(value), redacted=True, data=True)
             return
         from asyncstate.model.encode import json_pieces
 
         for piece in json_pieces(value, indent=0 if self.out == "jsonl" else 4):
-            self.write(piece)
+            self.write(piece, data=True)
         self.write(b"\n")
 
     def say(self, *lines: str) -> None:
@@ -224,7 +229,7 @@ class Console:
         if stream is None:
             return
         try:
-            stream.write(self._shown("".join(f"{line}\n" for line in lines)))
+            stream.write(without_control(self._shown("".join(f"{line}\n" for line in lines))))
             stream.flush()
         except OSError:  # there is no stream left to report it on
             drop_output(2)
@@ -289,6 +294,8 @@ class _LastingStream:
         self._delivery = Delivery(stream.buffer, _MOST_UNREAD) if hasattr(stream, "buffer") else None
         self._line = ""
         self._lock = threading.RLock()
+        self.made_harmless: Callable[[str], str] = str
+        """Changes what is written so that its reader obeys nothing in it."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -305,7 +312,7 @@ class _LastingStream:
 
     def flush(self) -> None:
         with self._lock:
-            text, self._line = self._line, ""
+            text, self._line = self.made_harmless(self._line), ""
             if self._delivery is None:
                 self._stream.write(text)
                 self._stream.flush()
@@ -318,6 +325,14 @@ class _LastingStream:
         self.flush()
         if self._delivery is not None:
             self._delivery.settle(_PATIENCE)
+
+
+def keep_github_from_obeying() -> None:
+    """Let GitHub, which reads standard error, too, find no command in what is written there from now on."""
+    from asyncstate.report.github import harmless
+
+    if isinstance(sys.stderr, _LastingStream):
+        sys.stderr.made_harmless = harmless
 
 
 @contextmanager

@@ -190,7 +190,7 @@ def _fix(console: Console, trial: _Trial, plan: Plan, findings: list[Finding]) -
 
     nameable = [finding for finding in findings if finding.missing < 0 or MASK not in plan.chunks[finding.missing].id]
     diff, left = requisite_patch(plan, nameable, _text_of, trial.objection)
-    console.write(diff)
+    console.write(diff, data=True)
     by_place: dict[tuple[str, int], list[ByHand]] = {}
     for by_hand in left:
         by_place.setdefault((by_hand.finding.file, by_hand.finding.line), []).append(by_hand)

@@ -76,6 +76,10 @@ def in_a_directory(ctx: click.Context, param: click.Parameter, value: str | None
 
 def _set_out(ctx: click.Context, _param: click.Parameter, value: str) -> str:
     console_of(ctx).out = value
+    if value == "github":
+        from asyncstate.cli.console import keep_github_from_obeying
+
+        keep_github_from_obeying()
     return value
 
 

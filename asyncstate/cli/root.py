@@ -160,9 +160,9 @@ def _show_issues(console: Console, issues: Sequence[Issue]) -> None:
     from asyncstate.report.issues import issue_lines, issue_text
 
     if console.out == "github":
-        from asyncstate.report.github import issue_annotations
+        from asyncstate.report.github import harmless, issue_annotations
 
-        console.lines([*issue_lines(issues), *issue_annotations("error", issues)])
+        console.lines([*map(harmless, issue_lines(issues)), *issue_annotations("error", issues)])
     elif not console.for_people and not console.answered:
         console.data([issue_text(issue) if console.codes else issue.message for issue in issues])
     elif console.answers_with_data or console.answered:

@@ -6,6 +6,7 @@ The format is that of GitHub's "Workflow commands for GitHub Actions".
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
     from asyncstate.errors import Issue
     from asyncstate.report.host_result import HostResult
+
+
+_COMMAND = re.compile(r"(?:^|(?<=\r))[^\S\n]*:(?=:)|##(?=\[)", re.MULTILINE)
+"""The first characters of a command: ``::error::`` at the beginning of a line, or ``##[error]`` anywhere."""
 
 
 def annotation(level: str, text: str, file: str = "", line: int = 0, title: str = "") -> str:
@@ -58,6 +63,11 @@ def without_commands(lines: Iterable[str]) -> Iterator[str]:
     yield f"::stop-commands::{word}"
     yield from lines
     yield f"::{word}::"
+
+
+def harmless(text: str) -> str:
+    """Return text in which GitHub obeys no command: a space keeps the beginning of one apart."""
+    return _COMMAND.sub(r"\g<0> ", text)
 
 
 def _in_workspace(file: str) -> str:

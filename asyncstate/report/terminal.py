@@ -16,6 +16,9 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u2
 """Characters that control a terminal, end a line invisibly, or reverse the order of letters."""
 
 
+_COLOUR = r"\x1b\[(?:[012]|3[0-7])(?:;(?:[012]|3[0-7]))*m"
+_HARMFUL = re.compile(rf"(?!{_COLOUR})(?:{_ESCAPE.pattern}|{_CONTROL.pattern})")
+
 _UNITS = ((60, "min", 60.0), (60, "h", 24.0), (24, "d", inf))
 """Units of time: how many of the unit before make one, its name, and how many of it make one of the next."""
 
@@ -48,6 +51,20 @@ def clean(text: str) -> str:
     if text.isprintable():
         return text
     return _CONTROL.sub(_spelt, _ESCAPE.sub("", text.replace("\r\n", "\n")))
+
+
+def without_control(text: str) -> str:
+    """Return a text as `clean` does, but with the colours that this program gives to parts of it.
+
+    All that is written for people goes through this, whatever has cleaned its parts before.
+    """
+    if text.isprintable() or not _HARMFUL.search(text):
+        return text
+    return _HARMFUL.sub(_removed, text.replace("\r\n", "\n"))
+
+
+def _removed(match: re.Match[str]) -> str:
+    return "" if len(match[0]) > 1 else _spelt(match)
 
 
 def _spelt(match: re.Match[str]) -> str:

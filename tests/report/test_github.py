@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import pytest
+
 from asyncstate.errors import Issue
 from asyncstate.model.result import RunReport
-from asyncstate.report.github import annotation, failure_annotations, issue_annotations, without_commands
+from asyncstate.report.github import annotation, failure_annotations, harmless, issue_annotations, without_commands
 from asyncstate.report.host_result import HostResult
 
 BAD, HELD, GOOD = (f"test_|-{name}_|-{name}_|-nop" for name in ("bad", "held", "good"))
@@ -66,3 +68,17 @@ def test_hosts_of_a_fleet_are_named():
         "::error file=/srv/a.sls,line=2,title=web1%3A test.nop%3A bad::broke",
         "::error::web2: is lost",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("::error::x\n  ::y::\na::b", ": :error::x\n  : :y::\na::b"),
+        ("x ##[error]y", "x ## [error]y"),
+        ("a\r::error::", "a\r: :error::"),
+        ("a: b\n", "a: b\n"),
+    ],
+)
+def test_a_command_in_a_text_is_kept_apart(text, expected):
+    assert harmless(text) == expected
+    assert harmless(expected) == expected

@@ -4,7 +4,7 @@ import pytest
 
 from asyncstate.errors import Issue
 from asyncstate.report.issues import issue_lines, warning_lines
-from asyncstate.report.terminal import COLOURED, PLAIN, clean, count, short_time
+from asyncstate.report.terminal import COLOURED, PLAIN, clean, count, short_time, without_control
 
 
 @pytest.mark.parametrize(
@@ -65,3 +65,10 @@ def test_compile_errors_in_salts_form_with_place_and_hint():
 
 def test_warnings_are_marked_by_a_word():
     assert list(warning_lines([Issue("odd\nvery", "/f.sls")])) == ["warning: odd", "    very", "      at /f.sls"]
+
+
+def test_only_the_colours_of_this_program_reach_a_terminal():
+    ours = COLOURED.paint(COLOURED.red, "no") + "\x1b[0;1;33mtab\t\n\x1b[0;0m"
+    assert without_control(ours) == ours
+    assert without_control("a\x1b[8mb\x1b]0;t\x07c\x9b2J\rd\u202ee\r\nf") == "abc\\x9b2J\\rd\\u202ee\nf"
+    assert without_control("\x1b") == "\\x1b"

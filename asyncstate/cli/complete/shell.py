@@ -198,5 +198,8 @@ def _is_printable(value: str) -> bool:
 def _word(shell: str, line: Line, item: CompletionItem) -> str:
     if shell != "bash":
         return f"{item.value}\t{item.help.splitlines()[0]}" if item.help else item.value
-    special = {"'": frozenset(), '"': _SPECIAL_QUOTED}.get(line.quote, _SPECIAL)
-    return "".join(f"\\{each}" if each in special else each for each in item.value[line.start :])
+    value: str = item.value[line.start :]
+    if line.quote == "'":
+        return value.replace("'", "'\\''")
+    special = _SPECIAL_QUOTED if line.quote else _SPECIAL
+    return "".join(f"\\{each}" if each in special else each for each in value)

@@ -20,7 +20,7 @@ def print_answer(console: Console, settings: Settings, request: Request, answer:
     if request.out_file:
         _write_file(console, request, text)
     elif text:
-        console.write(text, redacted=True)
+        console.write(text, redacted=True, data=request.out in ("json", "yaml"))
     if answer.ended:
         return answer.ended
     if answer.retcode is None:

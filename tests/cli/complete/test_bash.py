@@ -88,3 +88,13 @@ def test_tab_completes_names_arguments_and_files(bash, tmp_path):
         "salt-call --retc": ["--retcode-passthrough"],
     }
     assert dict(zip(lines, bash(*lines), strict=True)) == lines
+
+
+@pytest.mark.parametrize("quote", ["", "'", '"'])
+def test_no_name_ends_the_quotation_it_stands_in(bash, tmp_path, quote):
+    """A name in a tree is typed as that name, and nothing of it is run on Enter."""
+    name = f"b';touch {'x'};'\"$(touch y)`touch z`"
+    (tmp_path / "salt" / f"{name}.sls").write_text("a: {test.nop: []}\n")
+    (typed,) = bash(f"asyncstate apply --saltenv base {quote}b")
+    assert name in typed
+    assert not [each for each in ("x", "y", "z") if (tmp_path / each).exists()]

@@ -1,0 +1,141 @@
+"""Nothing that a tree, a plugin or a command line says controls the terminal, or a reader of the output on GitHub."""
+
+import re
+
+import pytest
+
+HOSTILE = "\x1b]0;t\x07\x1b[2J\x1b[8m\x9b31mx\u202ey\r\u2028z"
+PLUGIN = f"""
+def said(name='x'):
+    {HOSTILE!r}
+    return {HOSTILE!r}
+
+def raised(*args, **kwargs):
+    raise ValueError({HOSTILE!r})
+
+def refused():
+    from asyncstate.errors import CommandExecutionError
+    raise CommandExecutionError({HOSTILE!r})
+""".replace(repr(HOSTILE), f'"""{HOSTILE}"""', 1)
+COLOUR = re.compile(r"\x1b\[(?:[012]|3[0-7])(?:;(?:[012]|3[0-7]))*m")
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029]")
+LINES = [
+    "apply NAME",
+    "apply a --id NAME",
+    "apply a --exclude id:NAME",
+    "apply a --file NAME",
+    "apply a --plan NAME",
+    "apply a --saltenv NAME",
+    "apply a --resume=NAME",
+    "apply a --only-failed=NAME",
+    "apply a --config NAME",
+    "apply a --file-root NAME",
+    "apply a --pillar NAME",
+    "apply a --report NAME/x",
+    "apply a --log-file NAME/x",
+    "apply a --NAME",
+    "apply a NAME=x",
+    "apply evil",
+    "apply evil --state-output full",
+    "apply evil --out github",
+    "plan evil",
+    "check NAME",
+    "check evil",
+    "check evil --out github",
+    "lint evil",
+    "explain NAME evil",
+    "explain a evil",
+    "show lowstate evil",
+    "show sls NAME",
+    "show graph evil",
+    "show graph evil --format mermaid",
+    "show impact NAME evil",
+    "show diff NAME",
+    "show diff run:NAME",
+    "show aggregate evil",
+    "doc NAME",
+    "doc evil.said",
+    "doc evil",
+    "call NAME",
+    "call evil.said",
+    "call evil.raised",
+    "call evil.raised NAME",
+    "call evil.refused",
+    "call test.echo NAME",
+    "call test.NAME",
+    "single NAME",
+    "single test.nop name=NAME",
+    "single test.NAME name=x",
+    "runs show NAME",
+    "runs show",
+    "runs list",
+    "replay NAME",
+    "replay",
+    "what-if NAME",
+    "smi show NAME",
+    "schema NAME",
+    "completion NAME",
+    "footprints show NAME",
+    "salt-call NAME",
+    "salt-call --local evil.said",
+    "salt-call --local evil.raised",
+    "salt-call --local evil.refused",
+    "salt-call --local test.echo NAME",
+    "salt-call --local state.apply NAME",
+    "salt-call --local state.apply evil",
+    "salt-call --local sys.doc evil.said",
+    "salt-call --local --NAME",
+    "NAME",
+    "--NAME",
+]
+
+
+@pytest.fixture
+def run(run_cli, tmp_path):
+    root = tmp_path / "tree"
+    (root / "_modules").mkdir(parents=True)
+    (root / "a.sls").write_text("a: {test.nop: []}\n")
+    escaped = HOSTILE.encode("unicode_escape").decode()
+    (root / "evil.sls").write_text(
+        f'"a{escaped}": {{test.succeed_with_changes: [comment: "{escaped}"]}}\n'
+        f'"b": {{test.configurable_test_state: [result: false, comment: "{escaped}", changes: true]}}\n'
+        f'"c{escaped}": {{cmd.run: [name: "printf %s \'{escaped}\'"]}}\n'
+        f'"d": {{evil.nothing: [name: "{escaped}"]}}\n'
+    )
+    (root / "_modules" / "evil.py").write_text(PLUGIN)
+    (tmp_path / "config.yaml").write_text(
+        f"file_roots: {{base: [{root}]}}\nstate_dir: {tmp_path}/s\ncachedir: {tmp_path}/c\n"
+    )
+    (tmp_path / "minion").symlink_to("config.yaml")
+
+    def call(line):
+        words = [word.replace("NAME", HOSTILE) for word in line.split()]
+        if words[0] == "salt-call":
+            words[1:1] = ["--config-dir", str(tmp_path)]
+        elif words[0] not in (HOSTILE, f"--{HOSTILE}", "schema", "completion"):
+            words += [] if "--config" in words else ["--config", str(tmp_path / "config.yaml")]
+        return run_cli(*words)
+
+    return call
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_no_command_writes_what_controls_a_terminal(line, run):
+    if line.startswith(("runs", "replay")):
+        run("apply evil")
+    done = run(line)
+    for text in (done.stdout, done.stderr):
+        assert not CONTROL.search(COLOUR.sub("", text)), ascii(text)
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("line", ["apply evil", "apply evil --log-level debug", "check evil", "apply ::error::NAME"])
+def test_github_obeys_nothing_that_stands_in_standard_error(line, run, tmp_path):
+    (tmp_path / "tree" / "evil.sls").write_text(
+        "a: {cmd.run: [name: 'echo ::error::b; echo \"##[error]c\"; exit 1']}\n"
+        'd: {test.nop: [name: "::add-mask::y\\n::error::z ##[error]z"]}\n'
+    )
+    done = run(f"{line} --out github".replace("NAME", "##[error]"))
+    for text in done.stderr.splitlines():
+        assert not text.lstrip().startswith("::"), done.stderr
+        assert "##[" not in text, done.stderr
