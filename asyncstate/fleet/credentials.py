@@ -27,7 +27,8 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True):
     ``name`` is the host's, or that of the operator's key, and ``role`` `HOST` or `OPERATOR`. ``seed`` is the key
     that connects, ``authority`` the certificate in PEM that the server's must be signed by, ``operators`` the public
     keys that a host obeys, ``since`` the time of enrolment in seconds since 1970. An operator's file has its private
-    key for signatures, ``signs``, and ``replicas``, the number of servers that are to keep each message.
+    key for signatures, ``signs``, and what the server is to keep: ``replicas`` of each message, ``largest`` bytes in
+    all, runs for ``kept_days``.
     """
 
     name: str
@@ -38,6 +39,8 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True):
     since: float
     signs: str = ""
     replicas: int = 1
+    largest: int = 4 << 30
+    kept_days: float = 7.0
     asyncstate_fleet: int = FORMAT
 
     def __repr__(self) -> str:

@@ -212,6 +212,25 @@ def written_by(host: str) -> tuple[str, ...]:
     )
 
 
+def of_run(run: str) -> tuple[str, ...]:
+    """Return the patterns of all that the board has of a run."""
+    own = token(run)
+    return (
+        *(f"run.{own}", f"pulse.{own}", f"held.{own}.>", f"{_TO}.*.{own}.>"),
+        *(f"plan.*.{own}", f"reached.*.{own}.>", f"report.*.{own}.>"),
+    )
+
+
+def of_host(host: str) -> tuple[str, ...]:
+    """Return the patterns of all that a host wrote, and of all that is for it."""
+    own = token(host)
+    return (
+        *(f"{kind}.{own}" for kind in ("host", "lease")),
+        *(f"{kind}.{own}.>" for kind in ("plan", "reached", "report", "event", "log", _TO)),
+        *(f"{_TO}.*.*.{ROW}.{own}.*", f"{_TO}.*.*.lost.{own}", f"held.*.{own}"),
+    )
+
+
 STREAMS: Final = ("report", "event")
 """The kinds that are streams of messages; of all others, a key has one value."""
 

@@ -25,6 +25,7 @@ _PARTS = {
     "up": ("Server and hosts", "Start the server that stands between the hosts."),
     "enroll": ("Server and hosts", "Make the credentials of a host."),
     "revoke": ("Server and hosts", "Take the key of a host."),
+    "prune": ("Server and hosts", "Remove runs from the server, and make room."),
     "agent": ("Server and hosts", "On a host: take part in runs."),
 }
 

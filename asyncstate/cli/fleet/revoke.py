@@ -23,25 +23,31 @@ if TYPE_CHECKING:
 @option("--dir", "folder", section="Run", required=True, metavar="DIR", help="The folder of `asyncstate fleet up`.")
 @click.pass_obj
 def command(console: Console, /, host: str, folder: str) -> int:
-    """Take HOST's key from the server: it is cut off at once if the server runs on this machine."""
+    """Take HOST's key from the server, and remove what HOST wrote: its reports, events and log, too.
+
+    It is cut off at once if the server runs on this machine.
+    """
     from asyncstate.cli.event_loop import run_on
     from asyncstate.fleet.nats.folder import Folder
 
     place = Folder(folder)
     place.revoke(host)
-    running = run_on("asyncio", lambda: _forget(place, host))
-    console.lines([f"{host}: its credentials no longer work" + ("" if running else " once the server starts")])
+    freed = run_on("asyncio", lambda: _forget(place, host))
+    when = " once the server starts" if freed is None else f"; {freed} of it were removed from the server"
+    console.lines([f"{host}: its credentials no longer work{when}"])
     return 0
 
 
-async def _forget(folder: Folder, host: str) -> bool:
-    """Let a running server know, and remove what the host says of itself, so that no target finds it."""
+async def _forget(folder: Folder, host: str) -> str | None:
+    """Let a running server know, and remove what there is of the host: no target finds it. Return how much that was."""
+    from asyncstate.cli.fleet.prune import size
     from asyncstate.fleet import subjects
     from asyncstate.fleet.nats.board import NatsBoard
     from asyncstate.fleet.nats.server import reload
 
     if not await reload(folder):
-        return False
+        return None
     async with NatsBoard(folder.server_url(), folder.operator()) as board:
-        await board.forget(subjects.host(host), subjects.lease(host))
-    return True
+        before, _ = await board.room()
+        await board.forget(*subjects.of_host(host))
+        return size(before - (await board.room())[0])

@@ -41,6 +41,20 @@ _BETWEEN_ROUNDS = 3600.0
     metavar="N",
     help="How many servers of a cluster keep each message (1).",
 )
+@option(
+    "--max-size",
+    section="Run",
+    type=click.FloatRange(min=0.01),
+    metavar="GIB",
+    help="What the server keeps at most, in GiB (4, or as the last time).",
+)
+@option(
+    "--keep",
+    section="Run",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="DAYS",
+    help="How long the server keeps runs, events and logs (7, or as the last time).",
+)
 @option("--print-config", section="Output", is_flag=True, help="Print what an existing NATS server needs; start none.")
 @click.pass_obj
 def command(
@@ -51,6 +65,8 @@ def command(
     names: tuple[str, ...],
     replicas: int | None,
     *,
+    max_size: float | None,
+    keep: float | None,
     print_config: bool,
 ) -> int:
     """Start a NATS server for a fleet, in the foreground; SIGTERM or Ctrl-C ends it.
@@ -64,12 +80,15 @@ def command(
     from asyncstate.fleet.nats.server import find_program
 
     place = Folder(folder)
+    largest = None if max_size is None else int(max_size * (1 << 30))
     if print_config:
-        place.prepare(listen, names, replicas)
+        place.prepare(listen, names, replicas, largest=largest, kept_days=keep)
         console.lines([_for_a_cluster(place)])
         return 0
     program = find_program()
-    settings = place.prepare(listen and with_free_port(listen), names, replicas, program.version)
+    settings = place.prepare(
+        listen and with_free_port(listen), names, replicas, program.version, largest=largest, kept_days=keep
+    )
     try:
         return run_on("asyncio", lambda: _serve(console, place, program.path, settings))
     except Interrupted:

@@ -48,7 +48,8 @@ _STAY: Final = frozenset(
 )
 """Errors that do not pass although their status says so: somebody must change what the server is."""
 _NOT_STORED: Final = 10077
-_LIMITS: Final = ("maximum bytes", "maximum messages", "message too large")
+_FULL: Final = "maximum bytes"
+_LIMITS: Final = (_FULL, "maximum messages", "message too large")
 """What the server says if it does not store a message because of a limit of the stream, and not for a moment."""
 
 
@@ -75,6 +76,8 @@ def answer_of(message: Msg) -> dict[str, Any]:
         text = str(error.get("description", "no reason given"))
     except (ValueError, TypeError, AttributeError) as wrong:
         raise BoardError("the server gives an answer that is not JetStream's") from wrong
+    if code == _NOT_STORED and _FULL in text:
+        text = f"its stream is full ({text}): `asyncstate fleet prune` makes room"
     if passes(status, code, text):
         raise Unavailable(f"the server of the fleet cannot do it now: {text}")
     raise Refused(code, text)

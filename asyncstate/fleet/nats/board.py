@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import aclosing
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Self
 
 from asyncstate.errors import BoardError
@@ -17,6 +18,7 @@ from asyncstate.fleet.nats.follower import follow, present
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
+    from datetime import datetime
     from types import TracebackType
 
     from asyncstate.fleet.credentials import Credentials
@@ -29,7 +31,7 @@ _NOTHING: Final = "404"
 class NatsBoard:
     """A party's board on the servers at ``url``, see `asyncstate.fleet.board.Board`.
 
-    An operator's makes the stream if there is none, and removes runs that are older than `stream.KEPT`. A message of
+    An operator's makes the stream if there is none, and removes what is old (`stream.tidy`). A message of
     ``publish`` is kept under a key of its own, made of its subject and ``id``, which is written only once: a repeated
     ``id`` is dropped as long as the first is kept, and no other party can make the server drop a message.
 
@@ -57,8 +59,8 @@ class NatsBoard:
         await connection.__aenter__()
         try:
             if self._credentials.role == OPERATOR:
-                await stream.ensure(connection, self._credentials.replicas)
-                await stream.forget_old(connection)
+                await stream.ensure(connection, self._credentials)
+                await stream.tidy(connection, timedelta(days=self._credentials.kept_days))
         except BaseException:
             await connection.__aexit__(None, None, None)
             raise
@@ -117,3 +119,11 @@ class NatsBoard:
     async def forget(self, *patterns: str) -> None:
         """Remove all keys that fit. An operator's only."""
         await stream.forget(self._connection, *patterns)
+
+    async def forget_before(self, moment: datetime) -> None:
+        """Remove everything of runs that was written before a moment, by the server's clock. An operator's only."""
+        await stream.forget_before(self._connection, moment)
+
+    async def room(self) -> tuple[int, int]:
+        """Return how many bytes the server keeps, and how many it keeps at most. An operator's only."""
+        return await stream.room(self._connection)

@@ -56,12 +56,16 @@ class Host(msgspec.Struct, frozen=True):
 class Settings(msgspec.Struct, frozen=True):
     """What ``fleet.json`` has. ``names`` are those that hosts call the server by, beside its address.
 
+    ``replicas``, ``largest`` and ``kept_days`` are those of the operator's credentials.
+
     ``version`` is that of the program that served last: some settings are known to newer ones only.
     """
 
     address: str = DEFAULT_ADDRESS
     names: tuple[str, ...] = ()
     replicas: int = 1
+    largest: int = 4 << 30
+    kept_days: float = 7.0
     hosts: dict[str, Host] = {}
     version: tuple[int, int, int] = (0, 0, 0)
 
@@ -95,6 +99,9 @@ class Folder:
         names: tuple[str, ...],
         replicas: int | None,
         version: tuple[int, int, int] | None = None,
+        *,
+        largest: int | None = None,
+        kept_days: float | None = None,
     ) -> Settings:
         """Make what is missing in the folder, and write the configuration. None keeps a setting as it is."""
         self._make()
@@ -105,6 +112,8 @@ class Folder:
                 address=address or kept.address,
                 names=names or kept.names,
                 replicas=replicas or kept.replicas,
+                largest=largest or kept.largest,
+                kept_days=kept_days or kept.kept_days,
                 version=version or kept.version,
             )
             self._ensure_certificates(settings)
@@ -252,12 +261,14 @@ class Folder:
                     operators=(signs.public,),
                     since=time.time(),
                     signs=signs.seed,
-                    replicas=settings.replicas,
                 ),
             )
         operator = credentials.read(path)
-        if operator.replicas != settings.replicas:
-            credentials.write(path, msgspec.structs.replace(operator, replicas=settings.replicas))
+        told = msgspec.structs.replace(
+            operator, replicas=settings.replicas, largest=settings.largest, kept_days=settings.kept_days
+        )
+        if operator != told:
+            credentials.write(path, told)
         path = self.within("control.creds")
         if not os.path.exists(path):
             control = credentials.Credentials(

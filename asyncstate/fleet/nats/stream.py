@@ -11,14 +11,22 @@ from asyncstate.fleet.nats.access import LIVE, ROOT, STREAM
 from asyncstate.fleet.nats.answers import Refused
 from asyncstate.fleet.nats.follower import reader_configuration
 from asyncstate.fleet.subjects import ALL_ROWS, READ_BY_OPERATOR
+from asyncstate.logs.loggers import get_logger
 
 if TYPE_CHECKING:
+    import logging
+
+    from asyncstate.fleet.credentials import Credentials
     from asyncstate.fleet.nats.connection import Connection
 
-KEPT: Final = timedelta(days=7)
-"""How long runs are kept on the server. What hosts say of themselves stays until they say something else."""
-LARGEST: Final = 4 << 30
-"""Bytes that the stream has at most. When it is full, writing fails with words; nothing is dropped unseen."""
+log: logging.Logger = get_logger(__name__)
+
+_NEARLY_FULL: Final = 0.8
+"""The share of its bytes from which on the stream has too little room for what hosts and operators agree on."""
+_YOUNGEST: Final = timedelta(hours=1)
+"""How long reports, events and logs are kept at least."""
+_ARCHIVE: Final = ("report.>", "event.>", "log.>")
+"""The patterns of what is only looked at later."""
 
 MOST_READERS: Final = 1_000_000
 """Readers that the stream may have at once. Without a number of its own, a server from 2.15 on allows 1,000."""
@@ -27,8 +35,10 @@ _NOT_FOUND: Final = 10059
 _OF_RUNS: Final = (ALL_ROWS, *(each for each in READ_BY_OPERATOR if each != "host.*"), "pulse.*")
 
 
-def configuration(replicas: int) -> dict[str, Any]:
-    """Return the stream as JetStream wants it described.
+def configuration(replicas: int, largest: int) -> dict[str, Any]:
+    """Return the stream as JetStream wants it described, with at most ``largest`` bytes.
+
+    When it is full, writing fails with words; nothing is dropped unseen.
 
     ``allow_rollup_hdrs`` must stay off: with it, any message can ask the server to drop all others. ``deny_delete``
     keeps single messages from being taken out.
@@ -40,7 +50,7 @@ def configuration(replicas: int) -> dict[str, Any]:
         "storage": "file",
         "num_replicas": replicas,
         "max_msgs_per_subject": 1,
-        "max_bytes": LARGEST,
+        "max_bytes": largest,
         "max_consumers": MOST_READERS,
         "discard": "new",
         "allow_direct": True,
@@ -50,9 +60,12 @@ def configuration(replicas: int) -> dict[str, Any]:
     }
 
 
-async def ensure(connection: Connection, replicas: int) -> None:
-    """Make the stream if there is none, and give it as many replicas as the operator wants. Raises BoardError."""
-    wanted = configuration(replicas)
+async def ensure(connection: Connection, operator: Credentials) -> None:
+    """Make the stream if there is none, and give it the size and the replicas that the operator wants.
+
+    Raises BoardError.
+    """
+    wanted = configuration(operator.replicas, operator.largest)
     try:
         found = await _call(connection, "info")
     except Refused as error:
@@ -71,18 +84,35 @@ async def last_sequence(connection: Connection) -> int:
     return int((await _call(connection, "info"))["state"]["last_seq"])
 
 
-async def forget_before(connection: Connection, moment: datetime) -> None:
-    """Remove everything of runs that was written before a moment, by the server's clock. Raises BoardError."""
-    readable = [pattern for pattern in _OF_RUNS if pattern in READ_BY_OPERATOR]
+async def room(connection: Connection) -> tuple[int, int]:
+    """Return how many bytes the stream has, and how many it may have. Raises BoardError."""
+    found = await _call(connection, "info")
+    return int(found["state"]["bytes"]), int(found["config"]["max_bytes"])
+
+
+async def forget_before(connection: Connection, moment: datetime, patterns: tuple[str, ...] = _OF_RUNS) -> None:
+    """Remove what was written before a moment, by the server's clock: everything of runs. Raises BoardError."""
+    readable = [pattern for pattern in patterns if pattern in READ_BY_OPERATOR]
     firsts = {pattern: await _first_after(connection, moment, pattern) for pattern in readable}
-    for pattern in _OF_RUNS:
+    for pattern in patterns:
         first = firsts.get(pattern, min(firsts.values()))
         await _call(connection, "purge", {"filter": f"{ROOT}{pattern}", "seq": first})
 
 
-async def forget_old(connection: Connection) -> None:
-    """Remove what is older than `KEPT`. Raises BoardError."""
-    await forget_before(connection, datetime.now(UTC) - KEPT)
+async def tidy(connection: Connection, kept: timedelta) -> None:
+    """Remove runs that are older than ``kept``; if the stream is nearly full, the oldest reports, events and logs, too.
+
+    So what hosts and operators agree on has room, as long as no host fills the stream on purpose. Raises BoardError.
+    """
+    now, age = datetime.now(UTC), kept
+    await forget_before(connection, now - kept)
+    while age > _YOUNGEST:
+        used, most = await room(connection)
+        if used < _NEARLY_FULL * most:
+            return
+        age = max(age / 2, _YOUNGEST)
+        await forget_before(connection, now - age, _ARCHIVE)
+        log.warning("The server keeps reports, events and logs for %s only: its stream was nearly full", age)
 
 
 async def forget(connection: Connection, *patterns: str) -> None:

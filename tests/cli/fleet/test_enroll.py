@@ -48,7 +48,8 @@ async def test_a_host_comes_is_given_a_new_key_and_goes(fleet, run_cli, tmp_path
     assert (await asyncio.to_thread(call, "enroll", "db1.example.com", "--out", new)).returncode == 0
     assert [await let_in(fleet, each) for each in (old, new, other)] == [False, True, True]
     done = await asyncio.to_thread(call, "revoke", "db1.example.com")
-    assert (done.returncode, done.stdout) == (0, "db1.example.com: its credentials no longer work\n"), done.stderr
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("db1.example.com: its credentials no longer work; ")
     assert [await let_in(fleet, each) for each in (new, other)] == [False, True]
     async with fleet.board() as operator:
         assert await operator.get(subjects.lease("db1.example.com")) is None
