@@ -121,6 +121,7 @@ class Mistake(msgspec.Struct, frozen=True, array_like=True, gc=False):
     file: str = ""
     line: int = 0
     hint: str = ""
+    code: str = ""
 
 
 class HostPlan(_Message, frozen=True, kw_only=True, omit_defaults=True):

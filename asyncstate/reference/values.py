@@ -184,7 +184,7 @@ def _issue(chunk: LowChunk, code: str, name: str, what: str, hint: str) -> Issue
 
 
 def _needs_hash(args: Mapping[str, Any], kinds: Mapping[str, str]) -> bool:
-    """Return whether a function compares a digest: it takes one, and the source is not a file of the tree."""
+    """Return whether a function compares a digest, also where its file exists: it takes one, of no file of the tree."""
     source = args.get("source", args["name"] if kinds.get("name") == "source" else None)
     return (
         "source_hash" in kinds
@@ -192,6 +192,8 @@ def _needs_hash(args: Mapping[str, Any], kinds: Mapping[str, str]) -> bool:
         and isinstance(source, str)
         and not source.startswith(SALT_SCHEME)
         and not args.get("skip_verify")
+        and args.get("replace", True)
+        and args.get("create", True)
     )
 
 

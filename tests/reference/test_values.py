@@ -157,6 +157,8 @@ def test_what_salt_was_recorded_to_accept_is_left_alone(codes_of, name):
         ("file.managed", {"source": "https://example.org/x", "skip_verify": True, "source_hash": "None"}),
         ("file.managed", {"source": "https://example.org/x", "source_hash": "https://example.org/SUMS"}),
         ("file.managed", {"source": "https://example.org/x", "use_etag": True}),
+        ("file.managed", {"source": "https://example.org/x", "replace": False}),
+        ("file.managed", {"source": "https://example.org/x", "create": False}),
         ("file.managed", {"makedirs": "True", "contents": "x"}),
         ("file.managed", {"timeout": "10s", "contents": "{{ timeout }}", "template": "jinja"}),
         ("file.line", {"mode": "insert", "content": "x"}),

@@ -255,7 +255,7 @@ class Member:
 
     async def _refuse(self, kept: Kept, issues: list[Issue] | tuple[Issue, ...]) -> None:
         """Say why there is no plan."""
-        mistakes = tuple(Mistake(each.message, each.file, each.line, each.hint) for each in issues)
+        mistakes = tuple(Mistake(each.message, each.file, each.line, each.hint, each.code) for each in issues)
         plan = HostPlan(run=self._offer.run, host=self._host, nonce=self._agent.draw(), mistakes=mistakes)
         await self._board.put(subjects.plan(self._host, self._offer.run), encode(plan))
         await self._end(kept, "it has no plan: " + "; ".join(each.message for each in issues[:3]))

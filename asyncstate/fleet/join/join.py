@@ -69,7 +69,7 @@ def join(
     """
     ordered = {host: plans[host] for host in sorted(plans)}
     issues = [
-        Issue(f"{host}: {each.message}", file_of(host, each.file), each.line, each.hint)
+        Issue(f"{host}: {each.message}", file_of(host, each.file), each.line, each.hint, code=each.code)
         for host, plan in ordered.items()
         for each in plan.mistakes
     ]

@@ -235,12 +235,13 @@ def test_states_are_named_by_module_id_and_sls_exactly_before_by_glob(key, value
 
 
 def test_every_mistake_of_every_host_is_told():
-    bad = {host: HostPlan(host=host, nonce="n", mistakes=(Mistake("oh no", "a.sls", 3, "do this"),)) for host in "ab"}
+    mistake = Mistake("oh no", "a.sls", 3, "do this", "E305")
+    bad = {host: HostPlan(host=host, nonce="n", mistakes=(mistake,)) for host in "ab"}
     with pytest.raises(CompileError) as caught:
         join(bad, lambda _: [])
-    assert [(each.message, each.file, each.line, each.hint) for each in caught.value.issues] == [
-        ("a: oh no", "a:a.sls", 3, "do this"),
-        ("b: oh no", "b:a.sls", 3, "do this"),
+    assert [(each.message, each.file, each.line, each.hint, each.code) for each in caught.value.issues] == [
+        ("a: oh no", "a:a.sls", 3, "do this", "E305"),
+        ("b: oh no", "b:a.sls", 3, "do this", "E305"),
     ]
 
 
