@@ -245,7 +245,7 @@ PAST_THE_DOOR = {
     "asyncstate/run/lock.py": "the cache directory",
     "asyncstate/run/leftovers.py": "/proc",
     "asyncstate/run/durability.py": "opened to be synced, never read",
-    "asyncstate/testing.py": "folders that a test made",
+    "asyncstate/testing/": "folders that a test made",
     "asyncstate/cli/": "what the operator names on the command line, and /dev/null",
     "asyncstate/config/": "the folder of the configuration, looked at by its trust",
     "asyncstate/load/": "plugin folders, looked at by their trust",

@@ -435,6 +435,9 @@ def test_marker(states: States) -> None:
     assert_type(proof, Proof)
     assert_type(proof.changes, dict[str, Any])
     assert_type([proof.foretold, proof.row, proof.again, proof.settled], list[Row])
+    assert_type(states.prove_watch("marker.present", result=False, name="x"), Row)
+    assert_type(states.prove_aggregate("marker.present", {"name": "x"}, {"name": "y"}, before=print), list[Row])
+    assert_type(states.prove_prefetch("marker.present", before=print, name="x"), Row)
 
 
 fixture = states

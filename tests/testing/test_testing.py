@@ -120,6 +120,164 @@ def test_each_broken_promise_is_named(states, right, wrong, message):
     assert set(json.loads("{" + str(error.value).partition("\n{")[2])) == {"foretold", "row", "again", "settled"}
 
 
+HOOKS = """
+from pathlib import Path
+
+from asyncstate.prefetch import folder
+
+def present(name, pages=None):
+    ret = {"name": name, "result": True, "changes": {}, "comment": "In place"}
+    absent = [page for page in pages or [name] if not Path(page).exists()]
+    if not absent:
+        return ret
+    if __opts__["test"]:
+        return ret | {"result": None, "comment": "Would be written"}
+    for page in absent:
+        __salt__["book.get"](page)
+    return ret | {"changes": dict.fromkeys(absent, "new"), "comment": "Written"}
+
+def mod_watch(name, sfun=None, **kwargs):
+    ret = {"name": name, "result": True, "changes": {"read": "again"}, "comment": "Read again"}
+    if __opts__["test"]:
+        return ret | {"result": None, "comment": "Would be read again"}
+    Path(name).write_text("read")
+    return ret
+
+def mod_footprint(low):
+    return {"reads": [], "writes": ["path:" + low["name"]]}
+
+def mod_aggregate(low, chunks, running):
+    low["pages"] = [chunk["name"] for chunk in chunks]
+    for chunk in chunks:
+        chunk["__agg__"] = True
+    return low
+
+def mod_aggregate_split(low, chunks, ret):
+    shares = {}
+    for chunk in chunks:
+        tag = "_|-".join([chunk["state"], chunk["__id__"], chunk["name"], chunk["fun"]])
+        shares[tag] = {name: new for name, new in ret["changes"].items() if name == chunk["name"]}
+    return shares
+
+def mod_prefetch(low):
+    return [{"function": "book.fetch", "arguments": {"name": low["name"]}, "what": "a page"}]
+"""
+SHOP = """
+from pathlib import Path
+
+from asyncstate.prefetch import folder
+
+def fetch(name):
+    (Path(folder("pages")) / Path(name).name).write_text("page")
+    return True
+
+def get(name):
+    Path(name).write_text("page")
+"""
+
+
+@pytest.fixture
+def book(states):
+    """Write the module of a book, with one text of it replaced by another; return its states."""
+
+    def made(right="", wrong=""):
+        assert right in HOOKS + SHOP
+        states.tree("_states/book.py", HOOKS.replace(right, wrong))
+        states.tree("_modules/book.py", SHOP.replace(right, wrong))
+        return states
+
+    return made
+
+
+def test_hooks_that_keep_the_contract(book):
+    states = book()
+    names = [states.path(name) for name in "ab"]
+    assert states.prove_watch("book.present", name=names[0])["changes"] == {"read": "again"}
+    rows = states.prove_aggregate(
+        "book.present", *({"name": name} for name in names), before=states.root.joinpath("x").touch
+    )
+    assert [row["changes"] for row in rows] == [{name: "new"} for name in names]
+    assert states.prove_prefetch("book.present", name=names[1])["changes"] == {names[1]: "new"}
+
+
+def test_a_common_call_is_of_two_states_or_more(book):
+    states = book()
+    with pytest.raises(ValueError, match="a common call is of two states or more"):
+        states.prove_aggregate("book.present", {"name": states.path("a")})
+
+
+def test_a_hook_that_fails_as_it_should(book):
+    states = book('"result": True, "changes": {"read": "again"}', '"result": False, "changes": {}')
+    states.prove_watch("book.present", result=False, name=states.path("a"))
+
+
+async def test_hooks_are_proved_from_an_async_test(book):
+    states = book()
+    assert states.prove_watch("book.present", name=states.path("a"))["result"] is True
+
+
+WATCH = [
+    ("def mod_watch", "def watch", "the real run: mod_watch was not called"),
+    ('        return ret | {"result": None, "comment": "Would be read again"}', "        Path(name).write_text('dry')", "the dry run touched a"),
+    ('"Would be read again"}', '"Would be read again", "result": True}', "the dry run: the result is True, not None"),
+    ('Path(name).write_text("read")', "Path(name + '.log').write_text('read')", "a.log changed, and the footprint does not list it"),
+    ('"result": True, "changes": {"read"', '"result": False, "changes": {"read"', "the real run: the result is False, not True: Read again"),
+    ('"comment": "Read again"', '"comment": ""', "the real run: the comment is empty"),
+    ('{"read": "again"}', '{"read": {1}}', "the real run: what it returned cannot be written as JSON"),
+    ("if not absent:", "absent = absent or [name]\n    if False:", "the real run: mod_watch was not called"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("right", "wrong", "message"), WATCH)
+def test_each_promise_that_mod_watch_breaks_is_named(book, right, wrong, message):
+    states = book(right, wrong)
+    with pytest.raises(BrokenContract, match=r"^mod_watch of book\.present:\n") as error:
+        states.prove_watch("book.present", name=states.path("a"))
+    assert f"- {message}" in str(error.value)
+    assert set(json.loads("{" + str(error.value).partition("\n{")[2])) == {"the dry run", "the real run"}
+
+
+AGGREGATE = [
+    ("def mod_aggregate(", "def aggregate(", "mod_aggregate was not called"),
+    ('        chunk["__agg__"] = True', "        pass", "mod_aggregate took no other state into a common call"),
+    ("    return low\n", "    return None\n", "mod_aggregate returned NoneType, not the low data"),
+    ('[chunk["name"] for chunk in chunks]', "1 / 0", "mod_aggregate raised ZeroDivisionError"),
+    ('    low["pages"] =', '    Path(low["name"]).touch()\n    low["pages"] =', "the dry run touched a"),
+    ('[chunk["name"] for chunk in chunks]', '[low["name"]]', "b is not as when the states run one by one"),
+    ('if name == chunk["name"]}', "}", "state 1: its share of the changes"),
+    ('"path:" + low["name"]', '"path:/x"', "a changed, and the footprint does not list it"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("right", "wrong", "message"), AGGREGATE)
+def test_each_promise_that_mod_aggregate_breaks_is_named(book, right, wrong, message):
+    states = book(right, wrong)
+    with pytest.raises(BrokenContract, match=r"^mod_aggregate of book\.present:\n") as error:
+        states.prove_aggregate("book.present", {"name": states.path("a")}, {"name": states.path("b")})
+    assert f"- {message}" in str(error.value)
+
+
+PREFETCH = [
+    ("def mod_prefetch", "def prefetch", "mod_prefetch was not called"),
+    ('    return [{"function"', '    return [] and [{"function"', "mod_prefetch returned []: there is nothing to fetch"),
+    ('return [{"function": "book.fetch", ', "return [{", "mod_prefetch offered {'arguments': "),
+    ('{"name": low["name"]}', '[low["name"]]', "mod_prefetch offered {'function': 'book.fetch', 'arguments': ["),
+    ('    return [{"function"', '    1 / 0\n    return [{"function"', "mod_prefetch raised ZeroDivisionError"),
+    ('    return [{"function"', '    Path(low["name"]).touch()\n    return [{"function"', "fetching ahead touched a"),
+    ("    return True", "    raise OSError('no shop')", "fetching a page ended as 'failed': OSError('no shop')"),
+    ('(Path(folder("pages")) / Path(name).name).write_text', "Path(name).write_text", "fetching ahead touched a"),
+    ('    Path(name).write_text("page")\n', "    Path(name).write_text(folder('pages') and 'ahead')\n", "a is not as without fetching ahead"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("right", "wrong", "message"), PREFETCH)
+def test_each_promise_that_mod_prefetch_breaks_is_named(book, right, wrong, message):
+    states = book(right, wrong)
+    with pytest.raises(BrokenContract, match=r"^mod_prefetch of book\.present:\n") as error:
+        states.prove_prefetch("book.present", name=states.path("a"))
+    assert f"- {message}" in str(error.value)
+
+
 def test_the_plugin_as_an_author_uses_it(pytester):
     pytester.makeconftest('pytest_plugins = ["asyncstate.testing"]')
     pytester.makepyfile(f"""
@@ -161,7 +319,7 @@ def write(name, text):
 """
 
 
-READS = "def made(name, of):\n    text = open(of).read()\n    open(name, 'w').write(text * 2)\n    "
+READS = "from pathlib import Path\n\ndef made(name, of):\n    Path(name).write_text(Path(of).read_text() * 2)\n    "
 READS += "return {'name': name, 'result': True, 'changes': {'made': name}, 'comment': 'made'}\n"
 DECLARED = "\ndef mod_footprint(low):\n    return {'reads': ['path:' + low['of']], 'writes': ['path:' + low['name']]}\n"
 
