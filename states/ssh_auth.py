@@ -19,6 +19,7 @@ _REASONS = {
     "invalid": "Invalid public ssh key, most likely has spaces or invalid syntax",
 }
 _REASONS["Invalid public key"] = _REASONS["invalid"]
+_SEVERAL = "A key is one line, and this name has several: list keys under names, or give their file as source"
 
 
 class _Wanted(NamedTuple):
@@ -51,6 +52,8 @@ def present(
           ssh_auth.present:
             - user: deploy
     """
+    if not source and len(name.strip().splitlines()) > 1:
+        return failed(name, _SEVERAL)
     where = {"config": config, "fingerprint_hash_type": fingerprint_hash_type}
     key = _parsed(name, enc, comment, options) if not source else _Wanted(name, enc, comment, options)
     if is_dry_run():
@@ -85,6 +88,8 @@ def absent(
           ssh_auth.absent:
             - user: deploy
     """
+    if not source and len(name.strip().splitlines()) > 1:
+        return failed(name, _SEVERAL)
     where = {"config": config, "fingerprint_hash_type": fingerprint_hash_type}
     key = _parsed(name, enc, comment, options) if not source else _Wanted(name, enc, comment, options)
     if is_dry_run():

@@ -18,8 +18,8 @@ from asyncstate.filesystem import Access, Beneath
 if TYPE_CHECKING:
     import tarfile
 
-_NOT_FOR_OTHERS = 0o022 | 0o7000
-"""Write permission of group and others, and the set-id and sticky bits."""
+NOT_FOR_OTHERS = 0o022 | 0o7000
+"""Bits that only the owner may grant: write permission of group and others, and the set-id and sticky bits."""
 _OWNER_RW, _OWNER_X, _ALL_X = 0o600, 0o100, 0o111
 
 
@@ -42,7 +42,7 @@ def extract_member(archive: tarfile.TarFile, member: tarfile.TarInfo, top: Benea
         content = archive.extractfile(member)
         if content is None:
             raise CommandExecutionError(f"{member.name!r} has no content")
-        mode = (member.mode & ~_NOT_FOR_OTHERS | _OWNER_RW) & ~(0 if member.mode & _OWNER_X else _ALL_X)
+        mode = (member.mode & ~NOT_FOR_OTHERS | _OWNER_RW) & ~(0 if member.mode & _OWNER_X else _ALL_X)
         top.write(name, content, stat.S_IMODE(mode), member.mtime)
     else:
         raise CommandExecutionError(f"{member.name!r} is a special file")
@@ -55,7 +55,7 @@ def set_directory_modes(top: Beneath, modes: dict[str, int]) -> None:
     """
     for name in sorted(modes, reverse=True):
         if os.path.normpath(name) != "." and top.is_plain_directory(name):
-            top.give(name, Access(mode=modes[name] & 0o777 & ~_NOT_FOR_OTHERS | _OWNER_RW | _OWNER_X))
+            top.give(name, Access(mode=modes[name] & 0o777 & ~NOT_FOR_OTHERS | _OWNER_RW | _OWNER_X))
 
 
 def _require_link_inside(member: tarfile.TarInfo, name: str, dest: str) -> None:

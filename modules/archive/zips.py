@@ -12,6 +12,7 @@ from asyncstate import filesystem
 from asyncstate.dunders import __env__, __salt__, check_cancelled, runtime_services
 from asyncstate.errors import CommandExecutionError, InvocationError
 
+from .containment import NOT_FOR_OTHERS
 from .names import expanded, listed, local_copy, trimmed
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def _unpack(
         _stay_inside(root, os.path.realpath(os.path.join(os.path.dirname(path), target)), member.filename)
         top.symlink(target, name)
         return name
-    bits = mode & 0o777 if extract_perms else 0
+    bits = mode & 0o777 & ~NOT_FOR_OTHERS if extract_perms else 0
     if member.is_dir():
         top.mkdir(name)
         if bits:

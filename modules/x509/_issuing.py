@@ -378,9 +378,15 @@ def _point(given: Mapping[str, Any], key: str) -> dt.datetime | None:
 
 def _days(value: Any, default: int) -> int:
     try:
-        return default if value is None else int(value)
+        days = default if value is None else int(value)
+        _now() + dt.timedelta(days=days)
     except (TypeError, ValueError):
         raise InvocationError(f"days_valid must be a number of days, not {value!r}") from None
+    except OverflowError:
+        raise InvocationError(
+            f"days_valid: {value} days lead beyond the year 9999, the last of a certificate"
+        ) from None
+    return days
 
 
 def _now() -> dt.datetime:

@@ -112,6 +112,18 @@ def test_zip_mistakes(plugins, tmp_path):
         plugins.call("archive.unzip", str(tmp_path / "x.zip"), str(tmp_path))
 
 
+def test_a_zip_gives_others_no_more_than_a_tar_does(plugins, tmp_path):
+    (tmp_path / "out").mkdir()
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        for name, mode in {"d/": 0o40777, "d/open": 0o100777, "d/setuid": 0o104775, "d/private": 0o100600}.items():
+            member = zipfile.ZipInfo(name)
+            member.external_attr = mode << 16
+            archive.writestr(member, b"")
+    plugins.call("archive.unzip", str(tmp_path / "x.zip"), str(tmp_path / "out"))
+    modes = {path.name: path.stat().st_mode & 0o7777 for path in (tmp_path / "out").rglob("*")}
+    assert modes == {"d": 0o755, "open": 0o755, "setuid": 0o755, "private": 0o600}
+
+
 @pytest.mark.skipif(not shutil.which("unzip") or not shutil.which("zip"), reason="needs zip and unzip")
 def test_programs_for_zip(plugins, tmp_path, files):
     path = tmp_path / "x.zip"

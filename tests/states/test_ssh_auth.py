@@ -139,6 +139,18 @@ def test_a_comment_is_no_way_to_a_second_key(plugins, keys):
     assert "evil" not in keys.read_text()
 
 
+@pytest.mark.parametrize("test", [True, False])
+@pytest.mark.parametrize("fun", ["present", "absent"])
+@pytest.mark.parametrize("between", ["\n", "\r\n", "\n\n", "\u2028"])
+def test_a_name_of_several_lines_is_no_key(plugins, keys, fun, test, between):
+    before = keys.read_text()
+    name = f"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5 one{between}ssh-rsa {RSA} two\n"
+    row = plugins.state(f"ssh_auth.{fun}", name=name, user="worker", test=test)
+    assert row["result"] is False
+    assert "A key is one line" in row["comment"]
+    assert keys.read_text() == before
+
+
 def test_execution_functions(plugins, keys):
     known = {RSA: {"enc": "ssh-rsa", "comment": "me", "options": [], "fingerprint": lines.fingerprint(RSA)}}
     assert plugins.call("ssh.auth_keys", "worker") == known

@@ -286,6 +286,8 @@ def test_a_signing_policy_has_the_last_word(plugins, folder, authority, key, pol
         ({"C": "Germany"}, "is no distinguished name"),
         ({"not_after": "tomorrow"}, "not_after: 'tomorrow' is no date"),
         ({"days_valid": "long"}, "days_valid must be a number of days"),
+        ({"days_valid": 99_999_999}, "days lead beyond the year 9999"),
+        ({"days_valid": 10**30}, "days lead beyond the year 9999"),
         ({"digest": "md4"}, "Invalid value 'md4' for digest"),
         ({"encoding": "der", "append_certs": "CA"}, "Cannot encode a certificate chain in DER"),
         ({"private_key": None}, "This certificate is not self-signed (signing_cert is set) and thus needs"),
