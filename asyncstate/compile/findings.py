@@ -18,6 +18,9 @@ def _no_line(*_path: str | None) -> int:
 
 _NO_LINES = Lines(_no_line)
 
+_MOST_SEARCHES = 10
+"""How many IDs are searched for in all SLS files: that is slow in a large tree."""
+
 
 def mistakes(issues: Iterable[Issue]) -> list[Issue]:
     """Return the warnings that are mistakes, sorted by file and line."""
@@ -39,6 +42,7 @@ class Findings:
         """IDs with a requisite directly under them, which therefore belongs to each of their states."""
         self.declaring: Callable[[Any, str], list[str]] = lambda _id, _env: []
         """Returns the SLS of an environment that seem to declare an ID, by their texts; for hints only."""
+        self._searches = 0
         self._files: dict[tuple[str, str], tuple[str, Lines]] = {}
 
     def opened(self, env: str, sls: str, path: str, line_of: Callable[..., int] = _no_line) -> None:
@@ -55,7 +59,10 @@ class Findings:
         return self._files.get((env, sls), ("", _NO_LINES))
 
     def include_hint(self, id_: Any, env: str) -> str:
-        """Return which SLS that was not compiled seems to declare an ID; "" if none does."""
+        """Return which SLS that was not compiled seems to declare an ID; "" if none does, and after a few searches."""
+        self._searches += 1
+        if self._searches > _MOST_SEARCHES:
+            return ""
         others = [sls for sls in self.declaring(id_, env) if (env, sls) not in self._files]
         named = " or ".join(f"'{sls}'" for sls in others[:3])
         return f"SLS {named} declares {id_!r} and is not included: include it" if others else ""

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.high.declarations import EXCLUDE, EXTEND, normalise, take_excludes, take_extends
-from asyncstate.errors import RenderError
+from asyncstate.errors import AsyncStateError, RenderError
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import plain
 from asyncstate.nearest import nearest
@@ -310,15 +311,21 @@ class HighStateBuilder:
         )
 
     def _declaring(self, id_: Any, env: str) -> list[str]:
-        """Return the SLS that have a line which looks like a declaration of an ID; of a large tree, only the first."""
+        """Return the SLS that have a line which looks like a declaration of an ID.
+
+        Of a large tree only the first are looked at, and none that cannot be read.
+        """
         if not isinstance(id_, str) or env not in self._environments:
             return []
         written = re.compile(rf"^(['\"]?){re.escape(id_)}\1\s*:", re.MULTILINE)
         found = []
         for sls in self._file_client.list_states(env)[:_SEARCHED]:
             file = self._file_client.sls_file(sls, env)
-            if file is not None and written.search(self._file_client.read(file.path).decode(errors="replace")):
-                found.append(sls)
+            if file is None or sls == "top":
+                continue
+            with suppress(AsyncStateError, OSError):
+                if written.search(self._file_client.read(file.path).decode(errors="replace")):
+                    found.append(sls)
         return found
 
     def _number(self, unit: _Sls) -> None:

@@ -1,7 +1,7 @@
 import pytest
 from trees import chunk_of, compiler, ids, messages, mistakes, plan, warnings
 
-from asyncstate.errors import CompileError
+from asyncstate.errors import CompileError, RenderError
 
 
 def high(tree, sls=("s",), **options):
@@ -246,3 +246,29 @@ def test_the_first_of_two_ids_in_one_file_counts_if_asked_for():
     assert [(issue.message, issue.line) for issue in compiled.warnings] == [(told, 4)]
     assert "found conflicting ID 'x'" in messages("a: {test.nop: [{x: {x: 1, x: 2}}]}\n", duplicate_ids="first")[0]
     assert "found conflicting ID 'include'" in messages("include: []\ninclude: []\n", duplicate_ids="first")[0]
+
+
+def test_the_sls_to_include_is_named_for_the_first_errors_only():
+    wanting = "".join(f"w{number}: {{test.nop: [{{require: [{{test: a{number}}}]}}]}}\n" for number in range(30))
+    declaring = "".join(f"a{number}: test.nop\n" for number in range(30))
+    found = mistakes({"s": wanting, "t": declaring, "top": declaring})
+    hints = [issue.hint for issue in found]
+    assert hints[0] == "SLS 't' declares 'a0' and is not included: include it"
+    assert sum("is not included" in hint for hint in hints) == 10
+    assert len(hints) == 30
+
+
+def test_an_sls_that_cannot_be_read_hides_no_error():
+    tree = compiler({"s": "w: {test.nop: [{require: [{test: a}]}]}\n", "t": "a: test.nop\n"})
+    path = tree._file_client.sls_file("t", "base").path
+    read = tree._file_client.read
+
+    def refuse(wanted):
+        if wanted == path:
+            raise RenderError("Cannot read it")
+        return read(wanted)
+
+    tree._file_client.read = refuse
+    with pytest.raises(CompileError) as caught:
+        tree.plan(["s"])
+    assert [issue.code for issue in caught.value.issues] == ["E305"]
