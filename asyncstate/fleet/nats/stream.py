@@ -106,13 +106,16 @@ async def tidy(connection: Connection, kept: timedelta) -> None:
     """
     now, age = datetime.now(UTC), kept
     await forget_before(connection, now - kept)
-    while age > _YOUNGEST:
-        used, most = await room(connection)
-        if used < _NEARLY_FULL * most:
-            return
+    while age > _YOUNGEST and await _is_nearly_full(connection):
         age = max(age / 2, _YOUNGEST)
         await forget_before(connection, now - age, _ARCHIVE)
-        log.warning("The server keeps reports, events and logs for %s only: its stream was nearly full", age)
+    if age < kept:
+        log.warning("Reports, events and logs older than %s were removed: the server was nearly full", age)
+
+
+async def _is_nearly_full(connection: Connection) -> bool:
+    used, most = await room(connection)
+    return used >= _NEARLY_FULL * most
 
 
 async def forget(connection: Connection, *patterns: str) -> None:

@@ -206,6 +206,12 @@ def test_a_roll_out_is_told_of_where_runs_are_listed_and_shown(fleet):
     assert "Roll-out: batch 1, canary web1" in fleet.operator("show", run).stderr
 
 
+def test_a_highstate_without_a_top_file_says_what_was_looked_for(fleet):
+    done = fleet.operator("apply", "--target", "db1")
+    assert done.returncode == 2
+    assert f"there is no top.sls in {fleet.home}/db1 (base); write one, or name one of these: app" in done.stderr
+
+
 def test_a_dry_run_for_people_as_events_and_for_programs(fleet, tmp_path):
     before = (fleet.out / "log").read_text() if (fleet.out / "log").exists() else ""
     done = fleet.operator("apply", "app", "--target", "* and not lb1", "--test")
