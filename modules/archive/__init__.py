@@ -102,6 +102,19 @@ def _run(command: list[str], **options: Any) -> list[str]:
     return output.splitlines()
 
 
+def check_members(name: str, dest: str, archive_format: str, password: Any = None) -> None:
+    """Raise CommandExecutionError if `extract_tar` or `unzip` would refuse a member of a tar or zip.
+
+    CLI Example::
+
+        asyncstate call archive.check_members /root/app.tar.gz /srv/app tar
+    """
+    if archive_format == "zip":
+        _zips.check_zip(name, dest, password)
+    else:
+        _tars.check_tar(name, dest)
+
+
 def tar(
     options: str,
     tarfile: str,
@@ -194,6 +207,7 @@ def unrar(
 
 
 __all__ = [
+    "check_members",
     "cmd_unzip",
     "cmd_zip",
     "extract_tar",

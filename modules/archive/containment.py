@@ -23,29 +23,40 @@ NOT_FOR_OTHERS = 0o022 | 0o7000
 _OWNER_RW, _OWNER_X, _ALL_X = 0o600, 0o100, 0o111
 
 
+def require_contained(member: tarfile.TarInfo, dest: str) -> str:
+    """Return the name of a member below ``dest``.
+
+    Raises CommandExecutionError for a member whose name or link target leads outside ``dest``, and for a device.
+    """
+    name = member.name.lstrip("/")
+    _require_inside(os.path.join(dest, name), dest, f"{member.name!r} would be extracted to")
+    if member.issym() or member.islnk():
+        _require_link_inside(member, name, dest)
+    elif not (member.isdir() or member.isreg()):
+        raise CommandExecutionError(f"{member.name!r} is a special file")
+    return name
+
+
 def extract_member(archive: tarfile.TarFile, member: tarfile.TarInfo, top: Beneath) -> None:
     """Unpack one member below ``top``, owned by this process's user.
 
-    Raises CommandExecutionError for a member whose name or link target leads outside ``top``, and for a device.
+    Raises CommandExecutionError for one that `require_contained` refuses, and for a link to a file that is not there.
     """
-    name = member.name.lstrip("/")
-    _require_inside(os.path.join(top.path, name), top.path, f"{member.name!r} would be extracted to")
+    name = require_contained(member, top.path)
     if member.isdir():
         top.mkdir(name)  # with default permissions: those of the archive may lock this process out
     elif member.issym():
-        _require_link_inside(member, name, top.path)
         top.symlink(member.linkname, name)
     elif member.islnk():
-        _require_link_inside(member, name, top.path)
+        if not filesystem.lexists(os.path.join(top.path, member.linkname)):
+            raise CommandExecutionError(f"{member.name!r} is a link to {member.linkname!r}, which is not there")
         top.link(member.linkname, name)
-    elif member.isreg():
+    else:
         content = archive.extractfile(member)
         if content is None:
             raise CommandExecutionError(f"{member.name!r} has no content")
         mode = (member.mode & ~NOT_FOR_OTHERS | _OWNER_RW) & ~(0 if member.mode & _OWNER_X else _ALL_X)
         top.write(name, content, stat.S_IMODE(mode), member.mtime)
-    else:
-        raise CommandExecutionError(f"{member.name!r} is a special file")
 
 
 def set_directory_modes(top: Beneath, modes: dict[str, int]) -> None:
@@ -64,8 +75,6 @@ def _require_link_inside(member: tarfile.TarInfo, name: str, dest: str) -> None:
     start = dest if member.islnk() else os.path.join(dest, os.path.dirname(name))
     aim = os.path.join(start, member.linkname)
     _require_inside(aim, dest, f"{member.name!r} would link to")
-    if member.islnk() and not filesystem.lexists(aim):
-        raise CommandExecutionError(f"{member.name!r} is a link to {member.linkname!r}, which is not there")
 
 
 def _require_inside(path: str, dest: str, what: str) -> None:

@@ -15,7 +15,7 @@ from asyncstate import filesystem, remains
 from asyncstate.dunders import __salt__, check_cancelled
 from asyncstate.errors import CommandExecutionError
 
-from .containment import extract_member, set_directory_modes
+from .containment import extract_member, require_contained, set_directory_modes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,6 +113,20 @@ def _extracted(archive: tarfile.TarFile, name: str, dest: str, owner: filesystem
                 modes[member.name] = member.mode
         set_directory_modes(top, modes)
     return names
+
+
+def check_tar(name: str, dest: str) -> None:
+    """Raise CommandExecutionError, as `extract_tar` would, for the first member that would leave ``dest``."""
+    try:
+        with open_tar(name, name) as archive:
+            for member in archive:
+                check_cancelled()
+                try:
+                    require_contained(member, dest)
+                except CommandExecutionError as error:
+                    raise CommandExecutionError(f"Refusing to unpack {name}: {error}") from error
+    except _BROKEN as error:
+        raise CommandExecutionError(f"Failed to unpack {name}: {error}") from error
 
 
 def extract_tar(name: str, dest: str, uid: int = -1, gid: int = -1) -> list[str]:

@@ -91,14 +91,9 @@ def _unpack(
     extract_perms: bool,
 ) -> str:
     """Unpack one member and return the name it has below ``top``."""
-    root = os.path.realpath(top.path)
-    name = member.filename.rstrip("/")
-    path = os.path.join(root, name)
-    _stay_inside(root, os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)), member.filename)
     mode = member.external_attr >> 16
-    if stat.S_ISLNK(mode):
-        target = archive.read(member, secret).decode()
-        _stay_inside(root, os.path.realpath(os.path.join(os.path.dirname(path), target)), member.filename)
+    name, target = _contained(archive, member, top.path, secret)
+    if target is not None:
         top.symlink(target, name)
         return name
     bits = mode & 0o777 & ~NOT_FOR_OTHERS if extract_perms else 0
@@ -110,6 +105,33 @@ def _unpack(
         with archive.open(member, pwd=secret) as content:
             top.write(name, content, bits or None)
     return name
+
+
+def _contained(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo, dest: str, secret: bytes | None
+) -> tuple[str, str | None]:
+    """Return the name of a member below ``dest``, and of a link its target, neither of which may lead outside."""
+    root = os.path.realpath(dest)
+    name = member.filename.rstrip("/")
+    path = os.path.join(root, name)
+    _stay_inside(root, os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)), member.filename)
+    if not stat.S_ISLNK(member.external_attr >> 16):
+        return name, None
+    target = archive.read(member, secret).decode()
+    _stay_inside(root, os.path.realpath(os.path.join(os.path.dirname(path), target)), member.filename)
+    return name, target
+
+
+def check_zip(name: str, dest: str, password: Any = None) -> None:
+    """Raise CommandExecutionError, as `unzip` would, for the first member that would leave ``dest``."""
+    secret = None if password is None else str(password).encode()
+    try:
+        with filesystem.open_read(name) as file, zipfile.ZipFile(file) as archive:
+            for member in archive.infolist():
+                check_cancelled()
+                _contained(archive, member, dest, secret)
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError) as error:
+        raise CommandExecutionError(f"Exception encountered unpacking zipfile: {error}") from error
 
 
 def _stay_inside(root: str, path: str, member: str) -> None:

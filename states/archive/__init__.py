@@ -100,6 +100,7 @@ def extracted(
         if needed or by_hash:
             job.verify(source_hash, skip_verify=skip_verify)
             if is_dry_run():
+                job.check_members()
                 _refuse(job.announcement(clean=clean, by_hash=by_hash, missing=missing), result=None)
             job.clear(clean=clean, clean_parent=clean_parent)
             job.unpack(extract_perms=extract_perms)

@@ -143,6 +143,11 @@ class Extraction(ArchiveSource):
         text = f"Archive {redacted(self.source)} would be extracted to {self.name}"
         return text + (", after cleaning destination path(s)" if clean else "") + _reason(by_hash, missing)
 
+    def check_members(self) -> None:
+        """Refuse what unpacking refuses. What programs unpack is not known before."""
+        if (self.format == "tar" and not self.options) or (self.format == "zip" and not self.use_unzip):
+            __salt__["archive.check_members"](self.cached, self.name, self.format, password=self.password)
+
     def clear(self, *, clean: bool, clean_parent: bool) -> None:
         """Remove existing paths before unpacking, as the arguments say."""
         if clean_parent and filesystem.lexists(self.name.rstrip("/")):

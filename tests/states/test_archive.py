@@ -129,9 +129,13 @@ def evil_tar(path, name="", **fields):
 def test_nothing_leaves_the_destination(plugins, tmp_path, fields):
     source = evil_tar(tmp_path / "e.tar", **fields)
     before = names(tmp_path)
-    row = plugins.state("archive.extracted", name=str(tmp_path / "d"), source=str(source), enforce_toplevel=False)
+    arguments = {"name": str(tmp_path / "d"), "source": str(source), "enforce_toplevel": False}
+    dry = plugins.state("archive.extracted", test=True, **arguments)
+    assert names(tmp_path) == before
+    row = plugins.state("archive.extracted", **arguments)
     assert row["result"] is False
     assert row["comment"].startswith(f"Refusing to unpack {source}: ")
+    assert (dry["result"], dry["comment"]) == (False, row["comment"])
     assert [name for name in names(tmp_path) if not name.startswith("d")] == before
 
 
@@ -143,9 +147,12 @@ def test_nothing_leaves_the_destination_of_a_zip(plugins, tmp_path, member):
         link.external_attr = 0o120777 << 16
         archive.writestr(link, "..")
         archive.writestr(member, "evil")
-    row = plugins.state("archive.extracted", name=str(tmp_path / "d"), source=str(source), enforce_toplevel=False)
+    arguments = {"name": str(tmp_path / "d"), "source": str(source), "enforce_toplevel": False}
+    dry = plugins.state("archive.extracted", test=True, **arguments)
+    row = plugins.state("archive.extracted", **arguments)
     assert row["result"] is False
     assert "Refusing to unpack" in row["comment"]
+    assert (dry["result"], dry["comment"]) == (False, row["comment"])
     assert not (tmp_path / "outside").exists()
     assert not (tmp_path / "planted").exists()
 
