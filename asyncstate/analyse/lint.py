@@ -18,8 +18,9 @@ from asyncstate.report.terminal import PLAIN, Palette, clean, count
 from asyncstate.report.waits import both_touch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from asyncstate.compile.effects.contradictions import Contradiction
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
 
@@ -65,7 +66,8 @@ def lint(plan: Plan, unused_pillar: Mapping[str, tuple[str, int]] | None = None)
         Finding(issue.rule or ANY, issue.message, issue.file, issue.line, issue.hint, code=issue.code)
         for issue in plan.warnings
     ]
-    found += _order_findings(plan)
+    contradicting = list(undone(plan.chunks, plan.dag, lambda _: ""))
+    found += _order_findings(plan, {(pair.first, pair.second) for pair in contradicting})
     found += [
         _at(
             plan.chunks[index],
@@ -76,7 +78,7 @@ def lint(plan: Plan, unused_pillar: Mapping[str, tuple[str, int]] | None = None)
         for index, why in plan.unknown.items()
     ]
     found += _self_references(plan)
-    found += _undone(plan)
+    found += _undone(plan, contradicting)
     found.sort(key=lambda finding: (finding.file, finding.line))
     message = "no SLS file looks at pillar key {!r}; templates of managed files are not known before a run"
     return found + [
@@ -162,10 +164,10 @@ def _self_references(plan: Plan) -> Iterator[Finding]:
             yield _at(chunk, "self", "it uses its own arguments, which changes nothing")
 
 
-def _undone(plan: Plan) -> Iterator[Finding]:
+def _undone(plan: Plan, contradicting: Iterable[Contradiction]) -> Iterator[Finding]:
     """Yield the pairs that may write one file differently. Those that certainly do are among the plan's warnings."""
     known = {(issue.file, issue.line) for issue in plan.warnings if issue.rule == "undone"}
-    for pair in undone(plan.chunks, plan.dag, lambda _: ""):
+    for pair in contradicting:
         chunk, other = plan.chunks[pair.second], plan.chunks[pair.first]
         if (chunk.file, chunk.line) not in known:
             what = f"it may write the file differently than {describe_tag(other.tag)}: then each run changes it twice"
@@ -176,8 +178,10 @@ def _references(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _order_findings(plan: Plan) -> Iterator[Finding]:
+def _order_findings(plan: Plan, contradicting: Collection[tuple[int, int]]) -> Iterator[Finding]:
     """Yield a finding for each order without a requisite: the fewest requisites that would secure all of it.
+
+    No order makes good two states that contradict each other.
 
     ``before[n]`` has a bit for each node that requisites and stages put before n. For later states, a proposed
     requisite counts as written.
@@ -200,7 +204,9 @@ def _order_findings(plan: Plan) -> Iterator[Finding]:
                 if mask >> other & 1:
                     continue
                 mask |= before[other] | 1 << other
-                if _matters(chunks[node], chunks[other]) and not _are_siblings(chunks[node], chunks[other]):
+                if (other, node) in contradicting or _are_siblings(chunks[node], chunks[other]):
+                    continue
+                if _matters(chunks[node], chunks[other]):
                     earlier, touched = describe_tag(chunks[other].tag), both_touch(relying[other])
                     what = f"it comes after {earlier} only because {touched}"
                     yield writable.finding("footprint-order", what, chunks[node], chunks[other])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from bundled_states import Bundled
 from trees import plan
 
 from asyncstate.analyse.lint import lint
@@ -33,6 +34,12 @@ def rules(first, second, *more, files=None):
 def test_two_states_that_write_one_file_differently_are_a_mistake(second):
     assert rules(MANAGED, second) == {"undone"}
     assert rules(second, MANAGED) == {"undone"}
+
+
+def test_no_requisite_is_advised_between_states_that_contradict_each_other():
+    other = "file.managed: [{name: /x}, {contents: b}]"
+    made = plan({"a": f"one: {{{MANAGED}}}\ntwo: {{{other}}}"}, ["a"], states=Bundled(), implicit_order="footprint")
+    assert [finding.rule for finding in lint(made)] == ["undone"]
 
 
 def test_a_mistake_names_both_places():
