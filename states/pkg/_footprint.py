@@ -13,6 +13,11 @@ _ONLY_DATABASE = frozenset({"held", "unheld", "downloaded"})
 """States that change no file of a package."""
 
 _ANY = "package:*"
+_SETTINGS = (
+    *("path:/etc/dpkg/dpkg.cfg", "path:/etc/dpkg/dpkg.cfg.d/**"),
+    *("path:/etc/hosts", "path:/etc/resolv.conf", "path:/etc/nsswitch.conf"),
+)
+"""What package managers read beside their sources: settings, and how names of servers are looked up."""
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -25,7 +30,7 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     files = [str(path) for each in sources if isinstance(each, dict) for path in each.values()]
     reads = [f"path:{path}" for path in (*files, *package_sources.FILES) if path.startswith("/")]
     packages = [] if low.get("fun") in _ONLY_DATABASE else list(dict.fromkeys(_packages(low))) or [_ANY]
-    return {"reads": reads, "writes": ["pkgdb", *packages]}
+    return {"reads": [*reads, *_SETTINGS], "writes": ["pkgdb", *packages]}
 
 
 def _packages(low: Mapping[str, Any]) -> Iterator[str]:

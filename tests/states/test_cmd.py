@@ -4,7 +4,10 @@ import pytest
 from asyncstate.states import cmd
 from plugin_harness import PluginHarness
 
+from asyncstate.data.commands.programs import LOGIN
 from asyncstate.errors import CommandExecutionError, RunCancelled
+
+LOGIN_OF_APP = [name.replace("~/", "~app/") for name in LOGIN]
 
 
 @pytest.fixture
@@ -331,8 +334,8 @@ def test_error_of_the_execution_module_is_the_comment(plugins):
         ({"name": "touch /x", "unless": "test -f /etc/x"}, [], ["path:/x"]),
         ({"name": "touch $X/a", "env": {"X": "/srv"}}, ["path:/srv/**"], ["path:/srv/a"]),
         ({"name": "touch $X/a", "env": [{"X": "/srv"}, "Y=1"]}, ["path:/srv/**"], ["path:/srv/a"]),
-        ({"name": "touch /a", "runas": "app"}, ["user:app"], ["path:/a"]),
-        ({"name": "touch a ~/b", "runas": "app"}, ["user:app"], ["path:~app/a", "path:~app/b"]),
+        ({"name": "touch /a", "runas": "app"}, ["user:app", *LOGIN_OF_APP], ["path:/a"]),
+        ({"name": "touch a ~/b", "runas": "app"}, ["user:app", *LOGIN_OF_APP], ["path:~app/a", "path:~app/b"]),
         ({"name": "touch /a", "shell": "/opt/sh"}, ["path:/opt/sh"], ["path:/a"]),
         ({"name": "touch /a", "stateful": [{"test_name": "cat /b"}]}, ["path:/b/**"], ["path:/a"]),
         ({"name": "touch /a", "root": "/srv/jail/"}, [], ["path:/srv/jail/**"]),

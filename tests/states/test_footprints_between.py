@@ -731,3 +731,50 @@ def test_a_state_waits_for_packages_that_bring(case):
 @pytest.mark.parametrize("case", NEEDS_NONE)
 def test_a_state_does_not_wait_for_packages_that_it_does_not_need(case):
     assert not waits_for_packages(NEEDS_NONE[case])
+
+
+FOUND_IN_TREES = [
+    ("file.managed: [{name: /etc/foo/a.conf}]", "cmd.run: [{name: systemctl restart foo}]"),
+    ("file.managed: [{name: /etc/foo/a.conf}]", "cmd.run: [{name: service foo restart}]"),
+    ("file.managed: [{name: /etc/foo.conf}]", "cmd.run: [{name: /etc/init.d/foo reload}]"),
+    ("file.managed: [{name: /etc/foo/a.conf}]", "cmd.run: [{name: 'kill -HUP $(cat /run/foo.pid)'}]"),
+    ("file.managed: [{name: /etc/foo/a.conf}]", "cmd.run: [{name: kill -HUP 1234}]"),
+    ("file.managed: [{name: /etc/foo/a.conf}]", "cmd.run: [{name: pkill -HUP foo}]"),
+    ("file.managed: [{name: /etc/foo/a.conf}]", "cmd.run: [{name: docker restart web}]"),
+    ("file.managed: [{name: /etc/profile.d/x.sh}]", "cmd.run: [{name: env}, {runas: www}]"),
+    ("file.managed: [{name: /etc/profile.d/x.sh}]", "cmd.run: [{name: bash -lc env}]"),
+    ("file.managed: [{name: /home/www/.bashrc}]", "cmd.run: [{name: env}, {runas: www}]"),
+    ("host.present: [{name: db}, {ip: 192.0.2.1}]", "cmd.run: [{name: getent hosts db}]"),
+    ("host.present: [{name: db}, {ip: 192.0.2.1}]", "pkg.installed: [{name: nginx}]"),
+    ("file.managed: [{name: /etc/resolv.conf}]", "pkg.installed: [{name: nginx}]"),
+    ("file.managed: [{name: /etc/dpkg/dpkg.cfg.d/x}]", "pkg.installed: [{name: nginx}]"),
+    ("cmd.run: [{name: mount -a}]", "file.managed: [{name: /mnt/x/y}]"),
+    ("cmd.run: [{name: split -b 1M /d/big /d/part.}]", "cmd.run: [{name: cat /d/part.aa}]"),
+    ("alternatives.set: [{name: java}, {path: /opt/jdk/bin/java}]", "cmd.run: [{name: java -version}]"),
+    ("file.managed: [{name: /etc/sudoers.d/www}]", "cmd.run: [{name: sudo -u www id}]"),
+    ("file.managed: [{name: /root/.kube/config}]", "cmd.run: [{name: kubectl get nodes}]"),
+    ("file.managed: [{name: /root/.aws/credentials}]", "cmd.run: [{name: aws s3 ls}]"),
+    ("file.managed: [{name: /root/.m2/settings.xml}]", "cmd.run: [{name: mvn package}]"),
+]
+"""Two states of which the first prepares what the second uses, and whose words do not say so."""
+
+
+@pytest.mark.parametrize(("first", "second"), FOUND_IN_TREES)
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_the_words_of_two_states_do_not_say_is_ordered_or_told(first, second, turned):
+    states = (second, first) if turned else (first, second)
+    tree = {f"formula{number}": f"s{number}: {{{state}}}\n" for number, state in enumerate(states)}
+    made = plan(tree, list(tree), states=Bundled(), implicit_order="footprint")
+    assert made.dag.sources(0, 1) or made.unknown
+
+
+@pytest.mark.parametrize(
+    "command", ["dpkg -i /tmp/x.deb", "apt-get -y install x", "rpm -Uvh /x.rpm", "yum install -y x"]
+)
+def test_what_a_command_installs_comes_before_what_the_formula_writes_over_it(command):
+    made = plan(
+        f"a: {{cmd.run: [{{name: {command}}}]}}\nb: {{file.managed: [{{name: /etc/x/x.conf}}]}}\n",
+        states=Bundled(),
+        implicit_order="footprint",
+    )
+    assert made.dag.sources(0, 1)

@@ -43,6 +43,8 @@ HOLDERS = frozenset({"pkg", "service"})
 
 _PATH = "path:"
 _PACKAGE = "package:"
+_INSTALLED = "packages"
+"""What commands write that install packages."""
 _ACCOUNTS = ("user:", "group:")
 _COMMANDS = frozenset({"cmd", "module"})
 
@@ -171,6 +173,8 @@ class FormulaRule:
             formula, chunk = self._formula(state.chunk), state.chunk
             if self.holds(chunk, unknown=state.unknown):
                 formula.has_packages = formula.has_daemons = True
+            elif _installs(state):
+                formula.has_packages = True
             elif _brings(chunk):
                 formula.has_packages = True
                 bringing.append((number, state))
@@ -225,6 +229,8 @@ class FormulaRule:
         chunk, formula = state.chunk, self._formula(state.chunk)
         if self.holds(chunk, unknown=state.unknown):
             return (formula.packages, formula.unknown, formula.accounts, formula.daemons)
+        if _installs(state):
+            return (formula.packages, formula.unknown, formula.accounts)
         if _brings(chunk):
             return self._answers(formula, state)
         return (formula.daemons,) if _runs(chunk) else ()
@@ -365,6 +371,11 @@ def _packages(state: Touching) -> list[str]:
 
 def _brings(chunk: LowChunk) -> bool:
     return chunk.state == "pkg" and chunk.fun not in _ONLY_DATABASE
+
+
+def _installs(state: Touching) -> bool:
+    """Whether a command installs packages, of which nothing more is known."""
+    return state.chunk.state in _COMMANDS and _INSTALLED in state.writes
 
 
 def _may_upgrade(chunk: LowChunk) -> bool:

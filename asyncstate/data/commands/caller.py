@@ -27,7 +27,10 @@ READ_SHELLS = SHELLS - {"csh", "tcsh", "fish"}
 _SYSTEM_FOLDER = re.compile(r"/(?:usr/(?:local/)?)?s?bin/[^/]+$")
 _ANYWHERE = re.compile(r"(?:python|pip|node|npm|ruby|gem|perl|php)[\d.]*$")
 _VERSION = re.compile(r"^(python|pip|php|ruby|perl|gcc|g\+\+|clang|node|pip)-?\d[\d.]*$")
-_OF_THE_BASE = frozenset({"here", "link", "lists", "made"})
+_LOGS_IN = {"sudo": frozenset({"-i", "--login"}), "runuser": frozenset({"-", "-l", "--login"})}
+_NEVER: frozenset[str] = frozenset()
+_NAMED = frozenset({"named", "open"})
+_OF_THE_BASE = frozenset({"here", "link", "lists", "made", "named"})
 
 
 class Caller(Operands):
@@ -70,6 +73,7 @@ class Caller(Operands):
             if program is None:
                 break
             from_input = from_input or name == "xargs"
+            self._fixed(program, name)
             argv = self._after_prefix(name, program, argv[1:])
         if argv:
             if from_input:
@@ -78,7 +82,7 @@ class Caller(Operands):
 
     def _program(self, name: str, argv: list[str]) -> None:
         if name.startswith("/etc/init.d/"):
-            self.resource("service!", name.rpartition("/")[2])
+            self.by_kind("daemon!", name.rpartition("/")[2])
             return
         irregular = IRREGULAR.get(name)
         if irregular is not None:
@@ -91,10 +95,13 @@ class Caller(Operands):
         program, words = use_of(name, argv[1:])
         if program is None:
             self.installed(argv[0])
+            self.settings(name)
             self.unknown(argv)
         else:
             if program.reads or program.writes or program.marks - _OF_THE_BASE:
                 self.installed(argv[0])
+            if not program.marks.isdisjoint(_NAMED):
+                self.settings(name)
             self.apply(program, argv[0], words)
 
     def _name(self, word: str) -> str:
@@ -140,6 +147,8 @@ class Caller(Operands):
                 place += 1
             else:
                 break
+        if _LOGS_IN.get(name, _NEVER).intersection(words[:place]):
+            self.logs_in()
         return words[place:]
 
     def _prefix_option(self, name: str, program: Program, words: list[str], place: int) -> int:
@@ -183,6 +192,8 @@ class Caller(Operands):
                 user = word
             place += 1
         self._become(user or "root", login=login)
+        if login:
+            self.logs_in()
         if script is None:
             self.found.reads_script = True
         else:
@@ -191,7 +202,7 @@ class Caller(Operands):
     def _shell(self, words: list[str]) -> None:
         """Follow what a shell gets to run: the text after ``-c``, a file, or its input."""
         place = 0
-        wants_text = False
+        wants_text = logs_in = False
         while place < len(words) and words[place][:1] in {"-", "+"} and len(words[place]) > 1:
             word = words[place]
             if word == "--":
@@ -199,10 +210,14 @@ class Caller(Operands):
                 break
             if word[:2] != "--":
                 wants_text = wants_text or "c" in word
+                logs_in = logs_in or "l" in word
                 place += word[-1] in "oO"
             elif word in {"--rcfile", "--init-file"}:
                 place += 1
+            logs_in = logs_in or word == "--login"
             place += 1
+        if logs_in:
+            self.logs_in()
         rest = words[place:]
         if wants_text and rest:
             self.inside(rest[0], self.folders.inside(), self.environment)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from asyncstate.data.commands.caller import READ_SHELLS
 from asyncstate.data.commands.found import Found, shown
 from asyncstate.data.commands.paths import Folders, named, normal
+from asyncstate.data.commands.programs import LOGIN
 from asyncstate.data.commands.shell import Shell
 from asyncstate.data.commands.syntax import ANY_MARK, TILDE
 
@@ -51,6 +52,8 @@ def effects_of(text: str, folder: str = "", user: str = "", environment: tuple[t
     folders = Folders((home,), login)
     shell = Shell(found, folders, {name: (value,) for name, value in environment})
     shell.run(ANY_MARK.sub("\ufffd", text))
+    if user not in {"", "root"}:  # the environment is that of a login
+        found.reads.update((name.replace("~/", f"{login}/"), None) for name in LOGIN)
     _given(found, environment)
     if found.reads_script:
         found.open("it runs a script that another command prints")

@@ -46,6 +46,9 @@ class Command(Protocol):
     def resource(self, kind: str, word: str, /) -> None:
         """Note another resource; ``kind!`` for one that is written."""
 
+    def by_kind(self, kind: str, word: str, /) -> None:
+        """Note a word by its kind, as the table of programs says it."""
+
 
 _SUDOERS = "/etc/sudoers"
 _FILE_TESTS = frozenset("-e -f -d -r -w -x -s -L -h -O -G -S -p -b -c -k -u -g -N".split())
@@ -181,11 +184,35 @@ def _mount(command: Command, words: list[str]) -> None:
     if binds and len(operands) == 2 and not ANY_MARK.search(operands[0]):
         command.link(operands[1], operands[0])
     command.read("/etc/fstab")
+    if any(word == "--all" or (word[:1] == "-" and word[:2] != "--" and "a" in word) for word in words):
+        command.found.open("it mounts what /etc/fstab says")
     for word in operands[:-1]:
         command.read(word)
     for word in operands[-1:]:
         command.write_below(word)
         command.resource("mount!", word)
+
+
+_PIDFILE = re.compile(r"/run/(?:[^/\s]+/)*([\w@+.-]+)\.pid\b")
+_RELOADS = re.compile(r"-?(?:SIG)?(?:HUP|USR[12]|1|10|12)")
+_TAKES_VALUE = frozenset("-s --signal -n -u -U -g -G -P -t -F -o --user".split())
+
+
+def _kill(command: Command, words: list[str]) -> None:
+    """A signal to processes by number: to a daemon where the number comes from its file, which is read before."""
+    daemons = _PIDFILE.findall(" ".join(command.found.reads))
+    for name in daemons:
+        command.by_kind("daemon!", name)
+    if not daemons and any(_RELOADS.fullmatch(word) for word in words[:2]):
+        command.found.open("it signals a process, and what that reads then is not known")
+
+
+def _pkill(command: Command, words: list[str]) -> None:
+    """A signal to the processes of a name, or of a command line that begins with it."""
+    for word, before in zip(words, ["", *words], strict=False):
+        name = word.partition(" ")[0].strip("^$").rpartition("/")[2]
+        if name and word[:1] != "-" and before not in _TAKES_VALUE:
+            command.by_kind("daemon!", name)
 
 
 def _sysctl(command: Command, words: list[str]) -> None:
@@ -320,6 +347,9 @@ IRREGULAR: dict[str, Callable[[Command, list[str]], None]] = {
     "sysctl": _sysctl,
     "crontab": _crontab,
     "hostname": _hostname,
+    "kill": _kill,
+    "killall": _pkill,
+    "pkill": _pkill,
     "visudo": _visudo,
     "mount": _mount,
     "umount": _mount,

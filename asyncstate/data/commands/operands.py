@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING
 
 from asyncstate.data.commands import paths
 from asyncstate.data.commands.arguments import has_flag, is_remote, paired, sorted_words
 from asyncstate.data.commands.found import Touching, shown
-from asyncstate.data.commands.programs import NETWORK
+from asyncstate.data.commands.programs import LOGIN, NETWORK
 from asyncstate.data.commands.syntax import ANY_MARK, OPEN, TILDE
 
 if TYPE_CHECKING:
@@ -34,6 +35,36 @@ _LINKS_STAY = frozenset("aRrdPl")
 _LINKS_STAY_LONG = frozenset({"--archive", "--recursive", "--no-dereference", "--links"})
 _MODES = frozenset({"mode", "user", "group"})
 _OF_ENVIRONMENTS = frozenset({"pip", "gem", "npm", "cpan"})
+
+
+_OTHER_NAMES = {
+    "mariadb": ("mysql",),
+    "mysqld": ("mysql",),
+    "named": ("bind",),
+    "httpd": ("apache2",),
+    "kubectl": ("kube",),
+    "helm": ("kube",),
+    "mvn": ("m2", "maven"),
+}
+"""Names of settings that do not follow from that of the program."""
+_PLAIN_NAME = re.compile(r"[A-Za-z][\w+-]+\Z")
+
+
+@cache
+def settings_of(program: str, *, daemon: bool) -> tuple[str, ...]:
+    """Return where a program or a daemon has its settings by its name, whoever put them there."""
+    name = program.removesuffix(".service").partition("@")[0]
+    names = [name, *_OTHER_NAMES.get(name, ())]
+    if daemon:
+        names += [name.removesuffix("-server"), name.removesuffix("d"), re.split(r"[\d.]", name)[0]]
+    found = []
+    for each in filter(_PLAIN_NAME.match, dict.fromkeys(names)):
+        found += [f"path:/etc/{each}/**", f"path:/etc/{each}.conf"]
+        if daemon:
+            found += [f"path:/etc/{each}.d/**", f"path:/etc/default/{each}", f"path:/etc/sysconfig/{each}"]
+        else:
+            found += [f"path:~/.{each}/**", f"path:~/.{each}rc", f"path:~/.config/{each}/**"]
+    return tuple(found)
 
 
 class Operands(Touching):
@@ -126,6 +157,18 @@ class Operands(Touching):
         if "/" not in word:
             for folder in _PROGRAM_FOLDERS:
                 self.found.reads[f"path:{folder}/{word}"] = None
+
+    def settings(self, program: str) -> None:
+        """Note what a program has by its name: its settings, and the choice among several of that name."""
+        if _PLAIN_NAME.match(program):
+            self.found.reads[f"alternatives:{program}"] = None
+            for name in settings_of(program, daemon=False):
+                self.found.reads[self._of_user(name)] = None
+
+    def logs_in(self) -> None:
+        """Note what a login shell of the user reads."""
+        for name in LOGIN:
+            self.found.reads[self._of_user(name)] = None
 
     def _companions(self, program: Program, operands: list[str], values: list[tuple[str, str]]) -> None:
         """Note what is written beside a file: its backup, or the file that takes its place."""
@@ -247,6 +290,15 @@ class Operands(Touching):
         elif kind == "groups":
             for group in word.split(","):
                 self.resource("group", group)
+        elif kind == "daemon!":
+            self.resource("service!", word)
+            for name in settings_of(word, daemon=True):
+                self.found.reads[name] = None
+        elif kind == "container!":
+            self.resource("docker:container!", word)
+            self.found.open(f"what the container {shown(word)} reads is not known")
+        elif kind == "prefix":
+            self.write_below(_above(word))
         elif kind == "account!":
             self.resource("user!", word)
             if not ANY_MARK.search(word):

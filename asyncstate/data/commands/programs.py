@@ -7,6 +7,8 @@ A line is the names of programs, a colon, and words:
     x              an operand that is no path
     g              an operand of which nothing is known: written if it looks like a path
     script         a file with commands, whose content is not known
+    daemon!        a daemon that is started, stopped or signalled, and reads its settings; ``container!``: of docker
+    prefix         the begin of names that it makes up
     user  user!    an operand that names a resource ``user:NAME``, read or written; ``owner`` is ``user:group``,
                    ``groups`` a list, ``account!`` a user with its home
     c              the rest is another command
@@ -23,6 +25,7 @@ A line is the names of programs, a colon, and words:
     made           folders above what is written are made, too
     link           what it writes is a link to what it reads
     moved          links in what it reads are in what it writes, too; of ``cp`` only with the flags that keep them
+    named          it has settings, or is one of several programs, by its name, as all that are ``open``
     open           it may do more than its words show
     tool           it is no part of the base system: a state may install it (as all that touch fixed resources)
 
@@ -46,18 +49,25 @@ NETWORK = (
 ACCOUNTS = ("accounts", "path:/etc/passwd", "path:/etc/shadow", "path:/etc/group", "path:/etc/gshadow")
 """The files that all accounts are in."""
 
+LOGIN = (
+    *("path:/etc/profile", "path:/etc/profile.d/**", "path:/etc/environment", "path:/etc/bash.bashrc"),
+    *("path:~/.profile", "path:~/.bash_profile", "path:~/.bash_login", "path:~/.bashrc"),
+)
+"""What a login shell reads."""
+
 _SETS = {"net": NETWORK, "accounts": ACCOUNTS}
-_MARKS = frozenset({"clones", "cwd", "fetch", "here", "link", "lists", "made", "moved", "open", "tool"})
+_MARKS = frozenset({"clones", "cwd", "fetch", "here", "link", "lists", "made", "moved", "named", "open", "tool"})
 
 _TABLE = r"""
 : true false echo printf exit return break continue shift set unset wait sleep date uname arch nproc uptime tty =>
     x*
-mktemp getopts ulimit umask jobs kill killall pkill pgrep ps free vmstat lscpu lsblk lspci dmesg yes seq expr => x*
+mktemp getopts ulimit umask jobs pgrep ps free vmstat lscpu lsblk lspci dmesg yes seq expr => x*
 env-print printenv locale getconf tput clear stty logger basename dirname type hash alias bg fg times history => x*
 which => x*
 command / -v -V => x*
 hostid logname sync whoami => x*
-id groups who w users last lastlog finger getent => x* +accounts
+id groups who w users last lastlog finger => x* +accounts
+getent => x* +accounts +net
 cat tac more less nl od xxd hexdump wc md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum file
     => r*
 md5sum sha1sum sha224sum sha256sum sha384sum sha512sum / -c --check => r* here
@@ -100,7 +110,8 @@ chattr setfacl => x w* -m=x -x=x -M=r
 setfacl / -m -x -M -b => w*
 setcap => x w
 patch => w r cwd -i=r -p=x -d=d -o=w
-split csplit => r x -b=x -l=x cwd
+split => r prefix cwd -b=x -l=x -n=x -a=x -C=x
+csplit => r x* cwd -f=prefix --prefix=prefix -b=x -n=x
 rsync => r* t moved +net -e=x --exclude=x --include=x --exclude-from=r --include-from=r --files-from=r --password-file=r
     -f=x
 scp sftp => r* t +net -i=r -P=x -o=x -F=r -l=x +path:~/.ssh/**
@@ -113,7 +124,7 @@ gzip bzip2 xz zstd gunzip / -c --stdout -dc -cd -l -t => r*
 zip => w r* -x=x -P=x
 unzip => r x* cwd made -d=d -x=x -P=x
 unzip / -l -p -t -Z => r x* -d=x
-7z 7za => x w* cwd
+7z 7za => x w* cwd -o=w -p=x
 cpio => x* -D=d -F=r -I=r -O=w cwd
 curl => x* +net +path:~/.curlrc +path:~/.netrc -o=w --output=w -T=r -d=@ --data=@ --data-raw=x --data-binary=@ -H=x
     --header=x -X=x -u=x -A=x -e=x -b=x -c=w --cookie-jar=w -D=w --dump-header=w -K=r --config=r -F=@ -E=r --cert=r
@@ -176,8 +187,9 @@ gem / install uninstall update => r* !gem +net -v=x --version=x -i=w --install-d
 composer => cwd open +net -d=d --working-dir=d --install-dir=w --filename=x
 cpan cpanm => open !cpan +net
 systemctl => x* open
-systemctl / start stop restart reload try-restart reload-or-restart enable disable mask unmask kill reset-failed =>
-    service!* +systemd:units +path:/etc/systemd/system/**
+systemctl / start stop restart reload try-restart reload-or-restart kill =>
+    daemon!* +systemd:units +path:/etc/systemd/system/** -s=x
+systemctl / enable disable mask unmask reset-failed => service!* +systemd:units +path:/etc/systemd/system/**
 systemctl / status is-active is-enabled is-failed show cat => service* +systemd:units
 systemctl / list-units list-unit-files list-timers list-jobs is-system-running --version get-default => x*
     +systemd:units
@@ -185,10 +197,10 @@ systemctl / daemon-reload daemon-reexec => !systemd:units +path:/etc/systemd/sys
     +path:/usr/lib/systemd/system/** +path:/run/systemd/system/**
 systemctl / set-default isolate preset link edit set-property revert add-wants => x* !systemd:units
     !path:/etc/systemd/system
-service invoke-rc.d rc-service => service! x*
+service invoke-rc.d rc-service => daemon! x*
 chkconfig update-rc.d rc-update => x*
-initctl / start stop restart reload => service!*
-sv => x service!*
+initctl / start stop restart reload => daemon!*
+sv => x daemon!*
 supervisorctl => x* open +service:supervisor
 pidof => x*
 useradd adduser usermod => account! x* !accounts +path:/etc/login.defs +path:/etc/default/useradd +path:/etc/skel/**
@@ -212,24 +224,31 @@ blkid findmnt mountpoint => x*
 losetup parted sgdisk fdisk pvcreate vgcreate lvcreate mdadm cryptsetup => x* open
 apt-get apt aptitude => x* !pkgdb +net +path:/etc/apt/** -t=x -o=x -c=r -a=x
 apt-get apt / download source => x* cwd +net +path:/etc/apt/** +pkgdb
+apt-get apt aptitude / install reinstall upgrade dist-upgrade full-upgrade => x* !pkgdb !packages +net +path:/etc/apt/**
 apt-cache dpkg-query apt-mark => x* +pkgdb -f=x -W=f
 apt-mark / hold unhold auto manual => x* !pkgdb
 apt-key => x r* !pkgdb !path:/etc/apt/trusted.gpg +net --keyring=w --keyserver=x
 add-apt-repository apt-add-repository => x* !pkgdb !path:/etc/apt/sources.list !path:/etc/apt/sources.list.d/** +net
 apt-config => x* +path:/etc/apt/**
 dpkg => x* +pkgdb
-dpkg / -i --install --unpack --configure -r --remove -P --purge --add-architecture --set-selections -a => r* !pkgdb
+dpkg / --configure -r --remove -P --purge --add-architecture --set-selections -a => r* !pkgdb
+dpkg / -i --install --unpack => r* !pkgdb !packages
 dpkg-reconfigure debconf-set-selections => r* !pkgdb -f=x -p=x
 dpkg-divert dpkg-statoverride => x* open !pkgdb
-dpkg-deb => x r* cwd
+dpkg-deb => r w cwd
 yum dnf microdnf zypper => x* !pkgdb +net +path:/etc/yum.repos.d/** -c=r --installroot=w
 yum dnf / list info search repolist provides check-update => x* !pkgdb +net +path:/etc/yum.repos.d/**
+yum dnf microdnf zypper / install reinstall localinstall groupinstall update upgrade in => x* !pkgdb !packages +net
+    +path:/etc/yum.repos.d/**
 yum-config-manager => x* !pkgdb !path:/etc/yum.repos.d/** +net
 rpm => x* +pkgdb
-rpm / -i -U -e -F --install --upgrade --erase --import --freshen => r* !pkgdb +net
+rpm / -e --erase --import => r* !pkgdb +net
+rpm / -i -U -F --install --upgrade --freshen => r* !pkgdb !packages +net
 rpm / -q -qa -qi -ql --query -V --verify => x* +pkgdb
 rpm2cpio => r*
 apk pacman emerge snap flatpak brew => x* !pkgdb +net
+apk / add upgrade => x* !pkgdb !packages +net
+pacman / -S -U -Syu => x* !pkgdb !packages +net
 openssl => x* open -in=r -out=w -keyout=w -CA=r -CAkey=r -CAserial=w -config=r -extfile=r -inkey=r -certfile=r
     -key=r -signkey=r -subj=x -passout=x -passin=x -days=x -newkey=x -connect=x -extensions=x -CAfile=r
     -servername=x -pass=x -kfile=r -sign=r -verify=r -signature=r -cert=r -sha256=f -reqexts=x -addext=x
@@ -255,7 +274,8 @@ mongo mongosh redis-cli sqlite3 influx rabbitmqctl rabbitmq-plugins consul vault
 docker podman => open +service:docker --name=docker:container!
 docker podman / pull tag rmi load import login logout => x* !docker:images +service:docker +net -i=r
 docker podman / images ps inspect version info => x* +docker:images +service:docker -f=x
-docker podman / start stop restart kill rm pause unpause => docker:container!* +service:docker -t=x -s=x
+docker podman / stop rm pause unpause => docker:container!* +service:docker -t=x
+docker podman / start restart kill => container!* +service:docker -t=x -s=x
 docker-compose => cwd open +service:docker !docker:images -f=r --file=r
 at batch => open -f=r
 locale-gen => x* !locale:compiled +path:/etc/locale.gen +path:/usr/share/i18n
@@ -300,14 +320,14 @@ setenforce getenforce setsebool semanage selinuxenabled sestatus => x* !selinux
 augtool => x* !path:/etc/** -f=r
 udevadm => x* +path:/etc/udev/** !udev
 python python2 python3 perl ruby node nodejs php lua Rscript java => open script g*
-python python2 python3 perl ruby node nodejs php java / --version -V -v -version => x*
+python python2 python3 perl ruby node nodejs php java / --version -V -v -version => x* named
 python python2 python3 / -c => x* open -c=x
 perl ruby node php / -e -r => x* open -e=x -r=x
 """
 
 _PREFIXES = r"""
-sudo => -u=user -g=group -h=x -p=x -C=x -D=d -r=x -t=x
-doas => -u=user -C=r
+sudo => +path:/etc/sudoers +path:/etc/sudoers.d/** -u=user -g=group -h=x -p=x -C=x -D=d -r=x -t=x
+doas => +path:/etc/doas.conf -u=user -C=r
 nohup setsid exec builtin catchsegv eatmydata => c
 command => c
 time => -o=w -f=x

@@ -3,6 +3,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asyncstate.compile.effects.conditions import conditions_read
+from asyncstate.data.commands.programs import LOGIN
+
+LOGIN_OF_U = [f"{name.removesuffix('/**').replace('~/', '~u/')}/**" for name in LOGIN]
+"""What the shell of ``u`` reads at a login."""
 
 
 @pytest.mark.parametrize("args", [{}, {"name": "/x", "require": [{"file": "/y"}]}])
@@ -21,7 +25,7 @@ def test_without_a_condition_there_is_nothing_to_read(args):
         ({"unless": "touch a", "cwd": "/srv"}, {"environ:process", "path:/srv/a/**"}),
         ({"check_cmd": "touch a", "cwd": "/srv"}, {"environ:process", "path:~/a/**"}),
         ({"onlyif": "ls $X", "env": {"X": "/srv"}}, {"environ:process", "path:/srv/**"}),
-        ({"onlyif": ["cat x"], "runas": "u"}, {"environ:process", "user:u", "path:~u/x/**"}),
+        ({"onlyif": ["cat x"], "runas": "u"}, {"environ:process", "user:u", "path:~u/x/**", *LOGIN_OF_U}),
         ({"onlyif": [{"fun": "file.contains", "path": "/b", "args": ["/c"]}]}, {"grains", "path:/b/**", "path:/c/**"}),
         ({"onlyif": [{"fun": "match.grain", "tgt": "a:b"}]}, {"grains"}),
         ({"onlyif": [{"fun": "service.status", "args": ["a"]}]}, {"grains", "service:a"}),

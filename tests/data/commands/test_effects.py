@@ -1,5 +1,6 @@
 """What the texts of commands touch: programs by the table, others by their looks, and what stays open."""
 
+import re
 import shlex
 
 import pytest
@@ -7,18 +8,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asyncstate.data.commands import Effects, effects_of, script_effects
-from asyncstate.data.commands.programs import NETWORK
+from asyncstate.data.commands.operands import settings_of
+from asyncstate.data.commands.programs import LOGIN, NETWORK
 
-NOT_THEIRS = {*NETWORK, *(f"path:~/{name}" for name in (".curlrc", ".netrc", ".wgetrc"))}
+NOT_THEIRS = {
+    *NETWORK,
+    *(f"path:~/{name}" for name in (".curlrc", ".netrc", ".wgetrc")),
+}
 
 
 def touched(text, folder="/w", user="", env=()):
     """What is read, written and made, without what every program of its kind reads."""
     effects = effects_of(text, folder, user, env)
+    by_name = {f"alternatives:{each.rpartition('/')[2]}" for each in effects.programs}
+    by_name.update(*(settings_of(each, daemon=False) for each in effects.programs))
+    by_name.update(re.sub("~[^/]*/", "~/", name) for name in LOGIN)
+    by_name.update(["path:/etc/sudoers", "path:/etc/sudoers.d/**"] if "sudo" in effects.programs else ())
     reads = {
         name
         for name in effects.reads
-        if not name.startswith(("path:/usr/", "path:/etc/apt")) and name not in NOT_THEIRS
+        if re.sub("~[^/]*/", "~/", name) not in by_name
+        and not name.startswith(("path:/usr/", "path:/etc/apt"))
+        and name not in NOT_THEIRS
     }
     return reads, set(effects.writes), set(effects.makes)
 
@@ -95,14 +106,14 @@ test -f /a -a ! -d b                   => /a/** /w/b/**          =>
 [ /a -nt /b ]                          => /a/** /b/**            =>
 [[ -e /a && $X =~ (a|b) ]]             => /a/**                  =>
 dpkg -s nginx                          => pkgdb                  =>
-dpkg -i /x.deb                         => /x.deb/**              => pkgdb
+dpkg -i /x.deb                         => /x.deb/**              => pkgdb packages
 dpkg -l | grep x                       => pkgdb                  =>
 rpm -qi x                              => pkgdb                  =>
-rpm -ivh /x.rpm                        => /x.rpm/**              => pkgdb
-apt-get install -y nginx               =>                        => pkgdb
-systemctl restart nginx.service        => systemd:units /etc/systemd/system/** => service:nginx
+rpm -ivh /x.rpm                        => /x.rpm/**              => pkgdb packages
+apt-get install -y nginx               =>                        => pkgdb packages
+systemctl restart nginx.service        => systemd:units /etc/systemd/system/** /etc/nginx/** /etc/nginx.conf /etc/nginx.d/** /etc/default/nginx /etc/sysconfig/nginx => service:nginx
 systemctl is-active nginx              => systemd:units service:nginx =>
-service nginx reload                   =>                        => service:nginx
+service nginx reload                   => /etc/nginx/** /etc/nginx.conf /etc/nginx.d/** /etc/default/nginx /etc/sysconfig/nginx => service:nginx
 userdel -r u                           =>                        => user:u ~u accounts /etc/passwd /etc/shadow /etc/group /etc/gshadow
 id u                                   => accounts /etc/passwd /etc/shadow /etc/group /etc/gshadow =>
 sysctl -w net.ipv4.ip_forward=1        =>                        => sysctl:net.ipv4.ip_forward
@@ -125,14 +136,22 @@ git init /r                            => ~/.gitconfig git-config: => /r => /
 git clone http://h/r                   => ~/.gitconfig git-config: ~/.ssh/** ~/.git-credentials /etc/gitconfig => /w/**
 wget -r http://h/x                     =>                        => /w/**
 curl -OJ http://h/x                    =>                        => /w/**
-docker restart web                     => service:docker         => docker:container:web
-/etc/init.d/foo restart                => /etc/init.d/foo        => service:foo
+docker stop web                        => service:docker         => docker:container:web
+/etc/init.d/foo restart                => /etc/init.d/foo /etc/foo/** /etc/foo.conf /etc/foo.d/** /etc/default/foo /etc/sysconfig/foo => service:foo
 ls                                     => /w/**                  =>
 git -C /r pull                         => /r ~/.gitconfig git-config: ~/.ssh/** ~/.git-credentials => /r/**
 git clone http://h/r /r                => ~/.gitconfig git-config: ~/.ssh/** ~/.git-credentials /etc/gitconfig => /r => /
 git config --global a.b c              =>                        => ~/.gitconfig git-config:
 git -C /r rev-parse HEAD               => /r /r/** ~/.gitconfig git-config: =>
-/v/bin/pip install -r /r.txt           => /v/bin/pip /etc/pip.conf ~/.config/pip/** ~/.pip/** /r.txt/** => /v/**
+/v/bin/pip install -r /r.txt           => /v/bin/pip /r.txt/** => /v/**
+split -b 1M /d/big /d/part.            => /d/big/**              => /d/** /w/**
+split big                              => /w/big/**              => /w/**
+csplit -f /d/x- /l 10                  => /l/**                  => /d/** /w/**
+dpkg-deb -x /a.deb /srv/x              => /a.deb/**              => /srv/x /w/**
+7z x /a.7z -o/srv/x                    =>                        => /a.7z /srv/x /w/**
+pkill -HUP -x php7.4-fpm               => /etc/php/** /etc/php.conf /etc/php.d/** /etc/default/php /etc/sysconfig/php => service:php7.4-fpm
+kill -HUP $(cat /run/rsyslogd.pid)     => /run/rsyslogd.pid/** /etc/rsyslogd/** /etc/rsyslogd.conf /etc/rsyslogd.d/** /etc/default/rsyslogd /etc/sysconfig/rsyslogd /etc/rsyslog/** /etc/rsyslog.conf /etc/rsyslog.d/** /etc/default/rsyslog /etc/sysconfig/rsyslog => service:rsyslogd
+kill $!                                =>                        =>
 openssl req -x509 -keyout /k -out /c -subj /CN=x =>                        => /k /c
 echo a > /dev/null 2>&1                =>                        =>
 echo a > /dev/shm/x                    =>                        => /dev/shm/x
@@ -456,3 +475,39 @@ def test_what_a_script_touches(text):
     arguments, reads, writes, unknown = SCRIPTS[text]
     effects = script_effects(text, arguments, "/d")
     assert (set(effects.reads), set(effects.writes), effects.unknown) == (set(reads), set(writes), unknown)
+
+
+@pytest.mark.parametrize(
+    ("text", "user", "read"),
+    [
+        ("bash -lc true", "", "/etc/profile.d/** ~/.bashrc"),
+        ("bash --login -c true", "", "/etc/profile ~/.profile"),
+        ("su - bob -c true", "", "/etc/profile.d/** ~bob/.profile"),
+        ("sudo -i -u bob true", "", "/etc/profile.d/** ~bob/.profile /etc/sudoers /etc/sudoers.d/**"),
+        ("true", "bob", "/etc/profile.d/** ~bob/.bashrc"),
+        ("getent hosts h", "", "/etc/hosts /etc/resolv.conf /etc/nsswitch.conf"),
+        ("sudo true", "", "/etc/sudoers /etc/sudoers.d/**"),
+        ("java -version", "", "alternatives:java"),
+        ("java -jar /x.jar", "", "alternatives:java"),
+        ("kubectl apply -f /x", "", "~/.kube/**"),
+        ("aws s3 ls", "", "~/.aws/**"),
+        ("mvn install", "", "~/.m2/** /etc/maven/**"),
+        (
+            "some-tool run",
+            "",
+            "~/.some-tool/** ~/.some-toolrc ~/.config/some-tool/** /etc/some-tool/** /etc/some-tool.conf",
+        ),
+    ],
+)
+def test_what_programs_read_that_their_words_do_not_name(text, user, read):
+    assert names(read) <= set(effects_of(text, "/w", user).reads)
+
+
+@pytest.mark.parametrize("text", ["mount -a", "kill -HUP 1", "docker restart web", "docker kill -s HUP web"])
+def test_effects_that_cannot_be_named_are_unknown(text):
+    assert effects_of(text, "/").unknown
+
+
+def test_plain_shells_and_root_read_no_login_files():
+    for text, user in (("bash -c true", ""), ("true", "root"), ("su bob -c true", ""), ("sudo true", "")):
+        assert "path:/etc/profile" not in effects_of(text, "/w", user).reads

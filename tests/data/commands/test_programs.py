@@ -8,8 +8,10 @@ from asyncstate.data.commands import effects_of, programs
 from asyncstate.data.commands.caller import SHELLS
 from asyncstate.data.commands.irregular import IRREGULAR
 
-OPERAND = re.compile(r"(?:[rwmtxgc]|script|owner|account|user|group|service|kmod|swap|docker:container)!?\*?$")
-OPTION = re.compile(r"[rwxpPdDfi@]|mode|user|groups?|cron!|alternatives!|docker:container!")
+OPERAND = re.compile(
+    r"(?:[rwmtxgc]|script|owner|account|user|group|service|kmod|swap|docker:container|daemon!|container!|prefix)!?\*?$"
+)
+OPTION = re.compile(r"[rwxpPdDfi@]|mode|prefix|user|groups?|cron!|alternatives!|docker:container!")
 RESOURCE = re.compile(r"path:[/~].+|[a-z]+|(?:service|systemd|docker|locale|sysctl):[a-z0-9]+|git-config:")
 
 
