@@ -168,8 +168,8 @@ config_options: Callable[[Any], Any] = _all(
             section="Tree",
             metavar="FILE",
             type=MappingType(from_file=True),
-            help="Grains (YAML or JSON) that replace those of this machine: to compile for another machine, or the "
-            "same way everywhere.",
+            help="Grains (YAML or JSON) that go over those of this machine. To compile for another machine with these "
+            "alone, set grains_blacklist: ['*'].",
         ),
         option(
             "--saltenv",

@@ -1,7 +1,8 @@
 """Grains: facts about this machine, read from files and system calls.
 
 No program is run and no name server is queried, so gathering takes about a millisecond. Names and values are Salt's;
-facts that Salt gets only from programs (``dmidecode``, ``lspci``, ``lvm``) are read from ``/sys`` or left out.
+facts that Salt gets only from programs (``dmidecode``, ``lspci``, ``lvm``) are read from ``/sys`` or left out. So are
+``ca_truststore`` and ``zmqversion``, which are facts about Salt's own libraries.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ def core_grains(root: str = "/") -> dict[str, Any]:
     grains |= grains_hardware.firmware_grains(root)
     grains |= grains_hardware.virtual_grains(root)
     grains |= grains_hardware.disk_grains(root)
+    grains |= grains_hardware.gpu_grains(root)
     grains |= grains_hardware.boot_grains(root)
     grains |= grains_network.name_grains(grains["nodename"], root)
     grains |= grains_network.address_grains(grains["fqdn"], root)
@@ -59,6 +61,7 @@ def _process_grains() -> dict[str, Any]:
         "cwd": _working_directory(),
         "gid": gid,
         "groupname": _group_name(gid),
+        "package": None,
         "path": path,
         "pid": os.getpid(),
         "ps": "ps -efHww",

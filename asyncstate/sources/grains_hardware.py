@@ -52,6 +52,11 @@ _CONTAINER_OF_CGROUP = (
 )
 
 
+_GPU_VENDORS = {"10de": "nvidia", "1002": "amd", "8086": "intel", "15ad": "vmware", "102b": "matrox", "1a03": "aspeed"}
+"""Names of vendors by their numbers on the PCI bus; to Salt all others are unknown."""
+_PCI_NAMES = ("usr/share/misc/pci.ids", "usr/share/hwdata/pci.ids")
+
+
 def cpu_grains(root: str = "/") -> dict[str, Any]:
     """Return num_cpus, cpu_model and cpu_flags."""
     grains: dict[str, Any] = {"num_cpus": 0, "cpu_model": "Unknown", "cpu_flags": []}
@@ -167,3 +172,29 @@ def boot_grains(root: str = "/") -> dict[str, Any]:
         "kernelparams": [(parts[0], parts[1].strip('"') if len(parts) == 2 else None) for parts in pairs],
         "fibre_channel_host": os.path.isdir(os.path.join(root, "sys/class/fc_host")),
     }
+
+
+def gpu_grains(root: str = "/") -> dict[str, Any]:
+    """Return gpus and num_gpus: display controllers and accelerators on the PCI bus, as lspci names them."""
+    gpus = []
+    for slot in list_names(root, "sys/bus/pci/devices"):
+        kind, vendor, device = (
+            read_text(root, f"sys/bus/pci/devices/{slot}/{what}").strip().removeprefix("0x")
+            for what in ("class", "vendor", "device")
+        )
+        if kind.startswith(("0300", "0302", "0380", "1200")):
+            model = _pci_name(root, vendor, device) or f"Device {device}"
+            gpus.append({"vendor": _GPU_VENDORS.get(vendor, "unknown"), "model": model})
+    return {"num_gpus": len(gpus), "gpus": gpus}
+
+
+def _pci_name(root: str, vendor: str, device: str) -> str:
+    """Return the name of a device, from the list that lspci reads; "" if it has none."""
+    for path in _PCI_NAMES:
+        _, found, devices = f"\n{read_text(root, path)}".partition(f"\n{vendor}  ")
+        for line in devices.splitlines()[1:] if found else ():
+            if line and not line.startswith(("\t", "#")):
+                break
+            if line.startswith(f"\t{device}  "):
+                return line[len(device) + 3 :].strip()
+    return ""

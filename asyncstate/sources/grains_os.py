@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from asyncstate.sources.system_files import list_names, read_text, which
+from asyncstate.sources.system_files import list_names, read_text, text_in_binary, which
 
 _FAMILY = {
     "Debian": """Ubuntu, Mint, Trisquel, GCEL, Linaro, elementary, elementary OS, Univention, Raspbian, Devuan, antiX,
@@ -225,10 +225,10 @@ def package_architecture(family: str, cpuarch: str, root: str = "/") -> str:
 
 
 def init_grains(root: str = "/") -> dict[str, Any]:
-    """Return init (systemd, sysvinit, upstart, openrc …, or unknown) and, if systemd is installed, its version."""
+    """Return init (systemd, sysvinit, upstart, openrc …, or unknown) and, if systemd is installed, what it can do."""
     grains: dict[str, Any] = {"init": _init_system(root)}
     if which("systemctl") and which("localectl"):
-        grains["systemd"] = {"version": _systemd_version(root), "features": ""}
+        grains["systemd"] = _systemd(root)
     grains["transactional"] = which("transactional-update") is not None
     return grains
 
@@ -260,14 +260,15 @@ _INIT_PROGRAMS = {
 }
 
 
-def _systemd_version(root: str) -> str:
-    """Return the version in the name of systemd's private library: systemctl takes longer than all other grains."""
+def _systemd(root: str) -> dict[str, str]:
+    """Return version and features, from systemd's private library: systemctl takes longer than all other grains."""
     multiarch = getattr(sys.implementation, "_multiarch", "")
     for directory in ("usr/lib/systemd", f"usr/lib/{multiarch}/systemd", "usr/lib64/systemd", "lib/systemd"):
         for name in list_names(root, directory):
             if found := re.match(r"libsystemd-shared-(\d+)", name):
-                return found[1]
-    return "UNDEFINED"
+                features = text_in_binary(root, f"{directory}/{name}", rb"[+-]PAM [+-][ -~]+")
+                return {"version": found[1], "features": features}
+    return {"version": "UNDEFINED", "features": ""}
 
 
 def locale_grains() -> dict[str, Any]:

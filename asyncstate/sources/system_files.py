@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 
 def read_text(root: str, path: str) -> str:
@@ -35,3 +36,18 @@ def which(program: str) -> str | None:
         if directory and os.access(path, os.X_OK) and not os.path.isdir(path):
             return path
     return None
+
+
+def text_in_binary(root: str, path: str, pattern: bytes) -> str:
+    """Return the first text in a program or library that matches ``pattern``; "" if there is none."""
+    import mmap  # noqa: PLC0415 - one grain needs it
+
+    try:
+        with (
+            open(os.path.join(root, path), "rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+        ):
+            found = re.search(pattern, content)
+            return found[0].decode() if found else ""
+    except (OSError, ValueError):  # ValueError: it is empty
+        return ""

@@ -4,6 +4,7 @@ import socket
 import time
 
 import pytest
+from installed_salt import Site, installed_salt
 
 from asyncstate.errors import ConfigError
 from asyncstate.sources import grains_hardware, grains_network, grains_os
@@ -342,3 +343,70 @@ def test_a_pipe_in_the_place_of_a_grains_file_is_refused(tmp_path):
     os.mkfifo(tmp_path / "grains")
     with pytest.raises(ConfigError, match=r"cannot read the grains: Refusing to read .* it is a pipe"):
         load_grains_file(str(tmp_path / "grains"))
+
+
+PCI_NAMES = "# names\n1002  Advanced Micro Devices, Inc. [AMD/ATI]\n\t1111  Another\n10de  NVIDIA Corporation\n\t2684  AD102\n\t\t1043 88e2  Board\n"
+
+
+def pci(slot, kind, vendor, device):
+    folder = f"sys/bus/pci/devices/{slot}"
+    return {f"{folder}/class": f"{kind}\n", f"{folder}/vendor": f"{vendor}\n", f"{folder}/device": f"{device}\n"}
+
+
+def test_graphics_cards_are_named_as_lspci_names_them(system):
+    root = system({
+        **pci("0000:00:00.0", "0x060000", "0x8086", "0x1237"),
+        **pci("0000:01:00.0", "0x030000", "0x10de", "0x2684"),
+        **pci("0000:02:00.0", "0x120000", "0x1002", "0x2684"),
+        **pci("0000:03:00.0", "0x038000", "0x1234", "0x1111"),
+        "usr/share/misc/pci.ids": PCI_NAMES,
+    })  # fmt: skip
+    assert grains_hardware.gpu_grains(root) == {
+        "num_gpus": 3,
+        "gpus": [
+            {"vendor": "nvidia", "model": "AD102"},
+            {"vendor": "amd", "model": "Device 2684"},
+            {"vendor": "unknown", "model": "Device 1111"},
+        ],
+    }
+
+
+def test_a_machine_without_a_pci_bus_has_no_graphics_cards(system):
+    assert grains_hardware.gpu_grains(system({})) == {"num_gpus": 0, "gpus": []}
+
+
+@pytest.mark.parametrize(
+    ("library", "features"),
+    [
+        ("\0x\0+PAM +AUDIT -APPARMOR default-hierarchy=unified\0y", "+PAM +AUDIT -APPARMOR default-hierarchy=unified"),
+        ("\0-PAM +AUDIT\0", "-PAM +AUDIT"),
+        ("nothing", ""),
+        ("", ""),
+    ],
+)
+def test_what_systemd_can_do_is_read_from_its_library(system, monkeypatch, library, features):
+    monkeypatch.setattr(grains_os, "which", lambda program: f"/bin/{program}")
+    root = system({"usr/lib/systemd/libsystemd-shared-252.so": library})
+    assert grains_os.init_grains(root)["systemd"] == {"version": "252", "features": features}
+
+
+def test_a_blacklist_of_everything_leaves_what_was_given(tmp_path):
+    (tmp_path / "grains").write_text("from_file: 1\n")
+    opts = {"id": "web", "conf_file": str(tmp_path / "minion"), "grains_blacklist": ["*"], "grains": {"role": "db"}}
+    found = gather(opts, {"own": lambda: {"computed": 1}}, {"os": "Alpine"})
+    assert found.keys() == {"id", "server_id", "master", "role", "os"}
+
+
+OF_SALT_ITSELF = {"ca_truststore", "zmqversion"}
+OF_THE_PROGRAM = {"pid", "pythonexecutable", "pythonpath", "pythonversion", "saltpath"}
+
+
+@pytest.mark.salt
+def test_the_grains_are_those_of_salt(request, tmp_path):
+    python, reason = installed_salt(request.config.rootpath / "build" / "salt")
+    if python is None:
+        pytest.skip(reason)
+    salts, ours = Site(tmp_path / "site", python).grains()
+    assert salts.keys() - ours.keys() <= OF_SALT_ITSELF
+    shared = salts.keys() & ours.keys() - OF_THE_PROGRAM
+    assert {name: ours[name] for name in shared} == {name: salts[name] for name in shared}

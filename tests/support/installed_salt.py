@@ -78,6 +78,14 @@ class Site:
         program = [sys.executable, "-m", "asyncstate", "apply", "d", "--config", str(self.root / "conf" / "minion")]
         return _rows(self._run([*program, "--trust-writable", "--out", "json", *words]))
 
+    def grains(self) -> tuple[dict[str, object], dict[str, object]]:
+        """Return the grains of salt-call, and ours."""
+        words = ["--local", "--out", "json", "grains.items"]
+        salts = self._run([str(self.python.with_name("salt-call")), "-c", str(self.root / "conf"), *words])
+        config = ["--config", str(self.root / "conf" / "minion")]
+        ours = self._run([sys.executable, "-m", "asyncstate", "call", "grains.items", *config, "--out", "json"])
+        return dict(salts["local"]), dict(ours)
+
     def _run(self, command: list[str]) -> dict[str, dict[str, dict[str, object]]]:
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=self._env, timeout=170)
         start = done.stdout.find("{")
