@@ -113,6 +113,7 @@ async def program(settings: Settings) -> int:
                 assert_type(event, events.AnyEvent)
             assert_type(run.rows, dict[str, Row])
             assert_type(run.running, list[str])
+            assert_type(run.is_reported, bool)
             run.stop("enough")
             run.cancel("now")
             await run.wait()
