@@ -327,11 +327,17 @@ class _Outlet:
         if self._awake:
             return
         self._awake = True
-        try:
-            self._loop.call_soon_threadsafe(self._drain)
-        except RuntimeError:
-            self._finished.clear()
-            log.debug("a function ended after its event loop was closed")
+        while True:
+            try:
+                self._loop.call_soon_threadsafe(self._drain)
+            except MemoryError:  # a task waits for this
+                time.sleep(LOOK)
+            except RuntimeError:
+                self._finished.clear()
+                log.debug("a function ended after its event loop was closed")
+                return
+            else:
+                return
 
     def _drain(self) -> None:
         self._awake = False

@@ -74,20 +74,25 @@ def json_bytes(value: Any, indent: int = 4) -> bytes:
 def json_pieces(value: Any, indent: int = 4) -> Iterator[bytes]:
     """Yield what `json_bytes` returns, in pieces: the members of a large dict or list are encoded a thousand at a time.
 
-    So the report of a large run is never held as a whole.
+    So the report of a large run is never held as a whole. Where memory runs out, members are encoded one at a time.
     """
-    kind = type(value)
-    if kind is dict and all(type(key) is str for key in value):
-        batches: Iterator[Any] = map(dict, _batches(value.items()))
+    kind, size = type(value), _BATCH
+    is_mapping = kind is dict and all(type(key) is str for key in value)
+    if len(value) <= _BATCH if is_mapping or kind is list else True:
+        try:
+            whole = json_bytes(value, indent)
+        except MemoryError:
+            if not (is_mapping or kind is list) or len(value) < 2:
+                raise
+            size = 1
+        else:
+            yield whole
+            return
+    if is_mapping:
+        batches: Iterator[Any] = map(dict, _batches(value.items(), size))
         opening, closing = b"{", b"}"
-    elif kind is list:
-        batches, opening, closing = _batches(value), b"[", b"]"
     else:
-        yield json_bytes(value, indent)
-        return
-    if len(value) <= _BATCH:
-        yield json_bytes(value, indent)
-        return
+        batches, opening, closing = _batches(value, size), b"[", b"]"
     ended = b"\n" if indent else b""
     before = opening
     for batch in batches:
@@ -97,9 +102,9 @@ def json_pieces(value: Any, indent: int = 4) -> Iterator[bytes]:
     yield ended + closing
 
 
-def _batches(members: Iterable[Any]) -> Iterator[list[Any]]:
+def _batches(members: Iterable[Any], size: int) -> Iterator[list[Any]]:
     each = iter(members)
-    while batch := list(islice(each, _BATCH)):
+    while batch := list(islice(each, size)):
         yield batch
 
 

@@ -47,6 +47,10 @@ TASKS_OF_A_STATE = 3
 """Processes and threads of a state that runs a program: its thread, the program, and one that the program starts."""
 SPARE_TASKS = 4
 """Processes and threads kept free for threads that work beside the states: of the journal, the output and the end."""
+MEMORY_OF_A_STATE = 48
+"""MiB of address space of a state: the stack of its thread, what that allocates, and the output of a program."""
+SPARE_MEMORY = 48
+"""MiB of address space kept free for the run itself, and for its report."""
 _MANY_TASKS = 4096
 """With so many processes allowed, nobody counts."""
 
@@ -72,7 +76,27 @@ def places(wanted: int) -> tuple[int, str]:
         fitting = max(1, (allowed - used - SPARE_TASKS) // TASKS_OF_A_STATE)
         if fitting < most:
             most, why = fitting, f"there may be {allowed} processes and threads, and {used} are there (raise it {how})"
+    memory = _address_space()
+    if memory is not None:
+        fitting = max(1, (memory[0] - memory[1] - SPARE_MEMORY) // MEMORY_OF_A_STATE)
+        if fitting < most:
+            most, why = fitting, f"this process may have {memory[0]} MiB of memory (raise it with ulimit -v)"
     return most, why if most < wanted else ""
+
+
+def _address_space() -> tuple[int, int] | None:
+    """Return how much address space this process may have, and has, in MiB; None if there is no limit."""
+    try:
+        import resource  # noqa: PLC0415 - not every system has it
+
+        allowed = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if allowed == resource.RLIM_INFINITY:
+            return None
+        with open("/proc/self/statm", encoding="ascii") as file:
+            used = int(file.read().split()[0]) * resource.getpagesize()
+    except (ImportError, OSError):
+        return None
+    return allowed >> 20, used >> 20
 
 
 def _tasks_of_user() -> tuple[int, int, str]:

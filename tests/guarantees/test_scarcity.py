@@ -6,7 +6,7 @@ import os
 import shutil
 
 import pytest
-from scarce import CODES, STATES, apply, few_processes, small_disk
+from scarce import CODES, STATES, apply, few_processes, little_memory, small_disk
 
 ENOUGH = 60.0
 """Seconds for a cell: what its time limits and the ends of stubborn programs take is less, on a machine that is busy."""
@@ -60,3 +60,17 @@ def test_with_a_full_disk(tmp_path, url, folder, kibibytes):
     assert len(rows) == STATES
     if folder != "to":
         assert [tag for tag, row in rows.items() if row["result"] is not True and "stubborn" not in tag] == []
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.skipif(shutil.which("prlimit") is None, reason="needs prlimit")
+@pytest.mark.parametrize("mebibytes", cells({100, 140, 240}, range(60, 401, 10)))
+def test_with_little_memory(tmp_path, url, mebibytes):
+    ended = apply(tmp_path, little_memory(mebibytes), url=url, seconds=ENOUGH, bytes=3_000_000)
+    assert ended.code in CODES, ended.err
+    if ended.code in (0, 2):
+        assert len(ended.rows) == STATES
+    else:
+        assert b"memory ran out" in ended.err or b"MemoryError" in ended.out
+    if mebibytes >= 240:
+        assert ended.code == 2

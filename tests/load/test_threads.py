@@ -395,3 +395,19 @@ async def test_what_nobody_waits_for_is_logged_in_the_context_of_its_call(worker
     go_on.set()
     await until(lambda: seen)
     assert seen == ["of the call"]
+
+
+async def test_a_result_for_which_there_is_no_memory_now_arrives_later(workers, monkeypatch):
+    loop = asyncio.get_running_loop()
+    real, failures = loop.call_soon_threadsafe, [MemoryError(), MemoryError()]
+
+    def full(*given, **options):
+        if failures:
+            raise failures.pop()
+        return real(*given, **options)
+
+    monkeypatch.setattr(threads, "LOOK", 0.0)
+    monkeypatch.setattr(loop, "call_soon_threadsafe", full)
+    async with asyncio.timeout(40):
+        assert await workers.run(max, 3, 7) == 7
+    assert not failures

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import threading
 import time
@@ -20,6 +21,7 @@ def no_limits(monkeypatch):
     monkeypatch.setattr(descriptors, "limit", lambda: 1 << 20)
     monkeypatch.setattr(descriptors, "_tasks_of_user", lambda: (1 << 30, 0, ""))
     monkeypatch.setattr(descriptors, "_tasks_of_group", lambda: (1 << 30, 0, ""))
+    monkeypatch.setattr(descriptors, "_address_space", lambda: None)
 
 
 def test_places_are_those_wanted_where_there_is_room():
@@ -40,6 +42,13 @@ def test_places_are_few_where_few_descriptors_are_left(monkeypatch, limit, most)
 def test_places_are_few_where_few_processes_are_allowed(monkeypatch, source, allowed, used, number):
     monkeypatch.setattr(descriptors, source, lambda: (allowed, used, "somehow"))
     words = f"there may be {allowed} processes and threads, and {used} are there (raise it somehow)"
+    assert places(200) == (number, words if number < 200 else "")
+
+
+@pytest.mark.parametrize(("allowed", "number"), [(100, 1), (200, 1), (400, 5), (100_000, 200)])
+def test_places_are_few_where_little_memory_is_allowed(monkeypatch, allowed, number):
+    monkeypatch.setattr(descriptors, "_address_space", lambda: (allowed, 110))
+    words = f"this process may have {allowed} MiB of memory (raise it with ulimit -v)"
     assert places(200) == (number, words if number < 200 else "")
 
 
@@ -109,6 +118,7 @@ def test_a_program_takes_two_descriptors_where_there_are_few(monkeypatch):
 
     def taken(limit):
         monkeypatch.setattr(child, "room", Room(lambda: limit))
+        gc.collect()  # what other tests have left closes its descriptors now, not while they are counted
         before = len(os.listdir("/proc/self/fd"))
         held = []
         monkeypatch.setattr(child, "belong", lambda *_: held.append(None))
