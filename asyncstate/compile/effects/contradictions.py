@@ -37,7 +37,9 @@ _TAKE_AWAY = frozenset({"absent", "rename", "copy", "symlink", "hardlink"})
 """Functions after which another state may have to write a file again."""
 _MAKE_ANOTHER_TEXT = frozenset({"template", "encoding", "contents_pillar", "contents_grains", "allow_empty", "create"})
 """Arguments with which a state does not write its contents, or its source, as they are."""
-_LARGEST = 1 << 16
+_LARGEST = 1 << 12
+"""The longest text in which a pattern of the tree is searched for: that may take long."""
+_REPEATED_GROUP = re.compile(r"\)[*+?{]")
 _PROGRAMS = {
     "git.latest": ("git", "target"),
     "git.cloned": ("git", "target"),
@@ -137,7 +139,7 @@ def _contradict(first: LowChunk, second: LowChunk, text_of: Callable[[LowChunk],
     if first.fun in EDITS or second.fun in EDITS:
         edit, whole = (first, second) if first.fun in EDITS else (second, first)
         text = text_of(whole)
-        return _edits(edit, text) if text else None
+        return _edits(edit, text) if 0 < len(text) <= _LARGEST else None
     texts = text_of(first), text_of(second)
     if all(texts):
         return texts[0] != texts[1]
@@ -160,10 +162,8 @@ def _content_arguments(chunk: LowChunk) -> tuple[str, dict[str, Any]]:
     return chunk.fun, {key: value for key, value in chunk.args.items() if key not in _UNLIKE}
 
 
-def _edits(chunk: LowChunk, text: str) -> bool:
-    """Whether an edit changes a text for certain."""
-    if len(text) > _LARGEST:
-        return False
+def _edits(chunk: LowChunk, text: str) -> bool | None:
+    """Whether an edit changes a text for certain; None: finding out may take for ever."""
     if chunk.fun == "line":
         content = chunk.args.get("content")
         mode = chunk.args.get("mode")
@@ -172,6 +172,8 @@ def _edits(chunk: LowChunk, text: str) -> bool:
     pattern, repl = chunk.args.get("pattern"), chunk.args.get("repl")
     if not (isinstance(pattern, str) and isinstance(repl, str)) or "flags" in chunk.args:
         return False
+    if _REPEATED_GROUP.search(pattern):
+        return None
     try:
         return re.sub(pattern, repl, text, count=0, flags=re.MULTILINE) != text
     except (re.error, RecursionError):

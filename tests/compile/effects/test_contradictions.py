@@ -85,6 +85,7 @@ def test_what_leaves_the_other_alone_is_no_mistake(second):
         "file.replace: [{name: /x}, {pattern: 'a = .*'}, {repl: 'a = 2'}, {require: [{file: s0}]}]",
         "file.managed: [{name: /x}, {contents: '{{ 1 }}'}, {template: jinja}]",
         "file.managed: [{name: /x}, {contents_pillar: web}]",
+        "file.replace: [{name: /x}, {pattern: '(.+)+b'}, {repl: x}]",
         "file.serialize: [{name: /x}, {dataset: {a: 1}}]",
     ],
 )
