@@ -27,8 +27,8 @@ READ_SHELLS = SHELLS - {"csh", "tcsh", "fish"}
 _SYSTEM_FOLDER = re.compile(r"/(?:usr/(?:local/)?)?s?bin/[^/]+$")
 _ANYWHERE = re.compile(r"(?:python|pip|node|npm|ruby|gem|perl|php)[\d.]*$")
 _VERSION = re.compile(r"^(python|pip|php|ruby|perl|gcc|g\+\+|clang|node|pip)-?\d[\d.]*$")
-_LOGS_IN = {"sudo": frozenset({"-i", "--login"}), "runuser": frozenset({"-", "-l", "--login"})}
-_NEVER: frozenset[str] = frozenset()
+_LOGS_IN = {"sudo": re.compile("-i[a-z]?|--login"), "runuser": re.compile("-l?|--login")}
+"""The option with which a program starts the login shell of a user."""
 _NAMED = frozenset({"named", "open"})
 _OF_THE_BASE = frozenset({"here", "link", "lists", "made", "named"})
 
@@ -147,7 +147,7 @@ class Caller(Operands):
                 place += 1
             else:
                 break
-        if _LOGS_IN.get(name, _NEVER).intersection(words[:place]):
+        if name in _LOGS_IN and any(map(_LOGS_IN[name].fullmatch, words[:place])):
             self.logs_in()
         return words[place:]
 
@@ -156,7 +156,10 @@ class Caller(Operands):
         option, equals, value = words[place].partition("=")
         kind = program.options.get(option)
         count = 1
-        if kind is None and option[:2] != "--" and option[:2] in program.options:
+        if kind is None and option[:2] == "-i" and name == "sudo":  # ``-iu bob``
+            option = f"-{option[2:] or 'i'}"
+            kind = program.options.get(option)
+        elif kind is None and option[:2] != "--" and option[:2] in program.options:
             kind, value, equals = program.options[option[:2]], words[place][2:], "="
         if kind is not None and kind != "f" and not equals:
             value = words[place + 1] if place + 1 < len(words) else ""

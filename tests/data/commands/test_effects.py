@@ -484,6 +484,7 @@ def test_what_a_script_touches(text):
         ("bash --login -c true", "", "/etc/profile ~/.profile"),
         ("su - bob -c true", "", "/etc/profile.d/** ~bob/.profile"),
         ("sudo -i -u bob true", "", "/etc/profile.d/** ~bob/.profile /etc/sudoers /etc/sudoers.d/**"),
+        ("sudo -iu bob true", "", "user:bob /etc/profile.d/** ~bob/.profile"),
         ("true", "bob", "/etc/profile.d/** ~bob/.bashrc"),
         ("getent hosts h", "", "/etc/hosts /etc/resolv.conf /etc/nsswitch.conf"),
         ("sudo true", "", "/etc/sudoers /etc/sudoers.d/**"),
