@@ -50,11 +50,17 @@ class Ending:
         self._cancelled = False
         self._timer: Timer | None = None
 
+    @property
+    def exit_code(self) -> int:
+        """128 plus the number of the first signal, 0 without one."""
+        return 128 + signal.Signals[self._first] if self._first else 0
+
     def signalled(self, name: str) -> None:
         """Handle a signal, on the loop."""
         if self._cancelled:
             return
         if name == "SIGQUIT" or (self._first and name == "SIGINT"):
+            self._first = self._first or name
             self._cancel(name, f"{name}: cancelling what runs.")
         elif not self._first:
             self._first = name
@@ -85,7 +91,7 @@ class Ending:
 
 
 @contextmanager
-def ended_by_signals(run: Stoppable, say: Callable[[str], None], grace: float) -> Iterator[None]:
+def ended_by_signals(run: Stoppable, say: Callable[[str], None], grace: float) -> Iterator[Ending]:
     """Let signals stop and cancel a run on this loop while the block lasts, by the rules of `Ending`."""
     loop = asyncio.get_running_loop()
     ending = Ending(run, say, grace)
@@ -101,7 +107,7 @@ def ended_by_signals(run: Stoppable, say: Callable[[str], None], grace: float) -
 
     try:
         with delivered_to(receive):
-            yield
+            yield ending
     finally:
         ending.over()
         while arrived:

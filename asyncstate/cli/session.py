@@ -252,7 +252,10 @@ class Session:
             )
             self.console.answered = self._lines is not None
             try:
-                with refreshed(self.progress), ended_by_signals(run, self.console.say, self.settings.grace_seconds):
+                with (
+                    refreshed(self.progress),
+                    ended_by_signals(run, self.console.say, self.settings.grace_seconds) as ending,
+                ):
                     async with run:
                         pass  # leaving the block waits for the end of the run
             except asyncio.CancelledError:
@@ -276,6 +279,8 @@ class Session:
             error.add_note("\n".join(applied_lines(report.rows, dry=report.test)))
             raise
         check()
+        if ending.exit_code and not report.cancelled:  # it came when everything had begun, and nothing was left to stop
+            return ending.exit_code
         return self._exit_code(report)
 
     def _interrupt_output(self, number: int) -> None:
