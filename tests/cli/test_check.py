@@ -111,7 +111,7 @@ def test_strict_arguments_stops_apply(run, tree, tmp_path):
 
 
 @pytest.mark.feature("F049")
-def test_apply_gives_the_rows_of_salt_and_has_the_findings_among_its_warnings(run, tree):
+def test_apply_gives_its_rows_and_has_the_findings_among_its_warnings(run, tree):
     (tree / "some.sls").write_text(
         "a:\n  file.manged: []\nb:\n  test.nop: []\nc:\n  cmd.run:\n    - name: 'true'\n    - cdw: /\n"
     )

@@ -231,7 +231,7 @@ def test_check_names_value_and_line_and_a_comment_silences_it(cli, tmp_path):
     assert "argument-value: 'mode' of 'file.managed'" in cli(text, "lint")[1]
 
 
-def test_apply_has_the_row_of_salt_and_does_not_judge_values(cli, tmp_path):
+def test_apply_runs_the_state_and_does_not_judge_values(cli, tmp_path):
     code, said = cli(VALUES.format(here=tmp_path), "apply", "--test")
     assert code == 0
     assert "E410" not in said

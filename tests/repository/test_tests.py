@@ -65,3 +65,14 @@ def test_a_test_has_the_folder_of_what_it_tests(checkout):
     packages = {path.parent.name for path in (checkout / "asyncstate").glob("*/__init__.py")} | {"states", "modules"}
     flat = re.compile(rf"test_({'|'.join(sorted(packages))})_\w+\.py")
     assert {path.name for path in tests.glob("test_*.py") if flat.fullmatch(path.name)} == set()
+
+
+def test_a_test_that_says_the_rows_are_those_of_salt_has_them_from_salt(checkout):
+    """From tests/recorded, or from Salt itself (`installed_salt`): nobody remembers what Salt does."""
+    claim = re.compile(r"def test_\w*rows?_(?:\w+_)?of_salt|def test_\w*rows?_that_salt")
+    source = re.compile(r"recorded|RECORDED|installed_salt|quickstart_rows_of_salt")
+    paths = (checkout / "tests").rglob("test_*.py")
+    texts = {path.relative_to(checkout).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+    claiming = {name for name, text in texts.items() if claim.search(text)}
+    assert len(claiming) > 5
+    assert [name for name in sorted(claiming) if not source.search(texts[name])] == []

@@ -30,7 +30,7 @@ def test_one_request_of_several_is_forgotten(salt_call):
     assert list(json.loads(salt_call("--out=json", "state.check_request").out)["local"]) == ["b"]
 
 
-def test_a_dry_run_has_the_rows_of_salt(root, salt_call):
+def test_a_dry_run_has_the_rows_of_one(root, salt_call):
     """Each state looks at the machine as it is, whatever earlier ones are to make."""
     (root / "salt" / "fresh.sls").write_text(
         "a:\n  file.managed: [name: /nonexistent/x, contents: a, makedirs: True]\n"
