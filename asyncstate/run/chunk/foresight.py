@@ -115,10 +115,11 @@ class Foresight:
 
     def _words(self, found: dict[int, str]) -> str:
         chunks = [self._plan.chunks[number] for number in found]
-        states = " and ".join(dict.fromkeys(f"{chunk.sls}.{chunk.id}" if chunk.sls else chunk.id for chunk in chunks))
+        states = dict.fromkeys(f"{chunk.sls}.{chunk.id}" if chunk.sls else chunk.id for chunk in chunks)
         things = ", ".join(filter(None, dict.fromkeys(map(_shown, found.values()))))
-        has, change = ("has", "changes") if len(found) == 1 else ("have", "change")
-        return f"This cannot be told before {states} {has} run{f', which {change} {things}' if things else ''}."
+        has, change = ("has", "changes") if len(states) == 1 else ("have", "change")
+        named = " and ".join(states)
+        return f"This cannot be told before {named} {has} run{f', which {change} {things}' if things else ''}."
 
     def _met(self, touched: Touched, chunk: LowChunk, row: Row) -> Iterator[tuple[int, str]]:
         """Yield the states that are to change what a state touches, with the name of the resource."""

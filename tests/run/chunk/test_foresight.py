@@ -99,6 +99,21 @@ def test_a_footprint_edge_is_as_good_as_a_requisite():
     assert second_row(planned, row(None), row(False))["result"] is None
 
 
+def test_all_states_that_are_to_change_are_named():
+    builder = PlanBuilder().chunk("a", name="one").chunk("b", require=["a"])
+    plan = builder.chunk("c", require=["a", "b"]).build()
+    touched = Touched([WRITES, WRITES, READS], {})
+
+    async def rows():
+        foresight = Foresight(plan, lambda: _value(touched))
+        for chunk, value in zip(plan.chunks, (row(None), row(None), row(False)), strict=True):
+            last = await foresight.completed(Work(chunk.index, NodeKind.CHUNK, chunk.index), chunk, _value(value))
+        return last["comment"]
+
+    said = "This cannot be told before s.a and s.b have run, which change /nonexistent/of/tests/x. Now: as it is"
+    assert asyncio.run(rows()) == said
+
+
 def test_states_between_two_do_not_part_them():
     builder = PlanBuilder().chunk("a").chunk("between", require=["a"]).set("all", "between")
     plan = builder.chunk("b", require=["all"]).build()
