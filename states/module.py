@@ -18,7 +18,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders import Row, __salt__, failed, is_dry_run, make_row, unchanged, would_change
-from asyncstate.errors import InvocationError, RunCancelled
+from asyncstate.errors import CommandExecutionError, InvocationError, RunCancelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -67,7 +67,8 @@ def _run_functions(kwargs: dict[str, Any]) -> Row:
     missing = [each for each in map(_function_name, functions) if each not in __salt__]
     waiting = [each for each in map(_function_name, functions) if is_dry_run() and each not in missing]
     if missing or waiting:
-        comment = " ".join(filter(None, (_missing_comment(missing), _waiting_comment(waiting))))
+        reasons = map(_words_of_stub, missing)
+        comment = " ".join(filter(None, (_missing_comment(missing), *reasons, _waiting_comment(waiting))))
         return failed(name, comment) if missing else would_change(name, comment)
     changes: dict[str, Any] = {}
     failures: list[str] = []
@@ -99,6 +100,21 @@ def _missing_comment(names: list[str]) -> str:
     return f"Unavailable function{len(names) > 1 or ''}: {', '.join(names)}." if names else ""
 
 
+def _words_of_stub(name: str) -> str:
+    """Return why a provider lacks a function of its interface; "" if no interface has it.
+
+    The interface has put a function there that only raises the reason, and ``in`` leaves it out.
+    """
+    stub = __salt__.get(name)
+    if stub is None:
+        return ""
+    try:
+        stub()
+    except CommandExecutionError as error:
+        return str(error)
+    return ""
+
+
 def _waiting_comment(names: list[str]) -> str:
     return f"Function{len(names) > 1 or ''} {', '.join(names)} to be executed." if names else ""
 
@@ -125,7 +141,8 @@ def _call(function: Callable[..., Any], arguments: Any) -> Any:
 
 def _run_one(name: str, **kwargs: Any) -> Row:
     if name not in __salt__:
-        return failed(name, f"Module function {name} is not available")
+        words = _words_of_stub(name)
+        return failed(name, f"Module function {name} is not available" + (f": {words}" if words else ""))
     if is_dry_run():
         return would_change(name, f"Module function {name} is set to execute")
     function = __salt__[name]

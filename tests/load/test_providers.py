@@ -39,6 +39,23 @@ def call(run_cli, tree, tmp_path):
     return run
 
 
+@pytest.fixture
+def apply(run_cli, tree, tmp_path):
+    """Apply the SLS ``s``, whose only state fails without a change; return its row."""
+
+    def run(*options):
+        config = tmp_path / "minion"
+        settings = {"file_roots": {"base": [str(tree.root)]}, "providers": {"pkg": "otherpkg"}}
+        config.write_text(json.dumps({**settings, "cachedir": str(tmp_path / "cache")}))
+        done = run_cli("apply", "s", *options, "--config", str(config), "--out", "json")
+        assert done.returncode == 2, done.stderr
+        [row] = json.loads(done.stdout).values()
+        assert (row["result"], row["changes"]) == (False, {})
+        return row
+
+    return run
+
+
 @pytest.mark.feature("F093")
 def test_the_file_that_is_named_provides_the_functions(call):
     done = call("pkg.version", "sun", providers={"pkg": "otherpkg"})
@@ -53,21 +70,30 @@ def test_what_it_lacks_is_not_implemented_and_comes_from_nobody_else(call):
     assert "otherpkg.py lacks it" in said
 
 
-def test_a_state_that_needs_what_the_provider_lacks_says_so_in_words(run_cli, tree, tmp_path):
+def test_a_state_that_needs_what_the_provider_lacks_says_so_in_words(apply, tree):
     tree.add(
         "_states/cleans.py",
         "def gone(name):\n    return {'name': name, 'result': True, 'changes': __salt__['pkg.remove'](name), 'comment': ''}\n",
     )
     tree.add("s.sls", "nginx: cleans.gone\n")
-    config = tmp_path / "minion"
-    settings = {"file_roots": {"base": [str(tree.root)]}, "providers": {"pkg": "otherpkg"}}
-    config.write_text(json.dumps({**settings, "cachedir": str(tmp_path / "cache")}))
-    done = run_cli("apply", "s", "--config", str(config), "--out", "json")
-    assert done.returncode == 2, done.stderr
-    [row] = json.loads(done.stdout).values()
-    assert (row["result"], row["changes"]) == (False, {})
+    row = apply()
     assert row["comment"].startswith("'pkg.remove' is not implemented: PkgInterface asks for it")
     assert "Traceback" not in row["comment"]
+
+
+@pytest.mark.parametrize("options", [(), ("--test",)])
+@pytest.mark.parametrize(
+    ("arguments", "first"),
+    [
+        ("pkg.remove: [{name: sun}]", "Unavailable function: pkg.remove. "),
+        ("name: pkg.remove", "Module function pkg.remove is not available: "),
+    ],
+)
+def test_a_call_through_a_state_says_why_the_provider_lacks_the_function(apply, tree, arguments, first, options):
+    tree.add("s.sls", f"gone: {{module.run: [{{{arguments}}}]}}\n")
+    row = apply(*options)
+    assert row["comment"].startswith(f"{first}'pkg.remove' is not implemented: PkgInterface asks for it")
+    assert "otherpkg.py lacks it" in row["comment"]
 
 
 @pytest.mark.parametrize("function", ["virt.other", "virt.one"])
