@@ -54,7 +54,7 @@ class PluginHost:
         secrets: Secrets | None = None,
     ) -> None:
         self.opts = opts
-        self.file_client = file_client
+        self.file_client: TreeFiles = file_client
         self.workers: WorkerThreads = workers or WorkerThreads()
         self._bridge = Bridge(self.workers, self.context)
         self.salt_workers: SaltWorkers = SaltWorkers(

@@ -237,14 +237,14 @@ class _Job:
         *,
         nested: bool = False,
     ) -> None:
-        self.nested = nested
+        self.nested: bool = nested
         self.worker: _Worker | None = None
-        self.outlet = outlet
-        self.future = future
-        self.context = context
-        self.call = call
+        self.outlet: _Outlet = outlet
+        self.future: asyncio.Future[Any] = future
+        self.context: Context = context
+        self.call: Callable[[], Any] = call
         self.expected: asyncio.Future[None] | None = None
-        self.returned = False
+        self.returned: bool = False
         """Whether the loop knows that the thread has returned."""
 
 
@@ -257,7 +257,7 @@ class _Worker(Thread):
         self.job: _Job | None = job
         self.current: _Job | None = None
         """The call under way."""
-        self.ready = threading.Lock()
+        self.ready: threading.Lock = threading.Lock()
 
     def run(self) -> None:
         self._pool.live.add(self)
