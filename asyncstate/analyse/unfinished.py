@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from asyncstate.model.event import ChunkFinished
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
+from asyncstate.model.walk import edges_through
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -61,10 +62,4 @@ def _with_followers(plan: Plan, chunks: set[int]) -> set[int]:
     for listener in plan.listeners:
         for target in listener.members:
             followers.setdefault(plan.nodes[target].chunk, []).append(listener.chunk)
-    found, stack = set(chunks), list(chunks)
-    while stack:
-        for chunk in followers.get(stack.pop(), ()):
-            if chunk not in found:
-                found.add(chunk)
-                stack.append(chunk)
-    return found
+    return chunks.union(chunk for _, chunk in edges_through(chunks, lambda at: followers.get(at, ())))

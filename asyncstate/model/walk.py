@@ -33,8 +33,8 @@ class Reason(NamedTuple):
     unless: tuple[int, ...] = ()
 
 
-def edges_beyond(nodes: Iterable[int], step: Step, joins: Test) -> Iterator[tuple[int, int]]:
-    """Yield each edge to a node that does not join, from ``nodes`` and from the joints that they lead to.
+def edges_through(nodes: Iterable[int], step: Step, joins: Test = lambda _: True) -> Iterator[tuple[int, int]]:
+    """Yield each edge from ``nodes`` and from the joints that they lead to; by default, every node is a joint.
 
     ``step`` returns the neighbours of a node. Each joint is passed once, so the cost is that of the edges looked at.
     """
@@ -43,11 +43,15 @@ def edges_beyond(nodes: Iterable[int], step: Step, joins: Test) -> Iterator[tupl
     while stack:
         at = stack.pop()
         for other in step(at):
-            if not joins(other):
-                yield at, other
-            elif other not in passed:
+            yield at, other
+            if other not in passed and joins(other):
                 passed.add(other)
                 stack.append(other)
+
+
+def edges_beyond(nodes: Iterable[int], step: Step, joins: Test) -> Iterator[tuple[int, int]]:
+    """Yield each edge to a node that does not join, from ``nodes`` and from the joints that they lead to."""
+    return (edge for edge in edges_through(nodes, step, joins) if not joins(edge[1]))
 
 
 def ends(nodes: Sequence[int], step: Step, joins: Test) -> dict[int, None]:

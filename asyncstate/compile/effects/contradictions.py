@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.requisite import CONDITIONS, REQUISITE_KEYWORDS
+from asyncstate.model.walk import edges_through
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -113,16 +114,11 @@ def refused(chunks: Sequence[LowChunk]) -> Iterator[Contradiction]:
 
 def _waits(dag: Dag, first: int, second: int) -> bool:
     """Whether requisites or orders of the tree put the second chunk after the first."""
-    seen, stack = {second}, [second]
-    while stack:
-        node = stack.pop()
-        for before in dag.predecessors(node):
-            if before not in seen and dag.sources(before, node) != (FOOTPRINT,):
-                if before == first:
-                    return True
-                seen.add(before)
-                stack.append(before)
-    return False
+
+    def wanted(node: int) -> Iterator[int]:
+        return (before for before in dag.predecessors(node) if dag.sources(before, node) != (FOOTPRINT,))
+
+    return any(before == first for _, before in edges_through([second], wanted))
 
 
 def _always_writes(chunk: LowChunk) -> bool:

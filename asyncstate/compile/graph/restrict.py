@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from asyncstate.errors import CompileError, Issue
 from asyncstate.model.plan import NodeKind
+from asyncstate.model.walk import edges_through
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,13 +29,10 @@ def restrict(graph: RequisiteGraph, serial: Sequence[int], ids: Sequence[str], w
         for target in targets:
             before[target].append(node)
     wanted = set(ids)
-    stack = [node for node, draft in enumerate(graph.drafts) if draft.id in wanted]
-    kept = set(stack)
-    while stack:
-        node = stack.pop()
-        needed = [*before[node], graph.chunk[node]] if graph.kind[node] is NodeKind.CHECK else before[node]
-        for other in needed:
-            if other not in kept:
-                kept.add(other)
-                stack.append(other)
+    kept = {node for node, draft in enumerate(graph.drafts) if draft.id in wanted}
+
+    def needed(node: int) -> list[int]:
+        return [*before[node], graph.chunk[node]] if graph.kind[node] is NodeKind.CHECK else before[node]
+
+    kept.update([node for _, node in edges_through(kept, needed)])
     return [node for node in serial if node in kept]

@@ -19,6 +19,7 @@ from asyncstate.compile.effects.resources import PATH, Resources, folder_and_mar
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
 from asyncstate.model.result import NOT_TOLD, STATE_RAN
+from asyncstate.model.walk import edges_through
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterator
@@ -107,7 +108,8 @@ class Foresight:
             met[number] = max(met.get(number, ""), name, key=len)
         found = {number: met[number] for number in self._before(chunk.index, met)}
         if not found and row["result"] is False:
-            found = dict.fromkeys(self._required(touched, chunk.index), "")
+            required = {number for _, number in edges_through([chunk.index], self._required)}
+            found = {number: "" for number in required & self._to_change.keys() if touched.by_all[number].unknown}
         if found:
             said = self._words(dict(sorted(found.items())[-_MOST_SHOWN:]))
             row["comment"] = f"{said} Now: {row['comment']}" if row["comment"] else said
@@ -169,32 +171,26 @@ class Foresight:
         direct = [number for number in wanted if dag.sources(number, chunk)]
         if direct or not wanted:
             return direct
-        found, seen, stack = set[int](), {chunk}, [chunk]
+        found = set[int]()
         first = min(rank[number] for number in wanted)
-        while stack and len(found) < len(wanted):
-            for node in dag.predecessors(stack.pop()):
-                if node not in seen:
-                    seen.add(node)
-                    if node in wanted:
-                        found.add(node)
-                    if nodes[node].kind in _WITHOUT_RANK or rank[node] > first:
-                        stack.append(node)
+
+        def later(node: int) -> bool:
+            return nodes[node].kind in _WITHOUT_RANK or rank[node] > first
+
+        for _, node in edges_through([chunk], dag.predecessors, later):
+            if node in wanted:
+                found.add(node)
+                if len(found) == len(wanted):
+                    break
         return found
 
-    def _required(self, touched: Touched, chunk: int) -> Iterator[int]:
-        """Yield the states of unknown effects, and to change, that a chunk requires, itself or through others."""
-        seen, stack = set[int](), [chunk]
-        while stack:
-            for requisite in self._plan.requisites[stack.pop()]:
-                if requisite.kind.family is RequisiteKind.ONFAIL:
-                    continue
+    def _required(self, chunk: int) -> Iterator[int]:
+        """Yield the chunks that a chunk requires."""
+        for requisite in self._plan.requisites[chunk]:
+            if requisite.kind.family is not RequisiteKind.ONFAIL:
                 for node in self._plan.nodes[requisite.node].members or (requisite.node,):
-                    number = self._plan.nodes[node].chunk
-                    if number != -1 and number not in seen:
-                        seen.add(number)
-                        stack.append(number)
-                        if number in self._to_change and touched.by_all[number].unknown:
-                            yield number
+                    if self._plan.nodes[node].chunk != -1:
+                        yield self._plan.nodes[node].chunk
 
 
 def _folder(made: str) -> str:
