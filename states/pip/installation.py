@@ -37,8 +37,11 @@ class Installation:
 
     def run(self, name: str) -> Row:
         """Do the work and return the row. Raises what the execution module raises."""
+        user = self.where["user"]
+        if user and not __salt__["user.info"](user):
+            return failed(self.name, f"User {user} does not exist")
         try:
-            version = __salt__["pip.version"](self.where["bin_env"])
+            version = __salt__["pip.version"](self.where["bin_env"], user=user)
         except CommandExecutionError as error:
             return failed(self.name, f"Error installing '{name}': {error}")
         for option in ("use_wheel", "no_use_wheel"):
@@ -48,13 +51,10 @@ class Installation:
                     f"The '{option}' option is only supported in pip between 1.4 and 9.0.3. The version of pip "
                     f"detected was {version}.",
                 )
-        user = self.where["user"]
         try:
             wanted = [] if self._is_by_file() else self._parsed()
         except InvocationError as error:
             return failed(self.name, str(error))
-        if user and not __salt__["user.info"](user):
-            return failed(self.name, f"User {user} does not exist")
         return self._process_files() if self._is_by_file() else self._process_packages(wanted)
 
     def _is_by_file(self) -> bool:

@@ -102,6 +102,7 @@ def test_options_reach_pip(plugins, fake, arguments, words):
 def test_who_runs_pip_and_how(plugins, fake):
     arguments = {"user": "www", "cwd": "/srv", "env_vars": {"A": 1}}
     assert plugins.state("pip.installed", name="tiny", **arguments)["result"] is True
+    assert {options["runas"] for options in fake.options} == {"www"}
     options = fake.options[-2]
     assert (options["runas"], options["cwd"]) == ("www", "/srv")
     assert options["env"] == {"A": "1", "PIP_NO_INPUT": "1"}
