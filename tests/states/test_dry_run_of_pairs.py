@@ -7,6 +7,10 @@ test makes, so that only their dry run is looked at.
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -98,6 +102,16 @@ WITH_A_KEY = [
     ("x509.certificate_managed", {"name": "<D>/c", "signing_private_key": "<D>/x", "CN": "a"}),
     ("x509.csr_managed", {"name": "<D>/c", "private_key": "<D>/x", "CN": "a"}),
 ]
+GIVEN_FOLDER = ("file.directory", {"name": "<D>", "user": "nobody", "makedirs": True})
+BY_PROGRAMS_OF_ROOT = [
+    ("git.latest", {"name": "<D>/../../r.git", "target": "<D>/clone"}),
+    ("git.cloned", {"name": "<D>/../../r.git", "target": "<D>/clone"}),
+    ("git.detached", {"name": "<D>/../../r.git", "target": "<D>/clone", "rev": "main"}),
+    ("git.present", {"name": "<D>/clone"}),
+    ("virtualenv.managed", {"name": "<D>/venv"}),
+    *IN_AN_ENVIRONMENT,
+    ("file.patch", {"name": "<D>/x", "source": "salt://s"}),
+]
 GROUPS = [
     (MADE_FILE, IN_A_FILE),
     (MADE_BY_COMMAND, IN_A_FILE),
@@ -137,14 +151,14 @@ class DryRuns:
             "journal": "off",
         }
 
-    def row(self, first, second, *, concurrency=1, **settings):
-        """The row of the second state, which requires the first, in a dry run."""
+    def row(self, first, second, *, concurrency=1, test=True, **settings):
+        """The row of the second state, which requires the first, in a dry run unless ``test`` is False."""
 
         async def rows():
             async with StateRuntime(Settings(**self._settings, **settings)) as runtime:
                 requiring = declared(second, self.folder, require=[{"id": "first"}])
                 plan = await runtime.compile_data({"first": declared(first, self.folder), "second": requiring})
-                async with runtime.run(plan, test=True, events=False, concurrency=concurrency) as run:
+                async with runtime.run(plan, test=test, events=False, lock=False, concurrency=concurrency) as run:
                     pass
                 return [row for tag, row in run.report.rows.items() if row["__id__"] == "second"]
 
@@ -187,3 +201,29 @@ def test_what_may_run_beside_others_still_needs_what_it_requires(dry_runs):
 def test_a_failure_of_its_own_stays_one(dry_runs):
     elsewhere = ("file.replace", {"name": "<D>/../../elsewhere", "pattern": "a", "repl": "b"})
     assert dry_runs.row(MADE_FILE, elsewhere)["result"] is False
+
+
+@pytest.mark.feature("F112")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is refused; run the tests as root")
+@pytest.mark.parametrize("owner", [None, "root", "nobody"])
+@pytest.mark.parametrize("second", BY_PROGRAMS_OF_ROOT, ids=lambda state: state[0])
+def test_a_dry_run_refuses_what_the_run_refuses_in_a_folder_of_a_user(dry_runs, tmp_path, second, owner):
+    subprocess.run(["git", "init", "--bare", "--quiet", str(tmp_path / "r.git")], check=True)
+    if owner or second[0] == "file.patch":
+        folder = Path(dry_runs.folder)
+        folder.mkdir(parents=True)
+        (folder / "x").write_text("a")
+        shutil.chown(folder, owner or "root")
+    foretold = dry_runs.row(GIVEN_FOLDER, second)
+    assert (foretold["result"], foretold["changes"]) == (False, {})
+    assert " as root in " in foretold["comment"]
+    done = dry_runs.row(GIVEN_FOLDER, second, test=False)
+    assert done["result"] is False
+    assert "Refusing to run" in done["comment"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is refused; run the tests as root")
+@pytest.mark.parametrize("more", [{"unless": "true"}, {"user": "nobody"}])
+def test_a_dry_run_refuses_nothing_that_is_skipped_or_runs_as_the_user(dry_runs, more):
+    function, arguments = BY_PROGRAMS_OF_ROOT[1]
+    assert dry_runs.row(GIVEN_FOLDER, (function, {**arguments, **more}))["result"] is not False

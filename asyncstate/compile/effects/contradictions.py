@@ -47,6 +47,10 @@ _PROGRAMS = {
     "git.detached": ("git", "target"),
     "git.present": ("git", "name"),
     "virtualenv.managed": ("virtualenv", "name"),
+    "pip.installed": ("pip", "bin_env"),
+    "pip.removed": ("pip", "bin_env"),
+    "pip.uptodate": ("pip", "bin_env"),
+    "file.patch": ("patch", "name"),
 }
 """The states that run a program which root may not run where another user can exchange folders, and the argument."""
 
@@ -103,7 +107,7 @@ def refused(chunks: Sequence[LowChunk]) -> Iterator[Contradiction]:
                     chunk.index,
                     f"{chunk.place} runs {program} as root in {place}, but {chunks[giver].place} gives {folder} to "
                     f"{user}, who can replace files there meanwhile: the run refuses it",
-                    f"say user: {user}",
+                    f"say user: {user}" if program != "patch" else f"let root own {folder} while it patches there",
                 )
         folder, user = _given_away(chunk)
         if user:

@@ -4,6 +4,8 @@
     would change what it ──▶ failed, or found nothing to do, on the machine as it is now
     writes or makes          ╰─▶ its row says that it cannot be told before the earlier state has run
 
+A state that a run refuses, because the earlier one gives a folder to another user, fails in the dry run, too.
+
 Only a state that waits for the earlier one counts as later, so the rows are the same at any concurrency. Footprints say
 what states touch; for an earlier state of unknown effects, a requisite says that it is needed.
 """
@@ -11,10 +13,12 @@ what states touch; for an earlier state of unknown effects, a requisite says tha
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 
+from asyncstate.compile.effects.contradictions import refused
 from asyncstate.compile.effects.resources import PATH, Resources, folder_and_marks
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
@@ -24,6 +28,7 @@ from asyncstate.model.walk import edges_through
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterator
 
+    from asyncstate.compile.effects.contradictions import Contradiction
     from asyncstate.compile.effects.resources import Place
     from asyncstate.compile.planning import Touched
     from asyncstate.model.chunk import LowChunk
@@ -76,6 +81,8 @@ class Foresight:
         if work.kind not in _CALLED or not row.get(STATE_RAN, True):
             return row
         to_change = row["result"] is None or (row["result"] is True and bool(row["changes"]))
+        if self._to_change and self._enter_refusal(chunk, row):
+            return row
         if self._to_change and not to_change:
             async with self._finding:
                 touched = self._touched = self._touched or await self._find_touched()
@@ -85,6 +92,23 @@ class Foresight:
             self._to_change[chunk.index] = row
             self._new.append(chunk.index)
         return row
+
+    @cached_property
+    def _refused(self) -> dict[int, Contradiction]:
+        """What a run as root refuses after earlier states have run, by the number of the chunk."""
+        return {each.second: each for each in refused(self._plan.chunks)} if os.geteuid() == 0 else {}
+
+    def _enter_refusal(self, chunk: LowChunk, row: Row) -> bool:
+        """Return whether a run refuses the state because of what is to change before, and say so in its row."""
+        refusal = self._refused.get(chunk.index)
+        if row.get("skip_watch") or refusal is None or refusal.first not in self._to_change:
+            return False
+        if not self._before(chunk.index, (refusal.first,)):
+            return False
+        now = f" Now: {row['comment']}" if row["result"] is False and row["comment"] else ""
+        row["result"], row["changes"] = False, {}
+        row["comment"] = f"{refusal.message}; {refusal.hint}.{now}"
+        return True
 
     def _enter_new(self, touched: Touched) -> None:
         """Enter what the states touch that are known to change since the last time."""

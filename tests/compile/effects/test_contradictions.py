@@ -128,6 +128,7 @@ GIVEN = chunk(0, "file.directory", "/srv/app", user="app")
         (GIVEN, chunk(1, "git.latest", "https://x/r", target="/srv/app", user="root")),
         (GIVEN, chunk(1, "git.present", "/srv/app/repo")),
         (GIVEN, chunk(1, "virtualenv.managed", "/srv/app/venv/")),
+        (GIVEN, chunk(1, "pip.installed", "django", bin_env="/srv/app/venv")),
         (chunk(0, "user.present", "app"), chunk(1, "git.cloned", "https://x/r", target="/home/app/code")),
         (
             chunk(0, "user.present", "app", home="/srv/app"),
@@ -148,6 +149,7 @@ def test_a_program_of_root_in_a_folder_of_a_user_is_refused(earlier, later):
         (GIVEN, chunk(1, "git.latest", "https://x/r", target="/srv/app/code", user="app")),
         (GIVEN, chunk(1, "git.latest", "https://x/r", target="/srv/application")),
         (GIVEN, chunk(1, "git.config_set", "user.name", repo="/srv/app")),
+        (GIVEN, chunk(1, "pip.installed", "django")),
         (chunk(0, "file.directory", "/srv/app", user="root"), chunk(1, "git.present", "/srv/app")),
         (chunk(0, "file.directory", "/srv/app"), chunk(1, "git.present", "/srv/app")),
         (chunk(0, "user.present", "app", createhome=False), chunk(1, "git.present", "/home/app")),
@@ -156,6 +158,11 @@ def test_a_program_of_root_in_a_folder_of_a_user_is_refused(earlier, later):
 )
 def test_what_a_run_does_not_refuse_is_no_mistake(earlier, later):
     assert list(refused([earlier, later])) == []
+
+
+def test_no_user_is_advised_for_a_state_that_has_none():
+    (found,) = refused([GIVEN, chunk(1, "file.patch", "/srv/app/x", source="salt://p")])
+    assert found.hint == "let root own /srv/app while it patches there"
 
 
 def test_a_folder_may_be_taken_back():
