@@ -19,6 +19,9 @@ EXTEND: Final = "__extend__"
 EXCLUDE: Final = "__exclude__"
 """Key of high data beside the IDs: the ``exclude`` declarations, until they are applied."""
 
+BESIDE_IDS: Final = frozenset({"include", "extend", "exclude"})
+"""Declarations of a whole SLS file, which stand beside its IDs."""
+
 ID_REQUISITES = frozenset({*(kind.value for kind in DIRECT), *IN_SUFFIXED, "listen", "use", "onfail_stop"})
 """Keys that, directly under an ID, are a requisite of each of its states."""
 
@@ -76,6 +79,8 @@ def normalise(data: dict[Any, Any], sls: str, env: str, findings: Findings) -> N
             data[id_] = {"__sls__": sls, "__env__": env, parts[0]: [parts[1]]}
         else:
             hint = f"write the function below the ID: {id_}: {{module.function: [arguments]}}"
+            # An include that is not a list stays where the IDs are, and has been reported.
+            hint = "" if id_ in BESIDE_IDS else hint
             findings.error("E202", f"ID {id_} in SLS {sls} is not a dictionary", env=env, sls=sls, id_=id_, hint=hint)
             unreadable.append(id_)
     for id_ in unreadable:
@@ -156,6 +161,11 @@ def merge_requisite(arguments: list[Any], key: str, references: list[Any]) -> No
             found = True
     if not found:
         arguments.append({key: references})
+
+
+def misplaced(word: str) -> str:
+    """Return where to write ``word``, a declaration of the file that stands below an ID; "" if it is another word."""
+    return f"'{word}' belongs beside the IDs, at the start of a line" if word in BESIDE_IDS else ""
 
 
 def _warn_replaced(key: str, id_: Any, sls: str, env: str, findings: Findings) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.high.declarations import EXCLUDE
+from asyncstate.compile.high.declarations import EXCLUDE, misplaced
 from asyncstate.compile.high.highstate import HighData
 from asyncstate.model.requisite import IN_SUFFIXED, MISTAKEN_IN, REQUISITE_KEYWORDS
 
@@ -68,6 +68,7 @@ class _Checker:
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
+        self._crowded: set[tuple[Any, ...]] = set()
         self.referring = False
 
     def state(self, id_: Any, body: dict[str, Any], module: str, arguments: Any) -> None:
@@ -82,6 +83,8 @@ class _Checker:
                 if " " in argument and " " in argument.strip():
                     self._whitespace(id_, body, module, argument)
             elif isinstance(argument, dict):
+                if len(argument) > 1:
+                    self._warn_crowded(id_, body, module, argument)
                 for key in argument:
                     if key in _CHECKED:
                         seen.append(key)
@@ -134,8 +137,8 @@ class _Checker:
             )
         else:
             message = f"State '{id_}' in SLS '{sls}' is not formed as a list"
-        hint = ""
-        if isinstance(arguments, dict) and arguments:
+        hint = misplaced(module)
+        if isinstance(arguments, dict) and arguments and not hint:
             first = next(iter(arguments))
             hint = f"the arguments are a mapping: write each as an item of a list, with a dash: - {first}: …"
         self._error("E205" if arguments is None else "E204", message, id_, body, module, hint=hint)
@@ -158,7 +161,7 @@ class _Checker:
                 f"Too many functions declared in state '{id_}' in SLS '{sls}'. Please choose one of the following: "
                 f"{', '.join(names)}"
             )
-        self._error("E207" if count else "E206", message, id_, body, module)
+        self._error("E207" if count else "E206", message, id_, body, module, hint=misplaced(module))
 
     def _repeated(self, id_: Any, body: dict[str, Any], module: str, seen: list[str]) -> None:
         for key in sorted({key for key in seen if seen.count(key) > 1 and key in REQUISITE_KEYWORDS}):
@@ -168,6 +171,25 @@ class _Checker:
             )
             env, sls = body.get("__env__", "base"), body.get("__sls__", "")
             self._findings.warn("W109", message, env=env, sls=sls, id_=id_, state=module)
+
+    def _warn_crowded(self, id_: Any, body: dict[str, Any], module: str, argument: dict[Any, Any]) -> None:
+        """Warn of several arguments in one item, unless one of them is a requisite that is reported for it."""
+        first, *others = argument
+        if first in REQUISITE_KEYWORDS or not REFERRING.isdisjoint(others):
+            return
+        env, sls = body.get("__env__", "base"), body.get("__sls__", "")
+        file, lines = self._findings.source(env, sls)
+        line = lines.of(id_, module, others[0]) or lines.of(id_, module)
+        # One line of a loop declares the arguments of many states.
+        place = (file, line) if line else (id_, sls, module)
+        if (*place, first) in self._crowded:
+            return
+        self._crowded.add((*place, first))
+        keys = ", ".join(f"'{key}'" for key in argument)
+        message = (
+            f"{keys} of state '{id_}' in SLS '{sls}' share one list item: an 'extend' of '{first}' removes the others"
+        )
+        self._findings.warn_at("W113", message, file, line, f"write a dash before '{others[0]}', too")
 
     def _warn_hidden(self, id_: Any, body: dict[str, Any], module: str, key: str) -> None:
         env, sls = body.get("__env__", "base"), body.get("__sls__", "")

@@ -11,6 +11,7 @@ import inspect
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from asyncstate.compile.high.declarations import misplaced
 from asyncstate.errors import FunctionNotFound
 from asyncstate.load.annotations import Expected, described
 from asyncstate.load.call import OPTIONAL_KEYWORDS
@@ -211,8 +212,9 @@ class _Checker:
             self._note(REQUISITE_WORD, draft, key, message, f"did you mean '{word}'?", mistake=True)
         elif not taken.anything:
             message = f"'{key}' is an invalid keyword argument for '{name}' ({where})"
-            near = near_miss(key, taken.names) or nearest(key, [*sorted(taken.names), *sorted(_COMMON)])
-            self._note(UNKNOWN_ARGUMENT, draft, key, message, _did_you_mean(near), mistake=True)
+            hint = _did_you_mean(near_miss(key, taken.names)) or misplaced(key)
+            hint = hint or _did_you_mean(nearest(key, [*sorted(taken.names), *sorted(_COMMON)]))
+            self._note(UNKNOWN_ARGUMENT, draft, key, message, hint, mistake=True)
         elif key not in MISTAKEN_IN and key not in taken.mentioned and draft.state not in _PASSING_ON:
             near = near_miss(key, taken.names) or near_miss(key, _LONG_COMMON)
             if near and not re.search(rf"\b{re.escape(key)}\b", self._used_by(draft)):
@@ -238,7 +240,7 @@ def _missing(functions: Functions, name: str) -> tuple[str, str]:
         nothing = f"there is no state module '{state}' here; one of your own belongs into _states of a file root, "
         nothing += "and Salt's own are borrowed where Salt is installed (salt_python)"
         known = functions.module(state) is not None
-        return "", _did_you_mean(error.suggestion) or ("" if known else nothing)
+        return "", misplaced(state) or _did_you_mean(error.suggestion) or ("" if known else nothing)
     return "", ""
 
 

@@ -86,6 +86,43 @@ def test_an_in_requisite_hidden_behind_another_key_is_named():
     ]
 
 
+CROWDED = "a:\n  test.nop:\n    - x: 1\n      y: 2\n"
+
+
+def test_arguments_that_share_a_list_item_are_named():
+    [warning] = plan(CROWDED).warnings
+    assert warning.message == (
+        "'x', 'y' of state 'a' in SLS 's' share one list item: an 'extend' of 'x' removes the others"
+    )
+    assert (warning.code, warning.line, warning.hint) == ("W113", 4, "write a dash before 'y', too")
+    assert warnings("a:\n  test.nop:\n    - x: 1\n    - y: 2\n") == []
+
+
+def test_an_extension_of_the_first_of_them_does_remove_the_others():
+    extended = "include: [b]\nextend: {{a: {{test: [{{{key}: 3}}]}}}}\n"
+    [first] = plan({"s": extended.format(key="x"), "b": CROWDED}).chunks
+    [second] = plan({"s": extended.format(key="y"), "b": CROWDED}).chunks
+    assert (first.args, second.args) == ({"x": 3}, {"x": 1, "y": 3})
+
+
+def test_a_line_of_a_loop_is_named_once():
+    loop = "{% for id in ('a', 'b') %}\n{{ id }}:\n  test.nop:\n    - x: 1\n      y: 2\n{% endfor %}\n"
+    assert [warning[:11] for warning in warnings(loop)] == ["'x', 'y' of"]
+
+
+@pytest.mark.parametrize("word", ["include", "extend", "exclude"])
+@pytest.mark.parametrize("value", ["[b, c]", "{b: 1}", "b", "[{sls: b}]"])
+def test_what_belongs_beside_the_ids_is_sent_there(word, value):
+    [issue] = mistakes(f"a:\n  test.nop: []\n  {word}: {value}\n")
+    assert (issue.line, issue.hint) == (3, f"'{word}' belongs beside the IDs, at the start of a line")
+
+
+def test_a_wrong_include_is_not_taken_for_an_id():
+    [include, id_] = mistakes("include: b\na: test.nop\n")
+    assert (include.code, include.hint) == ("E106", "write each name as an item, with a dash")
+    assert (id_.message, id_.hint) == ("ID include in SLS s is not a dictionary", "")
+
+
 def check(data):
     findings = Findings()
     verify_high(HighData(data, findings), findings)

@@ -8,6 +8,7 @@ from asyncstate.dunders.context import CallContext
 from asyncstate.errors import CompileError
 from asyncstate.load.loader import LazyLoader
 
+BESIDE_IDS = "'include' belongs beside the IDs, at the start of a line"
 NOT_TEXT = "put its name in quotes: YAML reads numbers, on, off, yes and no as other values"
 
 
@@ -58,6 +59,9 @@ def state(function, *arguments):
         (state("own.plain", "1: y"), ("unknown-argument", 3, NOT_TEXT)),
         (state("own.plain", "usr: y"), ("unknown-argument", 3, "did you mean 'user'?")),
         (state("own.plain", "onyl_if: y"), ("unknown-argument", 3, "did you mean 'onlyif'?")),
+        (state("include", "b"), ("unknown-function", 2, BESIDE_IDS)),
+        (state("include.b"), ("unknown-function", 2, BESIDE_IDS)),
+        (state("own.plain", "include: [b]"), ("unknown-argument", 3, BESIDE_IDS)),
         (state("own.plain", "xyzzy: y"), ("unknown-argument", 3, "")),
         (state("own.plain", "requires: [{own: b}]"), ("requisite-word", 3, "did you mean 'require'?")),
         (state("own.anything", "requires: [{own: b}]"), ("requisite-word", 3, "did you mean 'require'?")),
