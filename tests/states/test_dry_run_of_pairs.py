@@ -223,6 +223,15 @@ def test_a_dry_run_refuses_what_the_run_refuses_in_a_folder_of_a_user(dry_runs, 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root is refused; run the tests as root")
+@pytest.mark.parametrize("there", [False, True])
+def test_only_a_home_that_is_to_be_made_will_belong_to_its_user(dry_runs, there):
+    if there:
+        Path(dry_runs.folder).mkdir(parents=True)
+    row = dry_runs.row(("user.present", {"name": USER, "home": "<D>"}), BY_PROGRAMS_OF_ROOT[1])
+    assert (row["result"] is False) is not there, row["comment"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is refused; run the tests as root")
 @pytest.mark.parametrize("more", [{"unless": "true"}, {"user": "nobody"}])
 def test_a_dry_run_refuses_nothing_that_is_skipped_or_runs_as_the_user(dry_runs, more):
     function, arguments = BY_PROGRAMS_OF_ROOT[1]

@@ -109,7 +109,7 @@ def refused(chunks: Sequence[LowChunk]) -> Iterator[Contradiction]:
                     f"{user}, who can replace files there meanwhile: the run refuses it",
                     f"say user: {user}" if program != "patch" else f"let root own {folder} while it patches there",
                 )
-        folder, user = _given_away(chunk)
+        folder, user = given_away(chunk)
         if user:
             given[folder] = (chunk.index, user)
         elif folder:
@@ -180,7 +180,7 @@ def _edits(chunk: LowChunk, text: str) -> bool | None:
         return False
 
 
-def _given_away(chunk: LowChunk) -> tuple[str, str]:
+def given_away(chunk: LowChunk) -> tuple[str, str]:
     """Return the folder that a state gives to a user, "" if it gives none, and that user, "" for root."""
     if chunk.function == "file.directory" and isinstance(chunk.name, str):
         user = chunk.args.get("user")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 
-from asyncstate.compile.effects.contradictions import refused
+from asyncstate.compile.effects.contradictions import given_away, refused
 from asyncstate.compile.effects.resources import PATH, Resources, folder_and_marks
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
@@ -103,7 +103,9 @@ class Foresight:
         refusal = self._refused.get(chunk.index)
         if row.get("skip_watch") or refusal is None or refusal.first not in self._to_change:
             return False
-        if not self._before(chunk.index, (refusal.first,)):
+        giver = self._plan.chunks[refusal.first]
+        keeps_owner = giver.state == "user" and os.path.lexists(given_away(giver)[0])
+        if keeps_owner or not self._before(chunk.index, (giver.index,)):
             return False
         now = f" Now: {row['comment']}" if row["result"] is False and row["comment"] else ""
         row["result"], row["changes"] = False, {}
