@@ -8,7 +8,9 @@ traceback of the worker.
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from asyncstate.errors import (
     AsyncStateError,
@@ -27,6 +29,35 @@ _FAMILY: dict[str, type[Exception]] = {
 }
 
 
+class _Failure(msgspec.Struct):
+    """What a worker tells of an exception."""
+
+    type: Annotated[str, msgspec.Meta(pattern=r"^[^\0\ud800-\udfff]*\Z")]
+    family: str
+    builtin: str
+    text: str
+    trace: str
+
+
+class _Answer(msgspec.Struct):
+    """What a worker answers: ``ok`` or ``error``."""
+
+    ok: Any = msgspec.UNSET
+    error: _Failure | msgspec.UnsetType = msgspec.UNSET
+    args: list[Any] = []
+    context: dict[str, Any] = {}
+    gone: list[str] = []
+
+    def __post_init__(self) -> None:
+        if (self.ok is msgspec.UNSET) == (self.error is msgspec.UNSET):
+            raise ValueError("an answer has either a value or an error")
+
+
+def require_answer(message: Any) -> None:
+    """Raise ValueError for what is no answer of a worker."""
+    msgspec.convert(message, _Answer)
+
+
 class LostInSalt(CommandExecutionError, RaisedElsewhere):
     """A worker ended during a call, or cannot start: the row shows the text."""
 
@@ -40,7 +71,7 @@ def failure_of(name: str, told: dict[str, Any]) -> Exception:
     if told["builtin"] in {"SystemExit", "KeyboardInterrupt", "GeneratorExit", "BaseException"}:
         error: Exception = _like("LoaderError", LoaderError)(f"{name} of Salt called sys.exit({told['text']})")
     else:
-        base: type[Exception] = _FAMILY[told["family"]] if told["family"] else getattr(builtins, told["builtin"])
+        base = _FAMILY.get(told["family"]) or _builtin(told["builtin"])
         if issubclass(base, (StopIteration, StopAsyncIteration)):
             base = LoaderError  # no coroutine may raise them
         try:
@@ -49,6 +80,12 @@ def failure_of(name: str, told: dict[str, Any]) -> Exception:
             error = _like(told["type"], LoaderError)(told["text"])
     error.shown = told["trace"]  # type: ignore[attr-defined]
     return error
+
+
+def _builtin(name: str) -> type[Exception]:
+    """Return the built-in exception of this name; Exception if this Python has none, older than that of the worker."""
+    found = getattr(builtins, name, None)
+    return found if isinstance(found, type) and issubclass(found, Exception) else Exception
 
 
 def _like(name: str, base: type[Exception]) -> type[Exception]:

@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 
 from asyncstate.borrow import wire
+from asyncstate.borrow.failure import require_answer
 from asyncstate.dunders.context import current
 from asyncstate.errors import AsyncStateError
 from asyncstate.logs.loggers import get_logger
@@ -95,6 +96,7 @@ class WorkerProcess:
             while True:
                 message = wire.decode(self._message(seconds))
                 if "ask" not in message:
+                    require_answer(message)
                     if self._errors.is_alive():
                         self._quiet.wait(_TICK)
                     return dict(message)

@@ -6,7 +6,9 @@ import threading
 import time
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
 
 from asyncstate.borrow import wire
 from asyncstate.borrow.failure import LostInSalt, failure_of
@@ -34,6 +36,19 @@ _START = 0.5
 _LOOK = 0.2
 _OWN_CACHES = ("pkg.", "lowpkg.", "mount", "docker.", "pending_grains")
 """Beginnings of keys of ``__context__`` under which bundled modules keep what Salt's keep in another form."""
+
+
+class _Function(msgspec.Struct):
+    parameters: list[tuple[str, Literal[0, 1, 2, 3, 4], bool, Any]] | None
+    doc: str
+
+
+class _Description(msgspec.Struct):
+    """A module, as a worker describes it: ``refused`` alone, or the rest."""
+
+    refused: str = ""
+    file: str = ""
+    functions: dict[str, _Function] = {}
 
 
 class SaltWorkers:
@@ -92,9 +107,17 @@ class SaltWorkers:
         ``{"refused": reason}``, "" if Salt does not say. Raises SaltMissing, LostInSalt, or what loading it raises.
         """
         request = wire.encode({"do": "describe", "kind": kind, "module": module, "files": files})
-        with self._lent(module) as worker:
-            answer = worker.request(request, _nothing)
-        return dict(_value(answer, f"{kind}.{module}"))
+        try:
+            with self._lent(module) as worker:
+                answer = worker.request(request, _nothing)
+        except WorkerEnded as ended:
+            raise LostInSalt(f"a worker of Salt did not describe {module}: {ended}") from None
+        found = _value(answer, f"{kind}.{module}")
+        try:
+            msgspec.convert(found, _Description)
+        except ValueError as error:
+            raise LostInSalt(f"the description of {module} by a worker cannot be read: {error}") from None
+        return dict(found)
 
     def call(self, kind: str, name: str, files: list[str], args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call a function of Salt in the context of the call under way.
@@ -141,7 +164,7 @@ class SaltWorkers:
             call.context.pop(key, None)
         call.context.update(answer.get("context", {}))
         returned = _value(answer, name)
-        return _kept(args, answer["args"], returned) if hook else returned
+        return _kept(args, answer.get("args", []), returned) if hook else returned
 
     def close(self) -> None:
         """Let the idle workers end; each of the others ends after its call. Workers are started again if needed."""
@@ -265,7 +288,7 @@ def _shared(call: CallContext) -> dict[str, Any]:
 def _asked(call: CallContext, what: Any) -> Any:
     """Return the rows of this host, that of one tag, which may be of another host, or all low data."""
     if isinstance(what, dict):
-        row = call.running.get(what["row"])
+        row = call.running.get(str(what.get("row")))
         return row if row is None else dict(row)
     if what == "running":
         return {tag: dict(row) for tag, row in call.running.items()}
@@ -286,12 +309,12 @@ def _value(answer: dict[str, Any], name: str) -> Any:
 def _kept(args: list[Any], changed: list[Any], returned: Any) -> Any:
     """Let a hook that changes its arguments in place change them here, too; return what it returned, or its ``low``."""
     for own, other in zip(args, changed, strict=False):
-        if isinstance(own, dict) and own != other:
+        if isinstance(own, dict) and isinstance(other, dict) and own != other:
             own.clear()
             own.update(other)
-        elif isinstance(own, list):
+        elif isinstance(own, list) and isinstance(other, list):
             for mine, its in zip(own, other, strict=False):
-                if isinstance(mine, dict) and mine != its:
+                if isinstance(mine, dict) and isinstance(its, dict) and mine != its:
                     mine.clear()
                     mine.update(its)
     return args[0] if changed and returned == changed[0] else returned

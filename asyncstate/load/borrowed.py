@@ -83,9 +83,12 @@ class BorrowedModules:
             return str(facts["refused"])
         namespace = ModuleType(name)
         setattr(namespace, LANE, f"{LANES}{name}")
-        module = LoadedModule(name, facts["file"], namespace, borrowed=True)
-        for function, told in facts["functions"].items():
-            func = _function(self._workers, self.kind, f"{name}.{function}", files, told)
+        module = LoadedModule(name, facts.get("file", ""), namespace, borrowed=True)
+        for function, told in facts.get("functions", {}).items():
+            try:
+                func = _function(self._workers, self.kind, f"{name}.{function}", files, told)
+            except ValueError as error:
+                return f"the signature of {name}.{function} that a worker describes is none: {error}"
             module.functions[function] = LoadedFunction(f"{name}.{function}", func, module)
         return module
 

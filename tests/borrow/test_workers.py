@@ -397,6 +397,12 @@ def test_a_module_is_described_with_its_signatures_or_its_refusal(salt, workers)
     assert workers.describe("states", "t", ["t"]) == {"refused": "'t' __virtual__ returned False: no library"}
 
 
+def test_a_worker_that_ends_while_it_describes_a_module_is_lost(salt, workers):
+    salt.state("s", "import os\nos._exit(3)\n")
+    with pytest.raises(LostInSalt, match=r"did not describe s: it ended with status 3"):
+        workers.describe("states", "s", ["s"])
+
+
 def test_a_salt_that_does_not_load_says_why(salt, workers, call):
     (salt.salt / "config.py").write_text("import nowhere_to_be_found\n")
     with pytest.raises(LostInSalt, match="nowhere_to_be_found"):

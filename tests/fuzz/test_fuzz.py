@@ -1,6 +1,7 @@
 """Whatever the input is, the program ends soon, with a documented exit code, a message, and no traceback."""
 
 import pytest
+from fuzz_messages import valid
 from fuzz_trees import FAMILIES, case
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -51,8 +52,14 @@ def test_odd_input_ends_well(family, run_case):
     _try(family, run_case, 3)
 
 
-def test_no_record_leads_out_of_the_roots_that_the_operator_chose(run_case):
-    _try("outward", run_case, 60)
+@pytest.mark.parametrize(("family", "cases"), {"outward": 60, "answers": 15, "streams": 15, "offers": 5}.items())
+def test_no_record_and_no_message_leads_out_of_the_roots_that_the_operator_chose(family, cases, run_case):
+    _try(family, run_case, cases)
+
+
+@pytest.mark.parametrize("messages", list(valid()), ids=lambda messages: messages["words"][0])
+def test_messages_that_are_not_spoiled_are_taken(messages, run_case):
+    assert run_case(messages) is None
 
 
 @pytest.mark.slow

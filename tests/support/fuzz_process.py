@@ -1,7 +1,7 @@
 """Runs odd input in processes of their own, and says what is wrong with how they ended.
 
 A case is data, so that it can be kept as a file: ``files`` (path → text, or what it is instead of a file), ``words`` (the
-command line, run in the folder of the files), and for the library ``call`` (the name of a function of `fuzz_calls`).
+command line, run in the folder of the files), and for the library ``call`` (a function of `fuzz_calls`, or ``MODULE.FUNCTION``).
 The text of a file is UTF-8; ``\\udc80`` … ``\\udcff`` in it are bytes that are none. Run as a program, this module
 reads cases from standard input and writes findings to standard output, a line of JSON each.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import faulthandler
 import gc
+import importlib
 import json
 import os
 import re
@@ -192,9 +193,8 @@ def become(case: dict, folder: Path) -> None:
     watch(f"{folder}/beside", os.open(folder / "opened", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
     try:
         if "call" in case:
-            import fuzz_calls
-
-            code = getattr(fuzz_calls, case["call"])(*case["words"])
+            module, _, function = case["call"].rpartition(".")
+            code = getattr(importlib.import_module(module or "fuzz_calls"), function)(*case["words"])
         else:
             from asyncstate.cli import main
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import json
 import os
 import sqlite3
@@ -113,7 +114,7 @@ def torn(draw, data):
     return bytes(data)
 
 
-_VALUES = (None, True, 0, -1, 2**70, 1.5, "", "x", "\udcff", [], {}, [[]], {"a": None}, "9" * 5000)
+VALUES = (None, True, 0, -1, 2**70, 1.5, "", "x", "\udcff", [], {}, [[]], {"a": None}, "9" * 5000)
 
 
 @st.composite
@@ -132,7 +133,7 @@ def changed(draw, text):
         if key == "":
             continue
         if draw(st.integers(0, 3)):
-            inner[key] = draw(st.sampled_from(_VALUES))
+            inner[key] = copy.deepcopy(draw(st.sampled_from(VALUES)))
         else:
             del inner[key]
     return json.dumps(data).encode()
@@ -216,7 +217,7 @@ def plans(draw):
     return {"files": files, "words": list(draw(st.sampled_from(readers)))}
 
 
-_OUTWARD = (
+OUTWARD = (
     "../beside/bait.sls",
     "../../beside/base",
     "../beside",
@@ -227,27 +228,27 @@ _OUTWARD = (
 """Names that lead from the folder of a case, or from its roots, to what somebody else put beside it."""
 
 
-def _places(value, place=()):
+def places(value, place=()):
     """Yield the place of each value that is a text or a list of texts, or may be one."""
     if place and not isinstance(value, dict):
         yield place
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:
-        yield from _places(inner, (*place, key))
+        yield from places(inner, (*place, key))
 
 
 def _aimed(draw, data, selecting):
     """Return JSON data in which words name what lies outside of the roots: in ``selecting``, and anywhere else."""
     for name in draw(st.lists(st.sampled_from(_SELECTION), max_size=2)):
         selection = data.setdefault(selecting, {})
-        outward = draw(st.sampled_from(_OUTWARD))
+        outward = draw(st.sampled_from(OUTWARD))
         selection[name] = outward if name in ("file", "saltenv") else [outward]
     for _ in range(draw(st.integers(0, 2))):
-        *above, last = draw(st.sampled_from([*_places(data)]))
+        *above, last = draw(st.sampled_from([*places(data)]))
         inner = data
         for key in above:
             inner = inner[key]
-        inner[last] = draw(st.sampled_from(_OUTWARD))
+        inner[last] = draw(st.sampled_from(OUTWARD))
     return json.dumps(data, separators=(",", ":")).encode()
 
 

@@ -9,8 +9,6 @@ import time
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from asyncstate.errors import BoardError, Issue, PillarError
 from asyncstate.fleet.ssh import frames
 
@@ -45,7 +43,7 @@ class Channel:
         first = self._read()
         if first is None or first.word != frames.BEGIN:
             raise BoardError("the operator's program did not begin")
-        begin = msgspec.convert(first.value, frames.Begin)
+        begin = frames.value_of(first.value, frames.Begin)
         for task in (self._read_all, self._write_all, self._watch_silence):
             threading.Thread(target=task, name=f"asyncstate-ssh{task.__name__}", daemon=True).start()
         return begin
@@ -179,7 +177,10 @@ def _settle(future: Future[Any], error: Exception) -> None:
 
 
 def _error(value: Any) -> BoardError | PillarError:
-    trouble = msgspec.convert(value, frames.Trouble)
+    try:
+        trouble = frames.value_of(value, frames.Trouble)
+    except BoardError as error:
+        return error
     if trouble.issues:
         return PillarError([Issue(*each) for each in trouble.issues])
     return BoardError(trouble.text)

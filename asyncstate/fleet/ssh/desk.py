@@ -40,8 +40,7 @@ _MOST_AT_ONCE: Final = 64
 _MOST_WATCHES: Final = 200
 _FURTHEST: Final = 1 << 62
 """Where a piece of a file begins, at most: no file is as long."""
-_ENVIRONMENT: Final = re.compile(r"(?!\.\.?$)[\w.-]{1,200}")
-"""A saltenv that a host may name. It can become a folder (``__env__`` in the file roots)."""
+_ENVIRONMENT: Final = re.compile(frames.ENVIRONMENT)
 
 
 class Reader(Protocol):
@@ -248,7 +247,7 @@ class Desk:
 
 def _require_environment(saltenv: str) -> None:
     """Raise RenderError for what is no name of an environment: it must not lead out of the file roots."""
-    if not _ENVIRONMENT.fullmatch(saltenv):
+    if not _ENVIRONMENT.match(saltenv):
         raise RenderError(f"there is no environment {saltenv[:200]!r}")
 
 

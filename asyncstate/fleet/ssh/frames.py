@@ -14,7 +14,7 @@ that the other is gone) and `BYE` (the run is over).
 from __future__ import annotations
 
 import struct
-from typing import Any, Final
+from typing import Annotated, Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -40,6 +40,8 @@ CHUNK: Final = 1 << 20
 SILENCE: Final = 60.0
 """Seconds without a frame after which the other side is gone."""
 PING_EVERY: Final = 10.0
+ENVIRONMENT: Final = r"^(?!\.\.?\Z)[\w.-]{1,200}\Z"
+"""A saltenv that either side may name: it becomes a folder, here and where the file roots have ``__env__``."""
 
 _PACKED = msgspec.msgpack.Encoder()
 _LENGTH: Final = struct.Struct(">I")
@@ -61,9 +63,17 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True):
 
     host: str
     settings: dict[str, Any] = {}
-    environments: tuple[str, ...] = ("base",)
-    lease: float = 5.0
+    environments: tuple[Annotated[str, msgspec.Meta(pattern=ENVIRONMENT)], ...] = ("base",)
+    lease: Annotated[float, msgspec.Meta(gt=0, le=3600)] = 5.0
     version: int = VERSION
+
+
+class Entry(NamedTuple):
+    """A value of a key: an answer to ``watch``, and a member of that to ``entries``."""
+
+    key: str
+    value: bytes
+    revision: int
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,8 +89,8 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 class Piece(msgspec.Struct, frozen=True, kw_only=True):
     """Some of a file: the answer to ``fetch``. ``mode`` are its permissions; ``last`` says that nothing follows."""
 
-    data: bytes
-    mode: int
+    data: Annotated[bytes, msgspec.Meta(max_length=CHUNK)]
+    mode: Annotated[int, msgspec.Meta(ge=0, le=0o777)]
     last: bool
 
 
@@ -96,6 +106,9 @@ class Pillar(msgspec.Struct, frozen=True, kw_only=True):
 
     pillar: dict[Any, Any]
     secrets: tuple[str, ...] = ()
+
+
+M = TypeVar("M")
 
 
 def encode(number: int, word: str, value: Any = None) -> bytes:
@@ -126,3 +139,12 @@ def decode(data: bytes) -> Frame:
         return msgspec.msgpack.decode(data, type=Frame)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BoardError(f"what comes is no frame: {error}") from None
+
+
+def value_of(value: Any, kind: type[M]) -> M:
+    """Return the value of a frame as what it should be. Raises BoardError for anything else."""
+    try:
+        return msgspec.convert(value, kind)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        name = getattr(kind, "__name__", str(kind))
+        raise BoardError(f"a frame has no {name} as its value: {error}") from None

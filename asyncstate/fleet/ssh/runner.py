@@ -151,7 +151,7 @@ async def _serve(channel: Channel, begin: frames.Begin, folder: str, ended: asyn
     files = StreamFiles(channel, os.path.join(folder, "tree"), begin.environments)
     await asyncio.to_thread(files.bring_plugins)
     roots = {env: files.roots(env) for env in begin.environments}
-    settings = msgspec.convert({**_places(folder), **begin.settings, "file_roots": roots}, Settings)
+    settings = frames.value_of({**_places(folder), **begin.settings, "file_roots": roots}, Settings)
     settings.id = begin.host
     lock_dir = _made_lock_dir(_lock_dir(begin))
     note_lock_dir(folder, lock_dir)
@@ -173,8 +173,9 @@ async def _serve(channel: Channel, begin: frames.Begin, folder: str, ended: asyn
         serving.cancel()
         await asyncio.wait([serving])
     ending.cancel()
-    if not serving.cancelled() and not ended.is_set():
-        serving.result()
+    error = None if serving.cancelled() else serving.exception()
+    if error is not None and not ended.is_set():
+        raise error
 
 
 def _places(folder: str) -> dict[str, Any]:

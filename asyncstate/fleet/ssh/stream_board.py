@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from asyncstate.errors import BoardError
 from asyncstate.fleet.board import Entry, Message
+from asyncstate.fleet.ssh import frames
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -43,12 +44,13 @@ class StreamBoard:
 
     async def get(self, key: str) -> bytes | None:
         """Return the last value of a key, None if it has none."""
-        found: bytes | None = await self._ask("get", key)
-        return found
+        found = await self._ask("get", key)
+        return None if found is None else frames.value_of(found, bytes)
 
     async def entries(self, pattern: str) -> list[Entry]:
         """Return the values that the keys which fit have now, by rising revision."""
-        return [Entry(*each) for each in await self._ask("entries", pattern)]
+        found = frames.value_of(await self._ask("entries", pattern), list[frames.Entry])
+        return [Entry(*each) for each in found]
 
     async def watch(self, pattern: str) -> AsyncGenerator[Entry, None]:
         """Yield what each key that fits has, by rising revision, then each change."""
@@ -67,7 +69,7 @@ class StreamBoard:
                     value = arrived.popleft()
                     if isinstance(value, Exception):
                         raise value
-                    yield Entry(*value)
+                    yield Entry(*frames.value_of(value, frames.Entry))
                 news.clear()
                 if not arrived:
                     await news.wait()

@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from asyncstate import filesystem
 from asyncstate.errors import BoardError, RenderError
 from asyncstate.fleet.ssh import frames
@@ -82,7 +80,10 @@ class StreamFiles(LocalFileClient):
 
     def _of(self, saltenv: str) -> frames.Listing:
         if saltenv not in self._all:
-            found = msgspec.convert(self._channel.ask("listing", saltenv).result(), frames.Listing)
+            found = frames.value_of(self._channel.ask("listing", saltenv).result(), frames.Listing)
+            for path in found.files:
+                if os.path.isabs(path) or "\0" in path or {"", ".", ".."} & set(path.split("/")):
+                    raise BoardError(f"the operator's tree ({saltenv}) lists a file outside of its roots: {path!r}")
             self._known[saltenv] = frozenset(found.files)
             self._all[saltenv] = found
         return self._all[saltenv]
@@ -95,7 +96,7 @@ class StreamFiles(LocalFileClient):
             return full
         try:
             self._fetch(path, saltenv, full)
-        except BoardError as error:
+        except (BoardError, OSError) as error:
             raise RenderError(f"Cannot read salt://{path}: {error}", file=full) from None
         return full
 
@@ -104,7 +105,10 @@ class StreamFiles(LocalFileClient):
         with filesystem.Replacement(full, 0o600, is_temporary=False) as new:
             size, mode, last = 0, 0o600, False
             while not last:
-                piece = msgspec.convert(self._channel.ask("fetch", saltenv, path, size).result(), frames.Piece)
+                answer = self._channel.ask("fetch", saltenv, path, size).result()
+                piece = frames.value_of(answer, frames.Piece)
+                if not piece.data and not piece.last:
+                    raise BoardError("a piece of it is empty and not the last")
                 new.write(piece.data)
                 size, mode, last = size + len(piece.data), piece.mode, piece.last
             new.commit(sync=False)
@@ -124,7 +128,7 @@ class StreamTree:
         """Return the pillar that the operator's program renders for this host. Raises PillarError."""
         del override  # the operator's program has it itself
         answer: Future[Any] = self.channel.ask("pillar", dict(grains), self._run)
-        found = msgspec.convert(answer.result(), frames.Pillar)
+        found = frames.value_of(answer.result(), frames.Pillar)
         for each in found.secrets:
             secrets.add(each)
         return found.pillar

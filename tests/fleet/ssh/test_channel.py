@@ -67,6 +67,33 @@ def test_answers_reach_who_asked_in_any_order(operator):
     assert (first.result(30), second.result(30)) == (b"1", b"2")
 
 
+@pytest.mark.parametrize(
+    "spoiled",
+    [
+        {"environments": ["../../out"]},
+        {"environments": [".."]},
+        {"environments": ["a/b"]},
+        {"lease": -1.0},
+        {"host": 1},
+    ],
+)
+def test_a_beginning_that_is_none_is_refused(operator, spoiled):
+    operator.say(0, frames.BEGIN, {"host": "a1", **spoiled})
+    with pytest.raises(BoardError, match="a frame has no Begin as its value"):
+        operator.channel.start()
+    operator.ended.set()
+
+
+def test_an_error_that_is_none_reaches_who_asked(operator):
+    channel = begun(operator)
+    asked, next_asked = channel.ask("get", "a"), channel.ask("get", "b")
+    operator.say(1, frames.ERROR, 7)
+    operator.say(2, frames.OK, b"2")
+    with pytest.raises(BoardError, match="a frame has no Trouble as its value"):
+        asked.result(30)
+    assert next_asked.result(30) == b"2"
+
+
 def test_errors_are_raised_as_what_they_are(operator):
     channel = begun(operator)
     put, pillar = channel.ask("put", "a", b""), channel.ask("pillar", {})

@@ -56,6 +56,29 @@ def test_what_the_operator_does_not_list_is_not_asked_for(tmp_path, path, env):
     assert "fetch" not in [each[0] for each in answers.asked]
 
 
+@pytest.mark.parametrize("path", ["_states/../../../../out.py", "../out.sls", "/out.sls", "a//b.sls", "a\0b.sls"])
+def test_a_listing_that_leads_out_of_the_folder_is_refused_as_a_whole(tmp_path, path):
+    files, answers = files_of(tmp_path, {"app.sls": b"1", path: b"2"})
+    for use in (files.bring_plugins, lambda: files.find("app.sls", "base"), lambda: files.list_states("base")):
+        with pytest.raises(BoardError, match=r"lists a file outside of its roots"):
+            use()
+    assert "fetch" not in [each[0] for each in answers.asked]
+
+
+def test_pieces_that_never_end_are_refused(tmp_path):
+    files, answers = files_of(tmp_path, {"app.sls": b"abc"})
+    answers.pieces = 0
+    with pytest.raises(RenderError, match=r"a piece of it is empty and not the last"):
+        files.find("app.sls", "base")
+
+
+def test_a_file_in_the_place_of_a_folder_has_words(tmp_path):
+    files, _ = files_of(tmp_path, {"a": b"1", "a/b.sls": b"2"})
+    files.find("a", "base")
+    with pytest.raises(RenderError, match=r"Cannot read salt://a/b.sls"):
+        files.find("a/b.sls", "base")
+
+
 def test_plugins_are_brought_first_and_stay_private(tmp_path):
     files, _ = files_of(tmp_path, {"_states/mine.py": b"1", "app.sls": b"2"})
     files.bring_plugins()
