@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, Final
 _ALSO_SEARCHED: Final = ("/sbin", "/bin", "/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin")
 _TEXT: Final = bytes(range(32, 127)) + b"\n\r\t\f\b"
 _HIGH: Final = bytes(range(128, 255))
+_NULL_DEVICE: Final = os.makedev(1, 3)
 
 
 def path_join(*parts: str | bytes, use_posixpath: bool = False) -> str:
@@ -69,9 +70,10 @@ def _looks_binary(data: bytes) -> bool:
 
 
 def _opened(path: str) -> BinaryIO:
-    """Open a regular file. Raises OSError, also for a pipe or a device: reading one may never end."""
+    """Open a regular file, or /dev/null. Raises OSError for any other device and for a pipe: reading may never end."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) and found.st_rdev != _NULL_DEVICE:
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is not a regular file", path)
     return os.fdopen(descriptor, "rb")
