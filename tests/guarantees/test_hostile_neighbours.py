@@ -431,7 +431,7 @@ def restore(base: Path, where: str) -> None:
     """Take away what the states made, so that the next plant finds the ground as it was."""
     for name in (where, "home"):
         for path in sorted((base / name).rglob("*"), reverse=True):
-            if path.is_dir() and not path.is_symlink():
+            if not path.is_symlink() and path.is_dir():  # the kernel may let nobody follow a planted link
                 path.rmdir()
                 continue
             try:
