@@ -293,19 +293,26 @@ class LazyLoader:
     def _candidates(self, contents: _Contents, module_name: str) -> Iterator[PluginFile]:
         """Yield the files that may provide ``module_name``, likeliest first.
 
-        The user's own files that follow the interface of that name come first. Then the order is Salt's: the file of
-        that name, file names that contain it, the rest. Files whose text rules the name out are skipped.
+        A user's own file of that name comes first, then the user's own files that follow the interface of that name.
+        Then the order is Salt's: the file of that name, file names that contain it, the rest. Files whose text rules
+        the name out are skipped.
         """
         files = self._files(contents)
         exact = files.get(module_name)
         candidates = sorted(files.values(), key=lambda plugin: (plugin is not exact, module_name not in plugin.name))
         own = [plugin for plugin in candidates if not plugin.folder.bundled and claims_of(plugin).opaque]
-        first = [plugin for plugin in own if self._may_follow_interface(contents, plugin, module_name)]
-        yield from first
-        for plugin in candidates:
-            if plugin not in first and (plugin is exact or claims_of(plugin).may_claim(module_name)):
+        passed: list[PluginFile] = []
+        if exact is not None and not exact.folder.bundled:
+            passed.append(exact)
+            yield exact
+        for plugin in own:
+            if plugin not in passed and self._may_follow_interface(contents, plugin, module_name):
+                passed.append(plugin)
                 yield plugin
-        yield from (plugin for plugin in own if plugin not in first and not claims_of(plugin).may_claim(module_name))
+        for plugin in candidates:
+            if plugin not in passed and (plugin is exact or claims_of(plugin).may_claim(module_name)):
+                yield plugin
+        yield from (plugin for plugin in own if plugin not in passed and not claims_of(plugin).may_claim(module_name))
 
     def _may_follow_interface(self, contents: _Contents, plugin: PluginFile, module_name: str) -> bool:
         """Return whether a file follows the interface of a virtual name, or is being loaded and may turn out to."""
