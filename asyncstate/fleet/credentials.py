@@ -28,7 +28,7 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True):
     that connects, ``authority`` the certificate in PEM that the server's must be signed by, ``operators`` the public
     keys that a host obeys, ``since`` the time of enrolment in seconds since 1970. An operator's file has its private
     key for signatures, ``signs``, and what the server is to keep: ``replicas`` of each message, ``largest`` bytes in
-    all, runs for ``kept_days``.
+    all, runs for ``kept_days``, and ``limits`` in bytes of single streams, by name.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True):
     replicas: int = 1
     largest: int = 4 << 30
     kept_days: float = 7.0
+    limits: dict[str, int] = {}
     asyncstate_fleet: int = FORMAT
 
     def __repr__(self) -> str:

@@ -240,13 +240,17 @@ class Report(_Message, frozen=True, kw_only=True, omit_defaults=True):
 
     ``attempt`` rises when the host begins anew, after its agent was killed: then the events of the attempt before are
     void. ``seq`` counts the reports of an attempt from 0 without a gap. The last one has ``ended``: `FINISHED`, or why
-    the host has no run to report.
+    the host has no run to report. It comes at a key of its own if the stream of reports refuses it.
+
+    ``lost`` is how many events of the attempt the board refused; with them, ``exit_code`` is that of the run.
     """
 
     attempt: int
     seq: int
     events: tuple[msgspec.Raw, ...] = ()
     ended: str = ""
+    lost: int = 0
+    exit_code: int = 2
 
 
 FINISHED: Final = "finished"

@@ -12,6 +12,7 @@ whatever runs there are, and no message has to be looked into:
     to.<reader>.<run>.barrier.<order>       operator → host       all states before a barrier have ended, on all hosts
     plan.<writer>.<run>                     host → operator       what it would run there, and what that requires
     report.<writer>.<run>                   host → operator       a stream: the events of its run
+    end.<writer>.<run>                      host → operator       the last report, if the stream of reports refused it
     event.<writer>                          host → operator       a stream: what its states and functions fire
     pulse.<run>                             operator → all hosts  the controller of a run is there; says nothing else
     lease.<writer>                          host → operator       the host is there
@@ -172,6 +173,16 @@ def reports(run: str) -> str:
     return f"report.*.{token(run)}"
 
 
+def end(writer: str, run: str) -> str:
+    """Return the key of a host's last report, for when the stream of reports refuses it."""
+    return _key("end", writer, run)
+
+
+def ends(run: str) -> str:
+    """Return the pattern of all such last reports of a run."""
+    return f"end.*.{token(run)}"
+
+
 def event(writer: str = "") -> str:
     """Return the subject of the events that a host fires; without a host, the pattern of all."""
     return _key("event", writer)
@@ -207,7 +218,7 @@ def written_by(host: str) -> tuple[str, ...]:
     """Return the patterns of all that a host may write. Those of `STREAMS` are subjects, all others keys."""
     own = token(host)
     return (
-        *(f"plan.{own}.*", f"{_TO}.*.*.{ROW}.{own}.*", f"report.{own}.*"),
+        *(f"plan.{own}.*", f"{_TO}.*.*.{ROW}.{own}.*", f"report.{own}.*", f"end.{own}.*"),
         *(f"reached.{own}.*.*", f"event.{own}", f"lease.{own}", f"host.{own}", f"log.{own}.*"),
     )
 
@@ -217,7 +228,7 @@ def of_run(run: str) -> tuple[str, ...]:
     own = token(run)
     return (
         *(f"run.{own}", f"pulse.{own}", f"held.{own}.>", f"{_TO}.*.{own}.>"),
-        *(f"plan.*.{own}", f"reached.*.{own}.>", f"report.*.{own}.>"),
+        *(f"plan.*.{own}", f"reached.*.{own}.>", f"end.*.{own}", f"report.*.{own}.>"),
     )
 
 
@@ -226,7 +237,7 @@ def of_host(host: str) -> tuple[str, ...]:
     own = token(host)
     return (
         *(f"{kind}.{own}" for kind in ("host", "lease")),
-        *(f"{kind}.{own}.>" for kind in ("plan", "reached", "report", "event", "log", _TO)),
+        *(f"{kind}.{own}.>" for kind in ("plan", "reached", "report", "end", "event", "log", _TO)),
         *(f"{_TO}.*.*.{ROW}.{own}.*", f"{_TO}.*.*.lost.{own}", f"held.*.{own}"),
     )
 
@@ -243,7 +254,7 @@ _BY_OPERATOR: Final = (
 )
 
 READ_BY_OPERATOR: Final = (
-    *("plan.>", "report.>", "reached.>", "event.>", "lease.*", "host.*", "log.>"),
+    *("plan.>", "report.>", "end.>", "reached.>", "event.>", "lease.*", "host.*", "log.>"),
     *_BY_OPERATOR,
 )
 """The patterns of all that an operator may read: what hosts tell it, and what operators wrote themselves."""

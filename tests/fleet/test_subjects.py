@@ -63,6 +63,7 @@ def written_to(reader, writer, run, node):
         (subjects.row(reader, writer, run, node), writer, reader),
         (subjects.plan(writer, run), writer, None),
         (subjects.report(writer, run), writer, None),
+        (subjects.end(writer, run), writer, None),
         (subjects.event(writer), writer, None),
         (subjects.lease(writer), writer, None),
         (subjects.host(writer), writer, None),

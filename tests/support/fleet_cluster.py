@@ -59,7 +59,7 @@ class Cluster:
         async with asyncio.timeout(2 * PATIENCE), self.board() as operator:
             while True:
                 with suppress(BoardError):
-                    found = json.loads((await operator._connection.request("stream.info", b"")).data)
+                    found = json.loads((await operator._connection.request("stream.info.control", b"")).data)
                     replicas = found.get("cluster", {}).get("replicas", [])
                     if len(replicas) == 2 and all(each.get("current") and not each.get("offline") for each in replicas):
                         return

@@ -62,16 +62,22 @@ async def _prune(
         for record in records:
             if record.ended is None:
                 raise FleetError(f"run {record.run} has not ended: `asyncstate fleet cancel {record.run}` stops it")
-        before, _ = await board.room()
+        before = used(await board.room())
         for record in records:
             await board.forget(*subjects.of_run(record.run))
         for host in hosts:
             await board.forget(*subjects.of_host(host))
         if older_than is not None:
             await board.forget_before(datetime.now(UTC) - timedelta(days=older_than))
-        now, most = await board.room()
-    console.lines([f"{size(before - now)} removed; the server has {size(now)} of {size(most)}"])
+        room = await board.room()
+    each = ", ".join(f"{name} {size(has)} of {size(most)}" for name, (has, most) in room.items())
+    console.lines([f"{size(before - used(room))} removed; the server has {size(used(room))} now: {each}"])
     return 0
+
+
+def used(room: dict[str, tuple[int, int]]) -> int:
+    """Return how many bytes all streams of a server have."""
+    return sum(has for has, _ in room.values())
 
 
 def size(count: int) -> str:

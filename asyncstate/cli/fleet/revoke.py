@@ -40,7 +40,7 @@ def command(console: Console, /, host: str, folder: str) -> int:
 
 async def _forget(folder: Folder, host: str) -> str | None:
     """Let a running server know, and remove what there is of the host: no target finds it. Return how much that was."""
-    from asyncstate.cli.fleet.prune import size
+    from asyncstate.cli.fleet.prune import size, used
     from asyncstate.fleet import subjects
     from asyncstate.fleet.nats.board import NatsBoard
     from asyncstate.fleet.nats.server import reload
@@ -48,6 +48,6 @@ async def _forget(folder: Folder, host: str) -> str | None:
     if not await reload(folder):
         return None
     async with NatsBoard(folder.server_url(), folder.operator()) as board:
-        before, _ = await board.room()
+        before = used(await board.room())
         await board.forget(*subjects.of_host(host))
-        return size(before - (await board.room())[0])
+        return size(before - used(await board.room()))

@@ -49,6 +49,14 @@ _BETWEEN_ROUNDS = 3600.0
     help="What the server keeps at most, in GiB (4, or as the last time).",
 )
 @option(
+    "--stream-size",
+    "stream_sizes",
+    section="Run",
+    multiple=True,
+    metavar="NAME=GIB",
+    help="What one of the streams control, data and archive has of that; 0 for its share; repeatable.",
+)
+@option(
     "--keep",
     section="Run",
     type=click.FloatRange(min=0, min_open=True),
@@ -66,6 +74,7 @@ def command(
     replicas: int | None,
     *,
     max_size: float | None,
+    stream_sizes: tuple[str, ...],
     keep: float | None,
     print_config: bool,
 ) -> int:
@@ -81,18 +90,39 @@ def command(
 
     place = Folder(folder)
     largest = None if max_size is None else int(max_size * (1 << 30))
+    limits = dict(map(_limit_of, stream_sizes))
     if print_config:
-        place.prepare(listen, names, replicas, largest=largest, kept_days=keep)
+        place.prepare(listen, names, replicas, largest=largest, kept_days=keep, limits=limits)
         console.lines([_for_a_cluster(place)])
         return 0
     program = find_program()
     settings = place.prepare(
-        listen and with_free_port(listen), names, replicas, program.version, largest=largest, kept_days=keep
+        listen and with_free_port(listen),
+        names,
+        replicas,
+        program.version,
+        largest=largest,
+        kept_days=keep,
+        limits=limits,
     )
     try:
         return run_on("asyncio", lambda: _serve(console, place, program.path, settings))
     except Interrupted:
         return 0
+
+
+def _limit_of(text: str) -> tuple[str, int]:
+    """Return the name of a stream and its bytes. Raises UsageError."""
+    from asyncstate.fleet.nats.access import STREAMS
+
+    name, _, size = text.partition("=")
+    names = [stream.name for stream in STREAMS]
+    try:
+        if name in names and 0 <= (size_of := float(size)) < 1 << 30:
+            return name, int(size_of * (1 << 30))
+    except ValueError:
+        pass
+    raise click.UsageError(f"--stream-size {text!r} is not NAME=GIB, with one of {', '.join(names)}: control=1.5")
 
 
 async def _serve(console: Console, folder: Folder, program: str, settings: Settings) -> int:
@@ -153,6 +183,6 @@ def _for_a_cluster(folder: Folder) -> str:
         f"# {folder.within('accounts.conf')}\n"
         "# and reload the servers after each `asyncstate fleet enroll` and `fleet revoke`. Hosts check the servers'\n"
         f"# certificates with {folder.within('authority.pem')}\n"
-        f"# Credentials of the operator: {folder.within('operator.creds')}; the first to use them makes the stream.\n"
+        f"# Credentials of the operator: {folder.within('operator.creds')}; the first to use them makes the streams.\n"
         f"max_payload: {LARGEST_MESSAGE}\n" + folder.accounts_text().rstrip()
     )

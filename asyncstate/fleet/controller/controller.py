@@ -302,6 +302,7 @@ class Controller:
         await self._prepare_admission()
         async with anyio.create_task_group() as group:
             group.start_soon(self._read_reports, watch)
+            group.start_soon(self._read_ends, watch)
             group.start_soon(self._read_leases, watch)
             if any(go.barriers for go in self._goes.values()):
                 group.start_soon(self._read_reached)
@@ -433,20 +434,28 @@ class Controller:
 
     async def _read_reports(self, watch: Leases) -> None:
         async for message in self._board.messages(subjects.reports(self._run)):
-            try:
-                _, host, _ = subjects.parts(message.subject)
-                report = decode(message.data, Report)
-                require_fields(report, run=self._run, host=host)
-                if host in self._ends or host not in self._goes:
-                    continue
-                watch.seen(host)
-                tale = self._tales.setdefault(host, Tale(host, Failures(self._observer, self._failed)))
-                end = tale.add(report, message.stored)
-            except (MessageRefused, ValueError) as error:
-                log.warning("A report at %s is refused: %s", message.subject, error)
-                continue
-            if end is not None:
-                self._end(host, end)
+            self._take_report(watch, message.subject, message.data, message.stored)
+
+    async def _read_ends(self, watch: Leases) -> None:
+        """Take last reports that had no room among the others."""
+        async for entry in self._board.watch(subjects.ends(self._run)):
+            self._take_report(watch, entry.key, entry.value, 0.0)
+
+    def _take_report(self, watch: Leases, subject: str, data: bytes, stored: float) -> None:
+        try:
+            _, host, _ = subjects.parts(subject)
+            report = decode(data, Report)
+            require_fields(report, run=self._run, host=host)
+            if host in self._ends or host not in self._goes:
+                return
+            watch.seen(host)
+            tale = self._tales.setdefault(host, Tale(host, Failures(self._observer, self._failed)))
+            end = tale.add(report, stored)
+        except (MessageRefused, ValueError) as error:
+            log.warning("A report at %s is refused: %s", subject, error)
+            return
+        if end is not None:
+            self._end(host, end)
 
     async def _read_leases(self, watch: Leases) -> None:
         async for entry in self._board.watch(subjects.lease()):

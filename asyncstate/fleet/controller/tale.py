@@ -77,7 +77,7 @@ class Observer:
         """Note that the plans of these hosts fit together, and what each of them waits for."""
 
     def noted(self, words: str) -> None:
-        """Note something about the run that its operator should know before hosts begin."""
+        """Note something about the run that its operator should know."""
 
     def begun(self, host: str, attempt: int) -> None:
         """Note that a host begins to report. What it reported in an earlier attempt is void."""
@@ -186,7 +186,9 @@ class Tale:
             self._attempt, self._next, self._early = report.attempt, 0, {}
             self._running = {}
             self._observer.begun(self._host, report.attempt)
-        if report.seq < self._next + _MOST_EARLY:
+        if report.ended and report.seq < self._next:  # what had this number had arrived although it seemed refused
+            return self._end(report)
+        if report.seq < self._next + _MOST_EARLY or (report.ended and len(self._early) <= _MOST_EARLY):
             self._early[report.seq] = report, stored
         while self._next in self._early:
             current, stored = self._early.pop(self._next)
@@ -196,8 +198,17 @@ class Tale:
             if current.events:
                 self._observer.told(self._host, time, stored)
             if current.ended:
-                return HostEnd(self._exit_code) if current.ended == FINISHED else HostEnd(2, current.ended)
+                return self._end(current)
         return None
+
+    def _end(self, last: Report) -> HostEnd:
+        if last.lost > 0:
+            self._exit_code = last.exit_code
+            self._observer.noted(
+                f"{self._host}: {last.lost} events of its report are lost, the server took no more of them. The "
+                "journal of the host has them; `asyncstate fleet prune` makes room"
+            )
+        return HostEnd(self._exit_code) if last.ended == FINISHED else HostEnd(2, last.ended)
 
     def _tell(self, raw: bytes) -> float:
         """Tell an event; return its time."""
@@ -231,6 +242,25 @@ async def read_tales(board: Board, run: str, hosts: Iterable[str], observer: Obs
     This listens until all have ended, or nothing more comes. Raises BoardError.
     """
     missing, ends, tales = set(hosts), dict[str, HostEnd](), dict[str, Tale]()
+
+    def take(subject: str, data: bytes, stored: float) -> None:
+        try:
+            _, host, _ = subjects.parts(subject)
+            report = decode(data, Report)
+            require_fields(report, run=run, host=host)
+            if host not in missing:
+                return
+            end = tales.setdefault(host, Tale(host, observer)).add(report, stored)
+        except (MessageRefused, ValueError) as error:
+            log.warning("A report at %s is refused: %s", subject, error)
+            return
+        if end is not None:
+            ends[host] = end
+            missing.discard(host)
+            observer.ended(host, end)
+
+    for entry in await board.entries(subjects.ends(run)):
+        take(entry.key, entry.value, 0.0)
     async with aclosing(board.messages(subjects.reports(run))) as messages:
         while missing:
             message = None
@@ -238,18 +268,5 @@ async def read_tales(board: Board, run: str, hosts: Iterable[str], observer: Obs
                 message = await anext(messages, None)
             if message is None:
                 break
-            try:
-                _, host, _ = subjects.parts(message.subject)
-                report = decode(message.data, Report)
-                require_fields(report, run=run, host=host)
-                if host not in missing:
-                    continue
-                end = tales.setdefault(host, Tale(host, observer)).add(report, message.stored)
-            except (MessageRefused, ValueError) as error:
-                log.warning("A report at %s is refused: %s", message.subject, error)
-                continue
-            if end is not None:
-                ends[host] = end
-                missing.discard(host)
-                observer.ended(host, end)
+            take(message.subject, message.data, message.stored)
     return ends

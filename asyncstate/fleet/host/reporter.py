@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 import msgspec
 
-from asyncstate.errors import ValueTooLarge
+from asyncstate.errors import BoardRefused, ValueTooLarge
 from asyncstate.fleet import subjects
 from asyncstate.fleet.protocol import Report, encode
+from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import json_bytes
 from asyncstate.model.event import (
     ChunkFinished,
@@ -23,8 +24,12 @@ from asyncstate.model.event import (
 )
 
 if TYPE_CHECKING:
+    import logging
+
     from asyncstate.fleet.board import Board
     from asyncstate.model.event import AnyEvent
+
+log: logging.Logger = get_logger(__name__)
 
 _FIRST_BYTES: Final = 16 << 10
 _MOST_BYTES: Final = 256 << 10
@@ -48,7 +53,7 @@ _SHARE: Final = 5
 
 
 class Reporter:
-    """The reports of one attempt of a run."""
+    """The reports of one attempt of a run. What the board refuses is lost; the last report says how much."""
 
     def __init__(self, board: Board, run: str, host: str, attempt: int) -> None:
         self._board = board
@@ -58,12 +63,16 @@ class Reporter:
         self._sequence = 0
         self._events: list[bytes] = []
         self._batch: list[bytes] = []
+        self._lost = 0
+        self._exit_code = 2
         self._most = _FIRST_BYTES
         self._longest = math.inf
         self._news = anyio.Event()
 
     def on_event(self, event: AnyEvent) -> None:
         """Take an event of the run, as it is shown."""
+        if isinstance(event, RunFinished):
+            self._exit_code = event.exit_code
         self._events.append(_fitting(event))
         self._news.set()
 
@@ -79,9 +88,12 @@ class Reporter:
             await anyio.sleep(min(max(_PAUSE, _SHARE * took), _LONGEST_PAUSE))
 
     async def end(self, ended: str) -> None:
-        """Send what is left, and that it was all."""
+        """Send what is left, and that it was all: the board has room for that also if it has none for reports."""
         await self._flush(len(self._batch) + len(self._events))
-        await self._publish([], ended)
+        try:
+            await self._publish([], ended)
+        except BoardRefused:
+            await self._board.put(subjects.end(self._host, self._run), encode(self._report([], ended)))
 
     async def _flush(self, count: int) -> None:
         """Send so many events, and those that share a report with them."""
@@ -93,6 +105,12 @@ class Reporter:
                 await self._publish(self._batch, "")
             except ValueTooLarge as error:
                 self._split(error)
+            except BoardRefused as refused:
+                if not self._lost:
+                    log.warning("Reports of run %s are refused, it goes on without them: %s", self._run, refused)
+                self._lost += len(self._batch)
+                count -= len(self._batch)
+                self._batch = []
             else:
                 count -= len(self._batch)
                 self._batch = []
@@ -132,17 +150,22 @@ class Reporter:
         return batch
 
     async def _publish(self, events: list[bytes], ended: str) -> None:
-        report = Report(
+        report = self._report(events, ended)
+        name = f"{self._run}/{self._host}/{self._attempt}/{self._sequence}"
+        await self._board.publish(subjects.report(self._host, self._run), encode(report), id=name)
+        self._sequence += 1
+
+    def _report(self, events: list[bytes], ended: str) -> Report:
+        return Report(
             run=self._run,
             host=self._host,
             attempt=self._attempt,
             seq=self._sequence,
             events=tuple(map(msgspec.Raw, events)),
             ended=ended,
+            lost=self._lost if ended else 0,
+            exit_code=self._exit_code if ended and self._lost else 2,
         )
-        name = f"{self._run}/{self._host}/{self._attempt}/{self._sequence}"
-        await self._board.publish(subjects.report(self._host, self._run), encode(report), id=name)
-        self._sequence += 1
 
 
 def _fitting(event: AnyEvent) -> bytes:

@@ -1,18 +1,19 @@
 """Who may do what on the server, as its own configuration: one account for each host, which holds nothing.
 
-The stream is in an account without users (`BOARD`). The account of a host sees a few services of it and nothing else:
+What is kept is in three streams (`STREAMS`), each with its own limit: what fills one takes no room of another's. Each
+is in an account of its own without users. The account of a host sees a few services of these and nothing else:
 
     put.KEY             write the key
     get.KEY             its last value
     watch.NAME.PATTERN  a reader of all keys that fit
-    next.NAME           the next entries for that reader
+    next.NAME           the next entries for that reader; next.data.NAME and next.archive.NAME in the other streams
     live.PATTERN        what is written from now on, as it is written: no reader on the server is needed for it
 
 Each is imported only for the keys that the host may read or write. Users of one account, kept apart by permissions for
 subjects, would not do: NATS answers a request to whatever subject the client names for the answer, and checks no
 permission there. A host could have the server answer *to the key of another host*, and the stream would keep that.
-Between accounts, an answer returns into the account that asked. For the same reason there is one stream only: a reader
-can be told to deliver to any subject of the account but one of its own stream.
+Between accounts, an answer returns into the account that asked. For the same reason an account has one stream only: a
+reader can be told to deliver to any subject of the account but one of its own stream.
 
 Names of readers are random, so that nobody can ask for the entries of another's.
 """
@@ -21,17 +22,43 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
+from asyncstate.errors import FleetError
 from asyncstate.fleet import subjects
 
 BUCKET: Final = "asyncstate"
 STREAM: Final = f"KV_{BUCKET}"
 ROOT: Final = f"$KV.{BUCKET}."
-"""What the subjects of the stream begin with: it can be read as a bucket of NATS's key-value store."""
+"""What the subjects of a stream begin with: it can be read as a bucket of NATS's key-value store."""
 
 LIVE: Final = "live."
-"""What the subjects begin with under which the server says again what the stream has taken."""
+"""What the subjects begin with under which the server says again what a stream has taken."""
 
-BOARD_ACCOUNT: Final = "BOARD"
+
+class Stream(NamedTuple):
+    """A stream, called `STREAM` in its ``account``.
+
+    It has the keys that fit ``patterns``, `CONTROL` all others. ``share`` is its part of the bytes that have no
+    limit of their own. When it is nearly full, an operator's program removes the oldest of ``patterns``; from
+    `CONTROL`, what is left of the runs that ended first.
+    """
+
+    name: str
+    account: str
+    share: int
+    patterns: tuple[str, ...] = ()
+
+
+CONTROL: Final = Stream("control", "BOARD", 2)
+"""What hosts and operators agree on, and what keeps a run going."""
+DATA: Final = Stream("data", "BOARD-DATA", 5, ("report.>", "event.>"))
+"""What hosts report to operators. Without room for it, a run goes on and says what it lost."""
+ARCHIVE: Final = Stream("archive", "BOARD-ARCHIVE", 1, ("log.>",))
+"""What is only looked at later."""
+STREAMS: Final = (CONTROL, DATA, ARCHIVE)
+
+_LEAST: Final = 1 << 20
+"""Bytes that a stream has at least."""
+
 CONTROL_ACCOUNT: Final = "CONTROL"
 OPERATOR_ACCOUNT: Final = "OPERATOR"
 
@@ -42,9 +69,9 @@ _STREAM_CALLS: Final = ("CREATE", "UPDATE", "INFO", "PURGE")
 
 
 class _Party(NamedTuple):
-    """What a party may do: services, as it sees them and as the board has them, and the patterns that it follows."""
+    """What a party may do: services, as it sees them, and their accounts and names there; what patterns it follows."""
 
-    services: dict[str, str]
+    services: dict[str, tuple[str, str]]
     followed: tuple[str, ...]
 
 
@@ -52,10 +79,38 @@ def accounts(operator: str, control: str, hosts: dict[str, str]) -> dict[str, An
     """Return the server's accounts, by name. The arguments are public keys; ``hosts`` has them by the host's name."""
     return {
         CONTROL_ACCOUNT: {"users": [{"nkey": control}]},
-        BOARD_ACCOUNT: {"jetstream": "enabled", "exports": _exports()},
+        **{stream.account: {"jetstream": "enabled", "exports": _exports()} for stream in STREAMS},
         OPERATOR_ACCOUNT: _account(operator, _of_operator()),
         **{f"HOST-{subjects.token(name)}": _account(key, _of_host(name)) for name, key in sorted(hosts.items())},
     }
+
+
+def stream_of(pattern: str) -> Stream:
+    """Return the stream that has the keys which fit a pattern: those of one kind, or those that are for a host."""
+    kind = pattern.partition(".")[0]
+    return next((each for each in STREAMS if f"{kind}.>" in each.patterns), CONTROL)
+
+
+def limits_of(largest: int, own: dict[str, int]) -> dict[str, int]:
+    """Return the bytes that each stream may have, ``largest`` together: its ``own``, or a share of the rest.
+
+    Raises FleetError if that leaves a stream without room.
+    """
+    shared = [stream for stream in STREAMS if stream.name not in own]
+    left, shares = largest - sum(own.values()), sum(stream.share for stream in shared)
+    found = {stream.name: own.get(stream.name) or left * stream.share // shares for stream in STREAMS}
+    if left < 0 or min(found.values()) < _LEAST:
+        said = ", ".join(f"{name}={size / (1 << 30):.3f}" for name, size in found.items())
+        raise FleetError(
+            f"--max-size is {largest / (1 << 30):.3f} GiB, with --stream-size {said}: each stream needs 0.001 GiB at "
+            "least, and all of them together no more than --max-size"
+        )
+    return found
+
+
+def next_for(stream: Stream, reader: str) -> str:
+    """Return the service that has the next entries for a reader of a stream."""
+    return f"next.{reader}" if stream is CONTROL else f"next.{stream.name}.{reader}"
 
 
 def stored(pattern: str) -> str:
@@ -85,25 +140,31 @@ def _own_keys(name: str) -> list[str]:
 
 
 def _of_operator() -> _Party:
-    calls = {f"stream.{call.lower()}": f"$JS.API.STREAM.{call}.{STREAM}" for call in _STREAM_CALLS}
+    calls = {
+        f"stream.{call.lower()}.{stream.name}": (stream.account, f"$JS.API.STREAM.{call}.{STREAM}")
+        for stream in STREAMS
+        for call in _STREAM_CALLS
+    }
     read = (*subjects.READ_BY_OPERATOR, "pulse.*")
     return _Party({**_keys(subjects.WRITTEN_BY_OPERATOR, read), **calls}, read)
 
 
-def _keys(written: tuple[str, ...], read: tuple[str, ...]) -> dict[str, str]:
-    """Return services as the party sees them, and as the board has them."""
-    seen = {f"put.{stored(each)}": f"{ROOT}{stored(each)}" for each in written}
+def _keys(written: tuple[str, ...], read: tuple[str, ...]) -> dict[str, tuple[str, str]]:
+    """Return services as the party sees them, with their accounts and their names there."""
+    seen = {f"put.{stored(each)}": (stream_of(each).account, f"{ROOT}{stored(each)}") for each in written}
     for each in read:
-        seen[f"get.{stored(each)}"] = f"{_GET}{ROOT}{stored(each)}"
-        seen[f"watch.*.{stored(each)}"] = f"{_CREATE}*.{ROOT}{stored(each)}"
-    return {**seen, "next.*": f"{_NEXT}*"}
+        stream = stream_of(each)
+        seen[f"get.{stored(each)}"] = stream.account, f"{_GET}{ROOT}{stored(each)}"
+        seen[f"watch.*.{stored(each)}"] = stream.account, f"{_CREATE}*.{ROOT}{stored(each)}"
+        seen[next_for(stream, "*")] = stream.account, f"{_NEXT}*"
+    return seen
 
 
 def _account(key: str, party: _Party) -> dict[str, Any]:
-    live = [f"{LIVE}{stored(each)}" for each in party.followed]
+    live = {f"{LIVE}{stored(each)}": stream_of(each).account for each in party.followed}
     permissions = {"publish": {"allow": list(party.services)}, "subscribe": {"allow": ["_INBOX.>", *live]}}
     services = [
-        {"service": {"account": BOARD_ACCOUNT, "subject": its}, "to": seen} for seen, its in party.services.items()
+        {"service": {"account": account, "subject": its}, "to": seen} for seen, (account, its) in party.services.items()
     ]
-    streams = [{"stream": {"account": BOARD_ACCOUNT, "subject": each}} for each in live]
+    streams = [{"stream": {"account": account, "subject": each}} for each, account in live.items()]
     return {"users": [{"nkey": key, "permissions": permissions}], "imports": [*services, *streams]}

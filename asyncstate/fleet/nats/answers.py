@@ -47,6 +47,7 @@ _STAY: Final = frozenset(
     }
 )
 """Errors that do not pass although their status says so: somebody must change what the server is."""
+_NO_SPACE: Final = 10047
 _NOT_STORED: Final = 10077
 _FULL: Final = "maximum bytes"
 _LIMITS: Final = (_FULL, "maximum messages", "message too large")
@@ -78,6 +79,8 @@ def answer_of(message: Msg) -> dict[str, Any]:
         raise BoardError("the server gives an answer that is not JetStream's") from wrong
     if code == _NOT_STORED and _FULL in text:
         text = f"its stream is full ({text}): `asyncstate fleet prune` makes room"
+    if code == _NO_SPACE:
+        text = f"its disk has no space for such streams ({text}): `asyncstate fleet up --max-size` makes them smaller"
     if passes(status, code, text):
         raise Unavailable(f"the server of the fleet cannot do it now: {text}")
     raise Refused(code, text)

@@ -11,7 +11,7 @@ from asyncstate.errors import BoardError
 from asyncstate.fleet.board import Entry, Message
 from asyncstate.fleet.credentials import OPERATOR
 from asyncstate.fleet.nats import stream
-from asyncstate.fleet.nats.access import stored
+from asyncstate.fleet.nats.access import DATA, stored
 from asyncstate.fleet.nats.answers import WRONG_LAST_SEQUENCE, Refused
 from asyncstate.fleet.nats.connection import GIVE_UP, Connection
 from asyncstate.fleet.nats.follower import follow, present
@@ -31,7 +31,7 @@ _NOTHING: Final = "404"
 class NatsBoard:
     """A party's board on the servers at ``url``, see `asyncstate.fleet.board.Board`.
 
-    An operator's makes the stream if there is none, and removes what is old (`stream.tidy`). A message of
+    An operator's makes the streams that are missing, and removes what is old (`stream.tidy`). A message of
     ``publish`` is kept under a key of its own, made of its subject and ``id``, which is written only once: a repeated
     ``id`` is dropped as long as the first is kept, and no other party can make the server drop a message.
 
@@ -114,7 +114,7 @@ class NatsBoard:
 
     async def position(self) -> int:
         """Return the sequence of the last message so far. An operator's only."""
-        return await stream.last_sequence(self._connection)
+        return await stream.last_sequence(self._connection, DATA)
 
     async def forget(self, *patterns: str) -> None:
         """Remove all keys that fit. An operator's only."""
@@ -124,6 +124,6 @@ class NatsBoard:
         """Remove everything of runs that was written before a moment, by the server's clock. An operator's only."""
         await stream.forget_before(self._connection, moment)
 
-    async def room(self) -> tuple[int, int]:
-        """Return how many bytes the server keeps, and how many it keeps at most. An operator's only."""
+    async def room(self) -> dict[str, tuple[int, int]]:
+        """Return how many bytes each stream has, and how many it may have. An operator's only."""
         return await stream.room(self._connection)

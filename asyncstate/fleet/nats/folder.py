@@ -56,7 +56,7 @@ class Host(msgspec.Struct, frozen=True):
 class Settings(msgspec.Struct, frozen=True):
     """What ``fleet.json`` has. ``names`` are those that hosts call the server by, beside its address.
 
-    ``replicas``, ``largest`` and ``kept_days`` are those of the operator's credentials.
+    ``replicas``, ``largest``, ``kept_days`` and ``limits`` are those of the operator's credentials.
 
     ``version`` is that of the program that served last: some settings are known to newer ones only.
     """
@@ -66,6 +66,7 @@ class Settings(msgspec.Struct, frozen=True):
     replicas: int = 1
     largest: int = 4 << 30
     kept_days: float = 7.0
+    limits: dict[str, int] = {}
     hosts: dict[str, Host] = {}
     version: tuple[int, int, int] = (0, 0, 0)
 
@@ -102,8 +103,12 @@ class Folder:
         *,
         largest: int | None = None,
         kept_days: float | None = None,
+        limits: dict[str, int] | None = None,
     ) -> Settings:
-        """Make what is missing in the folder, and write the configuration. None keeps a setting as it is."""
+        """Make what is missing in the folder, and write the configuration. None keeps a setting as it is.
+
+        ``limits`` change those of single streams; 0 takes one away. Raises FleetError.
+        """
         self._make()
         with self.changing():
             kept = self._settings() or Settings()
@@ -114,8 +119,10 @@ class Folder:
                 replicas=replicas or kept.replicas,
                 largest=largest or kept.largest,
                 kept_days=kept_days or kept.kept_days,
+                limits={name: size for name, size in (kept.limits | (limits or {})).items() if size},
                 version=version or kept.version,
             )
+            access.limits_of(settings.largest, settings.limits)
             self._ensure_certificates(settings)
             self._ensure_operator(settings)
             self._write_all(settings)
@@ -265,7 +272,11 @@ class Folder:
             )
         operator = credentials.read(path)
         told = msgspec.structs.replace(
-            operator, replicas=settings.replicas, largest=settings.largest, kept_days=settings.kept_days
+            operator,
+            replicas=settings.replicas,
+            largest=settings.largest,
+            kept_days=settings.kept_days,
+            limits=settings.limits,
         )
         if operator != told:
             credentials.write(path, told)

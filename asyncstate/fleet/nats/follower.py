@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from asyncstate.errors import BoardError
 from asyncstate.fleet import subjects
-from asyncstate.fleet.nats.access import LIVE, ROOT, STREAM
+from asyncstate.fleet.nats.access import LIVE, ROOT, STREAM, next_for, stream_of
 from asyncstate.fleet.nats.answers import NO_CONSUMER, Refused
 from asyncstate.fleet.nats.connection import NoAnswer
 
@@ -288,7 +288,8 @@ class _Reader:
     async def _ask(self, inbox: Inbox) -> None:
         self._asked = _BATCH
         wanted = {"batch": _BATCH, "no_wait": True}
-        await self._connection.send(f"next.{self._name}", json.dumps(wanted).encode(), reply=inbox.subject)
+        service = next_for(stream_of(self._pattern), self._name)
+        await self._connection.send(service, json.dumps(wanted).encode(), reply=inbox.subject)
 
     def _looked_at(self, message: Msg) -> Stored:
         """Return the entry in a message. Raises _Broken.

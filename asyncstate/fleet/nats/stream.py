@@ -1,15 +1,20 @@
-"""The one stream of the board: what the server keeps, and for how long."""
+"""The streams of the board: what the server keeps, how much of it, and for how long."""
 
 from __future__ import annotations
 
 import json
 import secrets
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.fleet.nats.access import LIVE, ROOT, STREAM
-from asyncstate.fleet.nats.answers import Refused
-from asyncstate.fleet.nats.follower import reader_configuration
+from asyncstate.errors import BoardError, BoardRefused, MessageRefused
+from asyncstate.fleet import subjects
+from asyncstate.fleet.nats.access import CONTROL, DATA, LIVE, ROOT, STREAM, STREAMS, limits_of, stream_of
+from asyncstate.fleet.nats.answers import NO_STREAM, Refused
+from asyncstate.fleet.nats.connection import NoAnswer
+from asyncstate.fleet.nats.follower import present, reader_configuration
+from asyncstate.fleet.protocol import RunRecord, decode
 from asyncstate.fleet.subjects import ALL_ROWS, READ_BY_OPERATOR
 from asyncstate.logs.loggers import get_logger
 
@@ -17,26 +22,24 @@ if TYPE_CHECKING:
     import logging
 
     from asyncstate.fleet.credentials import Credentials
+    from asyncstate.fleet.nats.access import Stream
     from asyncstate.fleet.nats.connection import Connection
 
 log: logging.Logger = get_logger(__name__)
 
 _NEARLY_FULL: Final = 0.8
-"""The share of its bytes from which on the stream has too little room for what hosts and operators agree on."""
+"""The share of its bytes from which on a stream has too little room for what comes."""
 _YOUNGEST: Final = timedelta(hours=1)
 """How long reports, events and logs are kept at least."""
-_ARCHIVE: Final = ("report.>", "event.>", "log.>")
-"""The patterns of what is only looked at later."""
 
 MOST_READERS: Final = 1_000_000
-"""Readers that the stream may have at once. Without a number of its own, a server from 2.15 on allows 1,000."""
+"""Readers that a stream may have at once. Without a number of its own, a server from 2.15 on allows 1,000."""
 
-_NOT_FOUND: Final = 10059
 _OF_RUNS: Final = (ALL_ROWS, *(each for each in READ_BY_OPERATOR if each != "host.*"), "pulse.*")
 
 
 def configuration(replicas: int, largest: int) -> dict[str, Any]:
-    """Return the stream as JetStream wants it described, with at most ``largest`` bytes.
+    """Return a stream as JetStream wants it described, with at most ``largest`` bytes.
 
     When it is full, writing fails with words; nothing is dropped unseen.
 
@@ -61,67 +64,115 @@ def configuration(replicas: int, largest: int) -> dict[str, Any]:
 
 
 async def ensure(connection: Connection, operator: Credentials) -> None:
-    """Make the stream if there is none, and give it the size and the replicas that the operator wants.
+    """Make the streams that are missing, and give all the limits and the replicas that the operator wants.
 
-    Raises BoardError.
+    What an older asyncstate kept in its one stream and belongs to another one now is removed. Raises BoardError.
     """
-    wanted = configuration(operator.replicas, operator.largest)
+    limits = limits_of(operator.largest, operator.limits)
     try:
-        found = await _call(connection, "info")
+        found = {stream: await _configuration_of(connection, stream) for stream in STREAMS}
+    except Refused:
+        raise
+    except (BoardRefused, NoAnswer) as error:
+        raise BoardError(
+            f"{error}. If its accounts are those of an older asyncstate, end `asyncstate fleet up` there and start it "
+            "again; bring the servers of a cluster what `fleet up --print-config` prints, and let them read it twice"
+        ) from error
+    if found[CONTROL] and not found[DATA]:
+        log.warning("The reports, events and logs that an older asyncstate kept on this server are removed")
+        for pattern in (pattern for stream in STREAMS for pattern in stream.patterns):
+            await _call(connection, CONTROL, "purge", {"filter": f"{ROOT}{pattern}"})
+    for stream in sorted(STREAMS, key=lambda each: limits[each.name] - found[each].get("max_bytes", 0)):
+        wanted = configuration(operator.replicas, limits[stream.name])  # what shrinks comes first
+        if not found[stream]:
+            await _call(connection, stream, "create", wanted)
+            continue
+        now = {name: found[stream].get(name, False) for name in wanted}
+        wanted["max_consumers"] = now["max_consumers"]  # a server takes it at the beginning only
+        if now != wanted:
+            await _call(connection, stream, "update", wanted)
+
+
+async def _configuration_of(connection: Connection, stream: Stream) -> dict[str, Any]:
+    """Return how a stream is configured, nothing if there is none."""
+    try:
+        return dict((await _call(connection, stream, "info"))["config"])
     except Refused as error:
-        if error.code != _NOT_FOUND:
+        if error.code != NO_STREAM:
             raise
-        await _call(connection, "create", wanted)
-        return
-    now = {name: found["config"].get(name, False) for name in wanted}
-    wanted["max_consumers"] = now["max_consumers"]  # a server takes it at the beginning only
-    if now != wanted:
-        await _call(connection, "update", wanted)
+        return {}
 
 
-async def last_sequence(connection: Connection) -> int:
-    """Return the sequence of the last entry so far. Raises BoardError."""
-    return int((await _call(connection, "info"))["state"]["last_seq"])
+async def last_sequence(connection: Connection, stream: Stream) -> int:
+    """Return the sequence of the last entry of a stream so far. Raises BoardError."""
+    return int((await _call(connection, stream, "info"))["state"]["last_seq"])
 
 
-async def room(connection: Connection) -> tuple[int, int]:
-    """Return how many bytes the stream has, and how many it may have. Raises BoardError."""
-    found = await _call(connection, "info")
+async def room(connection: Connection) -> dict[str, tuple[int, int]]:
+    """Return how many bytes each stream has, and how many it may have. Raises BoardError."""
+    return {stream.name: await _room(connection, stream) for stream in STREAMS}
+
+
+async def _room(connection: Connection, stream: Stream) -> tuple[int, int]:
+    found = await _call(connection, stream, "info")
     return int(found["state"]["bytes"]), int(found["config"]["max_bytes"])
 
 
 async def forget_before(connection: Connection, moment: datetime, patterns: tuple[str, ...] = _OF_RUNS) -> None:
     """Remove what was written before a moment, by the server's clock: everything of runs. Raises BoardError."""
-    readable = [pattern for pattern in patterns if pattern in READ_BY_OPERATOR]
-    firsts = {pattern: await _first_after(connection, moment, pattern) for pattern in readable}
-    for pattern in patterns:
-        first = firsts.get(pattern, min(firsts.values()))
-        await _call(connection, "purge", {"filter": f"{ROOT}{pattern}", "seq": first})
+    for stream in STREAMS:
+        own = [pattern for pattern in patterns if stream_of(pattern) is stream]
+        firsts = {each: await _first_after(connection, moment, each) for each in own if each in READ_BY_OPERATOR}
+        for pattern in own:
+            first = firsts.get(pattern, min(firsts.values()))
+            await _call(connection, stream, "purge", {"filter": f"{ROOT}{pattern}", "seq": first})
 
 
 async def tidy(connection: Connection, kept: timedelta) -> None:
-    """Remove runs that are older than ``kept``; if the stream is nearly full, the oldest reports, events and logs, too.
+    """Remove runs that are older than ``kept``; from a stream that is nearly full, the oldest of what can go.
 
-    So what hosts and operators agree on has room, as long as no host fills the stream on purpose. Raises BoardError.
+    Raises BoardError.
     """
-    now, age = datetime.now(UTC), kept
+    now = datetime.now(UTC)
     await forget_before(connection, now - kept)
-    while age > _YOUNGEST and await _is_nearly_full(connection):
-        age = max(age / 2, _YOUNGEST)
-        await forget_before(connection, now - age, _ARCHIVE)
-    if age < kept:
-        log.warning("Reports, events and logs older than %s were removed: the server was nearly full", age)
+    for stream in STREAMS:
+        age = kept
+        while stream.patterns and age > _YOUNGEST and await _is_nearly_full(connection, stream):
+            age = max(age / 2, _YOUNGEST)
+            await forget_before(connection, now - age, stream.patterns)
+        if age < kept:
+            kinds = ", ".join(subjects.kind(pattern) for pattern in stream.patterns)
+            log.warning("What is older than %s was removed from %s (%s): it was nearly full", age, stream.name, kinds)
+    await _forget_ended(connection)
 
 
-async def _is_nearly_full(connection: Connection) -> bool:
-    used, most = await room(connection)
+async def _forget_ended(connection: Connection) -> None:
+    """As long as `CONTROL` is nearly full, remove what runs that have ended left there, all but their records."""
+    if not await _is_nearly_full(connection, CONTROL):
+        return
+    ended: list[tuple[float, str]] = []
+    for entry in await present(connection, subjects.run()):
+        with suppress(MessageRefused):  # whoever reads the record says so
+            record = decode(entry.value, RunRecord)
+            if record.ended is not None:
+                ended.append((record.ended, record.run))
+    for _, run in sorted(ended):
+        left = [each for each in subjects.of_run(run) if stream_of(each) is CONTROL and each != subjects.run(run)]
+        await forget(connection, *left)
+        if not await _is_nearly_full(connection, CONTROL):
+            return
+    log.warning("There is little room left for runs on the server: `asyncstate fleet up --stream-size` gives more")
+
+
+async def _is_nearly_full(connection: Connection, stream: Stream) -> bool:
+    used, most = await _room(connection, stream)
     return used >= _NEARLY_FULL * most
 
 
 async def forget(connection: Connection, *patterns: str) -> None:
     """Remove all keys that fit one of the patterns. Raises BoardError."""
     for pattern in patterns:
-        await _call(connection, "purge", {"filter": f"{ROOT}{pattern}"})
+        await _call(connection, stream_of(pattern), "purge", {"filter": f"{ROOT}{pattern}"})
 
 
 async def _first_after(connection: Connection, moment: datetime, pattern: str) -> int:
@@ -133,7 +184,9 @@ async def _first_after(connection: Connection, moment: datetime, pattern: str) -
     return int(made["delivered"]["stream_seq"]) + 1
 
 
-async def _call(connection: Connection, name: str, request: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Ask the server something about the stream. Raises Refused, BoardError."""
+async def _call(
+    connection: Connection, stream: Stream, name: str, request: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Ask the server something about a stream. Raises Refused, BoardError."""
     payload = b"" if request is None else json.dumps(request).encode()
-    return await connection.ask(f"stream.{name}", payload)
+    return await connection.ask(f"stream.{name}.{stream.name}", payload)

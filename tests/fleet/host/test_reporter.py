@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memory_board import MemoryServer
 
-from asyncstate.errors import ValueTooLarge
+from asyncstate.errors import BoardRefused, ValueTooLarge
+from asyncstate.fleet import subjects
 from asyncstate.fleet.controller.tale import Observer, Tale
 from asyncstate.fleet.host.reporter import Reporter
 from asyncstate.fleet.protocol import FINISHED, Report, decode
@@ -33,9 +34,32 @@ class SmallBoard:
         self.published.append((id, decode(data, Report)))
 
 
+class FullBoard(SmallBoard):
+    """A board that refuses the reports whose turns are in ``full``, and keeps what comes under keys."""
+
+    def __init__(self, full):
+        super().__init__()
+        self.full = full
+        self.turn = 0
+        self.kept = {}
+
+    async def publish(self, subject, data, *, id):
+        self.turn += 1
+        if self.turn - 1 in self.full:
+            raise BoardRefused("full")
+        await super().publish(subject, data, id=id)
+
+    async def put(self, key, value):
+        self.kept[key] = decode(value, Report)
+
+
 class Told(Observer):
     def __init__(self):
         self.events = []
+        self.notes = []
+
+    def noted(self, words):
+        self.notes.append(words)
 
     def event(self, host, event):
         self.events.append(event)
@@ -226,3 +250,29 @@ def test_no_report_occupies_a_link_for_long(sizes, rate):
     assert max(board.sizes) / rate < 20
     if rate == 10_000_000:
         assert [event.row["comment"] for event in told] == [event.row["comment"] for event in events]
+
+
+@given(st.sets(st.integers(0, 12)), st.booleans(), st.sampled_from([0, 2]))
+def test_a_run_ends_with_its_own_code_whatever_reports_are_refused(full, overtakes, code):
+    """What arrived is told in order, the rest is counted; a last report at a key of its own may overtake the others."""
+    board = FullBoard(full)
+    events = [finished(number, comment=noise(12_000)) for number in range(8)]
+    events.append(RunFinished(run_id="r", seq=8, time=1.0, exit_code=code, succeeded=8, changed=0, failed=0))
+
+    async def scenario():
+        reporter = Reporter(board, "r", "h", 1)
+        for event in events:
+            reporter.on_event(event)
+        await reporter.end(FINISHED)
+
+    asyncio.run(scenario())
+    sent = [report for _, report in board.published]
+    last = [board.kept[subjects.end("h", "r")]] if board.kept else []
+    told = Told()
+    tale = Tale("h", told)
+    ends = [end for report in (last + sent if overtakes else sent + last) if (end := tale.add(report, 0.0)) is not None]
+    assert [end.exit_code for end in ends] == [code]
+    arrived = [event for report in sent for event in map(event_of, map(bytes, report.events))]
+    assert told.events == arrived
+    lost = len(events) - len(arrived)
+    assert [f"h: {lost} events" in each for each in told.notes] == [True] * bool(lost)

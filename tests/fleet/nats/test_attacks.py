@@ -17,7 +17,7 @@ from asyncstate.errors import BoardError, MessageRefused
 from asyncstate.fleet import nkeys, subjects
 from asyncstate.fleet.events import events_since
 from asyncstate.fleet.nats import stream
-from asyncstate.fleet.nats.access import LIVE, ROOT, STREAM
+from asyncstate.fleet.nats.access import LIVE, ROOT, STREAM, STREAMS
 from asyncstate.fleet.nats.connection import Connection
 from asyncstate.fleet.protocol import Call, HostEvent, Offer, encode
 from asyncstate.fleet.signing import OperatorVerifier
@@ -94,10 +94,13 @@ async def board(fleet, hosts, run):
 
 
 async def content(board):
-    """Return how many messages each key of the stream has had, and the configuration of the stream."""
-    everything = {"subjects_filter": f"{ROOT}>"}
-    found = await stream._call(board._connection, "info", everything)
-    return set(found["state"].get("subjects", {})), found["config"]
+    """Return the keys that each stream has, with its name before them, and the configurations of the streams."""
+    everything, keys, configurations = {"subjects_filter": f"{ROOT}>"}, set(), []
+    for each in STREAMS:
+        found = await stream._call(board._connection, each, "info", everything)
+        keys |= {f"{each.name}:{key}" for key in found["state"].get("subjects", {})}
+        configurations.append(found["config"])
+    return keys, configurations
 
 
 def stolen(victim, run):
@@ -108,6 +111,7 @@ def stolen(victim, run):
         subjects.row("third", victim, run, "1"),
         f"{subjects.report(victim, run)}.x",
         f"{subjects.event(victim)}.x",
+        subjects.end(victim, run),
         subjects.lease(victim),
         subjects.host(victim),
         subjects.log(victim, "0"),
@@ -134,6 +138,7 @@ def unread(victim, run):
         subjects.row(victim, victim, run, "1"),
         f"{subjects.report(victim, run)}.*",
         f"{subjects.event(victim)}.*",
+        subjects.end(victim, run),
         subjects.lease(victim),
         subjects.log(victim, "0"),
         subjects.barrier(victim, run, 1),
@@ -269,7 +274,7 @@ async def test_it_cannot_have_its_reader_deliver_to_the_key_of_another(mallory, 
     before = await content(board)
     targets = [f"{ROOT}{key}" for key in stolen(hosts[1].name, run)]
     calls = [f"$JS.API.STREAM.{call}.{STREAM}" for call in ("PURGE", "DELETE", "INFO")]
-    for number, target in enumerate([*targets, *calls, f"put.{subjects.run(run)}", "stream.purge"]):
+    for number, target in enumerate([*targets, *calls, f"put.{subjects.run(run)}", "stream.purge.control"]):
         config = {"name": f"d{number}", "filter_subject": f"{ROOT}{pattern}", "ack_policy": "none"}
         request = {"stream_name": STREAM, "config": {**config, "deliver_subject": target}}
         answer = json.loads((await mallory.ask(f"watch.d{number}.{pattern}", request)).data)
@@ -292,7 +297,7 @@ async def test_no_header_removes_anything(mallory, board, hosts, run, headers):
     before = await content(board)
     await mallory.ask(f"put.{subjects.plan(own, run)}", b"x", headers=headers)
     after = await content(board)
-    assert before[0] <= after[0] <= before[0] | {f"{ROOT}{subjects.plan(own, run)}"}
+    assert before[0] <= after[0] <= before[0] | {f"control:{ROOT}{subjects.plan(own, run)}"}
 
 
 async def test_it_cannot_have_the_message_of_another_taken_for_a_repetition(mallory, board, hosts, run, fleet):
@@ -319,7 +324,8 @@ async def test_it_cannot_manage_streams_or_readers(mallory, board):
         for call in calls:
             for payload in (b"", {"name": STREAM, "subjects": [f"{ROOT}>"]}, {"seq": 1}):
                 assert await mallory.ask(f"$JS.API.{kind}.{call}.{STREAM}", payload) is None
-                assert await mallory.ask(f"{kind.lower()}.{call.lower()}", payload) is None
+                for each in STREAMS:
+                    assert await mallory.ask(f"{kind.lower()}.{call.lower()}.{each.name}", payload) is None
     for call in ("$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST", "$JS.API.META.LEADER.STEPDOWN"):
         assert await mallory.ask(call) is None
     for call in ("VARZ", "CONNZ", "SUBSZ", "RELOAD", "KICK"):

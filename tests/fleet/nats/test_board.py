@@ -77,7 +77,8 @@ async def test_the_values_that_keys_have_now(fleet, hosts, run):
         ]
 
 
-async def test_the_stream_takes_the_readers_of_a_large_fleet(fleet):
+@pytest.mark.parametrize("name", ["control", "data", "archive"])
+async def test_each_stream_takes_the_readers_of_a_large_fleet(fleet, name):
     async with fleet.board(), Connection(fleet.url, fleet.folder.operator()) as connection:
-        said = answer_of(await connection.request("stream.info", b""))
+        said = answer_of(await connection.request(f"stream.info.{name}", b""))
     assert said["config"]["max_consumers"] == stream.MOST_READERS
