@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import tarfile
 from io import BytesIO
@@ -98,12 +99,6 @@ WAYS = {
     ),
     "cached": ("file.cached: [{name: salt://file}]", "file", "reviewed", "evil"),
     "cp": ("module.run: [{cp.get_file: [{path: salt://file}, {dest: OUT/out}]}]", "file", "reviewed", "evil"),
-    "patch": (
-        "file.patch: [{name: OUT/patched}, {source: salt://file}]",
-        "file",
-        "--- a\n+++ b\n@@ -1 +1 @@\n-old\n+reviewed\n",
-        "--- a\n+++ b\n@@ -1 +1 @@\n-old\n+evil\n",
-    ),
     "plugin": (
         "mine.there: [{name: OUT/out}]",
         "_states/mine.py",
@@ -119,6 +114,13 @@ WAYS = {
     ),
     "pillar": ("module.run: [{saltutil.refresh_pillar: []}]", "../pillar/data.sls", "a: reviewed\n", "a: evil\n"),
 }
+if shutil.which("patch"):
+    WAYS["patch"] = (
+        "file.patch: [{name: OUT/patched}, {source: salt://file}]",
+        "file",
+        "--- a\n+++ b\n@@ -1 +1 @@\n-old\n+reviewed\n",
+        "--- a\n+++ b\n@@ -1 +1 @@\n-old\n+evil\n",
+    )
 
 
 @pytest.fixture
