@@ -25,6 +25,11 @@ class Project(NamedTuple):
     folder: str
     config: str = ""
 
+    @property
+    def marker(self) -> str:
+        """The file that makes the folder a project."""
+        return self.config or os.path.join(self.folder, "salt", "top.sls")
+
     def roots(self) -> dict[str, Any]:
         """Return the roots that follow from the layout of the folder; none if its configuration names them."""
         if self.config:
@@ -43,10 +48,9 @@ def find_project(start: str | None = None) -> Project | None:
     except FileNotFoundError:  # the working directory was removed
         return None
     while True:
-        if os.path.isfile(config := os.path.join(folder, PROJECT_CONFIG)):
-            return Project(folder, config)
-        if os.path.isfile(os.path.join(folder, "salt", "top.sls")):
-            return Project(folder)
+        for project in (Project(folder, os.path.join(folder, PROJECT_CONFIG)), Project(folder)):
+            if os.path.isfile(project.marker):
+                return project
         above = os.path.dirname(folder)
         if above == folder:
             return None
@@ -60,7 +64,7 @@ def require_own_project(project: Project) -> None:
     """
     from asyncstate.filesystem import who_can_change  # noqa: PLC0415 - start-up time: most folders have no project
 
-    marker = project.config or os.path.join(project.folder, "salt", "top.sls")
+    marker = project.marker
     found = os.stat(project.folder)
     user = who_can_change(marker)
     if not user and os.geteuid() != 0 and (found.st_uid not in {0, os.geteuid()} or found.st_mode & stat.S_IWOTH):

@@ -52,7 +52,7 @@ MEMORY_OF_A_STATE = 48
 SPARE_MEMORY = 48
 """MiB of address space kept free for the run itself, and for its report."""
 _MANY_TASKS = 4096
-"""With so many processes allowed, nobody counts."""
+"""From this limit of processes on, processes are not counted."""
 
 
 def limit() -> int:

@@ -45,7 +45,7 @@ class Keeping(NamedTuple):
 
     @classmethod
     def of_many(cls, folder: str, refused: str, rows: int, budget: int) -> Self:
-        """Return how one of so many ``rows`` keeps its output, that together show ``budget`` bytes.
+        """Return how each of ``rows`` rows keeps its output, if together they may show ``budget`` bytes.
 
         It does not depend on what the others write, so that a row is the same in whatever order they run.
         """

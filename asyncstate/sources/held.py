@@ -2,7 +2,7 @@
 
 A state may run an hour after its tree was compared with a reviewed plan, and the tree may be another one by then. Who
 reads a file here gets the content that was compared; plugins, which want paths, get one of a private copy of it. A file
-that was not compared, because a template puts its name together, is used if nobody has changed it since.
+that was not compared, because a template puts its name together, is used unless it has changed since.
 """
 
 from __future__ import annotations

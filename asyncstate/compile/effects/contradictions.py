@@ -1,8 +1,7 @@
 """States that contradict one another: two that write one file differently, and a program of root in a user's folder.
 
 Only what is certain from the tree is an error of a check: both states run in any case, no requisite between them says
-that the second is to have the last word, and what each leaves in the file is known. A pair of which that is not known
-is for lint.
+that the second is to have the last word, and what each leaves in the file is known. Other pairs are findings of lint.
 """
 
 from __future__ import annotations
@@ -133,7 +132,7 @@ def _always_writes(chunk: LowChunk) -> bool:
 
 
 def _contradict(first: LowChunk, second: LowChunk, text_of: Callable[[LowChunk], str]) -> bool | None:
-    """Whether what one state leaves in a file is not what the other wants; None: nobody knows before a run."""
+    """Whether what one state leaves in a file is not what the other wants; None: only a run can tell."""
     if first.fun in EDITS and second.fun in EDITS:
         return False
     if first.fun in EDITS or second.fun in EDITS:

@@ -374,7 +374,7 @@ def _brings(chunk: LowChunk) -> bool:
 
 
 def _installs(state: Touching) -> bool:
-    """Whether a command installs packages, of which nothing more is known."""
+    """Whether a command installs packages whose content is unknown."""
     return state.chunk.state in _COMMANDS and _INSTALLED in state.writes
 
 

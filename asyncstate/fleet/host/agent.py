@@ -52,7 +52,7 @@ LEASE = 5.0
 """Seconds between two signs of life."""
 _SHARE = 5
 _QUIET = 3
-"""A twin is gone after so many signs of life of this host without one of it."""
+"""Number of signs of life of this host after which a silent twin counts as gone."""
 _LONGEST = 12
 """A sign of life comes after so many times what the last one took, and after so many times the usual at the latest."""
 

@@ -41,7 +41,7 @@ _OF_RUNS: Final = (ALL_ROWS, *(each for each in READ_BY_OPERATOR if each != "hos
 def configuration(replicas: int, largest: int) -> dict[str, Any]:
     """Return a stream as JetStream wants it described, with at most ``largest`` bytes.
 
-    When it is full, writing fails with words; nothing is dropped unseen.
+    A full stream refuses writes with an error; it drops nothing by itself.
 
     ``allow_rollup_hdrs`` must stay off: with it, any message can ask the server to drop all others. ``deny_delete``
     keeps single messages from being taken out.
