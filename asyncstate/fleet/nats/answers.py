@@ -1,4 +1,4 @@
-"""What JetStream answers: JSON, with an error or without."""
+"""What the server answers: a stored message, a status in its place, or JSON of JetStream, with an error or without."""
 
 from __future__ import annotations
 
@@ -9,6 +9,13 @@ from asyncstate.errors import BoardError, BoardRefused
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
+
+NOTHING: Final = "404"
+NO_RESPONDER: Final = "503"
+"""Statuses: there is no such message; there is no such service."""
+SEQUENCE: Final = "Nats-Sequence"
+"""The header with the sequence of a stored message, which the server adds."""
+_STATUS: Final = "Status"
 
 NO_STREAM: Final = 10059
 NO_CONSUMER: Final = 10014
@@ -64,6 +71,15 @@ class Refused(BoardRefused):
     def __init__(self, code: int, text: str) -> None:
         super().__init__(f"the server refuses: {text}")
         self.code = code
+
+
+def status_of(message: Msg) -> str:
+    """Return the status that the server gives in place of a message, "" if it is a message.
+
+    Writers choose the headers of what is stored: a status there says nothing.
+    """
+    headers = message.headers or {}
+    return "" if SEQUENCE in headers else headers.get(_STATUS, "")
 
 
 def answer_of(message: Msg) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from asyncstate.fleet.board import Entry, Message
 from asyncstate.fleet.credentials import OPERATOR
 from asyncstate.fleet.nats import stream
 from asyncstate.fleet.nats.access import DATA, stored
-from asyncstate.fleet.nats.answers import WRONG_LAST_SEQUENCE, Refused
+from asyncstate.fleet.nats.answers import NOTHING, WRONG_LAST_SEQUENCE, Refused, status_of
 from asyncstate.fleet.nats.connection import GIVE_UP, Connection
 from asyncstate.fleet.nats.follower import follow, present
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from asyncstate.fleet.credentials import Credentials
 
 _ONLY_IF_NEW: Final = {"Nats-Expected-Last-Subject-Sequence": "0"}
-_STATUS: Final = "Status"
-_NOTHING: Final = "404"
 
 
 class NatsBoard:
@@ -81,9 +79,10 @@ class NatsBoard:
     async def get(self, key: str) -> bytes | None:
         """Return the last value of a key, None if it has none."""
         message = await self._connection.request(f"get.{key}", b"")
-        if (message.headers or {}).get(_STATUS) == _NOTHING:
+        status = status_of(message)
+        if status == NOTHING:
             return None
-        if (message.headers or {}).get(_STATUS) is not None:
+        if status:
             raise BoardError(f"the server does not give {key}: {message.headers}")
         return bytes(message.data)
 

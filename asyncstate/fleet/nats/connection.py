@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from urllib.parse import urlsplit
 
 from asyncstate.errors import BoardError, BoardRefused, ValueTooLarge
-from asyncstate.fleet.nats.answers import Unavailable, answer_of
+from asyncstate.fleet.nats.answers import NO_RESPONDER, Unavailable, answer_of, status_of
 from asyncstate.logs.loggers import get_logger
 
 try:
@@ -56,7 +56,6 @@ _SLOWEST: Final = 2000
 """Bytes a second that a link takes at least: a question is not asked again while it is still on its way."""
 _PAUSES: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
 _PING: Final = 10
-_NOBODY: Final = "503"
 _VIOLATION: Final = re.compile(r'permissions violation for (?:publish|subscription) to \\?"([^"\\]+)', re.IGNORECASE)
 _CUT_OFF: Final = re.compile(rf"\[Errno ({errno.EPIPE}|{errno.ECONNRESET})\]|(BrokenPipe|ConnectionReset)Error")
 _REFUSED_KEY: Final = re.compile(r"authorization violation|authentication revoked|user authentication", re.IGNORECASE)
@@ -260,7 +259,7 @@ class Connection:
             late.cancel()
             del self._answers[number]
             self._forget(subject, answer)
-        if (message.headers or {}).get("Status") == _NOBODY:
+        if status_of(message) == NO_RESPONDER:
             raise nats_errors.NoRespondersError
         return message
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from asyncstate.errors import BoardError
 from asyncstate.fleet import subjects
 from asyncstate.fleet.nats.access import LIVE, ROOT, STREAM, next_for, stream_of
-from asyncstate.fleet.nats.answers import NO_CONSUMER, Refused
+from asyncstate.fleet.nats.answers import NO_CONSUMER, SEQUENCE, Refused
 from asyncstate.fleet.nats.connection import NoAnswer
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ _BATCH: Final = 256
 _ANSWER: Final = 10.0
 _LONGEST_ANSWER: Final = 60.0
 """Seconds in which a reader has to send the next entry; twice as many each time that it did not."""
-_IDLE: Final = 20.0
-"""Seconds after which the server forgets a reader that asks for nothing."""
+IDLE: Final = 20_000_000_000
+"""Nanoseconds after which the server forgets a reader that asks for nothing."""
 _FIRST_COMPARED: Final = 10.0
 _COMPARED: Final = 60.0
 _SELDOM_COMPARED: Final = 600.0
@@ -78,7 +78,7 @@ def reader_configuration(name: str, pattern: str) -> dict[str, Any]:
         "replay_policy": "instant",
         "mem_storage": True,
         "num_replicas": 1,
-        "inactive_threshold": int(_IDLE * _NANO),
+        "inactive_threshold": IDLE,
     }
 
 
@@ -215,7 +215,10 @@ class _Live:
                 inbox.clear()  # the stream has it, and memory stays bounded if the caller is slow
                 self._pause, self.unbroken = _FIRST_COMPARED, False
                 return
-            sequence, stored = _said(message)
+            headers = message.headers or {}
+            if message.reply or SEQUENCE not in headers:
+                continue  # no republished message: a reader of somebody's may be set to deliver here
+            sequence, stored = _numbered(headers)
             yield Stored(message.subject.removeprefix(LIVE), message.data, sequence, stored)
 
 
@@ -225,17 +228,17 @@ def _opened(inbox: Inbox | None) -> Inbox:
     return inbox
 
 
-def _said(message: Msg) -> tuple[int, float]:
-    """Return the sequence of an entry that the server says again, and when it was stored.
+def _numbered(headers: dict[str, str]) -> tuple[int, float]:
+    """Return the sequence of a republished entry, and when it was stored.
 
-    Servers before 2.11 do not say when: then it is the time now, by the clock of this host.
+    The server adds both after the headers of the writer. Servers before 2.11 do not say when: then it is the time now,
+    by the clock of this host.
     """
-    headers = message.headers or {}
     try:
-        stored = headers.get("Nats-Time-Stamp")
-        return int(headers["Nats-Sequence"]), datetime.fromisoformat(stored).timestamp() if stored else time.time()
+        stored = datetime.fromisoformat(headers["Nats-Time-Stamp"]).timestamp()
     except (KeyError, ValueError):
-        raise BoardError("the server says again what was written, but not its number") from None
+        stored = time.time()
+    return int(headers[SEQUENCE]), stored
 
 
 class _Reader:
@@ -294,13 +297,11 @@ class _Reader:
     def _looked_at(self, message: Msg) -> Stored:
         """Return the entry in a message. Raises _Broken.
 
-        A status in its place says that there is no other. That can have overtaken an entry, or what was counted was
-        removed meanwhile.
+        A status in its place, which comes under the name of the inbox, says that there is no other. That can have
+        overtaken an entry, or what was counted was removed meanwhile.
         """
-        if (message.headers or {}).get("Status") is not None:
-            raise _Broken
         if not message.subject.startswith(ROOT):
-            raise BoardError(f"the server sends something that is not of the board: {message.subject}")
+            raise _Broken
         sequence, number, stored, self.pending = _numbers(message.reply)
         if number != self._number + 1:
             raise _Broken

@@ -13,7 +13,7 @@ from asyncstate.fleet import subjects
 from asyncstate.fleet.nats.access import CONTROL, DATA, LIVE, ROOT, STREAM, STREAMS, limits_of, stream_of
 from asyncstate.fleet.nats.answers import NO_STREAM, Refused
 from asyncstate.fleet.nats.connection import NoAnswer
-from asyncstate.fleet.nats.follower import present, reader_configuration
+from asyncstate.fleet.nats.follower import IDLE, present, reader_configuration
 from asyncstate.fleet.protocol import RunRecord, decode
 from asyncstate.fleet.subjects import ALL_ROWS, READ_BY_OPERATOR
 from asyncstate.logs.loggers import get_logger
@@ -44,7 +44,8 @@ def configuration(replicas: int, largest: int) -> dict[str, Any]:
     A full stream refuses writes with an error; it drops nothing by itself.
 
     ``allow_rollup_hdrs`` must stay off: with it, any message can ask the server to drop all others. ``deny_delete``
-    keeps single messages from being taken out.
+    keeps single messages from being taken out. ``consumer_limits`` (NATS 2.10) keeps anybody from making readers that
+    stay: a stream may have `MOST_READERS`.
     """
     return {
         "name": STREAM,
@@ -55,6 +56,7 @@ def configuration(replicas: int, largest: int) -> dict[str, Any]:
         "max_msgs_per_subject": 1,
         "max_bytes": largest,
         "max_consumers": MOST_READERS,
+        "consumer_limits": {"inactive_threshold": IDLE},
         "discard": "new",
         "allow_direct": True,
         "republish": {"src": f"{ROOT}>", "dest": f"{LIVE}>"},

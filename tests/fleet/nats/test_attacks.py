@@ -236,7 +236,7 @@ async def test_it_cannot_change_the_reader_of_another_host(mallory, board, hosts
     victim = subjects.token(hosts[1].name)
     async with asyncio.timeout(60):
         request = {"stream_name": STREAM, "config": {"name": "known", "filter_subject": f"{ROOT}to.{victim}.*.go"}}
-        request["config"] |= {"ack_policy": "none", "inactive_threshold": 60_000_000_000}
+        request["config"] |= {"ack_policy": "none", "inactive_threshold": 20_000_000_000}
         await board._connection.request(f"watch.known.to.{victim}.*.go", json.dumps(request).encode())
     own = f"to.{subjects.token(hosts[0].name)}.*.go"
     for subject in ("$JS.API.CONSUMER.DELETE", "$JS.API.CONSUMER.INFO", "$JS.API.CONSUMER.PAUSE"):
@@ -298,6 +298,67 @@ async def test_no_header_removes_anything(mallory, board, hosts, run, headers):
     await mallory.ask(f"put.{subjects.plan(own, run)}", b"x", headers=headers)
     after = await content(board)
     assert before[0] <= after[0] <= before[0] | {f"control:{ROOT}{subjects.plan(own, run)}"}
+
+
+UNREADABLE = (
+    {"Status": "404"},
+    {"Status": "503", "Description": "x"},
+    {"Nats-Sequence": "99999999", "Nats-Time-Stamp": "x"},
+)
+
+
+async def test_no_header_keeps_others_from_reading(mallory, board, hosts, run, fleet):
+    """Neither what it wrote nor what came after: to the operator, and to a host for which it wrote a row."""
+    own, victim = hosts[0].name, hosts[1].name
+    plan = subjects.plan(own, run)
+    async with fleet.board(hosts[1]) as other, asyncio.timeout(60):
+        reads = [(other, subjects.rows(victim, run)), (board, subjects.plans(run))]
+        live = [reader.watch(pattern) for reader, pattern in reads]
+        for each in live:
+            await anext(each)  # what the fixture wrote
+        for number, headers in enumerate(UNREADABLE):
+            for key in (subjects.row(victim, own, run, f"{number}"), plan):
+                await mallory.ask(f"put.{key}", b"x", headers=headers)
+            await other.put(subjects.row(victim, victim, run, "2"), b"later")
+            await other.put(subjects.plan(victim, run), b"later")
+            for (reader, pattern), each in zip(reads, live, strict=True):
+                heard = [(await anext(each)).value for _ in range(2)]
+                stored = [entry.value for entry in await reader.entries(pattern)]
+                assert (heard, stored[-2:]) == ([b"x", b"later"], [b"x", b"later"])
+            assert await board.get(plan) == b"x"
+        for each in live:
+            await each.aclose()
+
+
+async def test_it_cannot_have_anything_delivered_to_those_who_listen(mallory, board, hosts, run, fleet):
+    """A reader can be told to deliver to a subject on which the server republishes what was written."""
+    own, victim = hosts[0].name, hosts[1].name
+    plan = subjects.plan(own, run)
+    await mallory.ask(f"put.{plan}", b"forged", headers={"Nats-Sequence": "99999999"})
+    stops = subjects.lost(victim, run)
+    async with fleet.board(hosts[1], give_up=10) as other:
+        heard = other.watch(stops)
+        first = asyncio.ensure_future(anext(heard))
+        await board.put(subjects.lost(victim, run, "one"), b"one")
+        assert (await asyncio.wait_for(first, 30)).value == b"one"
+        for number, more in enumerate([{}, {"idle_heartbeat": 100_000_000, "flow_control": True}]):
+            config = {"name": f"l{run}{number}", "filter_subject": f"{ROOT}{plan}", "ack_policy": "none"}
+            config |= {"deliver_subject": f"{LIVE}{subjects.lost(victim, run, 'forged')}", **more}
+            await mallory.ask(f"watch.{config['name']}.{plan}", {"stream_name": STREAM, "config": config})
+        await asyncio.sleep(0.5)
+        await board.put(subjects.lost(victim, run, "two"), b"two")
+        assert (await asyncio.wait_for(anext(heard), 30)).value == b"two"
+        await heard.aclose()
+
+
+@pytest.mark.parametrize("more", [{"inactive_threshold": 3600_000_000_000}, {"durable_name": "m9"}])
+async def test_it_cannot_make_readers_that_stay(mallory, board, hosts, more):
+    """With them, a host could take all that a stream may have."""
+    pattern = f"plan.{subjects.token(hosts[0].name)}.*"
+    config = {"name": "m9", "filter_subject": f"{ROOT}{pattern}", "ack_policy": "none", **more}
+    answer = json.loads((await mallory.ask(f"watch.m9.{pattern}", {"stream_name": STREAM, "config": config})).data)
+    stays = answer.get("config", {}).get("inactive_threshold", 0)
+    assert "error" in answer or 0 < stays <= 20_000_000_000, answer
 
 
 async def test_it_cannot_have_the_message_of_another_taken_for_a_repetition(mallory, board, hosts, run, fleet):

@@ -21,7 +21,7 @@ class _Hasty(Connection):
         inbox = await super().listen(subject)
         if not subject and not self.told:
             self.told += 1
-            inbox.put(Msg(_client=None, headers={"Status": "404"}))
+            inbox.put(Msg(_client=None, subject=inbox.subject, headers={"Status": "404"}))
         return inbox
 
 
@@ -65,4 +65,22 @@ async def test_what_was_said_and_not_heard_is_found(fleet, hosts, monkeypatch, f
         await operator.put(keys[lost], _UNHEARD)
         found = await asyncio.wait_for(anext(entries), 60)
         assert (found.key, found.value) == (keys[lost], _UNHEARD)
+        await entries.aclose()
+
+
+async def test_what_is_no_republished_message_is_not_heard(fleet, hosts):
+    """Another host's reader can deliver to the same subject: its messages have a reply, or no number."""
+    name, run = hosts[0].name, "delivered"
+    async with fleet.board() as operator, Connection(fleet.url, hosts[0]) as connection:
+        entries = follower.follow(connection, subjects.mail(name, run))
+        first = asyncio.ensure_future(anext(entries))
+        await asyncio.sleep(0)
+        await operator.put(subjects.stop(name, run), b"first")
+        assert (await first).value == b"first"
+        (inbox,) = [each for each in connection._inboxes if each.subject.startswith("live.")]
+        subject = f"live.{subjects.go(name, run)}"
+        for more in ({"reply": "$JS.ACK.x", "headers": {"Nats-Sequence": "99999"}}, {"headers": {"Status": "100"}}, {}):
+            inbox.put(Msg(_client=None, subject=subject, data=b"forged", **more))
+        await operator.put(subjects.go(name, run), b"go")
+        assert (await asyncio.wait_for(anext(entries), 60)).value == b"go"
         await entries.aclose()
