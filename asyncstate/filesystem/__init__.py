@@ -26,7 +26,8 @@ code which expects a missing file does not hide it.
 
 Descriptors are opened with ``openat2(RESOLVE_NO_SYMLINKS)``, in one call if the path has no link. If it has one, or the
 system has no openat2 (before Linux 5.6, or forbidden in a container), the path is walked part by part with
-``O_NOFOLLOW``.
+``O_NOFOLLOW``. So the rule is the same whether or not the kernel follows links in sticky folders
+(``fs.protected_symlinks``).
 """
 
 from __future__ import annotations

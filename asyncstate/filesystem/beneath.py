@@ -135,14 +135,27 @@ class Beneath:
     def _open(self, parts: list[str]) -> int:
         name = "/".join(parts)
         try:
-            if openat2.is_available():
+            if not openat2.is_available():
+                return self._by_parts(parts)
+            try:
                 return openat2.open_beneath(self._top, name, _FOLDER)
-            return self._by_parts(parts)
+            except PermissionError:
+                return self._by_rule(name)
         except OSError as error:
             error.filename = os.path.join(self.path, name)
             if error.errno in (errno.EXDEV, errno.ELOOP):
                 raise PathRefused(f"Refusing to unpack into {error.filename}: a link there leads elsewhere") from error
             raise
+
+    def _by_rule(self, name: str) -> int:
+        """Open a folder by the rule of this package: the kernel follows no link of another user in a sticky folder."""
+        inner = place.open_folder(os.path.join(self.path, name))
+        with suppress(FileNotFoundError):  # a bare chroot has no /proc
+            below, top = (os.readlink(f"/proc/self/fd/{each}") for each in (inner, self._top))
+            if below.startswith(f"{top.rstrip('/')}/"):
+                return inner
+        os.close(inner)
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
 
     def _by_parts(self, parts: list[str]) -> int:
         folder = os.dup(self._top)

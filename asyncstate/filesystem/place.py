@@ -54,7 +54,7 @@ def _reached(path: str, *, follow: bool) -> tuple[int, os.stat_result]:
         try:
             descriptor = openat2.open_without_links(path, _THING)
         except OSError as error:
-            if error.errno != errno.ELOOP:
+            if error.errno not in openat2.UNDECIDED:
                 raise
         else:
             found = os.fstat(descriptor)
@@ -78,7 +78,7 @@ def open_folder(path: str) -> int:
         try:
             return openat2.open_without_links(path, _FOLDER)
         except OSError as error:
-            if error.errno != errno.ELOOP:
+            if error.errno not in openat2.UNDECIDED:
                 raise
     reached = steps.walk(path, follow=True)
     os.close(reached.folder)

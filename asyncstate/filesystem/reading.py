@@ -68,7 +68,7 @@ def _opened(path: str) -> int:
     except OSError as error:
         if error.errno == errno.ENXIO:
             raise PathRefused(f"Refusing to read {path}: it is a socket") from error
-        if error.errno != errno.ELOOP or not trust.is_root():
+        if error.errno not in openat2.UNDECIDED or not trust.is_root():
             raise
     pinned = place.descriptor_of(path)
     try:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import asyncstate.states
 import pytest
 from plugin_harness import PluginHarness
+from protected_links import protect_links
 
 from asyncstate import Settings, StateRuntime, filesystem
 from asyncstate.errors import CommandExecutionError, PathRefused
@@ -121,6 +122,13 @@ def ground(tmp_path):
     for name in ("f", "d/g", "new"):
         harness.salt_file(f"tree/{name}", "own=1\n")
     return harness
+
+
+@pytest.fixture
+def kernel(request, monkeypatch):
+    """The kernel of this machine, or one that protects links in sticky folders."""
+    if request.param == "protects links":
+        protect_links(monkeypatch)
 
 
 def _link(target: str) -> Callable[[Path], None]:
@@ -395,8 +403,14 @@ def _tells_the_secret(path: str) -> bool:
 
 
 @pytest.mark.feature("F214")
-@pytest.mark.parametrize("where", ["home", "shared"])
+@pytest.mark.parametrize(
+    ("kernel", "where"),
+    [("as it is", "home"), ("as it is", "shared"), ("protects links", "shared")],
+    ids=["home", "shared", "shared, links protected"],
+    indirect=["kernel"],
+)
 @pytest.mark.parametrize("state", STATES)
+@pytest.mark.usefixtures("kernel")
 def test_no_plant_leads_a_state_of_root_elsewhere(ground, tmp_path, state, where):
     victim = tree(tmp_path / "victim")
     for plant, (make, below) in PLANTS.items():
@@ -417,6 +431,24 @@ def test_no_plant_leads_a_state_of_root_elsewhere(ground, tmp_path, state, where
             assert row["result"] is False, f"{told}: {row}"
             assert dry["result"] is False, f"{told}: dry run says {dry}, the run {row}"
         restore(tmp_path, where)
+
+
+@pytest.mark.parametrize("kernel", ["as it is", "protects links"], indirect=True)
+@pytest.mark.parametrize("state", ["extracted", "extracted zip", "recurse"])
+@pytest.mark.parametrize("target", ["../victim/d", "../home/d", "in"])
+@pytest.mark.usefixtures("kernel")
+def test_a_link_planted_below_the_path_of_a_state_is_judged_alike_by_dry_run_and_run(ground, tmp_path, state, target):
+    victim = tree(tmp_path / "victim")
+    for folder in (tmp_path / "shared" / "in", tmp_path / "home" / "d"):
+        folder.mkdir()
+        os.chown(folder, NOBODY, NOBODY)
+    _link(target)(tmp_path / "shared" / "d")
+    function, arguments = STATES[state](f"{tmp_path}/shared", tmp_path)
+    dry = row_of(ground, function, test=True, **arguments)
+    row = row_of(ground, function, test=False, **arguments)
+    assert (dry["result"] is False) == (row["result"] is False), f"dry run says {dry}, the run {row}"
+    assert "Permission denied" not in str(row["comment"])
+    assert tree(tmp_path / "victim") == victim
 
 
 def row_of(ground: PluginHarness, function: str, **arguments: Any) -> dict[str, Any]:
