@@ -330,7 +330,7 @@ class StateRuntime:
             from asyncstate.load.imports import release_plugins  # noqa: PLC0415 - as in `hold`
 
             release_plugins(self.host.plugin_paths(bundled=False))
-            self._services.held.release()
+            self._services.release()
 
     def _records(self) -> PlanRecords:
         from asyncstate.run.records import PlanRecords  # noqa: PLC0415 - few programs keep plans

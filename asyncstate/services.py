@@ -112,6 +112,7 @@ class RuntimeServices(Services):
             self.file_client = OtherTexts(self.file_client, texts)
             self._pillar_client = OtherTexts(self._pillar_client, texts)
         self.held: HeldFiles | None = None
+        self._release: list[Callable[[], None]] = []
         self._pillar_files: dict[str, str] = {}
         self._settings = settings
         self._secrets = secrets
@@ -197,6 +198,12 @@ class RuntimeServices(Services):
         self.file_client = self.held = held = HeldFiles(self.file_client, contents, cachedir, plugins)
         self._pillar_client = HeldFiles(self._pillar_client, dict(self._pillar_files), cachedir)
         self.host.set_file_client(HeldCopies(held), held)
+        self._release += [held.release, self._pillar_client.release]
+
+    def release(self) -> None:
+        """Remove the copies of what is held."""
+        while self._release:
+            self._release.pop()()
 
     def take_phases(self) -> tuple[Phase, ...]:
         """Return what the last refresh took, for the first plan that is made after it; () afterwards."""

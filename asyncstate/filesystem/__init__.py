@@ -65,6 +65,7 @@ from .query import (
     readlink,
     same_file,
     stat,
+    version_of,
     walk,
 )
 from .reading import READ_LIMIT, handed_over, open_read, open_text, open_write, read_bytes, read_input, require_readable
@@ -125,6 +126,7 @@ __all__ = [
     "set_times",
     "stat",
     "symlink",
+    "version_of",
     "walk",
     "who_can_change",
     "writable_below",

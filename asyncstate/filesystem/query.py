@@ -65,6 +65,11 @@ def same_file(one: str, other: str) -> bool:
     return os.path.samestat(stat(one), stat(other))
 
 
+def version_of(found: os.stat_result) -> tuple[int, ...]:
+    """Return what differs if another file takes the place of this one, or somebody writes to it."""
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
 def readlink(path: str) -> str:
     """Return the target of a symbolic link as it is written in the link."""
     with place.parent(path) as here:

@@ -145,10 +145,10 @@ def content_of(path: str) -> str:
     try:
         with filesystem.open_read(path) as file:
             found = os.fstat(file.fileno())
-            identity = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+            version = filesystem.version_of(found)
             known = _of_large.get(path)
-            if known is None or known[0] != identity:
-                known = identity, file_digest(file, "sha256").hexdigest()
+            if known is None or known[0] != version:
+                known = version, file_digest(file, "sha256").hexdigest()
                 if found.st_size > _LARGE:
                     _of_large[path] = known
             return known[1]

@@ -2,7 +2,8 @@
 
 A state may run an hour after its tree was compared with a reviewed plan, and the tree may be another one by then. Who
 reads a file here gets the content that was compared; plugins, which want paths, get one of a private copy of it. A file
-that was not compared, because a template puts its name together, is used unless it has changed since.
+that was not compared, because a template puts its name together, is used if its path leads to the same file as when the
+tree was compared, and nobody has written to it.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ class HeldFiles:
         self._client = client
         self._directory = directory
         self._since = time.clock_gettime_ns(_FILE_CLOCK)
+        self._versions = dict(self._versions_of_all())
         self._folder = ""
         self._copies: dict[str, str] = {}
         self._lock = threading.Lock()
@@ -67,22 +69,44 @@ class HeldFiles:
         """Return the content of a text of the tree. Raises RenderError, also if it is not what was compared."""
         if self._folder and path.startswith(f"{self._folder}/"):
             return self._client.read(path)
-        content = self._client.read(path)
         try:
-            self._require(path, sha256(content).hexdigest(), os.stat(path))
+            content = self._client.read(path if self._expected(path) else self.copy(path))
+            self._require(path, sha256(content).hexdigest())
         except (PathRefused, OSError) as error:
             raise RenderError(f"Cannot read {path}: {error}", file=path) from None
         return content
 
-    def _require(self, path: str, digest: str, found: os.stat_result) -> None:
-        expected = self.contents.get(path) or self._plugins.get(path)
-        if expected is None and found.st_ctime_ns < self._since:
+    def _expected(self, path: str) -> str | None:
+        return self.contents.get(path) or self._plugins.get(path)
+
+    def _require(self, path: str, digest: str, found: os.stat_result | None = None) -> None:
+        expected = self._expected(path)
+        if not expected and found is not None and self._is_as_it_was(path, found):
             self.contents[path] = digest
         elif digest != expected:
             raise PathRefused(
                 f"{path} changed after the tree was compared with the plan, so it is not used. Review it again: "
                 "asyncstate plan --plan-out FILE"
             )
+
+    def _is_as_it_was(self, path: str, found: os.stat_result) -> bool:
+        """Whether a file that was not compared is the one that was at its path then."""
+        if path in self._versions:
+            return self._versions[path] == filesystem.version_of(found)
+        return next(self._places(path), None) is None and found.st_ctime_ns < self._since
+
+    def _versions_of_all(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Yield the files of the tree with what tells them from all that may take their place.
+
+        A file of this moment is left out: its times would stay the same if somebody wrote to it now.
+        """
+        for env in self._client.envs():
+            names = self._client.list_files(env)
+            for path in (os.path.join(root, name) for root in self._client.roots(env) for name in names):
+                with suppress(OSError):
+                    found = os.stat(path)
+                    if found.st_ctime_ns < self._since:
+                        yield path, filesystem.version_of(found)
 
     def copy(self, path: str) -> str:
         """Return the path of a private copy of a file, with its mode. Raises PathRefused if it is not as compared."""

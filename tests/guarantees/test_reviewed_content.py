@@ -125,6 +125,7 @@ if shutil.which("patch"):
 
 @pytest.fixture
 def tree(tmp_path):
+    """The roots, below a link ``roots`` to ``first``."""
     for name, text in {
         "tree/outer": "{% import 'map' as map %}{{ map.text() }}",
         "tree/computed": "{% import 'ma' ~ 'p' as map %}{{ map.text() }}",
@@ -133,18 +134,18 @@ def tree(tmp_path):
         "tree/folder/first": "",
         "tree/_states/own.py": CALL,
         "over/x": "",
-        "out/patched": "old\n",
-        "out/block": "",
         "pillar/top.sls": "base: {'*': [data]}\n",
         "pillar/data.sls": "a: reviewed\n",
+        "../out/patched": "old\n",
+        "../out/block": "",
     }.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+        (tmp_path / "first" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "first" / name).write_text(text)
+    (tmp_path / "roots").symlink_to("first")
     return tmp_path
 
 
-def _write(tree, name, content):
-    path = tree / "tree" / name
+def _write(path, content):
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name("new~")
     new.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -161,35 +162,107 @@ def _sls(tree, state, before):
     lines += ["order: {test.nop: [{order: last}]}"]
     text = "\n".join(lines)
     head, _, rest = text.rpartition("]\norder")
-    (tree / "tree" / "main.sls").write_text(f"{head}, {{require: [cmd: change]}}]\norder{rest}\n")
+    (tree / "roots/tree/main.sls").write_text(f"{head}, {{require: [cmd: change]}}]\norder{rest}\n")
 
 
 def _words(tree):
-    return ("--file-root", tree / "over", "--file-root", tree / "tree", "--pillar-root", tree / "pillar")
+    roots = tree / "roots"
+    return ("--file-root", roots / "over", "--file-root", roots / "tree", "--pillar-root", roots / "pillar")
 
 
 def _content(tree):
     return "".join(path.read_text() for path in sorted((tree / "out").rglob("*")) if path.is_file())
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_what_changes_during_the_run_is_not_applied(way, run_cli, tree):
+def _new_file(tree, target, evil):
+    _write(tree / "late", evil)
+    return target
+
+
+def _older_file(tree, target, evil):
+    """Let a link lead to another file, which is older than the comparison."""
+    if target.exists():
+        target.rename(tree / "was")
+        target.symlink_to(tree / "was")
+    _write(tree / "evil", evil)
+    (tree / "late").symlink_to(tree / "evil")
+    return target
+
+
+def _other_file(tree, target, evil):
+    """Let a link lead to another file of the tree, of the same size and time if it can have them."""
+    stores = tree / "roots/tree/store"
+    stores.mkdir()
+    if target.exists():
+        target.rename(stores / "was")
+        target.symlink_to(stores / "was")
+    _write(stores / "evil", evil)
+    (tree / "late").symlink_to(stores / "evil")
+    return target
+
+
+def _older_folder(tree, target, evil):
+    """Let a link to all roots lead to others, in which all is older than the comparison."""
+    shutil.copytree(tree / "first", tree / "second")
+    _write(tree / "second" / target.relative_to(tree / "roots"), evil)
+    (tree / "late").symlink_to("second")
+    return tree / "roots"
+
+
+def _renamed_folder(tree, target, evil):
+    """Move a folder in which all is older than the comparison into the place of the roots."""
+    _older_folder(tree, target, evil)
+    (tree / "late").unlink()
+    (tree / "second").rename(tree / "late")
+    (tree / "roots").unlink()
+    (tree / "first").rename(tree / "roots")
+    return tree / "roots"
+
+
+SWITCHES = {
+    "new file": _new_file,
+    "older file": _older_file,
+    "other file of the tree": _other_file,
+    "older folder": _older_folder,
+    "renamed folder": _renamed_folder,
+}
+CHANGE = """
+import os
+if os.path.exists({go!r}):
+    os.makedirs(os.path.dirname({target!r}), exist_ok=True)
+    if os.path.isdir({target!r}) and not os.path.islink({target!r}):
+        os.rename({target!r}, {target!r} + "~")
+    os.replace({late!r}, {target!r})
+"""
+
+
+EVERY_SWITCH = ("of several", "cp")
+"""Ways by which a file is used that the comparison did not see: of them, all tests take each switch."""
+
+
+def _cells():
+    for way in WAYS:
+        for switch in SWITCHES:
+            is_fast = switch in ("new file", "older file") or way in EVERY_SWITCH
+            yield pytest.param(way, switch, id=f"{way}-{switch}", marks=() if is_fast else pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("way", "switch"), _cells())
+def test_what_changes_during_the_run_is_not_applied(way, switch, run_cli, tree):
     state, name, reviewed, evil = WAYS[way]
+    path = tree / "roots" / os.path.normpath(f"tree/{name}")
     if reviewed is not None:
-        _write(tree, name, reviewed)
+        _write(path, reviewed)
+    target = SWITCHES[switch](tree, path, evil)
     go, late = tree / "go", tree / "late"
-    late.write_bytes(evil if isinstance(evil, bytes) else evil.encode())
-    target = os.path.normpath(tree / "tree" / name)
-    program = f"import os; os.path.exists({str(go)!r}) and (os.makedirs({os.path.dirname(target)!r}, exist_ok=True), "
-    program += f"os.replace({str(late)!r}, {target!r}))"
-    (tree / "change.py").write_text(program)
+    (tree / "change.py").write_text(CHANGE.format(go=str(go), late=str(late), target=str(target)))
     _sls(tree, state, f"{sys.executable} {tree}/change.py")
     plan = tree / "main.plan"
     done = run_cli("plan", "main", "--plan-out", plan, *_words(tree))
     assert done.returncode == 0, done.stderr + done.stdout
     go.touch()
     done = run_cli("apply", "--plan", plan, "--out", "json", *_words(tree))
-    assert not late.exists(), done.stderr + done.stdout
+    assert not os.path.lexists(late), done.stderr + done.stdout
     assert "evil" not in _content(tree)
     assert "eeee" not in _content(tree)
     (row,) = (row for tag, row in json.loads(done.stdout).items() if "_|-use_|-" in tag)
@@ -204,7 +277,7 @@ def test_what_changes_during_the_run_is_not_applied(way, run_cli, tree):
 def test_without_a_change_all_is_applied(way, run_cli, tree):
     state, name, reviewed, _ = WAYS[way]
     if reviewed is not None:
-        _write(tree, name, reviewed)
+        _write(tree / "roots/tree" / name, reviewed)
     _sls(tree, state, "true")
     plan = tree / "main.plan"
     assert run_cli("plan", "main", "--plan-out", plan, *_words(tree)).returncode == 0
@@ -215,12 +288,12 @@ def test_without_a_change_all_is_applied(way, run_cli, tree):
 @pytest.mark.parametrize("way", ["computed import", "contents", "fetched by a plugin", "large"])
 def test_what_only_the_dry_run_has_seen_is_compared_too(way, run_cli, tree):
     state, name, reviewed, evil = WAYS[way]
-    _write(tree, name, reviewed)
+    _write(tree / "roots/tree" / name, reviewed)
     _sls(tree, state, "true")
     plan = tree / "main.plan"
     assert run_cli("plan", "main", "--plan-out", plan, *_words(tree)).returncode == 0
     assert run_cli("show", "diff", plan, *_words(tree)).stdout == "The plans are the same.\n"
-    _write(tree, name, evil[: len(reviewed)].ljust(len(reviewed)))
+    _write(tree / "roots/tree" / name, evil[: len(reviewed)].ljust(len(reviewed)))
     done = run_cli("apply", "--plan", plan, *_words(tree))
     assert done.returncode == 1, done.stdout
     assert f"file salt://{name} changed" in done.stderr

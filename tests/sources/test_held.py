@@ -15,7 +15,8 @@ from asyncstate.sources.held import HeldCopies, HeldFiles
 
 @pytest.fixture
 def root(tmp_path):
-    for name in ("base/web/conf", "base/late", "dev/only", "base/_modules/m.py"):
+    names = "base/web/conf base/late dev/only base/_modules/m.py kept/one kept2/one kept2/link test/of"
+    for name in names.split():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(f"old {name}")
     return tmp_path
@@ -27,8 +28,11 @@ def content(path):
 
 @pytest.fixture
 def held(root):
+    os.symlink("../../kept", root / "base/web/kept")
+    os.symlink("../../kept/one", root / "base/web/link")
     time.sleep(0.02)
-    client = LocalFileClient({"base": [f"{root}/over", f"{root}/base"], "dev": [f"{root}/dev"]})
+    roots = {"base": [f"{root}/over", f"{root}/base"], "dev": [f"{root}/dev"], "__env__": [f"{root}/__env__"]}
+    client = LocalFileClient(roots)
     compared = {str(root / name): content(root / name) for name in ("base/web/conf", "dev/only")}
     plugins = {str(root / "base/_modules/m.py"): content(root / "base/_modules/m.py")}
     held = HeldFiles(client, compared, str(root / "cache"), plugins)
@@ -56,7 +60,7 @@ def test_what_is_as_it_was_compared_is_found_read_and_copied(root, held):
     assert held.read(copy) == b"old base/web/conf"
     assert held.original(copy) == path
     assert held.original(path) == path
-    assert held.envs() == HeldCopies(held).envs() == ["base", "dev"]
+    assert held.envs() == HeldCopies(held).envs() == ["base", "dev", "__env__"]
     assert HeldCopies(held).find("none", "base") is None
     assert HeldCopies(held).find("../base/late", "base") is None
 
@@ -98,11 +102,70 @@ def test_what_was_not_compared_is_used_unless_it_has_changed_since(root, held):
         HeldCopies(held).find("other", "base")
 
 
+def _switched_link(root):
+    os.symlink("../../kept2/one", root / "new")
+    os.replace(root / "new", root / "base/web/link")
+
+
+def _switched_folder(root):
+    os.symlink("../../kept2", root / "new")
+    os.replace(root / "new", root / "base/web/kept")
+
+
+def _moved_folder(root):
+    os.rename(root / "kept", root / "away")
+    os.rename(root / "kept2", root / "kept")
+
+
+def _moved_into_a_stronger_root(root):
+    (root / "over").mkdir()
+    os.rename(root / "kept2", root / "over/web")
+
+
+@pytest.mark.parametrize("switch", [_switched_link, _switched_folder, _moved_folder, _moved_into_a_stronger_root])
+@pytest.mark.parametrize("use", [HeldFiles.read, HeldFiles.copy])
+def test_an_older_file_in_the_place_of_one_that_was_not_compared_is_refused(root, held, switch, use):
+    path = "web/kept/one" if switch is _switched_folder else "web/link"
+    switch(root)
+    with pytest.raises((PathRefused, RenderError), match="changed after the tree was compared"):
+        use(held, held.find(path, "base"))
+
+
+def test_a_path_that_leads_where_it_did_is_used(held):
+    for name in ("web/link", "web/kept/one"):
+        assert held.read(held.find(name, "base")) == b"old kept/one"
+
+
+def test_a_content_that_another_file_gave_for_a_moment_is_refused(root, held):
+    """The path leads elsewhere while it is read, and back before anybody looks."""
+    client = held._client
+
+    class Moment:
+        def __getattr__(self, name):
+            return getattr(client, name)
+
+        def read(self, path):
+            return b"of a moment" if path.startswith(f"{root}/base") else client.read(path)
+
+    held._client = Moment()
+    assert held.read(held.find("late", "base")) == b"old base/late"
+    with pytest.raises(RenderError, match="changed after"):
+        held.read(held.find("web/conf", "base"))
+
+
+def test_a_file_of_an_environment_without_a_name_is_used_unless_it_is_new(root, held):
+    assert held.read(held.find("of", "test")) == b"old test/of"
+    later(root / "test/new", "new")
+    with pytest.raises(RenderError, match="changed after"):
+        held.read(held.find("new", "test"))
+
+
 def test_other_programs_read_folders_of_copies(root, held):
     roots = held.roots_of_copies()
     assert {env: [os.path.exists(folder) for folder in folders] for env, folders in roots.items()} == {
         "base": [False, True],
         "dev": [True],
+        "__env__": [False],
     }
     assert sorted(os.listdir(roots["base"][1])) == ["_modules", "web"]
     assert held.folder_of_copies(f"{root}/base/_modules") == f"{roots['base'][1]}/_modules"
