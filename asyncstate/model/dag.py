@@ -26,6 +26,12 @@ _NONE: list[int] = []
 
 FOOTPRINT = "footprint"
 """The source of an edge between two nodes that touch the same resource, one of them writing it."""
+STAGE = "stage"
+"""The source of an edge from states of an earlier explicit order, and to those of a later one."""
+GROUP = "group"
+"""The source of an edge to a GROUP node, and from it to its members."""
+SET = "set"
+"""The source of an edge from a member of a SET node to it."""
 
 
 class Edge(NamedTuple):

@@ -24,6 +24,7 @@ import msgspec
 
 from asyncstate.model.plan import TIMELESS, NodeKind
 from asyncstate.model.result import Outcome
+from asyncstate.model.walk import stands_for
 from asyncstate.run.gate import Verdict
 from asyncstate.run.outcomes import Outcomes
 from asyncstate.run.priority import in_turn
@@ -60,7 +61,7 @@ class Work(msgspec.Struct, frozen=True, gc=False):
     """Something to do: run a chunk, run it in test mode for a prereq (CHECK), aggregate a GROUP, call a LISTENER.
 
     ``failed`` are the chunks behind a FAIL verdict, in serial order, ``elsewhere`` the REMOTE nodes behind it;
-    ``members`` are the chunks of a group that may run.
+    ``members`` are the chunks of a group that may run; those that need a state of another host run on their own.
     """
 
     node: int
@@ -116,6 +117,7 @@ class Machine:
         self._started = bytearray(len(plan.nodes))
         self._unchecked = set(self.outcomes.check_of)
         self._listeners = _listeners(plan)
+        self._need_others = _need_others(plan) if plan.elsewhere else frozenset[int]()
         self._to_come = self._listeners[::-1]
         self._called: set[str] = set()
         self._closed = False
@@ -275,7 +277,7 @@ class Machine:
             members = tuple(
                 chunk
                 for chunk in (self.plan.nodes[member].chunk for member in what.members)
-                if self.outcomes.verdict(chunk).runs
+                if chunk not in self._need_others and self.outcomes.verdict(chunk).runs
             )
             if what.transaction:
                 # A failhard that fails stops all later states, so their work is not done before.
@@ -364,6 +366,15 @@ def _listeners(plan: Plan) -> list[int]:
     """Return the listeners in the order they are called; their numbers rise in that order."""
     others = range(len(plan.chunks), len(plan.nodes))
     return [node for node in others if plan.nodes[node].kind is NodeKind.LISTENER]
+
+
+def _need_others(plan: Plan) -> frozenset[int]:
+    """Return the chunks with a requisite on a state of another host."""
+    return frozenset(
+        chunk
+        for chunk, requisites in enumerate(plan.requisites)
+        if any(plan.nodes[each].kind is NodeKind.REMOTE for each in stands_for(plan, (one.node for one in requisites)))
+    )
 
 
 def _exclusive_nodes(plan: Plan, exclusive: Collection[int]) -> Collection[int]:

@@ -128,12 +128,16 @@ OUTCOMES = st.builds(
 
 
 class Told:
-    """What a run did with each state: verdicts and who is to blame, by ID; ``order`` is that of starts and ends."""
+    """What a run did with each state: verdicts and who is to blame, by ID; ``order`` is that of starts and ends.
+
+    ``shared`` has the IDs of the states that may share each call of a group.
+    """
 
     def __init__(self):
         self.verdicts = {}
         self.order = []
         self.runs = []
+        self.shared = []
 
 
 def run_alone(plan, outcome_of, choose=lambda _: 0):
@@ -144,9 +148,10 @@ def run_fleet(parts, outcome_of, choose=lambda _: 0):
     """Run parts until nothing moves. ``choose(n)`` picks what happens next, of n things that could."""
     plans = {host: part.plan for host, part in parts.items()}
     remote = {host: part.remote for host, part in parts.items()}
-    read = {
-        host: {node: (name, readers) for name, (node, readers) in part.read.items()} for host, part in parts.items()
-    }
+    read = {host: {} for host in parts}
+    for host, part in parts.items():
+        for name, (node, readers) in part.read.items():
+            read[host].setdefault(node, []).extend((name, reader) for reader in readers)
     return run_parts(plans, remote, read, outcome_of, choose)
 
 
@@ -168,9 +173,10 @@ def run_parts(plans, remote, read, outcome_of, choose):
             outcome = _outcome(machine.plan, work, outcome_of)
             note_end(told, machine, work)
             machine.done(work.node, outcome)
-            name, readers = read[host].get(work.node, ("", ()))
             outcome = machine.outcomes.told(work.node)
-            in_flight += [(reader, remote[reader][host, name], outcome) for reader in readers]
+            in_flight += [
+                (reader, remote[reader][host, name], outcome) for name, reader in read[host].get(work.node, ())
+            ]
         else:
             reader, node, outcome = in_flight.pop(at - len(under_way))
             machines[reader].arrive(node, outcome)
@@ -179,13 +185,18 @@ def run_parts(plans, remote, read, outcome_of, choose):
 
 
 def _key(plan, work):
-    if work.kind is NodeKind.LISTENER:
-        return f"listener {plan.chunks[work.chunk].id}"
-    return f"{'check ' if work.kind is NodeKind.CHECK else ''}{plan.chunks[work.chunk].id}"
+    chunk = plan.chunks[work.chunk]
+    is_one = sum(other.id == chunk.id for other in plan.chunks) == 1
+    what = {NodeKind.LISTENER: "listener ", NodeKind.CHECK: "check "}.get(work.kind, "")
+    return what + (chunk.id if is_one else chunk.tag)
 
 
 def note_start(told, machine, host, work):
-    plan, key = machine.plan, _key(machine.plan, work)
+    plan = machine.plan
+    if work.kind is NodeKind.GROUP:
+        told.shared.append([plan.chunks[member].id for member in work.members])
+        return
+    key = _key(plan, work)
     failed = {plan.chunks[index].id for index in work.failed} | {plan.elsewhere[node].id for node in work.elsewhere}
     assert key not in told.verdicts, f"{key} starts twice"
     told.verdicts[key] = (work.verdict, failed)
@@ -195,10 +206,13 @@ def note_start(told, machine, host, work):
 
 
 def note_end(told, machine, work):
-    told.order.append(("end", _key(machine.plan, work)))
+    if work.kind is not NodeKind.GROUP:
+        told.order.append(("end", _key(machine.plan, work)))
 
 
 def _outcome(plan, work, outcome_of):
+    if work.kind is NodeKind.GROUP:
+        return Outcome(result=True, changed=False)
     if not work.verdict.runs:
         return Outcome(result=work.verdict is not Verdict.FAIL, changed=False, ran=False)
     return outcome_of(_key(plan, work))

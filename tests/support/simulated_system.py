@@ -120,6 +120,8 @@ def file_states(system: System):
         await system.slow()
         touched = system.below(name) if recurse else [name]
         changed = [path for path in touched if mode is not None and system.modes.get(path) != mode]
+        if system.files.get(name, DIRECTORY) != DIRECTORY:
+            return row(name, False, comment="a file is in the way")
         if not new and not changed:
             return row(name, comment="in place")
         if test_mode():
@@ -140,7 +142,9 @@ def file_states(system: System):
         reads += [f"path:{low['source']}"] if low.get("source") else []
         whole = function == "absent" or low.get("recurse")
         makes = [f"path:{posixpath.dirname(name)}"] if low.get("makedirs") else []
-        return {"reads": reads, "writes": [f"path:{name}/**" if whole else f"path:{name}"], "makes": makes}
+        footprint = {"reads": reads, "writes": [f"path:{name}/**" if whole else f"path:{name}"], "makes": makes}
+        left = {"managed": posixpath.dirname(name), "directory": name}.get(function)
+        return footprint | ({"leaves": [f"path:{left}"]} if left else {})
 
     functions = {"managed": managed, "append": append, "absent": absent, "directory": directory}
     return functions | {"mod_footprint": mod_footprint}
@@ -248,9 +252,13 @@ def package_states(system: System, *, split: bool):
             for chunk in chunks
         }
 
+    def mod_transaction(low, first):
+        return "" if low["fun"] == "installed" else "what it removes is its own"
+
     functions = {
         "installed": installed,
         "removed": removed,
+        "mod_transaction": mod_transaction,
         "mod_init": mod_init,
         "mod_aggregate": mod_aggregate,
         "mod_footprint": lambda low: {"writes": ["pkgdb"]},

@@ -29,12 +29,15 @@ class Tree(NamedTuple):
 
 
 @st.composite
-def trees(draw, max_size=9):
-    """Acyclic trees of two formulas: every reference goes to a state earlier in a hidden order."""
+def trees(draw, max_size=9, functions=None, kinds=KINDS, options=None):
+    """Acyclic trees of two formulas: every reference goes to a state earlier in a hidden order.
+
+    All states are of ``functions``, if given, their requisites of ``kinds``, and ``options`` are some that are not drawn.
+    """
     size = draw(st.integers(2, max_size))
     order = draw(st.permutations(range(size)))
     place = {number: position for position, number in enumerate(order)}
-    functions = draw(st.sampled_from((FUNCTIONS, FUNCTIONS, PACKAGES, FILES, COUNTERS, FOLDERS, FOLDERS)))
+    functions = functions or draw(st.sampled_from((FUNCTIONS, FUNCTIONS, PACKAGES, FILES, COUNTERS, FOLDERS, FOLDERS)))
     paths = slice(6, 10) if functions is FOLDERS else draw(st.sampled_from((slice(8), slice(4), slice(2))))
     states = [draw(calls(functions, paths)) for _ in range(size)]
     most = draw(st.sampled_from((0, 1, 2)))
@@ -46,7 +49,7 @@ def trees(draw, max_size=9):
         if draw(st.integers(0, 7)) == 0:
             arguments[1] = {"order": draw(st.sampled_from(ORDERS))}
         earlier = [other for other in range(size) if place[other] < place[number] and asking_of.get(number) != other]
-        for kind in draw(st.lists(st.sampled_from(KINDS), max_size=most, unique=True)) if earlier else ():
+        for kind in draw(st.lists(st.sampled_from(kinds), max_size=most, unique=True)) if earlier else ():
             chosen = draw(st.lists(st.sampled_from(earlier), min_size=1, max_size=3, unique=True))
             arguments.append({kind: [_reference(states, other) for other in chosen]})
         if (
@@ -62,11 +65,11 @@ def trees(draw, max_size=9):
             arguments.append({"listen": [_reference(states, draw(st.integers(0, size - 1)))]})
         arguments.extend(draw(st.sampled_from(EXTRAS)))
         high[f"s{number}"] = {module: arguments, "__sls__": formula, "__env__": "base"}
-    options = {
-        "state_aggregate": draw(st.sampled_from((False, True, ["pkg"], ["counter"]))),
+    drawn = {
+        "state_aggregate": draw(st.sampled_from((None, False, True, ["pkg"], ["counter"]))),
         "implicit_order": draw(st.sampled_from(("footprint", "strict"))),
     }
-    return Tree(high, options, draw(st.booleans()))
+    return Tree(high, drawn | (options or {}), draw(st.booleans()))
 
 
 EXTRAS = (

@@ -14,7 +14,7 @@ from asyncstate.compile.high.exclude import exclusion, fits_nothing
 from asyncstate.errors import MessageRefused
 from asyncstate.fleet.protocol import TESTED, HostPlan, State, node_name
 from asyncstate.model.chunk import LowChunk
-from asyncstate.model.dag import FOOTPRINT, Dag
+from asyncstate.model.dag import FOOTPRINT, SET, Dag
 from asyncstate.model.encode import encoded
 from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
 from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, Requisite, RequisiteKind
@@ -118,11 +118,6 @@ class _Extension:
         self._dag = _copy(plan.dag)
         self._elsewhere: dict[int, LowChunk] = {}
         self._check_of = {node.chunk: number for number, node in _checks(plan)}
-        self._groups: dict[int, list[int]] = {}
-        for number, node in enumerate(plan.nodes):
-            if node.kind is NodeKind.GROUP:
-                for member in node.members:
-                    self._groups.setdefault(member, []).append(number)
 
     def part(self) -> Part:
         go = self._go
@@ -227,17 +222,16 @@ class _Extension:
             return
         joined = self._add(Node(NodeKind.SET, members=tuple(remote), label=f"{len(remote)} states of other hosts"))
         for node in remote:
-            self._dag.add(node, joined, "set")
+            self._dag.add(node, joined, SET)
         self._require(chunk.index, kind, joined)
 
     def _require(self, chunk: int, kind: RequisiteKind, node: int) -> None:
+        """Let a state, and its check, wait for a node. Its group does not: the join does not know of such an edge."""
         requisite = Requisite(kind, node)
         if requisite in self._requisites[chunk]:
             return
         self._requisites[chunk].append(requisite)
         self._dag.add(node, chunk, kind.value)
-        for group in self._groups.get(chunk, ()):
-            self._dag.add(node, group, "group")
         check = self._check_of.get(chunk)
         if check is not None and kind is not RequisiteKind.PREREQUIRED:
             self._dag.add(node, check, kind.value)

@@ -3,15 +3,49 @@
 import asyncio
 
 import pytest
+from drawn_plans import parts, parts_of
 from fake_host import VirtualLoop, local_engine
 from fake_station import comparable, host_of, run_alone
-from fleets import OUTCOMES, Fleet, fleets
+from fleets import OUTCOMES, Fleet, fleets, run_fleet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asyncstate.model.event import ChunkReady
+from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import Outcome
 from asyncstate.run.engine import RunOptions
+
+
+@pytest.mark.parametrize("aggregated", [None, True])
+def test_a_group_does_not_wait_for_what_its_members_need_of_other_hosts(aggregated):
+    """A state of another host stands between two packages that would share one call: nobody waits for ever."""
+
+    def state(function, name, order, **requisites):
+        module, _, fun = function.partition(".")
+        arguments = [fun, {"name": name}, {"order": 10000 + order}, *({kind: of} for kind, of in requisites.items())]
+        return {module: arguments, "__sls__": "a", "__env__": "base"}
+
+    names = {
+        "p": state("pkg.installed", "a-p", 0),
+        "q": state("pkg.installed", "a-q", 1),
+        "r": state("pkg.installed", "a-r", 2),
+    }
+    between = {"require": [{"host": "one", "pkg": "p"}], "require_in": [{"host": "one", "pkg": "q"}]}
+    parts = parts_of(
+        {"one": names, "two": {"x": state("file.managed", "/etc/x", 0, **between)}},
+        state_aggregate=aggregated,
+        implicit_order="footprint",
+    )
+    assert [node.members for node in parts["one"].plan.nodes if node.kind is NodeKind.GROUP] == [(0, 1, 2)]
+    told = run_fleet(parts, lambda _: Outcome(result=True, changed=True))
+    assert sorted(told.runs) == ["p", "q", "r", "x"]
+    assert told.shared == [["p", "r"]]
+
+
+@settings(max_examples=100)
+@given(parts(), st.randoms())
+def test_hosts_that_wait_for_one_another_all_end(parts, chance):
+    run_fleet(parts, lambda _: Outcome(result=chance.random() < 0.9, changed=True), chance.randrange)
 
 
 class Exchange:
