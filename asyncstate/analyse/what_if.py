@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from asyncstate.analyse.simulate import Rules, longest_path, simulate
-from asyncstate.model.dag import FOOTPRINT, Dag
+from asyncstate.model.dag import FOOTPRINT, STAGE, Dag
 from asyncstate.model.plan import NodeKind
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette, clean, count, short_time
@@ -28,7 +28,6 @@ _FEWEST_POINTS, _FEWEST_LEFT_OUT = 8, 2
 _NOTABLE = 0.001
 """Seconds from which on a cost is worth a line."""
 _LISTED = 10
-_STAGE = "stage"
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -188,8 +187,8 @@ def _variants(
         )
         first = describe_tag(plan.chunks[members[0]].tag)
         yield "transaction", f"{count(len(members), 'state')}, {first} …", replace(plan, nodes=apart), rules
-    if any(_STAGE in sources for _, sources in plan.dag.packed()):
-        yield "order", "explicit order", _without(plan, lambda _, source: source == _STAGE), rules
+    if any(STAGE in sources for _, sources in plan.dag.packed()):
+        yield "order", "explicit order", _without(plan, lambda _, source: source == STAGE), rules
     for resource in _resources(plan, recording, path)[:most]:
         yield "footprint", resource, _without(plan, _only(resource)), rules
 

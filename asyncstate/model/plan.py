@@ -10,10 +10,10 @@ import msgspec
 
 from asyncstate.errors import Issue
 from asyncstate.model.chunk import LowChunk
-from asyncstate.model.dag import Dag
+from asyncstate.model.dag import FOOTPRINT, GROUP, SET, STAGE, Dag
 from asyncstate.model.encode import SORTED, encoded, plain
 from asyncstate.model.event import Phase
-from asyncstate.model.requisite import RemoteRequisite, Requisite, RequisiteKind
+from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, RemoteRequisite, Requisite, RequisiteKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,6 +40,12 @@ class NodeKind(IntEnum):
 
 TIMELESS = frozenset({NodeKind.SET, NodeKind.STAGE})
 """The kinds of nodes that end as soon as what they wait for has ended."""
+
+
+EDGE_SOURCES = frozenset(
+    {*(kind.value for kind in RequisiteKind), FOOTPRINT, STAGE, GROUP, SET, FLEET_ORDER, FLEET_LANE}
+) - {RequisiteKind.LISTEN.value}
+"""The sources of a plan's edges. A listener comes after all other nodes without any."""
 
 
 class Node(msgspec.Struct, frozen=True, gc=False):

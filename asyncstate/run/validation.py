@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from asyncstate.model.plan import TIMELESS, NodeKind
+from asyncstate.model.plan import EDGE_SOURCES, TIMELESS, NodeKind
 from asyncstate.run.machine import Machine, Step
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ class ValidatingMachine(Machine):
         self._every = max(1, len(plan.nodes) // _SMALL)
         self._transitions = 0
         self._ending = self._invalid = False
+        unknown = {source for _, sources in plan.dag.packed() for source in sources} - EDGE_SOURCES
+        if unknown:
+            raise InvalidMachine(f"edges have sources that nothing else knows: {', '.join(sorted(unknown))}")
         self.validate()
 
     def stop(self, reason: str) -> None:

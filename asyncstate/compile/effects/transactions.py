@@ -16,9 +16,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.aggregate import why_alone
-from asyncstate.compile.graph.assemble import GROUP
 from asyncstate.errors import meant_for_program
-from asyncstate.model.dag import FOOTPRINT
+from asyncstate.model.dag import FOOTPRINT, GROUP
 from asyncstate.model.encode import plain
 from asyncstate.model.hooks import MOD_TRANSACTION
 from asyncstate.model.plan import TIMELESS, Node, NodeKind

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.graph.requisite_graph import KIND_BITS, KIND_MASK, KINDS
 from asyncstate.model.chunk import LowChunk
-from asyncstate.model.dag import Dag
+from asyncstate.model.dag import GROUP, SET, Dag
 from asyncstate.model.plan import TIMELESS, BrokenListener, ContingentEdge, Node, NodeKind, Plan, plan_digest
 from asyncstate.model.requisite import RemoteRequisite, Requisite
 
@@ -18,10 +18,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.graph.order import SerialOrder
     from asyncstate.compile.graph.requisite_graph import RequisiteGraph
 
-GROUP = "group"
-"""The source of an edge to a GROUP node, and from it to its members."""
-
-_SOURCES = (*(kind.value for kind in KINDS), "set", GROUP)
+_SOURCES = (*(kind.value for kind in KINDS), SET, GROUP)
 
 
 class PlanBuilder:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from asyncstate.compile.graph.order import LAST
 from asyncstate.compile.high.highstate import FIRST_AUTO_ORDER
 from asyncstate.compile.low.draft import UNSET
+from asyncstate.model.dag import STAGE
 from asyncstate.model.plan import Node, NodeKind
 
 if TYPE_CHECKING:
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from asyncstate.compile.graph.assemble import PlanBuilder
     from asyncstate.compile.graph.requisite_graph import RequisiteGraph
     from asyncstate.compile.low.draft import Draft
-
-STAGE = "stage"
-"""The source of an edge to or from a barrier."""
 
 
 class Stages(NamedTuple):

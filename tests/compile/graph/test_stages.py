@@ -6,7 +6,8 @@ from reached import reach
 from strategies import high_data
 from trees import WATCHING, compiler, edges, ids, plan, reachable, wired
 
-from asyncstate.compile.graph.stages import STAGE, effective_stages
+from asyncstate.compile.graph.stages import effective_stages
+from asyncstate.model.dag import STAGE
 from asyncstate.model.plan import NodeKind
 
 
