@@ -76,10 +76,10 @@ class _Forecast:
             row = rows.get(chunk.tag)
             if row is not None and (foretold := self._of(chunk, row)):
                 found[chunk.tag] = foretold
-        for node in plan.listeners:
-            tag = plan.chunks[node.chunk].tag
-            if node.label not in rows and tag in rows and tag not in found and self._any(node.members, self._open):
-                found[tag] = Foretold.UNKNOWN
+        # What a listener does at the end of the run triggers no other listener.
+        listening = {plan.chunks[node.chunk].tag: node for node in plan.listeners if node.label not in rows}
+        open_ = [tag for tag, node in listening.items() if tag in rows and self._any(node.members, self._open)]
+        found.update((tag, Foretold.UNKNOWN) for tag in open_ if tag not in found)
 
     def _of(self, chunk: LowChunk, row: Row) -> Foretold | None:
         families = {requisite.kind.family for requisite in self._plan.requisites[chunk.index]}
