@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.compile.graph.requisite_graph import GROUP_MEMBER
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER
+from asyncstate.model.walk import edges_beyond
 from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
@@ -245,14 +246,8 @@ def _predecessors(graph: RequisiteGraph, nodes: set[int]) -> dict[int, list[int]
 
 def _pull_forward(graph: RequisiteGraph, order: SerialOrder, members: list[int]) -> None:
     """Move all members forward to the smallest key of their dependents, as in Salt."""
-    needed: list[Any] = []
-    stack = [node for member in members for node in graph.after[member]]
-    while stack:
-        node = stack.pop()
-        if node in order.keys:
-            needed.append(order.keys[node])
-        else:
-            stack.extend(graph.after[node])
+    joints = edges_beyond(members, graph.after.__getitem__, lambda node: node not in order.keys)
+    needed = [order.keys[node] for _, node in joints]
     if needed:
         soonest = min(needed)
         for member in members:

@@ -1,4 +1,5 @@
 import copy
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -229,3 +230,12 @@ def test_a_long_chain_of_aggregatable_states_takes_one_pass(monkeypatch):
     compiled = aggregated("p0: pkg.installed\n" + tree)
     assert groups(compiled) == []
     assert len(calls) == 1
+
+
+def test_members_are_pulled_forward_past_joints_that_share_what_is_behind_them():
+    """Twice as many ways with each layer of joints: only a search that passes each joint once comes to an end."""
+    layers = 60
+    after = [[2 * layer + 2, 2 * layer + 3] for layer in range(layers) for _ in "ab"] + [[2 * layers + 2]] * 2 + [[]]
+    keys = {0: 5, 2 * layers + 2: 2}
+    aggregate._pull_forward(SimpleNamespace(after=after), SimpleNamespace(keys=keys), [0])
+    assert keys[0] == 2
