@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import to_builtins
 
 from asyncstate.analyse.picture import mermaid_text
+from asyncstate.model.plan import NodeKind
+from asyncstate.model.walk import JOINTS, Walk
 from asyncstate.plans.comparison import paired
 from asyncstate.plans.words import difference_lines, label
 from asyncstate.report.terminal import PLAIN, Palette, clean, count, one_line
@@ -140,36 +142,24 @@ class _Waits:
     """Which states of a plan wait for which, looking through sets, stages, groups and checks."""
 
     def __init__(self, record: PlanRecord, names: list[str]) -> None:
+        plan = record.plan()
+        self._walk = Walk(plan, JOINTS | {NodeKind.CHECK}, plan.contingent)
         self._names = names
         self._number = {name: number for number, name in reversed(list(enumerate(names)))}
-        size = len(names) + len(record.nodes)
-        self._after: list[list[int]] = [[] for _ in range(size)]
-        self._before: list[list[int]] = [[] for _ in range(size)]
-        for edge in record.edges:
-            self._after[edge.before].append(edge.after)
-            self._before[edge.after].append(edge.before)
 
     def beside(self, name: str) -> list[str]:
         """Return the states directly before and after one."""
-        return [*self._reached(name, self._before), *self._reached(name, self._after)]
+        number = self._number.get(name)
+        return (
+            [] if number is None else [*self._named(self._walk.before(number)), *self._named(self._walk.after(number))]
+        )
 
     def between(self, names: set[str]) -> set[tuple[str, str]]:
         """Return who waits for whom among some states."""
-        return {(name, later) for name in names for later in self._reached(name, self._after) if later in names}
+        known = [(name, self._number[name]) for name in names if name in self._number]
+        return {
+            (name, later) for name, number in known for later in self._named(self._walk.after(number)) if later in names
+        }
 
-    def _reached(self, name: str, step: list[list[int]]) -> list[str]:
-        start = self._number.get(name)
-        if start is None:
-            return []
-        found: dict[str, None] = {}
-        stack, seen = list(step[start]), {start}
-        while stack:
-            node = stack.pop()
-            if node in seen:
-                continue
-            seen.add(node)
-            if node < len(self._names):
-                found.setdefault(self._names[node])
-            else:
-                stack += step[node]
-        return list(found)
+    def _named(self, nodes: Iterable[int]) -> Iterator[str]:
+        return (self._names[node] for node in nodes if node < len(self._names))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from asyncstate.model.event import ChunkFinished
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
-from asyncstate.model.walk import edges_through
+from asyncstate.model.walk import edges_through, stands_for
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -57,7 +57,7 @@ def _with_followers(plan: Plan, chunks: set[int]) -> set[int]:
     for chunk, requisites in enumerate(plan.requisites):
         for requisite in requisites:
             if requisite.kind.family in _BY_CHANGES:
-                for node in plan.nodes[requisite.node].members or (requisite.node,):
+                for node in stands_for(plan, [requisite.node]):
                     followers.setdefault(plan.nodes[node].chunk, []).append(chunk)
     for listener in plan.listeners:
         for target in listener.members:

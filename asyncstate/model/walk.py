@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from asyncstate.model.dag import FOOTPRINT
+from asyncstate.model.dag import FOOTPRINT, GROUP
 from asyncstate.model.plan import NodeKind
 
 if TYPE_CHECKING:
@@ -64,24 +64,34 @@ def stands_for(plan: Plan, nodes: Iterable[int]) -> Iterator[int]:
     """Yield the chunks, checks and remote states that a requisite or a footprint on ``nodes`` means.
 
     Only a SET hands on what it is named for. A STAGE or a GROUP orders states that no requisite names, and that need
-    not touch the same resource.
+    not touch the same resource; so does aggregation, which lets a SET wait for the last member of a GROUP.
     """
-    found = ends([*nodes], plan.dag.predecessors, lambda node: plan.nodes[node].kind is NodeKind.SET)
+
+    def named(node: int) -> Iterator[int]:
+        return (each for each in plan.dag.predecessors(node) if not is_grouped(plan, each, node))
+
+    found = ends([*nodes], named, lambda node: plan.nodes[node].kind is NodeKind.SET)
     return (node for node in found if plan.nodes[node].kind in STATES)
+
+
+def is_grouped(plan: Plan, before: int, after: int) -> bool:
+    """Whether a SET waits for a state that is none of its members, but of the GROUP of one."""
+    return plan.nodes[after].kind is NodeKind.SET and plan.dag.sources(before, after) == (GROUP,)
 
 
 class Walk:
     """Finds the states that nodes of a plan directly wait for, and those that wait for them, with the reasons.
 
     ``through`` are the kinds of joints to look through. The reason for a wait is that of the edge at the later state;
-    but a footprint of a GROUP is no reason for what stands before the GROUP, so the reason there is the GROUP.
-    ``contingent`` are more edges, such as those of the plan.
+    but a footprint of a GROUP is no reason for what stands before the GROUP, so the reason there is the GROUP. It is,
+    too, where a SET waits for a member of a GROUP that is none of its own. ``contingent`` are more edges, such as those
+    of the plan.
     """
 
     def __init__(
         self, plan: Plan, through: Collection[NodeKind] = JOINTS, contingent: Iterable[ContingentEdge] = ()
     ) -> None:
-        self._nodes, self._dag, self._through = plan.nodes, plan.dag, through
+        self._plan, self._nodes, self._dag, self._through = plan, plan.nodes, plan.dag, through
         self._contingent: dict[tuple[int, int], Reason] = {}
         self._more: dict[int, list[int]] = {}
         """Neighbours by contingent edges: those behind a node under its number, those before it under the inverse."""
@@ -98,20 +108,26 @@ class Walk:
             for other in self._before(node):
                 starts.setdefault(self._reason(other, node), []).append(other)
         for reason, others in starts.items():
-            near = ends(others, self._before, self._is_set if reason.sources == (FOOTPRINT,) else self._joins)
+            joins = self._is_set if reason.sources == (FOOTPRINT,) else self._joins
+            near = ends(others, self._named_before, joins)
             for end in near:
                 _add(found, end, reason)
             for end in ends([*filter(self._joins, near)], self._before, self._joins):
                 _add(found, end, _of_group(reason))
+            for end in ends([*self._grouped_before(filter(joins, others), joins)], self._before, self._joins):
+                _add(found, end, _GROUPED)
         return self._states(found, nodes)
 
     def after(self, *nodes: int) -> dict[int, Reason]:
         """Return the states that wait for ``nodes``, in the order of their numbers; none of ``nodes``."""
         found: dict[int, Reason] = {}
-        for at, end in edges_beyond(nodes, self._after, self._is_set):
+        for at, end in edges_beyond(nodes, self._named_after, self._is_set):
             _add(found, end, self._reason(at, end))
         for at, end in edges_beyond([*filter(self._joins, found)], self._after, self._joins):
             _add(found, end, _of_group(self._reason(at, end)))
+        grouped = [each for node in nodes for each in self._after(node) if is_grouped(self._plan, node, each)]
+        for _, end in edges_beyond(grouped, self._after, self._joins):
+            _add(found, end, _GROUPED)
         return self._states(found, nodes)
 
     def _before(self, node: int) -> Iterable[int]:
@@ -119,6 +135,18 @@ class Walk:
 
     def _after(self, node: int) -> Iterable[int]:
         return (*self._dag.successors(node), *self._more.get(node, ()))
+
+    def _named_before(self, node: int) -> Iterator[int]:
+        return (each for each in self._before(node) if not is_grouped(self._plan, each, node))
+
+    def _named_after(self, node: int) -> Iterator[int]:
+        return (each for each in self._after(node) if not is_grouped(self._plan, node, each))
+
+    def _grouped_before(self, joints: Iterable[int], joins: Test) -> Iterator[int]:
+        """Yield what joints, and those before them, wait for although it is no member of theirs."""
+        first = [*joints]
+        passed = {*first, *(each for _, each in edges_through(first, self._named_before, joins) if joins(each))}
+        return (each for joint in passed for each in self._before(joint) if is_grouped(self._plan, each, joint))
 
     def _reason(self, before: int, after: int) -> Reason:
         sources = self._dag.sources(before, after)
@@ -135,8 +163,11 @@ class Walk:
         return {node: found[node] for node in sorted(left)}
 
 
+_GROUPED = Reason((GROUP,))
+
+
 def _of_group(reason: Reason) -> Reason:
-    return reason if reason.sources != (FOOTPRINT,) else Reason(("group",), (), reason.unless)
+    return reason if reason.sources != (FOOTPRINT,) else Reason((GROUP,), (), reason.unless)
 
 
 def _add(found: dict[Any, Reason], key: Any, more: Reason) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from asyncstate.model.dag import GROUP
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.result import was_held_back
@@ -79,6 +80,8 @@ class Needs:
         self._needed: dict[str, list[tuple[str, int]]] = {}
         for before, after, sources in edges:
             state = states[after]
+            if state is None and tuple(sources) == (GROUP,):  # it waits for it, and does not stand for it
+                continue
             if state is None:
                 self._members.setdefault(after, []).append(before)
             elif words := [_WORDS[source] for source in sources if source in _WORDS]:

@@ -50,7 +50,7 @@ AnyNode = tuple[str, bool]
 
 
 Waits = dict[AnyNode, dict[AnyNode, tuple[str, ...]]]
-"""The states that each waits for, and why: kinds of requisites, ``footprint``, ``group``."""
+"""The states that each waits for, those of other hosts as ``host: tag``, and why: the sources of edges."""
 
 
 def waits_in(plan: Plan) -> Waits:
@@ -67,7 +67,9 @@ def waits_in(plan: Plan) -> Waits:
 
 
 def _state_of(plan: Plan, number: int) -> AnyNode:
-    return plan.target_of(number).tag, plan.nodes[number].kind is NodeKind.CHECK
+    node = plan.nodes[number]
+    name = node.label if node.kind is NodeKind.REMOTE else plan.chunks[node.chunk].tag
+    return name, node.kind is NodeKind.CHECK
 
 
 class RunTrace:
@@ -243,8 +245,7 @@ class RunTrace:
         after, because = self._waited.pop((tag, check), ("", ()))
         why = dict(self.waits.get((tag, check), {}))
         last = (after, (after, False) not in why and (after, True) in why)
-        linked = {last: self._known.get(last) or self._others.get(after)}
-        linked |= {node: self._known.get(node) for node in why if node != last}
+        linked = {node: self._known.get(node) or self._others.get(node[0]) for node in (last, *why)}
         why[last] = because or why.get(last, ())
         for node, context in [*linked.items()][:_MOST_LINKS]:
             if context is not None:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.journal.lines import finished_line, started_line
 from asyncstate.model.chunk import fresh
-from asyncstate.model.dag import FOOTPRINT
+from asyncstate.model.dag import FOOTPRINT, GROUP
 from asyncstate.model.event import AnyEvent, ChunkFinished, ChunkReady, ChunkStarted
 from asyncstate.model.plan import TIMELESS, NodeKind
-from asyncstate.model.walk import edges_beyond
+from asyncstate.model.walk import edges_beyond, is_grouped
 from asyncstate.run.onlooker import Onlooker
 from asyncstate.run.shared import Shared
 
@@ -211,8 +211,9 @@ def _edges(machine: Machine, node: int, released: list[int]) -> dict[int, _Reaso
     for at, successor in edges_beyond([node], dag.successors, is_complete):
         if successor in found:
             sources, resources = found[successor]
-            more = dag.sources(at, successor), dag.resources(at, successor)
-            found[successor] = _union(sources, more[0]), _union(resources, more[1])
+            grouped = at != node and is_grouped(machine.plan, node, at)
+            more = (GROUP,) if grouped else dag.sources(at, successor)
+            found[successor] = _union(sources, more), _union(resources, dag.resources(at, successor))
     # Only a contingent edge, or its proof, can have released the others.
     return {node: reasons if reasons[0] else ((FOOTPRINT,), ()) for node, reasons in found.items()}
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from drawn_plans import SORTS, plans
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from reached import reach
-from simulated_system import StateModules
-from simulated_trees import trees
-from trees import FakeStates, chunk_of, compiler, plan
+from trees import FakeStates, chunk_of, plan
 
 from asyncstate.analyse.explain import explanation
 from asyncstate.analyse.impact import effects, impact
@@ -19,7 +18,7 @@ from asyncstate.cli.show import _order_lines
 from asyncstate.compile.effects.contradictions import undone
 from asyncstate.model.dag import FOOTPRINT, Dag
 from asyncstate.model.event import ChunkFinished, ChunkStarted
-from asyncstate.model.plan import Node, NodeKind, Plan
+from asyncstate.model.plan import EDGE_SOURCES, Node, NodeKind, Plan
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.result import RunReport
 from asyncstate.model.walk import JOINTS, STATES, Reason, Walk, stands_for
@@ -35,11 +34,7 @@ from asyncstate.run.resumed import _followed
 
 REQUISITES = frozenset(kind.value for kind in RequisiteKind)
 FAILING = frozenset(("require", "require_any", "watch", "watch_any", "prereq", "prerequired"))
-DRAWN = settings(max_examples=40)
-
-
-def compiled(tree):
-    return compiler({}, states=StateModules(), **tree.options).plan_high(tree.high)
+DRAWN = settings(max_examples=100, phases=(Phase.explicit, Phase.generate))
 
 
 def ways(plan, node, through):
@@ -51,7 +46,7 @@ def ways(plan, node, through):
         elif kind in through:
             in_group = sources == (FOOTPRINT,) and kind is not NodeKind.SET
             for state, inner in ways(plan, before, through):
-                hidden = in_group or (sources == (FOOTPRINT,) and {one for one, *_ in inner} == {"group"})
+                hidden = in_group or (kind is NodeKind.SET and {one for one, *_ in inner} == {"group"})
                 own = {(source, *plan.dag.resources(before, node)) for source in sources}
                 yield state, {("group",)} if hidden else own
 
@@ -96,14 +91,39 @@ def meant(plan, node):
 
 
 def name(plan, node):
+    if plan.nodes[node].kind is NodeKind.REMOTE:
+        return plan.nodes[node].label
     tag = describe_tag(plan.chunks[plan.nodes[node].chunk].tag)
     return f"the check of {tag}" if plan.nodes[node].kind is NodeKind.CHECK else tag
 
 
+def test_every_kind_of_node_and_edge_is_drawn():
+    nodes, sources, contingent = set(), set(), set()
+
+    def look(plan):
+        nodes.update((node.kind, node.transaction) for node in plan.nodes)
+        sources.update(edge.source for edge in plan.dag.edges())
+        contingent.update(edge.proof for edge in plan.contingent)
+
+    for sort in SORTS:
+        settings(DRAWN, max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])(
+            given(plans([sort]))(look)
+        )()
+    assert nodes == {(kind, False) for kind in NodeKind} | {(NodeKind.GROUP, True)}
+    assert sources == EDGE_SOURCES
+    assert contingent
+
+
+def traced(plan, node):
+    """How a trace names a state."""
+    what = plan.nodes[node]
+    is_remote = what.kind is NodeKind.REMOTE
+    return what.label if is_remote else plan.chunks[what.chunk].tag, what.kind is NodeKind.CHECK
+
+
 @DRAWN
-@given(trees())
-def test_a_walk_finds_what_a_plain_search_finds_in_both_directions(tree):
-    plan = compiled(tree)
+@given(plans())
+def test_a_walk_finds_what_a_plain_search_finds_in_both_directions(plan):
     for through in (JOINTS, JOINTS - {NodeKind.STAGE}, frozenset({NodeKind.SET})):
         walk = Walk(plan, through)
         nodes = [number for number, node in enumerate(plan.nodes) if node.kind in STATES]
@@ -115,9 +135,8 @@ def test_a_walk_finds_what_a_plain_search_finds_in_both_directions(tree):
 
 
 @DRAWN
-@given(trees())
-def test_step_by_step_the_walk_has_the_whole_order(tree):
-    plan = compiled(tree)
+@given(plans())
+def test_step_by_step_the_walk_has_the_whole_order(plan):
     nodes = [number for number, node in enumerate(plan.nodes) if node.kind in STATES]
     steps, walk = Dag(len(plan.nodes)), Walk(plan)
     for node in nodes:
@@ -129,9 +148,8 @@ def test_step_by_step_the_walk_has_the_whole_order(tree):
 
 
 @DRAWN
-@given(trees())
-def test_explain_and_impact_name_what_stands_before_and_behind(tree):
-    plan = compiled(tree)
+@given(plans())
+def test_explain_and_impact_name_what_stands_before_and_behind(plan):
     before = {chunk.index: states_before(plan, chunk.index) for chunk in plan.chunks}
     unless = [(edge.before, edge.after) for edge in plan.contingent]
     for chunk in plan.chunks:
@@ -144,7 +162,8 @@ def test_explain_and_impact_name_what_stands_before_and_behind(tree):
         for source, texts in facts["waits_for"].items():
             said = {text.partition(" — ")[0] for text in texts}
             there = {node for node, why in before[chunk.index].items() if source in why and not why & REQUISITES}
-            assert said == {name(plan, node) for node in (there | more if source == FOOTPRINT else there)}
+            there |= more - before[chunk.index].keys() if source == FOOTPRINT else set()
+            assert said == {name(plan, node) for node in there}
         behind = {
             other
             for other, nodes in before.items()
@@ -159,9 +178,8 @@ def test_explain_and_impact_name_what_stands_before_and_behind(tree):
 
 
 @DRAWN
-@given(trees())
-def test_a_recorded_run_a_trace_and_the_lowstate_tell_of_the_same(tree):
-    plan = compiled(tree)
+@given(plans())
+def test_a_recorded_run_a_trace_and_the_lowstate_tell_of_the_same(plan):
     profile = Profile()
     for chunk in plan.chunks:
         common = {"run_id": "r", "seq": 0, "time": 0.0, "tag": chunk.tag}
@@ -177,10 +195,8 @@ def test_a_recorded_run_a_trace_and_the_lowstate_tell_of_the_same(tree):
         }
         for call in calls_of(plan, chunk.index):
             linked = merged(plain_before(plan, call, JOINTS - {NodeKind.STAGE}))
-            key = (chunk.tag, call >= len(plan.chunks))
-            assert {other: set(because) for other, because in awaited[key].items()} == {
-                (plan.chunks[plan.nodes[node].chunk].tag, node >= len(plan.chunks)): sources
-                for node, (sources, _) in linked.items()
+            assert {other: set(because) for other, because in awaited[traced(plan, call)].items()} == {
+                traced(plan, node): sources for node, (sources, _) in linked.items()
             }
         numbers = {
             str(node + 1)
@@ -191,9 +207,8 @@ def test_a_recorded_run_a_trace_and_the_lowstate_tell_of_the_same(tree):
 
 
 @DRAWN
-@given(trees())
-def test_what_a_requisite_names_counts_for_failures_forecasts_resumed_runs_and_fetches(tree):
-    plan = compiled(tree)
+@given(plans())
+def test_what_a_requisite_names_counts_for_failures_forecasts_resumed_runs_and_fetches(plan):
     good = {"result": True, "changes": {}, "comment": ""}
     targets = [
         {
@@ -225,7 +240,8 @@ def test_what_a_requisite_names_counts_for_failures_forecasts_resumed_runs_and_f
     followed = {t for of in targets for t in of["followed"]} | {m for n in plan.listeners for m in n.members}
     assert _followed(plan) == {t for t in followed if t < len(tags) and plan.chunks[t].state != "test"}
     for chunk in plan.chunks:
-        assert nodes_needed(plan, Fetch(chunk.index, "x.fetch")) == targets[chunk.index]["deciding"] - {chunk.index}
+        here = {node for node in targets[chunk.index]["deciding"] if plan.nodes[node].kind is not NodeKind.REMOTE}
+        assert nodes_needed(plan, Fetch(chunk.index, "x.fetch")) == here - {chunk.index}
 
 
 def every(*families):
@@ -241,10 +257,9 @@ KINDS = {
 
 
 @settings(DRAWN, suppress_health_check=[HealthCheck.filter_too_much])
-@given(trees())
-def test_lint_names_every_order_that_only_footprints_keep(tree):
-    plan = compiled(tree)
-    findings = {(each.chunk, each.message) for each in lint(plan) if each.rule == "footprint-order"}
+@given(plans())
+def test_lint_names_every_order_that_only_footprints_keep(plan):
+    findings = {(each.chunk, each.message) for each in lint(plan)}
     contradicting = {(each.first, each.second) for each in undone(plan.chunks, plan.dag, lambda _: "")}
     secured = Dag(len(plan.nodes))
     kept = []
@@ -261,6 +276,11 @@ def test_lint_names_every_order_that_only_footprints_keep(tree):
         is_named = any(chunk == other and said in message for chunk, message in findings)
         if is_named or not _matters(plan.chunks[other], plan.chunks[one]):
             secured.add(one, other, "named")
+    for chunk, message in findings:
+        place = message.partition("only its place in the file puts it after ")[2]
+        for other in plan.chunks if place else ():
+            if name(plan, other.index) == place:
+                secured.add(other.index, chunk, "named")
     for one, other in kept:
         assert one in reach(secured, [other], forward=False)
 

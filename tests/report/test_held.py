@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 from plans import PlanBuilder
+from trees import FakeStates
+from trees import plan as compiled
 
 from asyncstate.fleet.protocol import Go, HostPlan, RemoteState, State, Wait
 from asyncstate.model.result import RunReport
@@ -90,3 +92,14 @@ def test_a_state_of_another_host_is_named_with_its_host():
     assert held_back_on_host("web1", rows, plan, go) == {own: "requires cmd: migrate on db1, which failed"}
     assert held_back_on_host("web1", {"web1": {own: HELD}}, plan, go) == {}, "db1 is lost: the comment says so"
     assert held_back_on_host("web1", rows, plan, Go(nonce="n", digest="other", waits=go.waits)) == {}
+
+
+def test_what_only_shares_a_call_with_a_member_of_a_set_is_not_to_blame():
+    """Aggregation lets whoever waits for one member of a group wait for the last, and so do sets."""
+    first = "a: pkg.installed\n" + "".join(f"t{number}: test.nop\n" for number in range(8))
+    tree = {"m": first, "s": "include: [m]\nb: pkg.installed\nc: {test.nop: [{require: [{sls: m}]}]}\n"}
+    made = compiled(tree, states=FakeStates("pkg.mod_aggregate"), state_aggregate=True)
+    tags = {chunk.id: chunk.tag for chunk in made.chunks}
+    rows = dict.fromkeys(tags.values(), OK) | {tags["c"]: HELD}
+    assert held_back(RunReport(rows=rows | {tags["a"]: BAD}), made) == {tags["c"]: "requires pkg: a, which failed"}
+    assert held_back(RunReport(rows=rows | {tags["b"]: BAD}), made) == {}
