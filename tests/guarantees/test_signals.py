@@ -36,9 +36,10 @@ class Site:
         (base / "srv").mkdir()
         (base / "srv" / "tree.sls").write_text(TREE)
 
-    def run(self, point, signals, gap=0):
+    def run(self, point, signals, *, way=0, gap=0):
         """Apply the tree, with these signals at a step; return the exit code and what was written."""
-        words = [str(point), str(gap), ",".join(str(int(number)) for number in signals), str(self.base / "steps")]
+        numbers = ",".join(str(int(number)) for number in signals)
+        words = [str(point), str(way), str(gap), numbers, str(self.base / "steps")]
         settings = ["--file-root", self.base / "srv", "--pillar", f"{{to: {self.base / 'to'}}}", "-l", "warning"]
         with subprocess.Popen(
             [sys.executable, self.program, *words, "apply", "tree", *settings],
@@ -60,9 +61,10 @@ class Site:
         return process.returncode, out, errors
 
     def steps(self):
+        """Return the numbers of the first step of `main`, of its last one, and of the last one of all."""
         code, _, errors = self.run(0, ())
         assert code == 0, errors
-        return int((self.base / "steps").read_text())
+        return tuple(int(number) for number in (self.base / "steps").read_text().split())
 
 
 @pytest.fixture(scope="module")
@@ -72,39 +74,63 @@ def site(tmp_path_factory, checkout):
     return site
 
 
-def ended(site, point, signals, gap=0):
-    """Return what is wrong with the end of the program."""
+def ended(site, point, signals, *, way=0, gap=0, besides=()):
+    """Return what is wrong with the end of the program. Without a word, it may end with the codes ``besides``."""
     names = {signal.Signals(number).name for number in signals}
+    case = f"{point} way {way} gap {gap} {names}"
     try:
-        code, out, errors = site.run(point, signals, gap)
+        code, out, errors = site.run(point, signals, way=way, gap=gap)
     except subprocess.TimeoutExpired:
-        return f"{point} {names}: it did not end"
+        return f"{case}: it did not end"
+    if "Traceback" in errors + out:
+        return f"{case}: {errors[-500:]}"
+    if code in besides:
+        return ""
     if code not in {128 + int(number) for number in signals}:
-        return f"{point} {names}: exit code {code}, {errors[-500:]}"
-    if "Traceback" in errors + out or not any(f"{name}: " in errors or f"ended by {name}" in errors for name in names):
-        return f"{point} {names}: {errors[-500:]}"
+        return f"{case}: exit code {code}, {errors[-500:]}"
+    if not any(f"{name}: " in errors or f"ended by {name}" in errors for name in names):
+        return f"{case}: {errors[-500:]}"
     return ""
 
 
-def points(steps, number):
-    """Return this many points, spread over all steps."""
-    return [1 + (2 * index + 1) * steps // (2 * number) for index in range(number)]
+def points(begin, end, number):
+    """Return this many points, spread over these steps."""
+    return [begin + (2 * index + 1) * (end - begin) // (2 * number) for index in range(number)]
+
+
+def walked(site, each, signals):
+    """Return what is wrong at these points, where signals arrive in turns in all ways, alone and in pairs."""
+    _, last, _ = site.steps()
+    wrong = []
+    for index, point in enumerate(each):
+        way = (0, 1 + index * 37 % 200, -1)[index // 3 % 3]
+        # What comes a moment later may come when all has ended.
+        besides = {0} if way < 0 and point > last * 9 // 10 else ()
+        wrong.append(
+            ended(site, point, signals[index % len(signals)], way=way, gap=(0, 20, 5000)[index % 3], besides=besides)
+        )
+    return [case for case in wrong if case]
 
 
 @pytest.mark.timeout(600)
 def test_a_signal_at_any_step_ends_the_program(site):
-    each = points(site.steps(), 14)
-    wrong = [ended(site, point, (SIGNALS[index % 3],)) for index, point in enumerate(each[:9])]
-    wrong += [ended(site, point, PAIRS[index % 3], gap=(0, 300)[index % 2]) for index, point in enumerate(each[9:])]
-    assert [each for each in wrong if each] == []
+    first, last, _ = site.steps()
+    assert walked(site, points(first, last, 12), [*((number,) for number in SIGNALS), *PAIRS]) == []
+
+
+@pytest.mark.timeout(600)
+def test_a_signal_before_the_program_begins_or_after_it_has_ended_leaves_its_exit_code(site):
+    """Before its first line and after its last one, Python ends the program, without a word."""
+    first, last, all_ = site.steps()
+    number = signal.SIGTERM
+    wrong = [ended(site, point, (number,), besides={-number}) for point in points(1, first, 2)]
+    wrong += [ended(site, point, (number,), besides={-number, 0}) for point in points(last, all_, 4)]
+    assert [case for case in wrong if case] == []
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("signals", [*((number,) for number in SIGNALS), *PAIRS])
 def test_a_signal_at_many_steps_ends_the_program(site, signals):
-    steps = site.steps()
-    wrong = [
-        ended(site, point, signals, gap=(0, 20, 5000)[index % 3]) for index, point in enumerate(points(steps, 400))
-    ]
-    assert [each for each in wrong if each] == []
+    first, last, _ = site.steps()
+    assert walked(site, points(first, last, 400), [signals]) == []
