@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from asyncstate.cli.interrupts import Interrupted, delivered_to, end_within, waking
 from asyncstate.errors import ConfigError
 from asyncstate.logs.loggers import get_logger
-from asyncstate.process.descriptors import rehearse
+from asyncstate.process.descriptors import spare_memory
 
 if TYPE_CHECKING:
     import logging
@@ -33,7 +33,7 @@ def run_on(wanted: str, main: Callable[[], Coroutine[Any, Any, T]]) -> T:
     A signal cancels ``main()``, and is raised as Interrupted when that has ended. A task that a plugin left on the loop
     never ends the program, whatever it raises.
     """
-    rehearse()
+    spare_memory()
     cancellation = _Cancellation()
     with asyncio.Runner(loop_factory=loop_factory(wanted)) as runner:
         loop = runner.get_loop()

@@ -51,6 +51,8 @@ MEMORY_OF_A_STATE = 48
 """MiB of address space of a state: the stack of its thread, what that allocates, and the output of a program."""
 SPARE_MEMORY = 48
 """MiB of address space kept free for the run itself, and for its report."""
+_ARENA_MAX = -8
+"""M_ARENA_MAX of glibc's malloc.h."""
 _MANY_TASKS = 4096
 """From this limit of processes on, processes are not counted."""
 
@@ -187,20 +189,27 @@ class Thread(threading.Thread):
             raise RuntimeError("can't start new thread: it did not begin")
 
 
-def rehearse() -> None:
-    """Start and end a thread where memory is limited, as long as there is some.
+def spare_memory() -> None:
+    """Where memory is limited, let threads take little of it. To be called before the first thread starts.
 
-    At the first end of a thread glibc loads a library, and it aborts the process if there is no memory for that.
+    glibc reserves 64 to 128 MiB of addresses for the allocations of each thread; with one arena, all share what there
+    is. At the first end of a thread it loads a library, and aborts the process if there is no memory for that, so one
+    thread starts and ends now.
     """
     try:
         import resource  # noqa: PLC0415 - not every system has it
     except ImportError:
         return
-    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
-        with suppress(RuntimeError):
-            thread = Thread(target=int)
-            thread.start()
-            thread.join()
+    if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
+        return
+    with suppress(ImportError, OSError, AttributeError, MemoryError):  # another library than glibc
+        import ctypes  # noqa: PLC0415 - rarely needed
+
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
+    with suppress(RuntimeError):
+        thread = Thread(target=int)
+        thread.start()
+        thread.join()
 
 
 class Holder(Protocol):
