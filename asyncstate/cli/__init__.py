@@ -14,11 +14,15 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import NoReturn
 
 _NO_MEMORY = b"asyncstate: memory ran out\n"
 _INTERNAL_ERROR = 70
 
 _EARLY = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+_WRITTEN_WITHOUT_RUN = ("--junit", "--metrics")
+"""Options that name a file which is written even if no run has begun."""
+_LAST_REPORT = "import sys; sys.path[:] = eval(sys.argv[1]); from asyncstate.cli.last_report import main; main()"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -31,11 +35,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         from asyncstate.cli.complete.shell import answer
 
         return answer(shell, list(sys.argv[1:] if argv is None else argv))
-    before = _end_early()
+    arguments = sys.argv[1:] if argv is None else argv
+    last = LastReport(arguments)
+    last.is_written = argv is not None  # a program that calls this is not replaced
+    before = _end_early(last)
     try:
-        return _answer(argv)
+        return _answer(list(arguments), last)
     except MemoryError:  # there was not even enough to say so in the usual way
         os.write(2, _NO_MEMORY)
+        if argv is None:
+            last.end(_INTERNAL_ERROR, "memory ran out")
         return _INTERNAL_ERROR
     finally:
         if argv is not None:  # called by a program: otherwise nothing is left to do but to end
@@ -43,36 +52,62 @@ def main(argv: Sequence[str] | None = None) -> int:
                 _signal.signal(number, handler)
 
 
-def _end_early() -> dict[int, object]:
+def _end_early(last: LastReport) -> dict[int, object]:
     """Let a signal that arrives during the imports end the program with a message; return the previous handlers."""
+
+    def end_at_once(number: int, _frame: object) -> None:
+        name = next(name for name in _EARLY if getattr(_signal, name) == number)
+        try:
+            os.write(2, f"asyncstate: ended by {name}\n".encode())
+        finally:
+            last.end(128 + number, name)
+
     before = {}
     for name in _EARLY:
         number = getattr(_signal, name)
         handler = _signal.getsignal(number)
         if handler not in (_signal.SIG_IGN, None):
             try:
-                before[number] = _signal.signal(number, _end_at_once)
+                before[number] = _signal.signal(number, end_at_once)
             except ValueError:  # only the main thread may set handlers
                 return {}
     return before
 
 
-def _end_at_once(number: int, _frame: object) -> None:
-    name = next(name for name in _EARLY if getattr(_signal, name) == number)
-    try:
-        os.write(2, f"asyncstate: ended by {name}\n".encode())
-    finally:
-        os._exit(128 + number)
+class LastReport:
+    """What is left to write if this process ends where it is. ``arguments`` are those of the command line.
+
+    ``run`` is the ID of the run under way; ``answered``: its answer was begun; ``is_written``: nothing is left.
+    """
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        self.arguments = arguments
+        self.run = ""
+        self.answered = False
+        self.is_written = False
+
+    def end(self, code: int, why: str) -> NoReturn:
+        """End this process with an exit code, and with the report and the files that were asked for.
+
+        Takes no lock, imports nothing and waits for nothing: the process becomes the program that writes them.
+        """
+        try:
+            files = any(word.startswith(_WRITTEN_WITHOUT_RUN) for word in self.arguments)
+            if (self.run or files) and not self.is_written:
+                answered = "answered" if self.answered else ""
+                words = [repr(sys.path), str(code), why, self.run, answered, *self.arguments]
+                os.execv(sys.executable, [sys.executable, "-P", "-c", _LAST_REPORT, *words])  # noqa: S606 - no shell
+        finally:
+            os._exit(code)
 
 
-def _answer(argv: Sequence[str] | None) -> int:
+def _answer(arguments: list[str], last: LastReport) -> int:
     _claim_streams()
-    arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or arguments[0] in {"--version", "-V", "--help", "-h"}:
         return _introduce(arguments)
     from asyncstate.cli.root import dispatch
 
-    return dispatch(arguments)
+    return dispatch(arguments, last)
 
 
 def _claim_streams() -> None:

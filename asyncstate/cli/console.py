@@ -16,6 +16,7 @@ from asyncstate.report.terminal import COLOURED, PLAIN, Palette, has_gone, witho
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from asyncstate.cli import LastReport
     from asyncstate.errors import Issue
     from asyncstate.redact.secrets import Secrets
     from asyncstate.report.host_result import HostResult
@@ -46,6 +47,7 @@ class Console:
     if a part of the answer, or a requested file, could not be written. What is said while messages are held (`hold`) is
     kept back. ``arguments`` is the command line. ``metrics`` is the file of --metrics, which is written last, about
     ``results`` and the exit code; ``junit`` is that of --junit, which tells of ``problems`` if there is no result.
+    ``last`` is left to write if the process ends where it is; ``ended_by`` is what ended a run from within.
     ``codes`` marks commands whose mistakes end with their codes, also as data; a run gives the texts of Salt.
     """
 
@@ -66,6 +68,8 @@ class Console:
         self.arguments: tuple[str, ...] = ()
         self.results: list[HostResult] = []
         self.problems: list[Issue] = []
+        self.last: LastReport | None = None
+        self.ended_by: str = ""
         self._held: list[str] | None = None
         self._no_output = False
         self._answer: TextIO | None = None
@@ -75,6 +79,14 @@ class Console:
     def for_people(self) -> bool:
         """Whether the answer is text for people, not data for a program."""
         return self.out in ("human", "github")
+
+    def end(self, code: int, why: str) -> None:
+        """End the process where it is, with what is left to write: takes no lock, and waits for nothing."""
+        if self.last is not None:
+            if self._answer is not None:
+                os.dup2(self._answer.fileno(), 1)  # it belongs to plugins now
+            self.last.answered = self.answered
+            self.last.end(code, why)
 
     @property
     def secrets(self) -> Secrets:

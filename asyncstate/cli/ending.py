@@ -7,13 +7,14 @@ that arrives after the end of the run is for what comes next.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import signal
 from collections import deque
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from asyncstate.cli.interrupts import deliver, delivered_to, end_within, ended_in_time
+from asyncstate.cli.interrupts import deliver, delivered_to, end_at_latest, ended_in_time
 from asyncstate.run.timer import Timer
 
 if TYPE_CHECKING:
@@ -75,18 +76,27 @@ class Ending:
             self._timer = Timer(self._grace, partial(self._cancel, name, late))
             self._timer.start()
 
+    def bound(self, number: int, arrival: int) -> None:
+        """Bound the time to the end of the process: a plugin may hold up the loop, which handles the signal.
+
+        May be called in a signal handler. ``arrival`` is the number of signals so far.
+        """
+        if number == signal.SIGQUIT or (number == signal.SIGINT and arrival > 1):
+            end_at_latest(number, _LATEST)
+        elif number != signal.SIGINT:
+            end_at_latest(number, self._grace + _LATEST)
+
     def over(self) -> None:
         """End the grace period, because the run has ended."""
         if self._timer is not None:
             self._timer.stop()
-        if self._cancelled:
-            ended_in_time()
+        ended_in_time()
 
     def _cancel(self, name: str, text: str) -> None:
         if not self._cancelled:
             self._cancelled = True
             self._say(text)
-            end_within(signal.Signals[name], _LATEST)
+            end_at_latest(signal.Signals[name], _LATEST)
             self._run.cancel(name)
 
 
@@ -96,8 +106,10 @@ def ended_by_signals(run: Stoppable, say: Callable[[str], None], grace: float) -
     loop = asyncio.get_running_loop()
     ending = Ending(run, say, grace)
     arrived: deque[int] = deque()
+    arrivals = itertools.count(1)
 
     def receive(number: int) -> None:
+        ending.bound(number, next(arrivals))
         arrived.append(number)
         loop.call_soon_threadsafe(handle)
 

@@ -48,6 +48,8 @@ class Interrupted(BaseException):
 
 
 _receivers: list[Callable[[int], None]] = []
+_last_act: Callable[[int, str], object] | None = None
+"""Ends the process with an exit code and a reason, after `end_now` has said so: see `in_words`."""
 _pending: list[int] = []
 """Signals that the program has not acted on."""
 
@@ -58,12 +60,14 @@ class _Deadline:
     def __init__(self) -> None:
         self.number = 0
         self.since = 0.0
+        self.end = 0.0
         self.age = 0
         """Changes when the deadline does, so that threads of former ones do nothing."""
 
     def set(self, number: int, seconds: float) -> None:
         self.age += 1
         self.number, self.since = number, time.monotonic()
+        self.end = self.since + seconds
         try:
             # Not a `threading.Thread`: the lock that it takes may be held by the code that the handler interrupted.
             _thread.start_new_thread(self._wait, (self.age, seconds))
@@ -96,8 +100,14 @@ def end_within(number: int, seconds: float) -> None:
         end_now(number)
 
 
+def end_at_latest(number: int, seconds: float) -> None:
+    """End the process in ``seconds``, if it has not ended by then, however many signals come until then."""
+    if not _deadline.number or time.monotonic() + seconds < _deadline.end:
+        _deadline.set(number, seconds)
+
+
 def ended_in_time() -> None:
-    """Take back `end_within`."""
+    """Take back `end_within` and `end_at_latest`."""
     _deadline.clear()
 
 
@@ -109,11 +119,14 @@ def is_signalled() -> bool:
 def end_now(number: int) -> None:
     """End the process with a message, and what it was calling, wherever it is: takes no lock, and waits for nothing."""
     number = _deadline.number or number
+    name = signal.Signals(number).name
     try:
         kill_all = getattr(sys.modules.get("asyncstate.process.ending"), "kill_all", None)
         if kill_all is not None:
             kill_all()
-        say_last(f"asyncstate: ended by {signal.Signals(number).name}\n".encode())
+        say_last(f"asyncstate: ended by {name}\n".encode())
+        if _last_act is not None:
+            _last_act(128 + number, name)
     finally:
         os._exit(128 + number)
 
@@ -164,11 +177,14 @@ def note(number: int) -> None:
 
 
 @contextmanager
-def in_words() -> Iterator[None]:
+def in_words(last_act: Callable[[int, str], object] | None = None) -> Iterator[None]:
     """Let signals be noted in the block, for `check` or a receiver (`delivered_to`). No effect in other threads.
 
-    Raises Interrupted at the end for one that came after the last `check`.
+    ``last_act`` ends the process where it is, with an exit code and a reason; like `end_now` it takes no lock. Raises
+    Interrupted at the end for a signal that came after the last `check`.
     """
+    global _last_act  # noqa: PLW0603 - the process ends once
+    _last_act = last_act
     before = {}
     if threading.current_thread() is threading.main_thread():
         for name in _NAMES:
@@ -183,6 +199,7 @@ def in_words() -> Iterator[None]:
         late = list(_pending)
         _pending.clear()
         _deadline.clear()
+        _last_act = None
     if late:
         raise Interrupted(late[0])
 

@@ -18,6 +18,8 @@ from asyncstate.errors import AsyncStateError, CompileError, Issue, LockHeld, Re
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from asyncstate.cli import LastReport
+
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 INTERNAL_ERROR = 70
@@ -38,18 +40,24 @@ root: Root = Root(name="asyncstate", params=general_options(), context_settings=
 """The command line as a click group."""
 
 
-def dispatch(arguments: list[str]) -> int:
-    """Run one command and return its exit code. Every error becomes a message; only bugs are reported as bugs."""
+def dispatch(arguments: list[str], last: LastReport | None = None) -> int:
+    """Run one command and return its exit code. Every error becomes a message; only bugs are reported as bugs.
+
+    If the process must end where it is, ``last`` ends it.
+    """
     console = Console()
+    console.last = last
     console.debug = "--debug" in arguments
     console.arguments = tuple(arguments)
     with lasting_stderr():
         try:
-            with in_words():
+            with in_words(None if last is None else console.end):
                 code = _dispatch_and_write(console, arguments)
         except Interrupted as ended:
             console.complain(f"ended by {ended.name}")
             return ended.exit_code
+    if _lacks_report(console, code):
+        console.end(code, console.ended_by)
     return OUTPUT_LOST if console.incomplete and code in _SUCCESS else code
 
 
@@ -59,13 +67,20 @@ def _dispatch_and_write(console: Console, arguments: list[str]) -> int:
         check()
     except Interrupted as ended:
         console.problems.append(Issue("The run was ended before it began."))
-        _write_files(console, ended.exit_code)
+        write_files(console, ended.exit_code)
         raise
-    _write_files(console, code)
+    if not _lacks_report(console, code):
+        write_files(console, code)
     return code
 
 
-def _write_files(console: Console, code: int) -> None:
+def _lacks_report(console: Console, code: int) -> bool:
+    """Whether a run had begun, and its report could not be made: the journal may have more of it than this process."""
+    has_begun = console.last is not None and not console.last.is_written and bool(console.last.run)
+    return code == INTERNAL_ERROR and has_begun and not console.results
+
+
+def write_files(console: Console, code: int) -> None:
     """Write what programs are told of a run that did not come to be: CI must not take an older file for its result."""
     if console.junit and console.problems and not console.results:
         from asyncstate.cli.output_file import write_answer
@@ -74,6 +89,8 @@ def _write_files(console: Console, code: int) -> None:
         redactor = console.secrets.redactor
         write_answer(console, console.junit, problems_xml([redactor.issue(each) for each in console.problems]))
     _write_metrics(console, code)
+    if console.last is not None:
+        console.last.is_written = True
 
 
 def _write_metrics(console: Console, code: int) -> None:
@@ -132,7 +149,11 @@ def _failure(console: Console, error: BaseException) -> int:
         error = error.exceptions[0]
         notes += getattr(error, "__notes__", ())
     if _is_want_of_memory(error):
-        console.complain("\n".join(["memory ran out", *notes]), "Run fewer states at once (-j), or allow more memory.")
+        from asyncstate.model.result import OUT_OF_MEMORY
+
+        console.ended_by = OUT_OF_MEMORY
+        console.problems.append(Issue(OUT_OF_MEMORY))
+        console.complain("\n".join([OUT_OF_MEMORY, *notes]), "Run fewer states at once (-j), or allow more memory.")
         return INTERNAL_ERROR
     if notes:  # a run had begun, so the tree compiled: this cannot be a mistake in it
         return _bug(console, error, notes)
@@ -185,6 +206,7 @@ def _show_error(console: Console, text: str) -> None:
 
 def _bug(console: Console, error: BaseException, notes: Iterable[str]) -> int:
     from asyncstate.model.encode import plain
+    from asyncstate.model.result import INTERNAL_ERROR as INTERNAL
 
     if console.debug:
         console.say(*"".join(traceback.format_exception(error)).splitlines())
@@ -192,6 +214,7 @@ def _bug(console: Console, error: BaseException, notes: Iterable[str]) -> int:
     where = f" ({place[0].filename}:{place[0].lineno})" if place else ""
     first = str(plain(error)).partition("\n")[0]
     console.problems.append(Issue(f"internal error: {type(error).__name__}: {first}{where}"))
+    console.ended_by = INTERNAL
     report = "this" if console.debug else "the output of the same command with --debug"
     console.complain(
         "\n".join([f"internal error: {type(error).__name__}: {first}{where}", *notes]),

@@ -45,7 +45,10 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """One run: the observers of its events, and the output of its report. ``options`` are those of the command line."""
+    """One run: the observers of its events, and the output of its report. ``options`` are those of the command line.
+
+    ``problem`` is why the run has no end of its own, for a CI server, which must not take it for a good one.
+    """
 
     def __init__(self, console: Console, settings: Settings, options: dict[str, Any]) -> None:
         self.console = console
@@ -57,6 +60,7 @@ class Session:
         self._lines = self._make_lines()
         self._about: dict[str, Any] = {}
         self._host = ""
+        self.problem = ""
         self._shown_plan: Callable[[], Plan | None] = lambda: None
         self._saved: SavedPlan | None = None
         self._tracing: RunTracing | None = None
@@ -251,6 +255,8 @@ class Session:
                 lock=False,  # taken already, or not needed
             )
             self.console.answered = self._lines is not None
+            if self.console.last is not None:
+                self.console.last.run = run.id
             try:
                 with (
                     refreshed(self.progress),
@@ -403,7 +409,8 @@ class Session:
             from asyncstate.report.host_result import HostResult, places_of
             from asyncstate.report.junit import junit_xml
 
-            result = HostResult(report=report, places=places_of(plan, report.rows), held=held_back(report, plan))
+            places, held = places_of(plan, report.rows), held_back(report, plan)
+            result = HostResult(report=report, places=places, held=held, problem=self.problem)
             write_answer(self.console, self.options["junit"], junit_xml([result]))
         if self.options.get("races"):
             import msgspec

@@ -100,6 +100,11 @@ class Run:
         self._is_abandoned = False
 
     @property
+    def id(self) -> str:
+        """The ID of the run, as in its report and in the journal."""
+        return self._engine.options.run_id
+
+    @property
     def report(self) -> RunReport:
         """The report of the run, also of a cancelled one. Raises RuntimeError before the run is over."""
         if self._report is None and self._end is not None and self._end.is_set():

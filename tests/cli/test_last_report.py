@@ -1,0 +1,225 @@
+"""A process that must end where it is leaves the report, and the files that were asked for, all the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import pytest
+
+HANG = """
+import threading
+def first(name):
+    return {"name": name, "result": True, "changes": {"made": name}, "comment": "was first"}
+async def held(name):
+    print("held", file=open(name, "w"))
+    threading.Event().wait()  # the loop does nothing more
+"""
+TREE = """
+one:
+  hang.first: []
+two:
+  hang.held:
+    - name: {news}
+    - require:
+      - hang: one
+three:
+  test.nop:
+    - require:
+      - hang: two
+"""
+SOON = "import sys, asyncstate.cli.ending as ending; ending._LATEST = 0.5\nfrom asyncstate.cli import main\nsys.exit(main())"
+"""The program, which gives a cancelled run half a second, not a minute."""
+
+
+class Site:
+    """A tree, one state of which holds up the event loop."""
+
+    def __init__(self, base):
+        self.base = base
+        self.news = base / "news"
+        os.mkfifo(self.news)
+        (base / "srv" / "_states").mkdir(parents=True)
+        (base / "srv" / "_states" / "hang.py").write_text(HANG)
+        (base / "srv" / "tree.sls").write_text(TREE.format(news=self.news))
+
+    @contextmanager
+    def started(self, *arguments, program=SOON):
+        environment = {
+            **os.environ,
+            "HOME": str(self.base),
+            "ASYNCSTATE_CACHEDIR": str(self.base / "cache"),
+            "ASYNCSTATE_STATE_DIR": str(self.base / "state"),
+        }
+        words = ["apply", "tree", "--file-root", "srv", "--grace", "0.1", "--junit", "j.xml", "--metrics", "m.prom"]
+        with subprocess.Popen(
+            [sys.executable, "-c", program, *words, "--report", "r.html", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+            cwd=self.base,
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    def text(self, name):
+        path = self.base / name
+        return path.read_text() if path.exists() else ""
+
+
+@pytest.fixture
+def site(tmp_path):
+    return Site(tmp_path)
+
+
+def is_told(site, code):
+    """Whether the files of the run tell of it."""
+    junit, metrics = site.text("j.xml"), site.text("m.prom")
+    assert 'name="hang.first: one"' in junit
+    assert 'errors="1"' in junit
+    assert "ended where it was" in junit
+    assert f"asyncstate_exit_code {code}\n" in metrics
+    assert "asyncstate_success 0\n" in metrics
+    assert 'asyncstate_states{outcome="changed"} 1\n' in metrics
+    return "was first" in site.text("r.html")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGQUIT])
+def test_a_run_whose_loop_is_held_up_ends_and_reports(site, number):
+    with site.started("--out", "json") as process:
+        site.news.read_text()
+        process.send_signal(number)
+        out, errors = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert f"ended by {number.name}" in errors
+    assert [row["comment"] for row in json.loads(out).values()] == ["was first"]
+    assert is_told(site, 128 + number)
+
+
+def test_a_person_interrupts_twice(site):
+    with site.started() as process:
+        site.news.read_text()
+        for _ in range(2):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+        out, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "was first" in out
+    assert "Not started: 1 state" in out
+    assert is_told(site, 130)
+
+
+@pytest.mark.parametrize("out", ["jsonl", "json"])
+def test_a_reader_who_does_not_read_is_not_waited_for(site, out):
+    """JSON lines are begun already, so they end where they are."""
+    with site.started("--out", out) as process:
+        site.news.read_text()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 143
+        answer = process.stdout.read()
+    kept = [json.loads(line) for line in answer.splitlines()] if out == "jsonl" else json.loads(answer)
+    assert len(kept) > 0
+    assert is_told(site, 143)
+
+
+def test_without_a_journal_the_files_say_that_nothing_is_known(site):
+    (site.base / "config.yaml").write_text("journal: 'off'\n")
+    with site.started("--config", "config.yaml") as process:
+        site.news.read_text()
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert "no run" in errors
+    assert "what its states did is unknown: the journal does not have it" in site.text("j.xml")
+    assert "asyncstate_exit_code 143\n" in site.text("m.prom")
+
+
+@pytest.mark.parametrize("module", ["asyncstate.cli.root", "asyncstate.cli.session"])
+def test_a_signal_during_the_imports_leaves_files_that_say_so(site, module):
+    """CI must not take an older file for the result of this run."""
+    (site.base / "j.xml").write_text("old")
+    program = f"""
+import os, sys
+class Signalled:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), 15)
+from asyncstate.cli import main
+sys.meta_path.insert(0, Signalled())
+sys.exit(main())
+"""
+    with site.started(program=program) as process:
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 143, errors
+    assert "ended by SIGTERM" in errors
+    assert "ended" in site.text("j.xml")
+    assert "old" not in site.text("j.xml")
+    assert "asyncstate_exit_code 143\n" in site.text("m.prom")
+
+
+BUG = """
+import sys
+from asyncstate.cli import main
+from asyncstate.run.recorder import Recorder
+real = Recorder.record
+def record(self, *args, **kwargs):
+    real(self, *args, **kwargs)
+    raise {error}
+Recorder.record = record
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "said"), [("ValueError('odd')", "internal error: ValueError: odd"), ("MemoryError()", "memory ran out")]
+)
+def test_a_run_that_ends_from_within_reports_what_had_ended(site, error, said):
+    with site.started("--out", "json", program=BUG.format(error=error)) as process:
+        out, errors = process.communicate(timeout=60)
+    assert process.returncode == 70
+    assert said in errors
+    assert [row["comment"] for row in json.loads(out).values()] == ["was first"]
+    assert is_told(site, 70)
+
+
+def test_a_signal_after_the_report_leaves_it(site):
+    """Nothing is written a second time, when all has been written."""
+    (site.base / "srv" / "tree.sls").write_text("one:\n  hang.first: []\n")
+    program = """
+import os, sys
+import asyncstate.cli.root as root
+from asyncstate.cli import main
+real = root.dispatch
+def dispatch(*args):
+    real(*args)
+    os.kill(os.getpid(), 15)
+root.dispatch = dispatch
+sys.exit(main())
+"""
+    with site.started(program=program) as process:
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert out.count("was first") == 1
+    assert 'errors="0"' in site.text("j.xml")
+
+
+def test_a_planted_module_is_not_imported(site):
+    """The working directory may be another user's."""
+    for name in ("json.py", "click.py", "signal.py"):
+        (site.base / name).write_text(f"open({str(site.base / 'run')!r}, 'w')\n")
+    program = f"import sys\nsys.path.remove('')\n{SOON}"
+    with site.started(program=program) as process:
+        site.news.read_text()
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    assert is_told(site, 143)
+    assert not (site.base / "run").exists()
