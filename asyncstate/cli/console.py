@@ -8,7 +8,7 @@ import sys
 import threading
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TextIO, cast
 
 from asyncstate.report.delivery import Delivery, deliver
 from asyncstate.report.terminal import COLOURED, PLAIN, Palette, has_gone, without_control
@@ -16,7 +16,6 @@ from asyncstate.report.terminal import COLOURED, PLAIN, Palette, has_gone, witho
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from asyncstate.cli import LastReport
     from asyncstate.errors import Issue
     from asyncstate.redact.secrets import Secrets
     from asyncstate.report.host_result import HostResult
@@ -36,6 +35,17 @@ CHANGED = 3
 
 OUTPUT_LOST = 74
 """Exit code if all went well, but the answer or a report could not be written (EX_IOERR)."""
+
+
+class LastReport(Protocol):
+    """What is left to write if the process ends where it is: see `asyncstate.cli.LastReport`."""
+
+    run: str
+    answered: bool
+    is_written: bool
+
+    def end(self, code: int, why: str) -> NoReturn:
+        """End the process with an exit code, and write what is left."""
 
 
 class Console:

@@ -18,7 +18,7 @@ from asyncstate.errors import AsyncStateError, CompileError, Issue, LockHeld, Re
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from asyncstate.cli import LastReport
+    from asyncstate.cli.console import LastReport
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 

@@ -167,8 +167,9 @@ def plugin_of(name):
     return ".".join(name.split(".")[1:3])
 
 
-STARTS_ITSELF = "asyncstate/fleet/ssh/loader.py:"
-"""Runs on a host before asyncstate is there, and forks so that a parent outlives the runner and clears up for it."""
+STARTS_ITSELF = ("asyncstate/fleet/ssh/loader.py:", "asyncstate/cli/__init__.py:")
+"""The first runs on a host before asyncstate is there, and forks so that a parent outlives the runner and clears up for
+it. The second becomes another program, as the last act of a process that must end."""
 
 
 def test_one_place_starts_programs(checkout):
