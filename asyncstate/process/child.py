@@ -8,6 +8,7 @@ are gone; a daemon that keeps the output pipe open does not make the caller wait
 
 from __future__ import annotations
 
+import logging
 import os
 import select
 import signal
@@ -29,6 +30,8 @@ from asyncstate.remains import note_ended
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+log: logging.Logger = logging.getLogger(__name__)
 
 SILENCE = 0.1
 """When the child has ended but another process holds the pipe: seconds without output after which we stop reading."""
@@ -105,7 +108,12 @@ def run_child(
             output.close()
     if cancel is not None:
         cancel.check()
-    else:
+    if process.returncode is None:
+        raise CommandExecutionError(
+            f"{argv[0]} was ended, but its process {process.pid} is still there after {PATIENCE:g} s: "
+            "it waits in the kernel, or another program traces it"
+        )
+    if cancel is None:
         note_ended([lineage.mark])
     if output.exceeded:
         raise CommandExecutionError(f"{argv[0]} was ended: it wrote more than {output.limit} bytes")
@@ -148,9 +156,14 @@ def start_detached(
         begin = partial(start, argv, cwd=cwd, env=env, umask=umask, **streams, **(account or {}))
         process, lineage = place.start(begin)
     belong(lineage, cancel)
+    _reap_later(process)
+    return process.pid
+
+
+def _reap_later(process: subprocess.Popen[bytes]) -> None:
+    """Reap a process when it ends, however late. The program does not wait for that."""
     with suppress(RuntimeError):  # without the thread, it is reaped when the next program starts
         Thread(target=process.wait, name=f"reap-{process.pid}", daemon=True).start()
-    return process.pid
 
 
 class _Child:
@@ -194,21 +207,31 @@ class _Child:
         return True
 
     def close(self) -> None:
-        """Close the pipes and reap the child; after that nothing signals its pid, which may be used again."""
+        """Close the pipes and reap the child; after that nothing signals its pid, which may be used again.
+
+        The child has ended or was killed. One that cannot be reaped all the same is left to a thread.
+        """
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe is not None:
                 with suppress(BrokenPipeError):
                     pipe.close()
         if self._pidfd >= 0:
             os.close(self._pidfd)
-        # The child has ended or was just killed, so this does not wait long.
-        self._process_gone()
+        if not self._reap():
+            log.warning("process %d was killed, but has not ended: it is left behind", self._process.pid)
+            _reap_later(self._process)
 
-    def _process_gone(self) -> None:
-        os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+    def _reap(self) -> bool:
+        """Reap the child, within `PATIENCE`. One that waits in the kernel or is traced may take longer."""
+        latest = time.monotonic() + PATIENCE
+        while os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+            if time.monotonic() >= latest:
+                return False
+            time.sleep(_TICK_WITHOUT_PIDFD)
         with self._lock:
             self._gone = True
             self._process.wait()
+        return True
 
     def _patience(self, until: float | None) -> float:
         tick = _TICK if self._pidfd >= 0 else _TICK_WITHOUT_PIDFD
