@@ -32,6 +32,7 @@ from simulated_fleet import Shape, agent_of, plan_of_a_host
 from asyncstate.fleet import credentials, subjects
 from asyncstate.fleet.controller.controller import Controller, Request
 from asyncstate.fleet.controller.tale import Observer
+from asyncstate.fleet.nats.access import STREAMS
 from asyncstate.fleet.nats.board import NatsBoard
 from asyncstate.fleet.nats.connection import Connection
 from asyncstate.fleet.nats.folder import Folder
@@ -251,7 +252,7 @@ class Server(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """What the stream has."""
+    """What the streams have."""
 
     messages: int
     data: int
@@ -261,8 +262,9 @@ class Stored(NamedTuple):
     async def now(cls, folder: Folder) -> Stored:
         """Ask the server."""
         async with Connection(folder.server_url(), folder.operator()) as connection:
-            state = json.loads((await connection.request("stream.info", b"")).data)["state"]
-        return cls(state["messages"], state["bytes"], state["consumer_count"])
+            found = [await connection.ask(f"stream.info.{stream.name}", b"") for stream in STREAMS]
+        counted = ("messages", "bytes", "consumer_count")
+        return cls(*(sum(each["state"][name] for each in found) for name in counted))
 
 
 async def measure(shape: Shape, processes: int, *, traced: bool) -> dict[str, Any]:

@@ -112,7 +112,8 @@ class Logbook:
         Only its rest by `_PAGES` counts: it is where not to begin.
         """
         written = await board.entries(subjects.log(self._host))
-        return int(subjects.parts(written[-1].key)[2]) if written else -1
+        last = written[-1].key.rpartition(".")[2] if written else ""
+        return int(last) if last.isdecimal() and len(last) < 9 else -1
 
     async def _write(self, board: Board, number: int, page: list[str]) -> None:
         message = LogPage(host=self._host, boot=self._boot, number=number, lines=tuple(page))

@@ -296,13 +296,15 @@ class Pulse(_Message, frozen=True, kw_only=True, omit_defaults=True):
 class Lease(_Message, frozen=True, kw_only=True, omit_defaults=True):
     """A host is there. ``beat`` rises; the next comes within ``interval`` seconds. ``boot`` is new for each process.
 
-    ``where`` names the machine, "" for agents that do not say it.
+    ``where`` names the machine, "" for agents that do not say it; ``runs`` are those that it takes part in now, None
+    for such agents.
     """
 
     boot: str
     beat: int
     interval: float
     where: str = ""
+    runs: tuple[str, ...] | None = None
 
 
 def two_machines(host: str, one: str, other: str) -> str:

@@ -1,15 +1,15 @@
 """The names of everything on the board, so that a server can say by patterns alone who may read and write what.
 
-What is for one host begins with ``to`` and that host; everything else with its kind. What a host writes has it as its
-second token if the operator reads it, as its fifth if another host does. So a few patterns a host hold for ever,
-whatever runs there are, and no message has to be looked into:
+A message of an operator to one host begins with ``to`` and that host; every other key with its kind. A key that a host
+writes has the writer as its second token if operators read it, as its fourth if another host does. So a few patterns a
+host hold for ever, whatever runs there are, and the server need not look into messages:
 
     to.<reader>.<run>.offer                 operator → host       take part in a run
     to.<reader>.<run>.go                    operator → host       which states wait for which: start
-    to.<reader>.<run>.row.<writer>.<node>   host → host           a state ended that the reader waits for
     to.<reader>.<run>.lost.<host>           operator → host       a host that the reader waits for is lost
     to.<reader>.<run>.stop                  operator → host       cancel, or do not begin
     to.<reader>.<run>.barrier.<order>       operator → host       all states before a barrier have ended, on all hosts
+    row.<reader>.<run>.<writer>.<node>      host → host           a state ended that the reader waits for
     plan.<writer>.<run>                     host → operator       what it would run there, and what that requires
     report.<writer>.<run>                   host → operator       a stream: the events of its run
     end.<writer>.<run>                      host → operator       the last report, if the stream of reports refused it
@@ -23,7 +23,7 @@ whatever runs there are, and no message has to be looked into:
     reached.<writer>.<run>.<order>          host → operator       its states before a barrier have ended
 
 A row goes to each reader under a key of its own: a host reads the states that it requires and nothing else of others.
-All that is for a host in a run fits one pattern, so one reader on the server is enough for it, and it comes in order.
+The messages of operators to a host in a run fit one pattern and come in order; so do the rows for it.
 """
 
 from __future__ import annotations
@@ -37,8 +37,6 @@ _EMPTY: Final = "="
 _TO: Final = "to"
 ROW: Final = "row"
 """The kind of what a state ended with, for one of the hosts that wait for it."""
-ALL_ROWS: Final = f"{_TO}.*.*.{ROW}.>"
-"""The pattern of all rows of all runs."""
 
 
 def token(text: str) -> str:
@@ -66,13 +64,15 @@ def parts(key: str) -> tuple[str, ...]:
     Raises ValueError if one is no token.
     """
     kind, *rest = key.split(".")
-    if kind != _TO:
-        return (kind, *map(text_of, rest))
-    if len(rest) < 3:
-        raise ValueError(f"not a key: {key!r}")
-    reader, run, kind, *more = rest
-    named = (reader, *more[:1], run, *more[1:]) if kind == ROW else (reader, run, *more)
-    return (kind, *map(text_of, named))
+    if kind == _TO:
+        if len(rest) < 3:
+            raise ValueError(f"not a key: {key!r}")
+        reader, run, kind, *more = rest
+        rest = [reader, run, *more]
+    elif kind == ROW and len(rest) == 4:
+        reader, run, writer, node = rest
+        rest = [reader, writer, run, node]
+    return (kind, *map(text_of, rest))
 
 
 def kind(key: str) -> str:
@@ -84,7 +84,7 @@ def kind(key: str) -> str:
 
 
 def mail(reader: str, run: str) -> str:
-    """Return the pattern of all that is for ``reader`` in a run."""
+    """Return the pattern of what operators tell ``reader`` in a run."""
     return f"{_TO}.{token(reader)}.{token(run)}.>"
 
 
@@ -100,12 +100,12 @@ def go(reader: str, run: str) -> str:
 
 def row(reader: str, writer: str, run: str, node: str) -> str:
     """Return the key of what a state of ``writer`` ended with, for ``reader``."""
-    return _to(reader, run, ROW, writer, node)
+    return _key(ROW, reader, run, writer, node)
 
 
 def rows(reader: str, run: str) -> str:
     """Return the pattern of all rows of a run that are for ``reader``."""
-    return f"{_to(reader, run, ROW)}.*.*"
+    return f"{ROW}.{token(reader)}.{token(run)}.*.*"
 
 
 def lost(reader: str, run: str, host: str = "") -> str:
@@ -145,7 +145,7 @@ def barrier(reader: str, run: str, order: int) -> str:
 
 def rows_written(writer: str, run: str) -> str:
     """Return the pattern of all rows of a run that ``writer`` wrote."""
-    return f"{_TO}.*.{token(run)}.{ROW}.{token(writer)}.*"
+    return f"{ROW}.*.{token(run)}.{token(writer)}.*"
 
 
 def pulse(run: str) -> str:
@@ -211,14 +211,14 @@ def run(run: str = "") -> str:
 def read_by(host: str) -> tuple[str, ...]:
     """Return the patterns of all that a host may read."""
     own = token(host)
-    return (f"{_TO}.{own}.>", "pulse.*")
+    return (f"{_TO}.{own}.>", f"{ROW}.{own}.>", "pulse.*")
 
 
 def written_by(host: str) -> tuple[str, ...]:
     """Return the patterns of all that a host may write. Those of `STREAMS` are subjects, all others keys."""
     own = token(host)
     return (
-        *(f"plan.{own}.*", f"{_TO}.*.*.{ROW}.{own}.*", f"report.{own}.*", f"end.{own}.*"),
+        *(f"plan.{own}.*", f"{ROW}.*.*.{own}.*", f"report.{own}.*", f"end.{own}.*"),
         *(f"reached.{own}.*.*", f"event.{own}", f"lease.{own}", f"host.{own}", f"log.{own}.*"),
     )
 
@@ -228,7 +228,7 @@ def of_run(run: str) -> tuple[str, ...]:
     own = token(run)
     return (
         *(f"run.{own}", f"pulse.{own}", f"held.{own}.>", f"{_TO}.*.{own}.>"),
-        *(f"plan.*.{own}", f"reached.*.{own}.>", f"end.*.{own}", f"report.*.{own}.>"),
+        *(f"plan.*.{own}", f"{ROW}.*.{own}.>", f"reached.*.{own}.>", f"end.*.{own}", f"report.*.{own}.>"),
     )
 
 
@@ -237,8 +237,8 @@ def of_host(host: str) -> tuple[str, ...]:
     own = token(host)
     return (
         *(f"{kind}.{own}" for kind in ("host", "lease")),
-        *(f"{kind}.{own}.>" for kind in ("plan", "reached", "report", "end", "event", "log", _TO)),
-        *(f"{_TO}.*.*.{ROW}.{own}.*", f"{_TO}.*.*.lost.{own}", f"held.*.{own}"),
+        *(f"{kind}.{own}.>" for kind in ("plan", "reached", "report", "end", "event", "log", ROW, _TO)),
+        *(f"{ROW}.*.*.{own}.*", f"{_TO}.*.*.lost.{own}", f"held.*.{own}"),
     )
 
 

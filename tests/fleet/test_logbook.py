@@ -129,6 +129,18 @@ async def test_a_line_that_is_too_long_for_a_page_is_shortened(agent):
     assert third.startswith("no json at all")
 
 
+@pytest.mark.parametrize("page", ["x", "-1", "9" * 30, "²"])
+async def test_a_page_that_this_program_would_not_write_keeps_no_agent_from_writing(page):
+    """Whoever has the credentials of a host can write it."""
+    server = MemoryServer()
+    server.put(subjects.log("db1", page), b"x")
+    agent = Agent(server)
+    agent.book.write(line(0))
+    await agent.sent()
+    assert events(await agent.lines()) == ["line 0"]
+    agent.end()
+
+
 async def test_pages_that_are_none_or_of_another_host_are_passed_over(agent, caplog):
     agent.server.put(subjects.log("db1", "3"), b"nonsense")
     agent.server.put(subjects.log("db1", "4"), encode(LogPage(host="db2", boot="x", number=4, lines=("forged",))))

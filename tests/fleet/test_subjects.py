@@ -37,7 +37,7 @@ def test_a_text_that_is_no_token_is_refused(text):
 def test_an_ordinary_name_can_be_read():
     assert subjects.token("web-1_a") == "web-1_a"
     assert subjects.offer("web1.example.com", "r1") == "to.web1=2Eexample=2Ecom.r1.offer"
-    assert subjects.parts("to.a.r1.row.b=2Ec.c3") == ("row", "a", "b.c", "r1", "c3")
+    assert subjects.parts("row.a.r1.b=2Ec.c3") == ("row", "a", "b.c", "r1", "c3")
     with pytest.raises(ValueError, match="not a token"):
         subjects.parts("plan.a..b")
     with pytest.raises(ValueError, match="not a key"):
@@ -99,7 +99,7 @@ def test_patterns_of_many_fit_their_keys(reader, writer, run, node):
     assert fits(subjects.rows(reader, run), subjects.row(reader, writer, run, node))
     assert fits(subjects.offer(reader), subjects.offer(reader, run))
     assert fits(subjects.lost(reader, run), subjects.lost(reader, run, writer))
-    for key in (subjects.offer(reader, run), subjects.row(reader, writer, run, node), subjects.stop(reader, run)):
+    for key in (subjects.offer(reader, run), subjects.go(reader, run), subjects.stop(reader, run)):
         assert fits(subjects.mail(reader, run), key)
     assert fits(subjects.plans(run), subjects.plan(writer, run))
     assert fits(subjects.reports(run), subjects.report(writer, run))

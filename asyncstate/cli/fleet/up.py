@@ -54,7 +54,7 @@ _BETWEEN_ROUNDS = 3600.0
     section="Run",
     multiple=True,
     metavar="NAME=GIB",
-    help="What one of the streams control, data and archive has of that; 0 for its share; repeatable.",
+    help="What one of the streams control, answers, data and archive has of that; 0 for its share; repeatable.",
 )
 @option(
     "--keep",

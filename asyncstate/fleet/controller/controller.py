@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 log: logging.Logger = get_logger(__name__)
 
+_QUIET: Final = 30.0
+"""Seconds without a report after which the run may stand still because the server has dropped messages."""
 _NAMED: Final = 5
 """How many of the states of a lost host are named that were under way."""
 
@@ -112,6 +114,7 @@ class Controller:
         self._plans = Plans(board, self._record, self._observer.planned)
         self._leases = Leases()
         self._tales: dict[str, Tale] = {}
+        self._reported = 0.0
         self._sender = Sender(board, signer, run)
 
     def cancel(self, reason: str, *, now: bool = False) -> None:
@@ -299,6 +302,7 @@ class Controller:
         """Take reports until every host has ended or is lost for good."""
         watch = self._leases
         watch.expect(self._goes)
+        self._reported = anyio.current_time()
         await self._prepare_admission()
         async with anyio.create_task_group() as group:
             group.start_soon(self._read_reports, watch)
@@ -309,6 +313,7 @@ class Controller:
             told: tuple[bool, bool] = (False, False)
             told_lost: set[str] = set()
             told_over: set[str] = set()
+            told_ended: set[tuple[str, str]] = set()
             while self._open():
                 await self._admit()
                 await self._sender.open(self._barriers.opened())
@@ -320,6 +325,8 @@ class Controller:
                     log.info("Host %s is lost: there was no sign of it for %.0f s", host, seconds)
                     self._observer.lost(host, seconds)
                 await self._tell_over(told_over)
+                if anyio.current_time() - self._reported >= _QUIET:
+                    await self._go_on_without(watch, told_ended)
                 await self._give_up(watch, told_lost, told_over)
             group.cancel_scope.cancel()
         gone = [host for host in self._goes if host in watch.lost and self._ends[host].why]
@@ -420,9 +427,25 @@ class Controller:
                 told.add(host)
                 await self._tell_lost(host, 0.0, end.why)
 
+    async def _go_on_without(self, watch: Leases, told: set[tuple[str, str]]) -> None:
+        """Let nobody wait for messages that the server has dropped, as it does if somebody writes too many.
+
+        Hosts on which nothing runs hear which hosts have ended. A host that takes no part any more has ended, too.
+        """
+        for host in watch.without_part(self._open()):
+            self._end(host, HostEnd(2, "its part is over, and the server has its last report no more"))
+        idle = {host for host in self._open() if host not in self._tales or not self._tales[host].running}
+        for host in self._ends.keys() & self._goes.keys():
+            readers = {reader for reader in idle & self._readers(host) if (host, reader) not in told}
+            told |= {(host, reader) for reader in readers}
+            await self._sender.lost(host, readers, 0.0, self._ends[host].why or "the server has its result no more")
+
     async def _tell_lost(self, host: str, seconds: float, why: str = "") -> None:
-        readers = {reader for named in self._goes[host].readers.values() for reader in named}
-        await self._sender.lost(host, readers, seconds, why)
+        await self._sender.lost(host, self._readers(host), seconds, why)
+
+    def _readers(self, host: str) -> set[str]:
+        """Return the hosts that wait for states of a host."""
+        return {reader for named in self._goes[host].readers.values() for reader in named}
 
     def _end(self, host: str, end: HostEnd) -> None:
         if host not in self._ends:
@@ -449,6 +472,7 @@ class Controller:
             if host in self._ends or host not in self._goes:
                 return
             watch.seen(host)
+            self._reported = anyio.current_time()
             tale = self._tales.setdefault(host, Tale(host, Failures(self._observer, self._failed)))
             end = tale.add(report, stored)
         except (MessageRefused, ValueError) as error:
@@ -458,10 +482,12 @@ class Controller:
             self._end(host, end)
 
     async def _read_leases(self, watch: Leases) -> None:
+        own = set(map(subjects.lease, self._goes))
         async for entry in self._board.watch(subjects.lease()):
-            lease = read_lease(entry)
-            if lease is None or lease.host not in self._goes:
+            lease = read_lease(entry) if entry.key in own else None
+            if lease is None:
                 continue
+            watch.note_part(lease, self._run)
             if words := watch.two_machines(lease):
                 self._observer.noted(words)
             if watch.renewed(lease.host, lease.interval):

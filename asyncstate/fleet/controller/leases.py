@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _MISSED: Final = 3.0
 """A host is lost that let this many intervals of its lease pass."""
+_WITHOUT: Final = 3
+"""Leases in a row that do not name a run, after which the host takes no part in it any more."""
 
 
 class Leases:
@@ -31,6 +33,7 @@ class Leases:
         self._renewals: dict[str, Lease] = {}
         self._earlier: dict[str, set[str]] = {}
         self._told: set[str] = set()
+        self._without: dict[str, int] = {}
         self.lost: set[str] = set()
 
     def expect(self, hosts: Iterable[str]) -> None:
@@ -65,6 +68,15 @@ class Leases:
             return ""
         self._told.add(lease.host)
         return two_machines(lease.host, before.where, lease.where)
+
+    def note_part(self, lease: Lease, run: str) -> None:
+        """Note whether a host takes part in a run."""
+        absent = lease.runs is not None and run not in lease.runs
+        self._without[lease.host] = self._without.get(lease.host, 0) + 1 if absent else 0
+
+    def without_part(self, open_: list[str]) -> list[str]:
+        """Return the hosts among these that are there and take no part in the run any more."""
+        return [host for host in open_ if host not in self.lost and self._without.get(host, 0) >= _WITHOUT]
 
     def seen(self, host: str) -> None:
         """Note a sign of a host."""

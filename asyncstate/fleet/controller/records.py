@@ -116,12 +116,18 @@ async def find_record(board: Board, run: str) -> RunRecord:
 
 
 async def joined_plans(board: Board, signer: Signer, run: str) -> tuple[dict[str, HostPlan], dict[str, Go]]:
-    """Return the plans and the goes of the hosts that were joined in a run. Raises FleetError if there are none."""
+    """Return the plans and the goes of the hosts that were joined in a run. Raises FleetError if there are none.
+
+    A warning names the hosts whose plans the server has dropped.
+    """
     plans: dict[str, HostPlan] = {}
     goes: dict[str, Go] = {}
+    dropped: list[str] = []
     for entry in await board.entries(subjects.held(run)):
         _, _, host = subjects.parts(entry.key)
         plan = await board.get(subjects.plan(host, run))
+        if plan is None:
+            dropped.append(host)
         try:
             go = decode(signer.open(entry.value, entry.key), Go)
             found = decode(plan, HostPlan) if plan is not None else None
@@ -130,6 +136,8 @@ async def joined_plans(board: Board, signer: Signer, run: str) -> tuple[dict[str
                 plans[host], goes[host] = found, go
         except MessageRefused as error:
             raise FleetError(f"the plan of {host} in run {run} is refused: {error}") from None
+    if dropped and goes:
+        log.warning("The server has dropped the plans of these hosts of run %s: %s", run, ", ".join(sorted(dropped)))
     if not goes:
         raise FleetError(f"run {run} has no joined plans: it did not begin, or is older than the server keeps")
     return plans, goes

@@ -121,6 +121,7 @@ class Agent:
         self._lease = lease
         self._kept: dict[str, Kept] = {}
         self._begun: set[str] = set()
+        self._parts: set[str] = set()
         self._idle = anyio.Event()
         self._where = ""
         self._twin = _Twin("")
@@ -168,7 +169,15 @@ class Agent:
 
     def _take_part(self, group: TaskGroup, offer: Offer) -> None:
         self._begun.add(offer.run)
-        group.start_soon(self.unless_running, Member(self, offer).take_part)
+        self._parts.add(offer.run)
+
+        async def part() -> None:
+            try:
+                await Member(self, offer).take_part()
+            finally:
+                self._parts.discard(offer.run)
+
+        group.start_soon(self.unless_running, part)
 
     async def unless_running(self, task: Callable[[], Awaitable[None]]) -> None:
         """Do a task. If the board is given up, what runs comes to its end before BoardError is raised."""
@@ -202,7 +211,8 @@ class Agent:
         self._twin = _Twin(boot)
         while True:
             began = anyio.current_time()
-            lease = Lease(host=self.host, boot=boot, beat=beat, interval=interval, where=self._where)
+            runs = tuple(sorted(self._parts))
+            lease = Lease(host=self.host, boot=boot, beat=beat, interval=interval, where=self._where, runs=runs)
             beat += 1
             try:
                 await self._look_for_a_twin()

@@ -1,4 +1,4 @@
-"""Mailbox: all that others write for one host in one run, read from the board once and handed out by kind."""
+"""Mailbox: all entries of others for one host in one run, read from the board once and handed out by kind."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ class Mailbox:
 
     def __init__(self, board: Board, host: str, run: str, *, room: int = _ROOM) -> None:
         self._board = board
-        self._pattern = subjects.mail(host, run)
+        self._host = host
+        self._run = run
+        self._row_watch: anyio.CancelScope | None = None
         self._unread: dict[str, deque[Entry]] = {}
         self._news = anyio.Event()
         self._error: BoardError | None = None
@@ -46,9 +48,15 @@ class Mailbox:
         return [entry for queue in self._unread.values() for entry in queue]
 
     async def receive(self) -> None:
-        """Take what comes. It ends only when the board is given up, which is raised to whoever waits for entries."""
+        """Take entries as they come. Does not end; `entries` raises the error if the board is given up."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._receive, subjects.mail(self._host, self._run))
+            with anyio.CancelScope() as self._row_watch:
+                await self._receive(subjects.rows(self._host, self._run))
+
+    async def _receive(self, pattern: str) -> None:
         try:
-            async for entry in self._board.watch(self._pattern):
+            async for entry in self._board.watch(pattern):
                 try:
                     kind, *_ = subjects.parts(entry.key)
                 except ValueError as error:
@@ -77,12 +85,14 @@ class Mailbox:
         Raises BoardError.
         """
         self._awaited = frozenset(keys)
+        if not self._awaited and self._row_watch is not None:
+            self._row_watch.cancel()
         unread = self._unread.get(subjects.ROW, deque())
         self._unread[subjects.ROW] = deque(row for row in unread if row.key in self._awaited)
         for key in sorted(self._awaited) if self._is_full else ():
             value = await self._board.get(key)
             if value is not None:
-                self._unread[subjects.ROW].appendleft(Entry(key, value, 0))  # no notice of a loss overtakes it
+                self._unread[subjects.ROW].append(Entry(key, value, 0))
                 self._ring()
 
     def _ring(self) -> None:
@@ -90,14 +100,14 @@ class Mailbox:
         self._news = anyio.Event()
 
     async def entries(self, *kinds: str) -> AsyncGenerator[Entry, None]:
-        """Yield the entries of these kinds by rising revision, each to one reader only. Raises BoardError at the end.
+        """Yield the entries of these kinds, each to one reader only. Raises BoardError at the end.
 
-        What was written before something else is there before it, if both kinds are asked for together.
+        Those of one kind come in the order in which they were written.
         """
         while True:
-            queues = [self._unread[kind] for kind in kinds if self._unread.get(kind)]
-            if queues:
-                yield min(queues, key=lambda queue: queue[0].revision).popleft()
+            queue = next((self._unread[kind] for kind in kinds if self._unread.get(kind)), None)
+            if queue is not None:
+                yield queue.popleft()
                 continue
             if self._error is not None:
                 raise self._error

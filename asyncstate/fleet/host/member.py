@@ -400,7 +400,7 @@ class Member:
                 others.give_up(f"The server of the fleet {'refuses it' if refused else 'is out of reach'}: {lost[-1]}")
 
         async with anyio.create_task_group() as group:
-            for task in (others.send, others.receive, others.watch_controller, reporter.send):
+            for task in (others.send, others.receive, others.watch_controller, others.remind, reporter.send):
                 group.start_soon(goes_on, task)
             self._running = await prepared.start(part, others, reporter.on_event, again=again)
             self._obey()

@@ -6,13 +6,13 @@ nodes that end ──▶ outbox ──▶ rows for the hosts that wait for them
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from asyncstate.errors import MessageRefused
 from asyncstate.fleet import subjects
-from asyncstate.fleet.board import put_all
+from asyncstate.fleet.board import Entry, put_all
 from asyncstate.fleet.protocol import (
     Lost,
     NodeResult,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import logging
     from collections.abc import AsyncGenerator, Callable, Collection, Iterable
 
-    from asyncstate.fleet.board import Board, Entry
+    from asyncstate.fleet.board import Board
     from asyncstate.fleet.host.mailbox import Mailbox
     from asyncstate.fleet.host.part import Part
     from asyncstate.fleet.protocol import Offer, Verifier
@@ -43,6 +43,10 @@ log: logging.Logger = get_logger(__name__)
 _DONE = Outcome(result=True, changed=False)
 FAILED = Outcome(result=False, changed=False, ran=False)
 """What a state counts as of which nothing can be known."""
+
+
+_REMIND: Final = 60.0
+"""Seconds after which a host says again which barriers it has reached that are still closed."""
 
 
 class Others:
@@ -78,6 +82,7 @@ class Others:
         for name, (node, _) in part.read.items():
             self._names.setdefault(node, []).append(name)
         self._before: dict[int, set[int]] = {order: set(nodes) for order, nodes in part.before.items()}
+        self._reached: dict[int, tuple[str, bytes]] = {}
         self._mail = anyio.Event()
         self._why: dict[int, str] = {}
 
@@ -117,7 +122,8 @@ class Others:
             if not left:
                 del self._before[order]
                 reached = Reached(run=self._offer.run, host=self._offer.host, order=order)
-                self._outbox.append((subjects.reached(self._offer.host, self._offer.run, order), encode(reached)))
+                self._reached[order] = subjects.reached(self._offer.host, self._offer.run, order), encode(reached)
+                self._outbox.append(self._reached[order])
                 self._mail.set()
 
     def words(self, nodes: Iterable[int]) -> str:
@@ -159,16 +165,19 @@ class Others:
     async def receive(self) -> None:
         """Take the rows that other hosts write for this one, and the operator's word on hosts that are lost.
 
-        In the order in which they were written: a notice that a host is lost does not overtake its rows. Does not end.
+        Rows that were there before a notice that their host is lost count. Does not end.
         """
         offer = self._offer
         await self._inbox.await_rows(
             [subjects.row(offer.host, writer, offer.run, node) for writer, node in self._part.remote]
         )
-        take = {subjects.ROW: self._take_row, "lost": self._take_loss, "barrier": self._take_barrier}
-        async for entry in self._inbox.entries(*take):
+        take = {subjects.ROW: self._take_row, "barrier": self._take_barrier}
+        async for entry in self._inbox.entries(*take, "lost"):
             kind, *_ = subjects.parts(entry.key)
-            take[kind](entry)
+            if kind == "lost":
+                await self._take_loss(entry)
+            else:
+                take[kind](entry)
 
     def _take_row(self, entry: Entry) -> None:
         try:
@@ -202,7 +211,7 @@ class Others:
         if opened.order in self._part.barriers:
             self._arrive(self._part.barriers[opened.order], _DONE, "")
 
-    def _take_loss(self, entry: Entry) -> None:
+    async def _take_loss(self, entry: Entry) -> None:
         try:
             notice = decode(self._verifier.open(entry.value, entry.key), Lost)
             require_fields(notice, run=self._offer.run, host=self._offer.host)
@@ -212,7 +221,17 @@ class Others:
         why = f"Host {notice.lost} is lost: there was no sign of it for {notice.seconds:.0f} s."
         if notice.why:
             why = f"Host {notice.lost} ended without it: {notice.why}."
+        await self._look_for_rows(notice.lost)
         self.give_up(why, host=notice.lost)
+
+    async def _look_for_rows(self, writer: str) -> None:
+        """Take the rows of a host that the board has and this process has not heard of."""
+        for (host, node), number in self._part.remote.items():
+            if host == writer and number not in self._known:
+                key = subjects.row(self._offer.host, writer, self._offer.run, node)
+                value = await self._board.get(key)
+                if value is not None:
+                    self._take_row(Entry(key, value, 0))
 
     def give_up(self, why: str, host: str | None = None) -> None:
         """Let the states of a host, or of all, count as failed that have not ended.
@@ -259,6 +278,14 @@ class Others:
         patience = self._offer.patience
         await silence(self._board, self._offer.run, patience, self._clock)
         self.give_up(f"There was no sign of the controller of the run for {patience:.0f} s.")
+
+    async def remind(self) -> None:
+        """Say again which barriers this host has reached that are still closed. Does not end."""
+        while True:
+            await anyio.sleep(_REMIND)
+            closed = {order for order, number in self._part.barriers.items() if number not in self._known}
+            self._outbox += [message for order, message in self._reached.items() if order in closed]
+            self._mail.set()
 
     async def send(self) -> None:
         """Write what is in the outbox, for each host that waits. Does not end."""

@@ -1,4 +1,4 @@
-"""Which hosts cannot begin, because what their states wait for is on a host of the run that does not begin."""
+"""Blocked hosts: they cannot begin, because their states wait for states of a host that does not begin."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _PREREQ = RequisiteKind.PREREQ.value
 def without_blocked(
     plans: Mapping[str, HostPlan], needs: Iterable[Need], blocked: Mapping[str, str]
 ) -> tuple[list[Need], dict[str, str]]:
-    """Return the needs of the hosts that can begin, and why the others cannot.
+    """Return the needs of the hosts that can begin, and the reasons why the others cannot.
 
-    ``blocked`` are the first of these, whose states wait for hosts without a plan, or for what is nowhere; who waits
-    for a blocked host is blocked as well. A need that other hosts meet, too, is met by these alone.
+    ``blocked`` are the first of these: their states wait for hosts without a plan, or for a missing target. A host that
+    waits for a blocked host is blocked as well. A need that other hosts can meet, too, is left to these.
     """
     left = list(needs)
     found = dict(blocked)
@@ -41,7 +41,7 @@ def without_blocked(
             waits: list[tuple[str, int]] = []
             if need.of[0] not in found and not targets:
                 waits = [need.of]
-            elif need.of[0] in found and need.kind == _PREREQ:  # what a prereq does before its targets is not done
+            elif need.of[0] in found and need.kind == _PREREQ:  # its action, which comes before the targets, never runs
                 waits = list(targets)
             for after in waits:
                 if after[0] not in found:

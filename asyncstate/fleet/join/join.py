@@ -1,8 +1,8 @@
 """The join: one graph of the plans of all hosts, checked before anything starts.
 
 It is a pure function of the plans, whatever their order. Requisites on states of other hosts become edges between the
-graphs of the hosts; a target that is missing and a cycle are errors with host, file and line. Each host gets its slice:
-which of its states wait for which states of others, and who waits for its own.
+graphs of the hosts; a missing target and a cycle are errors with host, file and line. Each host gets its slice: the
+states of others that its own wait for, and the hosts that wait for its states.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _PREREQ, _PREREQUIRED = RequisiteKind.PREREQ.value, RequisiteKind.PREREQUIRED.va
 class Join(msgspec.Struct, frozen=True):
     """``goes`` are the slices by host, ``digest`` names the joined graph. ``turns``: see `RunRecord.turns`.
 
-    ``blocked`` says why hosts with a plan cannot begin: what a requisite of theirs names is not there, or they wait for
-    hosts that do not begin.
+    ``blocked`` has the reasons why hosts with a plan cannot begin: the target of a requisite is missing, or they wait
+    for hosts that do not begin.
     """
 
     goes: dict[str, Go]
@@ -55,17 +55,17 @@ def join(
 ) -> Join:
     """Join sound plans of hosts.
 
-    ``match`` returns the hosts that fit a target expression; those outside the run are named where no other fits. It
-    raises FleetError for an expression that is none.
+    ``match`` returns the hosts that fit a target expression; hosts outside the run are named only where no other fits.
+    It raises FleetError for a malformed expression.
 
-    ``absent`` are the hosts of the run without a plan, and why. Who waits for them is left out, and so is a host with a
-    requisite whose target is missing, and who waits for that; all others are joined.
+    ``absent`` are the hosts of the run without a plan, with the reason. The join leaves out hosts that wait for them,
+    hosts with a requisite whose target is missing, and hosts that wait for those.
 
-    ``lanes`` has the places of the fleet's lanes, where they are more than one. If hosts are ``batched``, those that
-    begin later have their turns in lanes later, too.
+    ``lanes`` are the places of the fleet's lanes that have more than one. If hosts are ``batched``, hosts that begin
+    later have later turns in lanes, too.
 
-    Raises CompileError with every mistake of every plan, with every target that is missing if no host is left, and if a
-    canary waits for a host that is none; CycleError for a cycle.
+    Raises CompileError with every mistake of every plan, with every missing target if no host is left, and for a canary
+    that waits for another host than a canary; CycleError for a cycle.
     """
     ordered = {host: plans[host] for host in sorted(plans)}
     issues = [
@@ -93,7 +93,7 @@ def join(
 
 
 def _links(needs: Iterable[Need]) -> Iterator[tuple[Place, Place, str]]:
-    """Yield the pairs of states of which the first waits for the second, a listener's too, and why."""
+    """Yield pairs of states, where the first waits for the second, and the kind of the requisite; listeners, too."""
     for need in needs:
         for target in need.targets:
             yield need.of, target, need.kind
@@ -122,7 +122,7 @@ def _turns(
 
 
 def _at_barriers(ordered: Mapping[int, list[Place]], canaries: Collection[str]) -> Iterator[tuple[Place, Place, str]]:
-    """Yield for each canary that waits at a barrier for a host that is none: a state of both, and why."""
+    """Yield for each canary that waits at a barrier for another host than a canary: a state of each, and why."""
     first: Place | None = None
     told: set[str] = set()
     for places in ordered.values():
@@ -159,7 +159,7 @@ def _require_canaries_first(
 
 
 class _Slices:
-    """What each host is told: what its states wait for, and who waits for them."""
+    """The slices of the graph: for each host the states that its own wait for, and the hosts that wait for it."""
 
     def __init__(
         self,

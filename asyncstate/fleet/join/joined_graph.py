@@ -1,7 +1,7 @@
-"""The graph of all states of all hosts: what keeps it from being run, and an order in which lanes can be passed.
+"""The graph of all states of all hosts: its cycles, and the order of states in lanes.
 
-Barriers (``fleet_order``) are nodes of it: all states of one number, on all hosts, lead to a barrier, and that leads to
-all states of the next number.
+Barriers (``fleet_order``) are nodes of it: an edge leads from each state of one number, on any host, to a barrier, and
+from there to each state of the next number.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class JoinedGraph:
         return self._plans[place[0]].states[place[1]]
 
     def _links(self, cycle: list[int]) -> Iterator[tuple[Place, Place, list[str]]]:
-        """Yield the links of a cycle: a state, the one it waits for, and why. Sets, stages and groups are passed."""
+        """Yield the links of a cycle: a state, the state that it waits for, and why. Other nodes are passed over."""
         places = {check: place for place, check in self._checks.items()}
         for host, plan in self._plans.items():
             places |= {self._first[host] + chunk: (host, chunk) for chunk in range(len(plan.states))}

@@ -1,4 +1,4 @@
-"""Whether a plan that a host sent can be one. No host is trusted: what one sends must not stop others."""
+"""Checks of the plans that hosts send. No host is trusted: the plan of one must not stop others."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from asyncstate.fleet.protocol import HostPlan
 
 _SPARE: Final = 1000
-"""Nodes of a plan that may be neither a state nor the end of an edge."""
+"""Most nodes of a plan that are neither a state nor the end of an edge."""
 
 
 def require_sound(plan: HostPlan) -> None:
-    """Raise MessageRefused for a plan that names what it does not have, or whose states wait in a circle.
+    """Raise MessageRefused for a plan that refers to states it does not have, or whose states wait in a circle.
 
-    What it makes others keep grows with what was sent, whatever number of nodes it claims.
+    The memory that a sound plan takes grows with its size in bytes, whatever number of nodes it claims.
     """
     states, nodes = len(plan.states), plan.nodes
     refers = (

@@ -1,4 +1,4 @@
-"""What requisites on states of other hosts refer to: the states of the fleet, found in the plans of all hosts."""
+"""Targets of requisites on other hosts: the states of the fleet, found in the plans of all hosts."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 _GLOB = re.compile(r"[*?\[\]]")
 SHOWN: Final = 20
-"""How many links of a cycle, and how many names, are shown."""
+"""Most links of a cycle, and most names, in a message."""
 
 Place = tuple[str, int]
 """A state of the fleet: its host, and its number in the plan of that host."""
 
 
 def file_of(host: str, file: str) -> str:
-    """Return how a file of a host is shown."""
+    """Return a file of a host as messages show it."""
     return f"{host}:{file}" if file else host
 
 
@@ -40,14 +40,14 @@ class Need(msgspec.Struct, frozen=True):
 
 
 class _Names:
-    """The states of one host, by what a requisite can name."""
+    """The states of one host, by the names that a requisite can have for them."""
 
     def __init__(self, states: tuple[State, ...]) -> None:
         self._states = states
         self._tables: dict[str, dict[str, list[int]]] = {}
 
     def table(self, key: str) -> dict[str, list[int]]:
-        """Return the states by SLS, or by ID and name: those of a module, or of all for ``id``."""
+        """Return the states by SLS, or by ID and name: the states of one module, or all for ``id``."""
         table = self._tables.get(key)
         if table is None:
             table = self._tables[key] = {}
@@ -69,10 +69,10 @@ class _Names:
 
 
 class Resolver:
-    """Resolves the requisites of all hosts. ``issues`` has by host what is wrong with its own.
+    """Resolves the requisites of all hosts. ``issues`` has the mistakes in them, by host.
 
-    ``absent`` are the hosts of the run that have no plan, with the reason. ``blocked`` says which hosts have a state
-    that waits for one of them, and for no other host.
+    ``absent`` are the hosts of the run without a plan, with the reason. ``blocked`` are the hosts with a state that
+    waits for one of them, and for no other host.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class Resolver:
         return self._found[key]
 
     def _fitting(self, expression: str) -> tuple[list[str], list[str]]:
-        """Return the hosts that fit and have a plan, and those that fit and have none."""
+        """Return the hosts that fit and have a plan, and the hosts that fit and have none."""
         hosts = self._hosts.get(expression)
         if hosts is None:
             known = expression in self._plans or expression in self._absent

@@ -1,13 +1,13 @@
 """Who may do what on the server, as its own configuration: one account for each host, which holds nothing.
 
-What is kept is in three streams (`STREAMS`), each with its own limit: what fills one takes no room of another's. Each
-is in an account of its own without users. The account of a host sees a few services of these and nothing else:
+The server keeps four streams (`STREAMS`), each with its own limit: data in one take no room of another. Each is in an
+account of its own without users. The account of a host sees a few services of these and nothing else:
 
     put.KEY             write the key
     get.KEY             its last value
     watch.NAME.PATTERN  a reader of all keys that fit
-    next.NAME           the next entries for that reader; next.data.NAME and next.archive.NAME in the other streams
-    live.PATTERN        what is written from now on, as it is written: no reader on the server is needed for it
+    next.NAME           the next entries for that reader; next.STREAM.NAME in other streams than `CONTROL`
+    live.PATTERN        new entries, republished as they are stored: no reader on the server is needed for them
 
 Each is imported only for the keys that the host may read or write. Users of one account, kept apart by permissions for
 subjects, would not do: NATS answers a request to whatever subject the client names for the answer, and checks no
@@ -28,10 +28,10 @@ from asyncstate.fleet import subjects
 BUCKET: Final = "asyncstate"
 STREAM: Final = f"KV_{BUCKET}"
 ROOT: Final = f"$KV.{BUCKET}."
-"""What the subjects of a stream begin with: it can be read as a bucket of NATS's key-value store."""
+"""The prefix of the subjects of a stream: it can be read as a bucket of NATS's key-value store."""
 
 LIVE: Final = "live."
-"""What the subjects begin with under which the server says again what a stream has taken."""
+"""The prefix of the subjects under which the server republishes the entries of a stream."""
 
 
 class Stream(NamedTuple):
@@ -39,22 +39,26 @@ class Stream(NamedTuple):
 
     It has the keys that fit ``patterns``, `CONTROL` all others. ``share`` is its part of the bytes that have no
     limit of their own. When it is nearly full, an operator's program removes the oldest of ``patterns``; from
-    `CONTROL`, what is left of the runs that ended first.
+    `CONTROL`, the rest of the runs that ended first. A stream that ``rolls`` needs none of that: it drops its oldest
+    entries by itself, and takes every new one.
     """
 
     name: str
     account: str
     share: int
     patterns: tuple[str, ...] = ()
+    rolls: bool = False
 
 
-CONTROL: Final = Stream("control", "BOARD", 2)
-"""What hosts and operators agree on, and what keeps a run going."""
+CONTROL: Final = Stream("control", "BOARD", 1)
+"""The messages of operators. Hosts have two keys each there, their lease and their grains, so none can fill it."""
+ANSWERS: Final = Stream("answers", "BOARD-ANSWERS", 1, ("plan.>", "row.>", "reached.>", "end.>"), rolls=True)
+"""The answers of hosts that a run waits for. A host chooses their names, so any number of them: it rolls."""
 DATA: Final = Stream("data", "BOARD-DATA", 5, ("report.>", "event.>"))
-"""What hosts report to operators. Without room for it, a run goes on and says what it lost."""
+"""Reports of hosts to operators. Without room for them, a run goes on and says how many events it lost."""
 ARCHIVE: Final = Stream("archive", "BOARD-ARCHIVE", 1, ("log.>",))
-"""What is only looked at later."""
-STREAMS: Final = (CONTROL, DATA, ARCHIVE)
+"""The logs of agents, which no run reads or waits for."""
+STREAMS: Final = (CONTROL, ANSWERS, DATA, ARCHIVE)
 
 _LEAST: Final = 1 << 20
 """Bytes that a stream has at least."""
@@ -69,7 +73,7 @@ _STREAM_CALLS: Final = ("CREATE", "UPDATE", "INFO", "PURGE")
 
 
 class _Party(NamedTuple):
-    """What a party may do: services, as it sees them, and their accounts and names there; what patterns it follows."""
+    """The rights of a party: services by the names it sees, with account and name there; patterns that it follows."""
 
     services: dict[str, tuple[str, str]]
     followed: tuple[str, ...]

@@ -58,7 +58,7 @@ _NO_SPACE: Final = 10047
 _NOT_STORED: Final = 10077
 _FULL: Final = "maximum bytes"
 _LIMITS: Final = (_FULL, "maximum messages", "message too large")
-"""What the server says if it does not store a message because of a limit of the stream, and not for a moment."""
+"""The server's words for a message that a limit of the stream keeps out, which does not pass by itself."""
 
 
 class Unavailable(BoardError):

@@ -182,9 +182,9 @@ class Connection:
         await self._let_go()
 
     async def _let_go(self) -> None:
-        with suppress(TimeoutError, OSError, nats_errors.Error, AssertionError):
+        with suppress(TimeoutError, OSError, nats_errors.Error, AssertionError, AttributeError):
             # Before Python 3.12, a stream whose TLS handshake failed never says that it is closed. The client insists
-            # that it was connected, if it was given up before that.
+            # that it was connected, if it was given up before that, and writes the rest to a transport that has ended.
             await asyncio.wait_for(self._client.close(), _CLOSE)
 
     async def request(self, subject: str, payload: bytes) -> Msg:

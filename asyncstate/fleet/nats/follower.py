@@ -1,11 +1,11 @@
 """Follows keys of the stream: each entry once, in order, whatever happens to the connection or the server.
 
-The server says again what the stream takes, to whoever listens. That costs it next to nothing, and one that listens may
-miss something: while its connection is lost, when it is slow, when a server of a cluster is lost. So a
-reader on the server tells it what it missed: after each new connection all entries since the last time; every minute
-only if their number is not that of the keys which were heard, or if one of these can have a second value that counts.
-(A second row says what the first said, and after a sign of life comes the next.) A reader numbers what it sends; when a
-number is missing, nothing comes, or it has no more than it had counted to have, another one begins, and counts anew.
+The server republishes the entries of a stream to all that listen. That costs it next to nothing, and a listener may
+miss entries: while its connection is lost, when it is slow, when a server of a cluster is lost. So a reader on the
+server fetches the missed ones: after each new connection all entries since the last time; every minute only if their
+number differs from that of the keys which were heard, or if a second value of one of these can count. (A second row
+repeats the first, and the next sign of life follows soon.) A reader numbers its entries; when a number is missing, no
+entry comes, or it has fewer than it had counted, another one begins, and counts anew.
 
 This uses asyncio, as NATS's client does.
 """
@@ -45,9 +45,9 @@ IDLE: Final = 20_000_000_000
 _FIRST_COMPARED: Final = 10.0
 _COMPARED: Final = 60.0
 _SELDOM_COMPARED: Final = 600.0
-"""Seconds after which what was heard is compared with what the stream has: at first, from then on, and at most."""
+"""Seconds between two comparisons of the entries heard with those of the stream: at first, later, and at most."""
 _SHARE: Final = 300
-"""The time between two comparisons is so many times what the last one took: a busy server is asked less often."""
+"""The time between two comparisons is N times the duration of the last one: a busy server is asked less often."""
 _MOST_HEARD: Final = 10_000
 """Keys that are kept until they are compared."""
 _MOST_WAITING: Final = 10_000
@@ -177,7 +177,7 @@ async def _missed(connection: Connection, pattern: str, heard: _Heard, *, counte
 
 
 class _Live:
-    """What the server says of keys that fit, as it comes. ``unbroken``: nothing was lost that is known of."""
+    """Republished entries of keys that fit, as they come. ``unbroken``: no loss of an entry is known."""
 
     def __init__(self, connection: Connection, pattern: str) -> None:
         self.unbroken = False
@@ -224,7 +224,7 @@ class _Live:
 
 def _opened(inbox: Inbox | None) -> Inbox:
     if inbox is None:
-        raise BoardError("nobody listens here yet")
+        raise BoardError("this follower does not listen yet")
     return inbox
 
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.errors import BoardError, BoardRefused, MessageRefused
 from asyncstate.fleet import subjects
-from asyncstate.fleet.nats.access import CONTROL, DATA, LIVE, ROOT, STREAM, STREAMS, limits_of, stream_of
+from asyncstate.fleet.nats.access import CONTROL, LIVE, ROOT, STREAM, STREAMS, limits_of, stream_of
 from asyncstate.fleet.nats.answers import NO_STREAM, Refused
 from asyncstate.fleet.nats.connection import NoAnswer
 from asyncstate.fleet.nats.follower import IDLE, present, reader_configuration
 from asyncstate.fleet.protocol import RunRecord, decode
-from asyncstate.fleet.subjects import ALL_ROWS, READ_BY_OPERATOR
+from asyncstate.fleet.subjects import READ_BY_OPERATOR, ROW
 from asyncstate.logs.loggers import get_logger
 
 if TYPE_CHECKING:
@@ -35,13 +35,15 @@ _YOUNGEST: Final = timedelta(hours=1)
 MOST_READERS: Final = 1_000_000
 """Readers that a stream may have at once. Without a number of its own, a server from 2.15 on allows 1,000."""
 
-_OF_RUNS: Final = (ALL_ROWS, *(each for each in READ_BY_OPERATOR if each != "host.*"), "pulse.*")
+_MOVED: Final = (f"to.*.*.{ROW}.>",)
+"""The keys that an older asyncstate used for rows."""
+_OF_RUNS: Final = (f"{ROW}.>", *(each for each in READ_BY_OPERATOR if each != "host.*"), "pulse.*")
 
 
-def configuration(replicas: int, largest: int) -> dict[str, Any]:
+def configuration(replicas: int, largest: int, *, rolls: bool = False) -> dict[str, Any]:
     """Return a stream as JetStream wants it described, with at most ``largest`` bytes.
 
-    A full stream refuses writes with an error; it drops nothing by itself.
+    A full stream refuses writes with an error and drops nothing by itself, or ``rolls``: drops its oldest entries.
 
     ``allow_rollup_hdrs`` must stay off: with it, any message can ask the server to drop all others. ``deny_delete``
     keeps single messages from being taken out. ``consumer_limits`` (NATS 2.10) keeps anybody from making readers that
@@ -57,7 +59,7 @@ def configuration(replicas: int, largest: int) -> dict[str, Any]:
         "max_bytes": largest,
         "max_consumers": MOST_READERS,
         "consumer_limits": {"inactive_threshold": IDLE},
-        "discard": "new",
+        "discard": "old" if rolls else "new",
         "allow_direct": True,
         "republish": {"src": f"{ROOT}>", "dest": f"{LIVE}>"},
         "allow_rollup_hdrs": False,
@@ -68,7 +70,8 @@ def configuration(replicas: int, largest: int) -> dict[str, Any]:
 async def ensure(connection: Connection, operator: Credentials) -> None:
     """Make the streams that are missing, and give all the limits and the replicas that the operator wants.
 
-    What an older asyncstate kept in its one stream and belongs to another one now is removed. Raises BoardError.
+    Entries that an older asyncstate kept in `CONTROL`, and that belong to another stream now, are removed, which a
+    warning says. Raises BoardError.
     """
     limits = limits_of(operator.largest, operator.limits)
     try:
@@ -80,12 +83,19 @@ async def ensure(connection: Connection, operator: Credentials) -> None:
             f"{error}. If its accounts are those of an older asyncstate, end `asyncstate fleet up` there and start it "
             "again; bring the servers of a cluster what `fleet up --print-config` prints, and let them read it twice"
         ) from error
-    if found[CONTROL] and not found[DATA]:
-        log.warning("The reports, events and logs that an older asyncstate kept on this server are removed")
-        for pattern in (pattern for stream in STREAMS for pattern in stream.patterns):
+    if found[CONTROL] and not all(found.values()):
+        before, _ = await _room(connection, CONTROL)
+        for pattern in (*_MOVED, *(pattern for stream in STREAMS for pattern in stream.patterns)):
             await _call(connection, CONTROL, "purge", {"filter": f"{ROOT}{pattern}"})
+        after, _ = await _room(connection, CONTROL)
+        if after < before:
+            log.warning(
+                "This server was set up by an older asyncstate: its plans, rows, reports, events and logs are removed, "
+                "%d bytes; the journals of the hosts have what ran",
+                before - after,
+            )
     for stream in sorted(STREAMS, key=lambda each: limits[each.name] - found[each].get("max_bytes", 0)):
-        wanted = configuration(operator.replicas, limits[stream.name])  # what shrinks comes first
+        wanted = configuration(operator.replicas, limits[stream.name], rolls=stream.rolls)  # what shrinks comes first
         if not found[stream]:
             await _call(connection, stream, "create", wanted)
             continue
@@ -139,12 +149,12 @@ async def tidy(connection: Connection, kept: timedelta) -> None:
     await forget_before(connection, now - kept)
     for stream in STREAMS:
         age = kept
-        while stream.patterns and age > _YOUNGEST and await _is_nearly_full(connection, stream):
+        while stream.patterns and not stream.rolls and age > _YOUNGEST and await _is_nearly_full(connection, stream):
             age = max(age / 2, _YOUNGEST)
             await forget_before(connection, now - age, stream.patterns)
         if age < kept:
             kinds = ", ".join(subjects.kind(pattern) for pattern in stream.patterns)
-            log.warning("What is older than %s was removed from %s (%s): it was nearly full", age, stream.name, kinds)
+            log.warning("Entries older than %s were removed from %s (%s): it was nearly full", age, stream.name, kinds)
     await _forget_ended(connection)
 
 

@@ -11,6 +11,7 @@ from asyncstate.cli.fleet.prune import used
 from asyncstate.errors import BoardRefused
 from asyncstate.fleet import subjects
 from asyncstate.fleet.nats import stream
+from asyncstate.fleet.nats.access import STREAMS
 from asyncstate.fleet.protocol import RunRecord, encode
 
 LARGE = 200_000
@@ -20,7 +21,8 @@ LARGE = 200_000
 def fleet(tmp_path):
     made = FleetServer(tmp_path)
     made.start(
-        "--max-size", "0.012", "--stream-size", "control=0.001", "--stream-size", "archive=0.001"
+        *("--max-size", "0.013", "--stream-size", "control=0.001", "--stream-size", "answers=0.001"),
+        *("--stream-size", "archive=0.001"),
     )  # 10 MiB of data
     yield made
     made.stop()
@@ -58,7 +60,7 @@ async def test_a_server_that_is_full_is_made_room_on(fleet, run_cli):
         assert done.returncode == 0, done.stderr
         said = re.fullmatch(
             r"([\d.]+) MiB removed; the server has [\d.]+ MiB now: control [\d.]+ \w+ of 1.0 MiB, "
-            r"data [\d.]+ MiB of 10.2 MiB, archive 0 bytes of 1.0 MiB\n",
+            r"answers [\d.]+ \w+ of 1.0 MiB, data [\d.]+ MiB of 10.2 MiB, archive 0 bytes of 1.0 MiB\n",
             done.stdout,
         )
         freed = float(said[1])
@@ -104,6 +106,6 @@ async def test_the_size_and_the_time_of_what_is_kept_are_kept_settings(fleet):
     fleet.stop()
     fleet.start("--keep", "2")
     found = fleet.folder.operator()
-    assert (found.largest, found.kept_days) == (int(0.012 * (1 << 30)), 2.0)
+    assert (found.largest, found.kept_days) == (int(0.013 * (1 << 30)), 2.0)
     async with fleet.board() as operator:
-        assert sum(most for _, most in (await operator.room()).values()) == found.largest
+        assert 0 <= found.largest - sum(most for _, most in (await operator.room()).values()) < len(STREAMS)

@@ -50,6 +50,31 @@ def test_a_notice_of_loss_does_not_overtake_a_row_that_was_written_before():
     assert words == ""
 
 
+def test_a_row_that_was_not_heard_counts_before_a_notice_of_loss():
+    """Rows and notices come from two streams of the server, and so in no order."""
+
+    async def scenario():
+        server, seal = MemoryServer(), Seal()
+        mail = Mailbox(server.board("web1"), "web1", "r")
+        others = Others(server.board("web1"), mail, OFFER, PART, seal)
+        tasks = [asyncio.create_task(each) for each in (mail.receive(), others.receive())]
+        await asyncio.sleep(1)
+        mail._row_watch.cancel()
+        row = NodeResult(run="r", host="db1", node="0", result=True, changed=True)
+        await server.board("db1").put(subjects.row("web1", "db1", "r", "0"), encode(row))
+        key = subjects.lost("web1", "r", "db1")
+        notice = Lost(run="r", host="web1", lost="db1", seconds=15.0)
+        await server.board().put(key, seal.seal(encode(notice), key))
+        async with asyncio.timeout(100):
+            arrived = await anext(others.outcomes())
+        for task in tasks:
+            task.cancel()
+        return arrived
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        assert runner.run(scenario()) == (NODE, Outcome(result=True, changed=True))
+
+
 def test_a_notice_says_why_a_host_that_is_there_sends_nothing_more():
     (_, outcome), words = first_arrival(row=None, notice=Lost(run="r", host="web1", lost="db1", why="no space"))
     assert (outcome.result, outcome.ran) == (False, False)

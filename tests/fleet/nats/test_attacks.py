@@ -269,7 +269,7 @@ async def test_it_cannot_have_the_server_answer_to_the_key_of_another(mallory, b
 
 async def test_it_cannot_have_its_reader_deliver_to_the_key_of_another(mallory, board, hosts, run):
     own = hosts[0].name
-    pattern = f"to.{subjects.token(own)}.*.row.*.*"
+    pattern = f"row.{subjects.token(own)}.*.*.*"
     await mallory.ask(f"put.{subjects.row(own, own, run, '1')}", b"forged")
     before = await content(board)
     targets = [f"{ROOT}{key}" for key in stolen(hosts[1].name, run)]

@@ -3,12 +3,14 @@
 import asyncio
 import json
 import os
+import random
 import re
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
-from fleet_programs import FleetPrograms
+from fleet_programs import FleetPrograms, until
 
 from asyncstate.errors import BoardError, BoardRefused, FleetError
 from asyncstate.fleet import credentials, subjects
@@ -78,6 +80,84 @@ def test_a_run_comes_to_its_end_whatever_is_full(fleet, name):
     assert {host: len(rows) for host, rows in again.rows.items()} == {"db1": 1, "web1": 1}
 
 
+class Flood:
+    """A host that writes all that it may, under whatever names, for other hosts and real runs, too, until it is cut off.
+
+    ``refused`` are the kinds that the server took no more of; ``error`` is the end of it.
+    """
+
+    def __init__(self, fleet):
+        self._fleet = fleet
+        self.refused = set()
+        self.runs = []
+        self.error = ""
+        self.board = None
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._pour()))
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error):
+        self._thread.join(60)
+
+    async def _pour(self):
+        try:
+            async with mallory(self._fleet) as self.board, asyncio.TaskGroup() as group:
+                for pattern in subjects.written_by("mallory"):
+                    for size in (200, 20_000):
+                        group.create_task(self._write(access.stored(pattern), size))
+        except* BoardError as errors:
+            self.error = str(errors.exceptions[0])
+
+    async def _write(self, pattern, size):
+        while True:
+            names = ["db1", "web1", "0", *self.runs[-1:], *(os.urandom(8).hex() for _ in range(4))]
+            key = ".".join(random.choice(names) if word == "*" else word for word in pattern.split("."))
+            try:
+                await self.board.put(key, os.urandom(size))
+            except BoardRefused:
+                self.refused.add(subjects.kind(pattern))
+                await asyncio.sleep(0.01)
+
+
+@pytest.mark.slow
+def test_a_host_that_writes_all_it_may_stops_nobody_and_can_be_stopped(fleet):
+    fleet.server.stop()
+    fleet.server.start("--max-size", "0.2", "--stream-size", "answers=0.12", "--stream-size", "control=0.02")
+    for host, requires in {"db1": (), "web1": ("db1/db1",), "mallory": ()}.items():
+        state = fleet.state(host, *requires, held=host == "mallory")
+        fleet.tree(host, top="base:\n  '*': [app]\n", app=state)
+        fleet.start_agent(host)
+
+    async def room():
+        async with fleet.server.board() as operator:
+            return await operator.room()
+
+    with Flood(fleet) as flood:
+        until(lambda: {"report", "event"} <= flood.refused)
+        until(lambda: (used := asyncio.run(room())["answers"])[0] > 0.95 * used[1])
+        for _ in range(3):
+            done = fleet.apply("--target", "L@db1,web1").end()
+            assert done.code == 0, done.said
+            flood.runs.append(fleet.run())
+        assert fleet.ran() == 3 * ["db1", "web1"]
+        assert asyncio.run(room())["control"][0] < 1 << 20
+
+        held = fleet.apply("--target", "L@mallory")
+        fleet.until_begun("mallory")
+        cancelled = fleet.operator("cancel", fleet.run(), "--now").end()
+        assert (cancelled.code, held.end().code) == (0, 2)
+        assert "mallory" not in fleet.ran()
+
+        fleet.kill_agent("mallory")
+        fleet.command("revoke", "mallory", "--dir", fleet.server.folder.path)
+    assert "does not know the key of mallory" in flood.error
+    assert {name: used for name, (used, _) in asyncio.run(room()).items() if used > 1 << 20} == {}
+    again = fleet.apply("--target", "L@db1,web1").end()
+    assert (again.code, "are lost" in again.said) == (0, False)
+
+
 @pytest.mark.slow
 def test_a_run_that_fails_says_so_although_its_reports_are_refused(fleet):
     fleet.tree("db1", top="base:\n  '*': [app]\n", app="bad:\n  test.fail_without_changes: []\n")
@@ -93,23 +173,27 @@ def test_a_run_that_fails_says_so_although_its_reports_are_refused(fleet):
     assert "are lost" in done.said
 
 
+DEFAULTS = {"control": 1 << 29, "answers": 1 << 29, "data": 5 << 29, "archive": 1 << 29}
+
+
 @pytest.mark.slow
 async def test_the_limits_of_the_streams_are_settings_and_fit_together(own_fleet):
     async with own_fleet.board() as board:
         room = await board.room()
-    assert {name: most for name, (_, most) in room.items()} == {"control": 1 << 30, "data": 5 << 29, "archive": 1 << 29}
+    assert {name: most for name, (_, most) in room.items()} == DEFAULTS
     own_fleet.stop()
-    own_fleet.start("--max-size", "1", "--stream-size", "control=0.5", "--stream-size", "archive=0.125")
+    own_fleet.start("--max-size", "1", "--stream-size", "control=0.375", "--stream-size", "archive=0.125")
     own_fleet.stop()
     own_fleet.start()
     async with own_fleet.board() as board:
         room = await board.room()
-    assert {name: most >> 20 for name, (_, most) in room.items()} == {"control": 512, "data": 384, "archive": 128}
+    found = {name: most >> 20 for name, (_, most) in room.items()}
+    assert found == {"control": 384, "answers": 85, "data": 426, "archive": 128}
     own_fleet.stop()
     own_fleet.start("--stream-size", "control=0", "--stream-size", "archive=0")
     async with own_fleet.board() as board:
         room = await board.room()
-    assert {name: most >> 20 for name, (_, most) in room.items()} == {"control": 256, "data": 640, "archive": 128}
+    assert {name: 4 * most for name, (_, most) in room.items()} == DEFAULTS
 
 
 def test_limits_that_do_not_fit_together_are_refused(run_cli, tmp_path):
@@ -125,12 +209,12 @@ def test_limits_that_do_not_fit_together_are_refused(run_cli, tmp_path):
 
 @pytest.mark.parametrize("own", [{}, {"data": 7 << 20}, {"control": 5 << 20, "data": 5 << 20}])
 def test_the_limits_together_are_no_more_than_the_server_keeps(own):
-    assert SIZE - 3 < sum(access.limits_of(SIZE, own).values()) <= SIZE
+    assert SIZE - 4 < sum(access.limits_of(SIZE, own).values()) <= SIZE
     with pytest.raises(FleetError, match="all of them together"):
         access.limits_of(sum(own.values()) + 1, own)
 
 
-NEW = (".control", ".data", ".archive")
+NEW = tuple(f".{each.name}" for each in access.STREAMS)
 
 
 def of_before(text):
@@ -161,29 +245,29 @@ async def test_a_server_of_before_says_what_to_do_and_is_brought_up_to_date(own_
         await board.put(subjects.host("db1"), b"grains")
         await board.publish(subjects.report("db1", "r"), b"report", id="1")
     own_fleet.stop()
-    for name in ("BOARD-DATA", "BOARD-ARCHIVE"):
-        shutil.rmtree(folder.within(f"jetstream/jetstream/{name}"))
+    for account in {each.account for each in access.STREAMS} - {"BOARD"}:
+        shutil.rmtree(folder.within(f"jetstream/jetstream/{account}"))
     own_fleet.start()
     async with own_fleet.board() as board:
         assert await board.get(subjects.host("db1")) == b"grains"
         found = await stream._call(board._connection, access.CONTROL, "info", {"subjects_filter": ">"})
         assert set(found["state"]["subjects"]) == {f"{access.ROOT}host.db1"}
     own_fleet.stop()
-    assert (
-        "The reports, events and logs that an older asyncstate kept on this server are removed" in own_fleet.complaints
-    )
+    words = "its plans, rows, reports, events and logs are removed, "
+    assert own_fleet.complaints.count(words) == 1
+    own_fleet.start()
+    own_fleet.stop()
+    assert words not in own_fleet.complaints
 
 
 async def test_what_ended_runs_left_makes_room_for_others(own_fleet):
-    host = await own_fleet.enrol("db1")
     own_fleet.stop()
     own_fleet.start("--max-size", "0.02")
-    async with own_fleet.board() as operator, own_fleet.board(host) as board:
+    async with own_fleet.board() as operator:
         for run, ended in (("old", 1.0), ("new", 2.0), ("now", None)):
             await operator.put(subjects.run(run), encode(RunRecord(run=run, target="*", begun=1.0, ended=ended)))
-            await operator.put(subjects.offer("db1", run), b"offer")
-            await board.put(subjects.plan("db1", run), os.urandom(1_600_000))
+            await operator.put(subjects.held(run, "db1"), os.urandom(800_000))
     async with own_fleet.board() as operator:
-        left = {subjects.parts(entry.key)[2] for entry in await operator.entries("plan.>")}
+        left = {subjects.parts(entry.key)[1] for entry in await operator.entries("held.*.*")}
         assert left == {"new", "now"}
         assert await operator.get(subjects.run("old")) is not None
