@@ -117,7 +117,7 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False) -> dict[s
     umask = _umask(options.umask)
     if umask < 0 and call is not None and call.umask is not None:
         umask = call.umask
-    if not os.path.isabs(cwd) or not os.path.isdir(cwd):
+    if options.cwd and (not os.path.isabs(cwd) or not os.path.isdir(cwd)):
         raise CommandExecutionError(f"Specified cwd '{cwd}' either not absolute or does not exist")
     if isinstance(cmd, str) and not cmd.strip():
         raise InvocationError("There is no command to run.")
@@ -143,6 +143,8 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False) -> dict[s
             timeout=timeout,
         )
     except OSError as error:
+        if not options.cwd and not os.path.isdir(cwd):  # the home, which was there when it was looked for
+            return execute(cmd, msgspec.structs.replace(options, cwd="/", template=None), merge_stderr=merge_stderr)
         shown = command if level is not None else "REDACTED"
         context = _shown_context(cwd, shell, options, merge_stderr=merge_stderr)
         raise CommandExecutionError(
