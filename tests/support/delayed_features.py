@@ -191,6 +191,13 @@ def _others():
     yield "ini: present", "ini.options_present", {"name": "<P>", "sections": {"s": {"a": "2"}}}
     yield "ini: absent", "ini.options_absent", {"name": "<P>", "sections": {"s": ["a"]}}
     yield "ini: section", "ini.sections_absent", {"name": "<P>", "sections": ["s"]}
+    yield "git: config unset", "git.config_unset", {"name": "user.name", "global": True}
+    yield "ssh_auth: absent", "ssh_auth.absent", {"name": KEY, "enc": "ssh-ed25519", "user": me, "config": "<P>"}
+    yield (
+        "ssh_known_hosts: absent",
+        "ssh_known_hosts.absent",
+        {"name": "shaken.example.com", "user": me, "config": "<P>"},
+    )
     yield "ssh_auth", "ssh_auth.present", {"name": KEY, "enc": "ssh-ed25519", "user": me, "config": "<P>"}
     known = {"name": "shaken.example.com", "key": KEY, "enc": "ssh-ed25519", "hash_known_hosts": False}
     yield "ssh_known_hosts", "ssh_known_hosts.present", {**known, "user": me, "config": "<P>"}
