@@ -84,9 +84,13 @@ def test_the_next_run_clears_what_was_left_and_names_who_lives(killed, caplog):
     while look_at(busy) is not None:
         time.sleep(0.01)
     caplog.clear()
+    with RunLock(str(cache)):  # nothing of it lives: it is named for the last time
+        assert "was killed. To see what it had done: asyncstate runs list" in caplog.text
+        assert "kill " not in caplog.text
+    assert list((cache / "remains").iterdir()) == []
+    caplog.clear()
     with RunLock(str(cache)):
         assert caplog.text == ""
-    assert list((cache / "remains").iterdir()) == []
 
 
 async def test_a_run_that_is_resumed_waits_for_who_lives_or_is_refused(killed):

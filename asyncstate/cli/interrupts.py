@@ -96,7 +96,7 @@ def end_within(number: int, seconds: float) -> None:
     """End the process in ``seconds``, if it has not ended by then; at once if it was signalled some time before."""
     if not _deadline.number:
         _deadline.set(number, seconds)
-    elif number == signal.SIGALRM or time.monotonic() - _deadline.since >= _INSISTING:
+    elif time.monotonic() - _deadline.since >= _INSISTING:
         end_now(number)
 
 
@@ -157,6 +157,8 @@ def pause(seconds: float) -> None:
 
 def _receive(number: int, _frame: FrameType | None) -> None:
     try:
+        if number == signal.SIGALRM and _deadline.number:  # no thread could start that ends the process
+            end_now(number)
         deliver(number)
     except BaseException:  # noqa: BLE001 - nothing may be raised here, and the signal must not be lost
         end_now(number)

@@ -309,9 +309,12 @@ class Session:
 
         ``plan`` is for display; ``entry`` is what the journal says of the run.
         """
-        self._about, self._host, cut_short = entry.about, entry.host, entry.ending
+        from asyncstate.journal.entry import KILLED
         from asyncstate.report.recorded import RecordedReport
 
+        self._about, self._host, cut_short = entry.about, entry.host, entry.ending
+        if cut_short == KILLED:
+            self.problem = "The run was killed."
         recorded = RecordedReport()
         self._shown_plan = lambda: plan
         self.console.answered = self._lines is not None
@@ -401,29 +404,36 @@ class Session:
             show(["", *profile_lines(self.profile, palette)])
 
     def _write_files(self, report: RunReport, plan: Plan | None) -> None:
-        """Write the files of --junit, --races and --report."""
+        """Write the files of --junit, --races and --report. One for which there is no memory costs itself only."""
         from asyncstate.cli.output_file import write_answer
 
-        if self.options.get("junit"):
-            from asyncstate.report.held import held_back
-            from asyncstate.report.host_result import HostResult, places_of
-            from asyncstate.report.junit import junit_xml
+        for option, text in (("junit", self._junit), ("races", self._races), ("report", self._page)):
+            if path := self.options.get(option):
+                try:
+                    write_answer(self.console, path, text(report, plan))
+                except MemoryError:
+                    self.console.unwritten(path, "memory ran out")
 
-            places, held = places_of(plan, report.rows), held_back(report, plan)
-            result = HostResult(report=report, places=places, held=held, problem=self.problem)
-            write_answer(self.console, self.options["junit"], junit_xml([result]))
-        if self.options.get("races"):
-            import msgspec
+    def _junit(self, report: RunReport, plan: Plan | None) -> str:
+        from asyncstate.report.held import held_back
+        from asyncstate.report.host_result import HostResult, places_of
+        from asyncstate.report.junit import junit_xml
 
-            from asyncstate.model.encode import json_bytes
+        places, held = places_of(plan, report.rows), held_back(report, plan)
+        return junit_xml([HostResult(report=report, places=places, held=held, problem=self.problem)])
 
-            races = {"races": msgspec.to_builtins(report.races)}
-            write_answer(self.console, self.options["races"], json_bytes(races).decode() + "\n")
-        if self.options.get("report") and self.profile is not None:
-            from asyncstate.report.html import html_report
+    def _races(self, report: RunReport, _plan: Plan | None) -> str:
+        import msgspec
 
-            page = html_report(report, self.profile, plan, self._page_about())
-            write_answer(self.console, self.options["report"], page)
+        from asyncstate.model.encode import json_bytes
+
+        return json_bytes({"races": msgspec.to_builtins(report.races)}).decode() + "\n"
+
+    def _page(self, report: RunReport, plan: Plan | None) -> str:
+        from asyncstate.report.html import html_report
+        from asyncstate.report.profile import Profile
+
+        return html_report(report, self.profile or Profile(), plan, self._page_about())
 
     def _line(self) -> str:
         from asyncstate.cli.command_line import shown_command

@@ -47,6 +47,9 @@ def clear_leftovers(directory: str) -> list[Survivors]:
             if _clear(dead):
                 found.append(Survivors(dead.title, dead.marks))
             else:
+                log.warning(
+                    "%s was killed. To see what it had done: asyncstate runs list; asyncstate replay RUN", dead.title
+                )
                 remains.forget(path)
     return found
 

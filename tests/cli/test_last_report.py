@@ -49,16 +49,19 @@ class Site:
         (base / "srv" / "tree.sls").write_text(TREE.format(news=self.news))
 
     @contextmanager
-    def started(self, *arguments, program=SOON):
+    def started(self, *arguments, program=SOON, command="apply", words=()):
         environment = {
             **os.environ,
             "HOME": str(self.base),
             "ASYNCSTATE_CACHEDIR": str(self.base / "cache"),
             "ASYNCSTATE_STATE_DIR": str(self.base / "state"),
         }
-        words = ["apply", "tree", "--file-root", "srv", "--grace", "0.1", "--junit", "j.xml", "--metrics", "m.prom"]
+        words = words or [
+            *("tree", "--file-root", "srv", "--grace", "0.1"),
+            *("--junit", "j.xml", "--metrics", "m.prom", "--report", "r.html"),
+        ]
         with subprocess.Popen(
-            [sys.executable, "-c", program, *words, "--report", "r.html", *arguments],
+            [sys.executable, "-c", program, command, *words, *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -210,6 +213,31 @@ sys.exit(main())
     assert process.returncode == 143
     assert out.count("was first") == 1
     assert 'errors="0"' in site.text("j.xml")
+
+
+def test_the_next_command_tells_of_a_run_that_was_killed(site):
+    """Nobody but it can: a process that is killed, or that Python aborts, does nothing more."""
+    with site.started() as process:
+        site.news.read_text()
+        process.kill()
+        process.communicate()
+    assert not site.text("j.xml")
+    (site.base / "srv" / "tree.sls").write_text("one:\n  test.nop: []\n")
+    with site.started() as process:
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert f"the run of process {process.pid}" not in errors
+    assert "was killed. To see what it had done: asyncstate runs list; asyncstate replay RUN" in errors
+    with site.started(command="runs", words=["list", "--out", "json"]) as process:
+        out, _ = process.communicate(timeout=60)
+    (killed,) = [entry["id"] for entry in json.loads(out) if entry["ending"] == "killed"]
+    with site.started(command="replay", words=[killed, "--junit", "j.xml", "--report", "r.html"]) as process:
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 125
+    assert "was first" in out
+    assert "Not started: 1 state" in out
+    assert 'errors="1"' in site.text("j.xml")
+    assert "The run was killed." in site.text("j.xml")
 
 
 def test_a_planted_module_is_not_imported(site):

@@ -43,13 +43,23 @@ stubborn:
   cmd.run:
     - name: trap '' TERM; while :; do sleep 0.1; done
     - timeout: {{ pillar['limit'] }}
-downloaded:
+deaf:
+  cmd.run:
+    - name: (trap '' TERM; setsid sleep 600) & trap '' TERM; sleep 600
+    - timeout: {{ pillar['limit'] }}
+{% for name, url in pillar['urls'].items() %}
+{{ name }}:
   file.managed:
-    - name: {{ to }}/downloaded
-    - source: {{ pillar['url'] }}
+    - name: {{ to }}/{{ name }}
+    - source: {{ url }}
     - skip_verify: True
+{% endfor %}
 """
-STATES = 20
+STATES = 23
+STUBBORN = ("stubborn", "deaf")
+"""IDs of the commands that do not end on TERM, and so fail for want of time."""
+FILES = {"--log-file": "log", "--junit": "junit.xml", "--metrics": "metrics.prom", "--report": "report.html"}
+"""The files that a run writes beside its answer, in the folder ``files``."""
 
 
 class Ended(NamedTuple):
@@ -91,15 +101,15 @@ def small_disk(folder: Path, kibibytes: int) -> list[str]:
     return ["unshare", "-m", "sh", "-c", mount, "sh", str(kibibytes), str(folder)]
 
 
-def apply(base: Path, scarce: Sequence[str], *, url: str, seconds: float, **more: Any) -> Ended:
+def apply(base: Path, scarce: Sequence[str], *, urls: dict[str, str], seconds: float, **more: Any) -> Ended:
     """Apply `TREE` in ``base``, where something is scarce. Raises TimeoutExpired after ``seconds``."""
     user = _user() if "setpriv" in scarce else 0
-    for name in ("srv", "home", "to", "cache", "state", "tmp"):
+    for name in ("srv", "home", "to", "cache", "state", "tmp", "files"):
         (base / name).mkdir(mode=0o755, exist_ok=True)
         if user:
             os.chown(base / name, user, user)
     (base / "srv" / "tree.sls").write_text(TREE)
-    pillar = {"to": str(base / "to"), "limit": LIMIT, "url": url, **more}
+    pillar = {"to": str(base / "to"), "limit": LIMIT, "urls": urls, **more}
     program = [sys.executable, "-m", "asyncstate", "apply", "tree", "--file-root", str(base / "srv"), "-j", "50"]
     environment = {
         **os.environ,
@@ -108,9 +118,10 @@ def apply(base: Path, scarce: Sequence[str], *, url: str, seconds: float, **more
         "ASYNCSTATE_CACHEDIR": str(base / "cache"),
         "ASYNCSTATE_STATE_DIR": str(base / "state"),
     }
+    files = [word for option, name in FILES.items() for word in (option, str(base / "files" / name))]
     began = time.monotonic()
     with subprocess.Popen(
-        [*scarce, *program, "--pillar", json.dumps(pillar), "--out", "json"],
+        [*scarce, *program, "--pillar", json.dumps(pillar), "--out", "json", *files],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment,
