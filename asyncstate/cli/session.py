@@ -338,7 +338,7 @@ class Session:
         silent = bool(self.options.get("quiet_ok")) and result.uneventful
         if not silent:
             console.release()
-        if not report.rows and not report.not_started:
+        if not (report.rows or report.not_started or report.cancelled):
             self._warn([Issue("no states: the tree is empty", hint="name an SLS, or see: asyncstate show top")])
         if silent and console.for_people:
             pass
