@@ -63,8 +63,11 @@ def report(arguments: list[str], run: str, why: str, code: int, *, answered: boo
             _replay(console, options, run, why)
         except JournalError as error:
             console.complain(str(error))
+        except Exception as error:  # noqa: BLE001 - what ended the run may end its report: the files say so
+            console.results = []
+            console.complain(f"the report could not be made: {type(error).__name__}")
     if not console.results:
-        known = "what its states did is unknown: the journal does not have it" if run else "no run had begun"
+        known = "what its states did is not reported: see asyncstate runs list" if run else "no run had begun"
         console.problems.append(Issue(f"The program was ended where it was ({why}), and {known}."))
     write_files(console, code)
 

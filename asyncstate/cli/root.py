@@ -75,9 +75,9 @@ def _dispatch_and_write(console: Console, arguments: list[str]) -> int:
 
 
 def _lacks_report(console: Console, code: int) -> bool:
-    """Whether a run had begun, and its report could not be made: the journal may have more of it than this process."""
-    has_begun = console.last is not None and not console.last.is_written and bool(console.last.run)
-    return code == INTERNAL_ERROR and has_begun and not console.results
+    """Whether a run had begun, and its report could not be made: a new process may make it from the journal."""
+    last = console.last
+    return code == INTERNAL_ERROR and last is not None and bool(last.run) and not last.is_written
 
 
 def write_files(console: Console, code: int) -> None:

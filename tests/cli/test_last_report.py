@@ -141,7 +141,7 @@ def test_without_a_journal_the_files_say_that_nothing_is_known(site):
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 143
     assert "no run" in errors
-    assert "what its states did is unknown: the journal does not have it" in site.text("j.xml")
+    assert "what its states did is not reported" in site.text("j.xml")
     assert "asyncstate_exit_code 143\n" in site.text("m.prom")
 
 
@@ -190,6 +190,25 @@ def test_a_run_that_ends_from_within_reports_what_had_ended(site, error, said):
         out, errors = process.communicate(timeout=60)
     assert process.returncode == 70
     assert said in errors
+    assert [row["comment"] for row in json.loads(out).values()] == ["was first"]
+    assert is_told(site, 70)
+
+
+@pytest.mark.parametrize("error", ["ValueError('odd')", "MemoryError()"])
+def test_a_report_that_cannot_be_made_is_made_by_a_new_process(site, error):
+    (site.base / "srv" / "tree.sls").write_text("one:\n  hang.first: []\n")
+    program = f"""
+import sys
+from asyncstate.cli import main
+from asyncstate.cli.console import Console
+def data(self, value, **_):
+    raise {error}
+Console.data = data
+sys.exit(main())
+"""
+    with site.started("--out", "json", program=program) as process:
+        out, errors = process.communicate(timeout=60)
+    assert process.returncode == 70, errors
     assert [row["comment"] for row in json.loads(out).values()] == ["was first"]
     assert is_told(site, 70)
 
