@@ -152,3 +152,26 @@ with in_words():
 """
     assert run(text) == (0, "")
     assert interrupts._deadline.number == 0
+
+
+@pytest.mark.parametrize(
+    "start", ["", "import _thread\ndef refuse(*_): raise RuntimeError\n_thread.start_new_thread = refuse\n"]
+)
+def test_a_receiver_that_does_nothing_is_given_a_time_that_no_later_signal_prolongs_or_ends(start):
+    text = f"""
+{start}
+ended = []
+def receive(number):
+    ended.append(number)
+    interrupts.end_at_latest(number, 0.6 * len(ended))
+began = time.monotonic()
+def last_act(code, why):
+    print(code, why, 0.6 <= time.monotonic() - began, len(ended), file=sys.stderr)
+with in_words(last_act), interrupts.delivered_to(receive):
+    for _ in range(3):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.1)
+    while True:
+        time.sleep(0.05)
+"""
+    assert run(text) == (143, "asyncstate: ended by SIGTERM\n143 SIGTERM True 3\n")
