@@ -116,7 +116,8 @@ def certificate_managed(
     It is signed by ``signing_private_key``: its own, or that of ``signing_cert`` for the key of ``private_key``,
     ``public_key`` or ``csr``. The subject is given as ``CN``, ``O`` … or ``subject``, extensions as ``subjectAltName``,
     ``basicConstraints``, ``keyUsage``, ``extendedKeyUsage``, …. The arguments of a ``signing_policy`` override these.
-    A new one is valid for ``days_valid`` (365) days. ``append_certs`` follow it in the file.
+    A new one is valid for ``days_valid`` (365) days. ``append_certs`` follow it in the file, whose ``user``, ``group``
+    and ``mode`` may be given.
 
     Example::
 
@@ -177,6 +178,8 @@ def csr_managed(
 ) -> Row:
     """Make sure that a file holds a certificate signing request; subject and extensions as for a certificate.
 
+    The file may have a ``user``, ``group`` and ``mode``.
+
     Example::
 
         /etc/ssl/www.csr:
@@ -226,7 +229,7 @@ def crl_managed(
 
     ``revoked`` is a list of dicts with ``certificate`` or ``serial_number``, and optionally ``revocation_date``,
     ``not_after`` and ``extensions``. ``cRLNumber: auto`` among the list's own ``extensions`` counts its editions. A new
-    list is valid for ``days_valid`` (100) days.
+    list is valid for ``days_valid`` (100) days. The file may have a ``user``, ``group`` and ``mode``.
 
     Example::
 
@@ -267,6 +270,8 @@ def crl_managed(
 
 def pem_managed(name: str, text: str, **kwargs: Any) -> Row:
     """Make sure that a file holds this PEM entry, with its lines normalised.
+
+    The file may have a ``user``, ``group`` and ``mode``.
 
     Example::
 

@@ -40,6 +40,7 @@ _ONE_SLASH = re.compile(r"(?:salt|https?|ftp|s3|swift):(?!//)", re.IGNORECASE)
 _MODE = re.compile(r"o?[0-7]{0,4}|keep", re.IGNORECASE)
 _TRUE = frozenset({"true", "yes", "y", "on", "1", "t"})
 _FALSE = frozenset({"false", "no", "n", "off", "0", "f"})
+_CODE = re.compile(r"``(\w+)(?:: [^`]*)?``")
 _NOTHING = "None"
 """What a template writes for a value that is missing."""
 
@@ -138,13 +139,23 @@ def wrong_values(chunk: LowChunk, find: Callable[[str], LoadedFunction | None]) 
 
 @cache
 def kinds_of(name: str, func: Callable[..., Any]) -> dict[str, str]:
-    """Return the kinds of the parameters of a function that have one."""
+    """Return the kinds of the arguments of a function that have one, those that only its documentation names too."""
     found = {}
-    for parameter in inspect.signature(inspect.unwrap(func)).parameters.values():
-        kind = entry_of(name, parameter.name).kind or _of_annotation(parameter.annotation)
+    parameters = inspect.signature(inspect.unwrap(func)).parameters
+    for argument in (*parameters, *keywords_of(func)):
+        annotated = _of_annotation(parameters[argument].annotation) if argument in parameters else ""
+        kind = entry_of(name, argument).kind or annotated
         if kind in _KINDS:
-            found[parameter.name] = kind
+            found[argument] = kind
     return found
+
+
+def keywords_of(func: Callable[..., Any]) -> list[str]:
+    """Return what the documentation of a function that takes any keyword names as ``argument``, beyond its parameters."""
+    parameters = inspect.signature(inspect.unwrap(func)).parameters
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return []
+    return [word for word in dict.fromkeys(_CODE.findall(inspect.getdoc(func) or "")) if word not in parameters]
 
 
 def _of_annotation(annotation: Any) -> str:

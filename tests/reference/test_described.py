@@ -8,6 +8,7 @@ from typing import Any
 from asyncstate.reference.described import Argument, described
 from asyncstate.reference.entries import entries, entry_of, example_of
 from asyncstate.reference.pages import bundled_modules
+from asyncstate.reference.values import keywords_of
 
 
 def functions():
@@ -71,8 +72,8 @@ def test_nothing_is_written_of_an_argument_that_does_not_exist():
     used = set()
     for name, func in functions():
         module = name.partition(".")[0]
-        for argument in described(name, func):
-            keys = (f"{name}.{argument.name}", f"{module}.{argument.name}", argument.name)
+        for argument in (*(each.name for each in described(name, func)), *keywords_of(func)):
+            keys = (f"{name}.{argument}", f"{module}.{argument}", argument)
             for part in ("meaning", "example", "kind"):
                 used |= set([key for key in keys if key in entries() and getattr(entries()[key], part)][:1])
     assert sorted(entries().keys() - used) == []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import textwrap
 
 import pytest
 import yaml
@@ -16,7 +18,7 @@ from asyncstate.config import Settings
 from asyncstate.model.chunk import LowChunk
 from asyncstate.reference.entries import entries, example_of
 from asyncstate.reference.pages import bundled_modules
-from asyncstate.reference.values import _DIGESTS, _KINDS, kinds_of, wrong_values
+from asyncstate.reference.values import _DIGESTS, _KINDS, keywords_of, kinds_of, wrong_values
 from asyncstate.runtime import StateRuntime
 from modules.file.hashes import HASHES
 
@@ -85,9 +87,88 @@ def test_examples_and_defaults_have_no_wrong_value(codes_of, name):
     parameters = inspect.signature(inspect.unwrap(FUNCTIONS[name])).parameters
     for argument in kinds_of(name, FUNCTIONS[name]):
         example = example_of(name, argument).get(argument)
-        for value in [parameters[argument].default, yaml.safe_load(example) if example else None]:
+        default = parameters[argument].default if argument in parameters else None
+        for value in [default, yaml.safe_load(example) if example else None]:
             if isinstance(value, (str, int)):
                 assert codes_of(name, **{"skip_verify": True, argument: value}) == [], value
+
+
+UNJUDGED = {
+    "cmd.call": "retval",
+    "cmd.run": "success_retcodes",
+    "cmd.script": "args",
+    "docker_container.running": "environment binds port_bindings command entrypoint restart_policy hostname extra_hosts "
+    "network_mode cap_add ulimits",
+    "docker_network.present": "driver options labels subnet gateway iprange aux_addresses ipam_pools",
+    "file.accumulated": "require_in watch_in",
+    "file.serialize": "formatter",
+    "http.query": "string pcre list test_url",
+    "module.run": "result retcode",
+    "mount.mounted": "auto",
+    "pkg.installed": "latest",
+    "pkgrepo.absent": "keyid",
+    "pkgrepo.managed": "keyid key_text disabled enabled",
+    "salt.parallel_runners": "kwarg",
+    "salt.runner": "arg kwarg",
+    "test.fail_without_changes": "comment",
+    "test.nop": "comment",
+    "test.succeed_without_changes": "comment",
+    "virtualenv.managed": "find_links",
+    "x509.certificate_managed": "CN O subjectAltName basicConstraints keyUsage extendedKeyUsage",
+    "x509.crl_managed": "certificate serial_number revocation_date not_after cRLNumber",
+    "x509.private_key_managed": "prereq",
+}
+"""What the documentation of states names, beyond their parameters, that is no argument or may have any text."""
+
+
+def test_every_keyword_that_a_state_documents_is_judged_or_may_have_any_value():
+    kinds = {name: kinds_of(name, func) for name, func in FUNCTIONS.items()}
+    left = {name: [word for word in keywords_of(func) if word not in kinds[name]] for name, func in FUNCTIONS.items()}
+    assert {name: words for name, words in left.items() if words} == {
+        name: words.split() for name, words in UNJUDGED.items()
+    }
+    assert ("file.directory", "mode", "mode") in ARGUMENTS
+
+
+def _keywords_read(function):
+    """Yield the keywords that the source of a function names as keys of its ``kwargs``."""
+    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(function))))):
+        match node:
+            case ast.Call(func=ast.Attribute(ast.Name("kwargs"), "get" | "pop"), args=[ast.Constant(str(key)), *_]):
+                yield key
+            case ast.Subscript(ast.Name("kwargs"), ast.Constant(str(key)), ast.Load()):
+                yield key
+            case ast.Compare(ast.Constant(str(key)), [ast.In()], [ast.Name("kwargs")]):
+                yield key
+
+
+UNDOCUMENTED = {
+    "archive.extracted": "keep keep_source",
+    "docker_container.running": "send_signal",
+    "docker_image.present": "sls",
+    "file.managed": "env file_mode",
+    "file.recurse": "env mode",
+    "file.serialize": "env",
+    "pkg.downloaded": "downloadonly normalize skip_suggestions",
+    "pkg.latest": "sources",
+    "pkgrepo.absent": "copr keyid_ppa ppa",
+    "test.fail_with_changes": "comment",
+    "test.succeed_with_changes": "comment",
+    "x509.certificate_managed": "algorithm",
+    "x509.csr_managed": "algorithm",
+}
+"""Keywords that a state reads and does not name: old names, what is only refused, and texts of tests."""
+
+
+def test_every_keyword_that_a_state_reads_is_documented():
+    read = {
+        name: sorted({*_keywords_read(func)} - {*keywords_of(func)})
+        for name, func in FUNCTIONS.items()
+        if not name.split(".")[1].startswith("mod_")
+    }
+    assert {name: words for name, words in read.items() if words} == {
+        name: words.split() for name, words in UNDOCUMENTED.items()
+    }
 
 
 @pytest.mark.parametrize(("name", "argument", "kind"), ARGUMENTS)
