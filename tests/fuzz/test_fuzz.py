@@ -1,6 +1,7 @@
 """Whatever the input is, the program ends soon, with a documented exit code, a message, and no traceback."""
 
 import pytest
+from fuzz_hosts import valid_hosts
 from fuzz_messages import valid
 from fuzz_trees import FAMILIES, case
 from hypothesis import HealthCheck, Phase, given, settings
@@ -30,6 +31,24 @@ def test_what_is_wrong_is_seen(kind, run_case):
     assert run_case(case(files, ["check", "a", *ROOTS, "--log-level", "quiet"])).kind == kind
 
 
+LOOKS = {
+    "os.stat": "os.path.exists('../beside/none')",
+    "os.lstat": "os.path.islink('../beside/file')",
+    "os.readlink": "os.readlink('../beside/file')",
+    "os.access": "os.access(b'../beside/file', os.R_OK)",
+    "os.open": "os.open('beside', os.O_PATH, dir_fd=os.open('..', os.O_PATH))",
+    "openat2": "filesystem.lexists(os.path.abspath('../beside/file'))",
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_look_beyond_the_roots_is_seen(look, run_case):
+    text = f"import os\nfrom asyncstate import filesystem\ntry:\n    {LOOKS[look]}\nexcept OSError:\n    pass\n"
+    files = {"salt/a.sls": "a: {test.nop: []}\n", "salt/_grains/odd.py": f"{text}def some(): return {{'a': 1}}\n"}
+    found = run_case(case({**files, "pillar/x": ""}, ["check", "a", *ROOTS, "--log-level", "quiet"]))
+    assert (found.kind, found.place.split()[0]) == ("opened", look)
+
+
 def _try(family, run_case, cases):
     @settings(
         max_examples=cases,
@@ -52,7 +71,9 @@ def test_odd_input_ends_well(family, run_case):
     _try(family, run_case, 3)
 
 
-@pytest.mark.parametrize(("family", "cases"), {"outward": 60, "answers": 15, "streams": 15, "offers": 5}.items())
+@pytest.mark.parametrize(
+    ("family", "cases"), {"outward": 60, "answers": 15, "streams": 15, "offers": 5, "hosts": 30}.items()
+)
 def test_no_record_and_no_message_leads_out_of_the_roots_that_the_operator_chose(family, cases, run_case):
     _try(family, run_case, cases)
 
@@ -60,6 +81,11 @@ def test_no_record_and_no_message_leads_out_of_the_roots_that_the_operator_chose
 @pytest.mark.parametrize("messages", list(valid()), ids=lambda messages: messages["words"][0])
 def test_messages_that_are_not_spoiled_are_taken(messages, run_case):
     assert run_case(messages) is None
+
+
+def test_what_hosts_say_is_taken_if_it_is_not_spoiled(run_case):
+    for case_of_command in valid_hosts():
+        assert run_case(case_of_command) is None, case_of_command["words"]
 
 
 @pytest.mark.slow

@@ -44,7 +44,7 @@ _FURTHER = (
 """What leads out of the folder in which a runner keeps the operator's tree."""
 
 
-def _spoiled(draw, value, most=3):
+def spoiled_message(draw, value, most=3):
     """Return a message of which a few values are others, or are gone; half of those texts lead out of the roots."""
     value = {"": copy.deepcopy(value)}
     for _ in range(draw(st.integers(0, most))):
@@ -66,7 +66,7 @@ def _spoiled(draw, value, most=3):
 @st.composite
 def answers(draw):
     """What a worker of Salt says, spoiled, to a program that calls its functions."""
-    said = b"".join(wire.encode(_spoiled(draw, message, most=1)) for message in _WORKER)
+    said = b"".join(wire.encode(spoiled_message(draw, message, most=1)) for message in _WORKER)
     said = draw(torn(said)) if draw(st.integers(0, 2)) == 0 else said
     kind = draw(st.sampled_from(("states", "modules")))
     files = {**FILES, "salt/x.py": "def present(name):\n    return {}\n", "answers": as_file(said)}
@@ -135,16 +135,16 @@ def _packed(value):
 def streams(draw):
     """What an operator says to a runner, or a host to an operator's program, spoiled."""
     if draw(st.booleans()):
-        sent = [_packed(_spoiled(draw, frame, most=1)) for frame in _HOST]
+        sent = [_packed(spoiled_message(draw, frame, most=1)) for frame in _HOST]
         data = b"".join(len(each).to_bytes(4, "big") + each for each in sent)
         data = draw(torn(data)) if draw(st.integers(0, 2)) == 0 else data
         return {"files": {**FILES, "frames": as_file(data)}, "call": "fuzz_peers.desk", "words": []}
-    said = _said(_sane(_spoiled(draw, _OFFER, most=1)))
+    said = _said(_sane(spoiled_message(draw, _OFFER, most=1)))
     for listed in draw(st.lists(st.sampled_from(_FURTHER), max_size=1)):
         said["listing"][0]["files"].append(listed)
         said[frames.BEGIN][0]["environments"] += draw(st.sampled_from(((), ("../../beside",), ("..",))))
     for word in draw(st.lists(st.sampled_from((*said, frames.BEGIN, "listing", "fetch")), max_size=2)):
-        said[word] = [_spoiled(draw, value, most=2) for value in said[word]]
+        said[word] = [spoiled_message(draw, value, most=2) for value in said[word]]
     packed = {word: [_packed(value) for value in values] for word, values in said.items()}
     for word in draw(st.lists(st.sampled_from(sorted(packed)), max_size=1)):
         packed[word] = [draw(torn(value)) for value in packed[word]]
@@ -185,13 +185,13 @@ _ROW = {"run": RUN, "host": "b1", "node": "0", "result": True, "changed": False}
 @st.composite
 def offers(draw):
     """What an operator has signed for a host, and what another host writes for it, spoiled."""
-    offer = _spoiled(draw, _OFFER)
+    offer = spoiled_message(draw, _OFFER)
     if isinstance(offer, dict) and draw(st.booleans()):
         offer["options"] = {**_OFFER["options"], **_aimed_options(draw)}
     if isinstance(offer, dict) and draw(st.integers(0, 5)) == 0:
-        offer["call"] = _spoiled(draw, {"function": "test.echo", "arg": ["x"], "kwarg": {}}, most=1)
-    go = _spoiled(draw, {**_GO, **(_WAITING if draw(st.booleans()) else {})}, most=1)
-    messages = {"offer": offer, "go": go, "row": _spoiled(draw, _ROW, most=1)}
+        offer["call"] = spoiled_message(draw, {"function": "test.echo", "arg": ["x"], "kwarg": {}}, most=1)
+    go = spoiled_message(draw, {**_GO, **(_WAITING if draw(st.booleans()) else {})}, most=1)
+    messages = {"offer": offer, "go": go, "row": spoiled_message(draw, _ROW, most=1)}
     files = {name: as_file(msgspec.json.encode(_sane(message))) for name, message in messages.items()}
     files["torn"] = as_file(draw(torn(b"\x01" + bytes(64) + msgspec.json.encode(_OFFER))))
     return {"files": {**FILES, **files}, "call": "fuzz_peers.agent", "words": [SEED]}

@@ -9,12 +9,14 @@ import asyncio
 import json
 import os
 import select
+import signal
 import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
 
 REFUSED, OK = 1, 0
+INTERRUPTED = 130
 RUN, HOST = "r1", "a1"
 
 
@@ -196,6 +198,66 @@ def agent(seed: str) -> int:
         return code
 
     return asyncio.run(serve())
+
+
+def operator(seed: str, recorded: str, *words: str) -> int:
+    """Be an operator's program, ``words``; the server has, and two hosts say, what is in ``said``.
+
+    To a new run, hosts say what they said to the ``recorded`` one. What goes on for long is ended as by Ctrl-C.
+    """
+    from memory_board import MemoryBoard, MemoryServer
+
+    from asyncstate.cli import main
+    from asyncstate.fleet import credentials
+    from asyncstate.fleet.nats import board as nats_board
+
+    said = json.loads(_bytes("said"))
+    entries = {key: bytes.fromhex(data) for key, data in said["keys"].items()}
+    messages = [(subject, bytes.fromhex(data)) for subject, data in said["messages"]]
+    is_new = not {recorded, "status", "logs", "runs"} & {*words}
+
+    class Server(MemoryServer):
+        def put(self, key: str, value: bytes) -> None:
+            super().put(key, value)
+            if is_new and key.endswith((".offer", ".go")):
+                _, host, run, asked = key.split(".")
+                for each, data in entries.items():
+                    if each.startswith(
+                        (f"plan.{host}.",) if asked == "offer" else (f"reached.{host}.", f"end.{host}.")
+                    ):
+                        super().put(each.replace(recorded, run), data.replace(recorded.encode(), run.encode()))
+                for number, (subject, data) in enumerate(messages if asked == "go" else ()):
+                    if subject.startswith(f"report.{host}."):
+                        data = data.replace(recorded.encode(), run.encode())  # noqa: PLW2901
+                        self.publish(subject.replace(recorded, run), data, str(number))
+
+    class Board(MemoryBoard):
+        async def __aenter__(self):
+            for key, data in entries.items():
+                if not is_new or key.startswith(("lease.", "host.", "log.")):
+                    server.put(key, data)
+            for number, (subject, data) in enumerate(messages):
+                if not is_new or subject.startswith("event."):
+                    server.publish(subject, data, str(number))
+            return self
+
+    server = Server()
+    own = credentials.Credentials(
+        name="op", role=credentials.OPERATOR, seed="", authority="", operators=(), since=0.0, signs=seed
+    )
+    credentials.read = lambda path: own
+    nats_board.NatsBoard = lambda *_, **__: Board(server, None)
+    patience = [threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)) for seconds in (3, 5)]
+    for timer in patience:
+        timer.daemon = True
+        timer.start()
+    connection = ("--creds", "creds", "--nats", "tls://x")
+    sys.argv = ["asyncstate", *words, *connection]
+    try:
+        code = main()
+    except SystemExit as ended:
+        code = ended.code
+    return OK if code == INTERRUPTED else code
 
 
 def _bytes(name: str) -> bytes:

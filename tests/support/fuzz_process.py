@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import faulthandler
+import functools
 import gc
 import importlib
 import json
@@ -21,11 +22,17 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zlib
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from asyncstate.filesystem import openat2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SECONDS = 20
 """The longest that a case may calculate."""
@@ -33,7 +40,7 @@ LONGEST_WAIT = 120
 """The longest that a case may last: it may have to wait for its turn on a busy machine."""
 MEMORY = 1 << 30
 """The most memory that a case may add to that of the program."""
-CODES = frozenset({0, 1, 2, 64, 74, 124, 125, 255})
+CODES = frozenset({0, 1, 2, 3, 64, 74, 124, 125, 255})
 """The exit codes of docs/cli.md, and of docs/salt-call.md, that say something of the input."""
 BESIDE = {
     "file": "of somebody else",
@@ -42,6 +49,8 @@ BESIDE = {
     "_modules/bait.py": "def a():\n    return 1\n",
 }
 """What lies outside of the folder of a case: nothing there changes, and the program opens and runs none of it."""
+LOOKS = ("stat", "lstat", "readlink", "access", "open")
+"""What looks for a path and raises no audit event, or one without the folder that the path is relative to."""
 _OUTPUTS = ("beside", "home", "opened", "root", "stack", "stderr", "stdout")
 _DUMP = signal.SIGRTMIN + 5
 _SHOWN = 1 << 22
@@ -117,16 +126,46 @@ def examine(case: dict, folder: Path) -> Finding | None:
 
 
 def watch(beside: str, report: int) -> None:
-    """Report all that this process opens, lists or runs below ``beside``."""
+    """Report all that this process opens, lists, runs or looks for below ``beside``."""
+    real, busy = os.path.realpath, threading.local()
+
+    def tell(event: str, text: str) -> None:
+        busy.now = True
+        try:
+            with suppress(ValueError):
+                if "beside" in text and real(text).startswith(beside):
+                    os.write(report, f"{event} {text[:200]}\n".encode())
+        finally:
+            busy.now = False
 
     def hook(event: str, arguments: tuple) -> None:
+        if getattr(busy, "now", False):
+            return
         for argument in arguments:
             for each in argument if isinstance(argument, (list, tuple)) else (argument,):
-                if isinstance(each, (str, bytes)) and "beside" in (text := os.fsdecode(each)):
-                    with suppress(ValueError):
-                        if os.path.realpath(text).startswith(beside):
-                            os.write(report, f"{event} {text[:200]}\n".encode())
+                if isinstance(each, (str, bytes)):
+                    tell(event, os.fsdecode(each))
 
+    def telling(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        def look(path: Any, *arguments: Any, **options: Any) -> Any:
+            if isinstance(path, (str, bytes, os.PathLike)) and not getattr(busy, "now", False):
+                folder = options.get("dir_fd")
+                at = "" if folder is None else original_readlink(f"/proc/self/fd/{folder}")
+                tell(f"os.{name}", os.path.join(at, os.fsdecode(path)))
+            return original(path, *arguments, **options)
+
+        return functools.wraps(original)(look)
+
+    original_readlink, open_path = os.readlink, openat2._open
+
+    def looked(folder: int, path: str, how: Any) -> int:
+        at = "" if folder < 0 else original_readlink(f"/proc/self/fd/{folder}")
+        tell("openat2", os.path.join(at, path))
+        return open_path(folder, path, how)
+
+    for name in LOOKS:
+        setattr(os, name, telling(name, getattr(os, name)))
+    openat2._open = looked
     sys.addaudithook(hook)
 
 
