@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from asyncstate.dunders import Orchestra, PluginKind, Services
-from asyncstate.errors import CommandExecutionError, LoaderError
+from asyncstate.dunders.context import current
+from asyncstate.errors import CommandExecutionError, LoaderError, RenderError
 from asyncstate.load.host import PluginHost
 from asyncstate.render.pipe import BUILT_IN, RenderContext, render_sls, render_text
 from asyncstate.sources import grains as grains_source
@@ -129,7 +130,14 @@ class RuntimeServices(Services):
         """Render for a plugin, with the renderers and the data of this runtime."""
         text, path = (_text_of(source), str(source)) if isinstance(source, Path) else (source, "")
         path = path if self.held is None else self.held.original(path)
-        return str(render_text(text, self._plugin_context(context, saltenv, path, text), renderer))
+        try:
+            return str(render_text(text, self._plugin_context(context, saltenv, path, text), renderer))
+        except RenderError as error:
+            call = current.get(None)
+            if call is not None:
+                file = error.file or str(context.get("source") or "")
+                call.unrendered = file, error.line, str(error).partition("\n")[0]
+            raise
 
     def render_data(
         self,

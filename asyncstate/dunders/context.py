@@ -41,12 +41,13 @@ class SharedContext(dict[str, Any]):
 class _CallState:
     """The state that one call changes, shared by every context that stands for the same call."""
 
-    __slots__ = ("done", "opts", "retcode")
+    __slots__ = ("done", "opts", "retcode", "unrendered")
 
     def __init__(self) -> None:
         self.opts: dict[str, Any] | None = None
         self.retcode = 0
         self.done: dict[str, str] = {}
+        self.unrendered = ("", 0, "")
 
 
 class CallContext:
@@ -126,6 +127,15 @@ class CallContext:
     @retcode.setter
     def retcode(self, value: int) -> None:
         self._state.retcode = value
+
+    @property
+    def unrendered(self) -> tuple[str, int, str]:
+        """The last template that this call could not render: its file, the line, and the first line of the message."""
+        return self._state.unrendered
+
+    @unrendered.setter
+    def unrendered(self, place: tuple[str, int, str]) -> None:
+        self._state.unrendered = place
 
     @property
     def done(self) -> dict[str, str]:

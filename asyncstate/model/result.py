@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from functools import lru_cache
 from types import NoneType
@@ -43,6 +44,18 @@ def wrong_in_row(row: Row) -> str:
         return f"it has no `{missing}`"
     odd = ((key, expected) for key, types, expected in _TYPES if key in row and not isinstance(row[key], types))
     return next((f"its `{key}` is not {expected}" for key, expected in odd), "")
+
+
+def in_template(file: str, line: int) -> str:
+    """Return a warning of a row: its state failed because this line of a template does not render."""
+    return f"the error is in the template {file}, line {line}"
+
+
+def template_place(row: Row) -> tuple[str, int] | None:
+    """Return the file and the line that a warning of `in_template` names, None if the row has none."""
+    pattern = r"the error is in the template (.+), line (\d+)"
+    found = (re.fullmatch(pattern, str(warning), re.DOTALL) for warning in row.get("warnings") or ())
+    return next(((each[1], int(each[2])) for each in found if each), None)
 
 
 def changes_something(row: Row, *, test: bool) -> bool:

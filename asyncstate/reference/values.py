@@ -151,7 +151,7 @@ def kinds_of(name: str, func: Callable[..., Any]) -> dict[str, str]:
 
 
 def keywords_of(func: Callable[..., Any]) -> list[str]:
-    """Return what the documentation of a function that takes any keyword names as ``argument``, beyond its parameters."""
+    """Return what the documentation of a function that takes any keyword names as ``x``, beyond its parameters."""
     parameters = inspect.signature(inspect.unwrap(func)).parameters
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return []

@@ -10,7 +10,7 @@ import re
 import secrets
 from typing import TYPE_CHECKING
 
-from asyncstate.model.result import STATE_RAN
+from asyncstate.model.result import STATE_RAN, template_place
 from asyncstate.report.summary import describe_tag, failure_text
 from asyncstate.report.terminal import clean
 
@@ -35,7 +35,8 @@ def annotation(level: str, text: str, file: str = "", line: int = 0, title: str 
 def failure_annotations(results: Iterable[HostResult]) -> Iterator[str]:
     """Yield an error for each state that failed, for a run that was cut short, and for a host that did not take part.
 
-    States that a failed requisite held back have none of their own.
+    It stands at the state, or at the line of a template that does not render. States that a failed requisite held back
+    have none of their own.
     """
     for result in results:
         report, host = result.report, f"{result.host}: " if result.host else ""
@@ -43,7 +44,8 @@ def failure_annotations(results: Iterable[HostResult]) -> Iterator[str]:
             row = report.rows[tag]
             if row.get(STATE_RAN, True):
                 title = f"{host}{describe_tag(tag)}"
-                yield annotation("error", failure_text(row), *result.place(tag), title=title)
+                place = template_place(row) or result.place(tag)
+                yield annotation("error", failure_text(row), *place, title=title)
         if result.problem:
             yield annotation("error", f"{host}{result.problem}")
         elif report.cancelled:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -176,8 +175,7 @@ def managed(
                 **lenient,
                 **kwargs,
             )
-            would = _dry_run(name, changes, show_changes=show_changes, lenient=any(lenient.values())) | notes
-            return _with_template(would, template, source)
+            return _dry_run(name, changes, show_changes=show_changes, lenient=any(lenient.values())) | notes
         sfn, source_sum, problem = "", {}, ""
         if source and contents is None:
             sfn, source_sum, problem = __salt__["file.get_managed"](
@@ -200,7 +198,7 @@ def managed(
                 **kwargs,
             )
         if problem:
-            return _with_template(failed(name, f"Unable to manage file: {problem}") | notes, template, source)
+            return failed(name, f"Unable to manage file: {problem}") | notes
         placement: dict[str, Any] = {
             "sfn": sfn,
             "source": source,
@@ -316,14 +314,6 @@ def _permissions_only(
             row["comment"] = f"File {name} not updated"
     elif not row["changes"] and row["result"]:
         row["comment"] = f"File {name} exists with proper permissions. No changes made."
-    return row
-
-
-def _with_template(row: Row, template: str | None, source: Any) -> Row:
-    """Return a row whose warnings name the template and the line of its error: the state's place is its SLS file."""
-    line = re.search(r"; line (\d+)$", str(row["comment"]).partition("\n")[0]) if template and source else None
-    if row["result"] is False and line:
-        row["warnings"] = [*row.get("warnings", []), f"the error is in the template {source}, line {line[1]}"]
     return row
 
 

@@ -177,4 +177,33 @@ def test_an_error_in_the_template_of_a_file_names_the_template(look, tmp_path, d
         {"salt/s.sls": state, "salt/web.conf": "a\n{{ pillar.nothing }}\n"}, "apply", *dry, "--out", "yaml"
     )
     assert code == 2
-    assert "the error is in the template salt://web.conf, line 2" in " ".join(said.split())
+    assert f"the error is in the template {tmp_path}/salt/web.conf, line 2" in " ".join(said.split())
+
+
+TEMPLATED = {
+    "file.managed": "source: salt://t",
+    "file.managed of another": "source: salt://outer",
+    "file.managed of a path": "source: {root}/salt/t",
+    "file.recurse": "source: salt://folder",
+    "file.append": "source: salt://t",
+    "file.prepend": "source: salt://t",
+    "file.blockreplace": "source: salt://t",
+    "cmd.script": "source: salt://t",
+}
+"""Ways in which a state renders a template: a file of its own, or what that imports."""
+
+
+@pytest.mark.parametrize("way", TEMPLATED)
+def test_an_annotation_of_an_error_in_a_template_stands_at_its_line(look, tmp_path, way):
+    name = tmp_path / ("new" if way == "file.recurse" else "out")
+    (tmp_path / "out").touch()
+    source = TEMPLATED[way].format(root=tmp_path)
+    state = f"web: {{{way.split()[0]}: [name: {name}, {source}, template: jinja, append_if_not_found: true]}}\n"
+    state = state.replace(", append_if_not_found: true", "") if "block" not in way else state
+    broken = "a\n{{ pillar.nothing }}\n"
+    tree = {"salt/s.sls": state, "salt/t": broken, "salt/folder/f": broken, "salt/outer": "{% import 't' as t %}"}
+    code, said = look(tree, "apply", "--out", "github")
+    assert code == 2
+    (error,) = (line for line in said.splitlines() if line.startswith("::error"))
+    file = "folder/f" if way == "file.recurse" else "t"
+    assert error.startswith(f"::error file={tmp_path}/salt/{file},line=2,title="), error

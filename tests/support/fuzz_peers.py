@@ -228,7 +228,7 @@ def operator(seed: str, recorded: str, *words: str) -> int:
                         super().put(each.replace(recorded, run), data.replace(recorded.encode(), run.encode()))
                 for number, (subject, data) in enumerate(messages if asked == "go" else ()):
                     if subject.startswith(f"report.{host}."):
-                        data = data.replace(recorded.encode(), run.encode())  # noqa: PLW2901
+                        data = data.replace(recorded.encode(), run.encode())
                         self.publish(subject.replace(recorded, run), data, str(number))
 
     class Board(MemoryBoard):

@@ -26,6 +26,7 @@ from asyncstate.load.call import MissingParameters, bind
 from asyncstate.load.plugin import LoadedFunction
 from asyncstate.model.hooks import MOD_RUN_CHECK, MOD_RUN_CHECK_CMD, MOD_WATCH
 from asyncstate.model.plan import NodeKind
+from asyncstate.model.result import in_template
 from asyncstate.process.ending import has_started, release
 from asyncstate.run.chunk.argument_errors import cause_in_words, is_argument_error, wrong_arguments
 from asyncstate.run.chunk.conditions import check_conditions, checked, globally_allowed, has_conditions, not_allowed
@@ -137,6 +138,8 @@ class Caller:
         row = normalise(returned, name)
         if current.get(None) is not before and not (ended and _speaks_for_itself(function)):
             keep_deeds(row)
+        if row["result"] is False:
+            _name_template(row)
         row["start_time"] = began.time().isoformat()
         row["duration"] = round((perf_counter() - clock) * 1000, 3)
         row.setdefault("__id__", chunk.id)
@@ -363,6 +366,14 @@ _NOT_WAITED_FOR = (
     "and is not waited for any longer. It was told to stop, and still runs; "
     "what must not overlap with it does not start before it has ended."
 )
+
+
+def _name_template(row: Row) -> None:
+    """Let the warnings of a failed row name the template that it could not render: its place is that of its SLS file."""
+    context = current.get(None)
+    file, line, text = context.unrendered if context is not None else ("", 0, "")
+    if file and line and text in str(row["comment"]):
+        row["warnings"] = [*(row.get("warnings") or ()), in_template(file, line)]
 
 
 def _brings_modules(chunk: LowChunk, fun: str, name: Any) -> bool:
