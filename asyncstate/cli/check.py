@@ -49,6 +49,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 
     from asyncstate.cli.complete.compiled import learn_from
     from asyncstate.compile.findings import mistakes
+    from asyncstate.config.without_effect import folders_without_effect
     from asyncstate.errors import CompileError
     from asyncstate.redact.shown import ShownPlan
     from asyncstate.reference.origins import origin_line, origins
@@ -62,6 +63,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
         )
         plan = structs.replace(plan, digest=ShownPlan(plan, runtime.secrets).digest)
         plan = with_wrong_values(plan, runtime)
+        plan = structs.replace(plan, warnings=(*folders_without_effect(settings), *plan.warnings))
         whose = origins(plan, runtime.host.loaders["states"])
     learn_from(plan, settings, console.secrets.redactor)
     found = mistakes(plan.warnings)

@@ -1,7 +1,9 @@
-"""Settings of Salt that have no effect here, and what to do instead."""
+"""Settings of Salt, and folders of a tree, that have no effect here, and what to do instead."""
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.config.values import origin_file
@@ -44,6 +46,29 @@ INSTEAD = {
 }
 """What to do instead, by option."""
 
+_MASTER = "there is no master that would load it"
+
+FOLDERS = {
+    **dict.fromkeys(("_beacons", "_engines", "_thorium"), _EVENTS),
+    "_returners": _RESULTS,
+    "_output": "give --out json, and let a program show the rows",
+    "_pillar": INSTEAD["ext_pillar"],
+    "_tops": INSTEAD["master_tops"],
+    **dict.fromkeys(("_proxy", "_resources"), INSTEAD["proxy"]),
+    "_executors": INSTEAD["module_executors"],
+    "_fileserver": _FILES,
+    "_roster": "write the hosts into a roster file, and name it with --ssh",
+    "_runners": "write the function as an execution module, in _modules",
+    "_wrapper": "hosts over ssh have the execution modules of _modules",
+    "_matchers": "compare grains in the template, or write the target with Salt's own matchers",
+    "_serializers": "make the text in a template, or with a function in _modules",
+    "_sdb": "read the data with a function in _modules",
+    "_log_handlers": "give --log-file, and --log-format json for programs",
+    "_clouds": "make machines with another program",
+    **dict.fromkeys(("_cache", "_queues", "_tokens", "_wheel"), _MASTER),
+}
+"""What to do instead, by the folder of a file root with plugins of a kind that is not loaded."""
+
 
 def without_effect(settings: Settings) -> Iterator[Issue]:
     """Yield a warning for each option that is set and has no effect."""
@@ -53,6 +78,20 @@ def without_effect(settings: Settings) -> Iterator[Issue]:
         if option in INSTEAD and _differs(option, value) and rule not in settings.ignore_rules:
             file = origin_file(settings.origins.get(option, ""))
             yield Issue(f"the option {option} has no effect", file, 0, INSTEAD[option], rule, code=CODE)
+
+
+def folders_without_effect(settings: Settings) -> Iterator[Issue]:
+    """Yield a warning for each kind of plugin in the file roots that is not loaded, at the first folder of it."""
+    rule = CODES[CODE]
+    found: dict[str, str] = {}
+    for root in (root for roots in settings.file_roots.values() for root in roots):
+        for name in FOLDERS:
+            folder = os.path.join(root, name)
+            with suppress(OSError):
+                if any(each.endswith(".py") for each in os.listdir(folder)):
+                    found.setdefault(name, folder)
+    for name, folder in found.items() if rule not in settings.ignore_rules else ():
+        yield Issue(f"the folder {name} has no effect", folder, 0, FOLDERS[name], rule, code=CODE)
 
 
 def _differs(option: str, value: Any) -> bool:

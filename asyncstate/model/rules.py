@@ -33,7 +33,7 @@ RULES = {
     "may-undo": "two states that may write one file differently, in each run anew",
     "self": "a state that refers to itself",
     "unused-pillar": "a pillar key that no SLS file reads",
-    "no-effect": "a setting of Salt that has no effect here, and what to do instead",
+    "no-effect": "a setting of Salt, or a folder of plugins, that has no effect here, and what to do instead",
 }
 """Each rule, and what it finds."""
 

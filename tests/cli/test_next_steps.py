@@ -170,6 +170,21 @@ def test_settings_without_effect_are_named_once_by_check_and_by_a_run(look, tmp_
         assert "fileserver_backend" not in said
 
 
+def test_a_folder_of_plugins_that_are_not_loaded_is_named_by_check(look):
+    tree = {
+        "salt/s.sls": "web: test.nop\n",
+        "salt/_returners/mine.py": "",
+        "salt/_modules/mine.py": "",
+        "salt/_tops/x": "",
+    }
+    code, said = look(tree, "check")
+    assert code == 0
+    assert said.count("the folder _returners has no effect") == 1
+    assert "results are in the report" in said
+    assert "_modules" not in said
+    assert "_tops" not in said
+
+
 @pytest.mark.parametrize("dry", [(), ("--test",)])
 def test_an_error_in_the_template_of_a_file_names_the_template(look, tmp_path, dry):
     state = f"web:\n  file.managed:\n    - name: {tmp_path}/out\n    - source: salt://web.conf\n    - template: jinja\n"

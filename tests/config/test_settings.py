@@ -4,8 +4,10 @@ from pathlib import Path
 import pytest
 
 from asyncstate.config import Settings, default_files, load_settings
-from asyncstate.config.without_effect import INSTEAD, without_effect
+from asyncstate.config.without_effect import FOLDERS, INSTEAD, folders_without_effect, without_effect
 from asyncstate.errors import ConfigError
+from asyncstate.load.folders import folder_in_tree
+from asyncstate.load.search_path import FOLDER_OPTIONS
 
 
 def write(path: Path, text: str) -> Path:
@@ -33,6 +35,30 @@ def test_a_setting_of_salt_without_effect_says_what_to_do_instead(tmp_path, opti
     assert (issue.message, issue.file) == (f"the option {option} has no effect", str(file))
     assert issue.hint == INSTEAD[option]
     assert list(without_effect(load_settings([file], {"ignore_rules": ["no-effect"]}, {}))) == []
+
+
+SYNCED = (
+    "beacons cache clouds engines executors fileserver grains log_handlers matchers modules output pillar proxy queues "
+    "renderers resources returners roster runners sdb serializers states thorium tokens tops utils wheel wrapper"
+)
+"""The kinds of plugins that Salt 3008.3 takes from a file root: its ``saltutil`` modules, for minions and for masters."""
+
+
+def test_each_folder_of_plugins_is_loaded_or_said_to_have_no_effect():
+    assert {f"_{kind}" for kind in SYNCED.split()} == {*FOLDERS, *map(folder_in_tree, FOLDER_OPTIONS)}
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_folder_without_effect_is_named_once_with_what_to_do_instead(tmp_path, name):
+    for root in ("one", "two"):
+        write(tmp_path / root / name / "mine.py", "")
+        write(tmp_path / root / "_states" / "mine.py", "")
+    roots = {"base": [str(tmp_path / "none"), str(tmp_path / "one")], "dev": [str(tmp_path / "two")]}
+    [issue] = folders_without_effect(load_settings([], {"file_roots": roots}, {}))
+    assert (issue.message, issue.file) == (f"the folder {name} has no effect", str(tmp_path / "one" / name))
+    assert issue.hint == FOLDERS[name]
+    silenced = {"file_roots": roots, "ignore_rules": ["no-effect"]}
+    assert list(folders_without_effect(load_settings([], silenced, {}))) == []
 
 
 def test_settings_that_ask_for_nothing_are_not_told():

@@ -369,7 +369,7 @@ _NOT_WAITED_FOR = (
 
 
 def _name_template(row: Row) -> None:
-    """Let the warnings of a failed row name the template that it could not render: its place is that of its SLS file."""
+    """Let a failed row name the template that it could not render: the place of its state is in the SLS file."""
     context = current.get(None)
     file, line, text = context.unrendered if context is not None else ("", 0, "")
     if file and line and text in str(row["comment"]):
