@@ -1,7 +1,8 @@
 """Runs one state whole while another stands at one of its doors to the machine.
 
-A door is a call that Python audits: of a file, a folder or a link of the world, or the start of a program. Between two
-doors a state touches nothing that another can see, and what a program does between its start and its end is not cut.
+A door is a call that Python audits, of a file, a folder or a link of the world, and the begin of a program: before it,
+where no other program can begin, and after it. A look at a file that opens nothing is no door, and what a program does
+between its begin and its end is not cut.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Self
 import pytest
 
 from asyncstate.dunders import context
+from asyncstate.process import child
 from asyncstate.run.chunk.local import LocalDispatch
 
 _AUDITED = frozenset(
@@ -48,6 +50,8 @@ class Doors:
         self._patch = pytest.MonkeyPatch()
         original = LocalDispatch.run_chunk
         self._patch.setattr(LocalDispatch, "run_chunk", lambda host, *given: self._run(original(host, *given), *given))
+        start = child.start
+        self._patch.setattr(child, "start", lambda *given, **options: self._begun(start(*given, **options)))
         Doors.active = self
         return self
 
@@ -66,6 +70,12 @@ class Doors:
             else:
                 self._reached.set()
 
+    def _begun(self, program):
+        call = context.current.get(None)
+        if call is not None:
+            self.come(call, "begun", ())
+        return program
+
     def come(self, call, event, arguments) -> None:
         if call.low.get("__id__") != self._outer or not self._leads_into_the_world(event, arguments):
             return
@@ -78,7 +88,7 @@ class Doors:
     def _leads_into_the_world(self, event, arguments) -> bool:
         path = arguments[0] if arguments else ""
         if event == "subprocess.Popen" or not isinstance(path, (str, bytes)):
-            return True
+            return event != "open"  # a file made of a descriptor touches nothing
         text = path if isinstance(path, str) else path.decode(errors="replace")
         return not text.startswith("/") or text.startswith(self._root)
 
