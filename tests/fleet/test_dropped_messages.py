@@ -53,7 +53,7 @@ def test_a_row_that_its_reader_never_heard_of_fails_what_waits_for_it(kept):
         assert end.exit_code == 0
     else:
         assert end.exit_code == 2
-        assert "Host db1 ended without it: the server has its result no more." in comments(world)["web1"]["b"]
+        assert "Host db1 ended without it: the server no longer has its result." in comments(world)["web1"]["b"]
 
 
 def test_a_notice_for_hosts_that_wait_takes_nothing_from_those_whose_rows_are_there():
@@ -120,6 +120,6 @@ def test_a_host_whose_last_report_is_gone_has_ended(dropped):
         return end
 
     end = play(scenario())
-    words = "its part is over, and the server has its last report no more" if dropped else ""
+    words = "its part is over, but the server no longer has its last report" if dropped else ""
     assert {each.why for each in end.hosts.values()} == {words}
     assert end.exit_code == (2 if dropped else 0)

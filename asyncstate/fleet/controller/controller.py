@@ -433,12 +433,12 @@ class Controller:
         Hosts on which nothing runs hear which hosts have ended. A host that takes no part any more has ended, too.
         """
         for host in watch.without_part(self._open()):
-            self._end(host, HostEnd(2, "its part is over, and the server has its last report no more"))
+            self._end(host, HostEnd(2, "its part is over, but the server no longer has its last report"))
         idle = {host for host in self._open() if host not in self._tales or not self._tales[host].running}
         for host in self._ends.keys() & self._goes.keys():
             readers = {reader for reader in idle & self._readers(host) if (host, reader) not in told}
             told |= {(host, reader) for reader in readers}
-            await self._sender.lost(host, readers, 0.0, self._ends[host].why or "the server has its result no more")
+            await self._sender.lost(host, readers, 0.0, self._ends[host].why or "the server no longer has its result")
 
     async def _tell_lost(self, host: str, seconds: float, why: str = "") -> None:
         await self._sender.lost(host, self._readers(host), seconds, why)

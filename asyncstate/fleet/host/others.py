@@ -46,7 +46,7 @@ FAILED = Outcome(result=False, changed=False, ran=False)
 
 
 _REMIND: Final = 60.0
-"""Seconds after which a host says again which barriers it has reached that are still closed."""
+"""Seconds after which a host sends again that it has reached a barrier which is still closed."""
 
 
 class Others:
@@ -280,7 +280,10 @@ class Others:
         self.give_up(f"There was no sign of the controller of the run for {patience:.0f} s.")
 
     async def remind(self) -> None:
-        """Say again which barriers this host has reached that are still closed. Does not end."""
+        """Send again that this host has reached barriers which are still closed: the server may have dropped it.
+
+        Does not end.
+        """
         while True:
             await anyio.sleep(_REMIND)
             closed = {order for order, number in self._part.barriers.items() if number not in self._known}

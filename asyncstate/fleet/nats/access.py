@@ -53,7 +53,7 @@ class Stream(NamedTuple):
 CONTROL: Final = Stream("control", "BOARD", 1)
 """The messages of operators. Hosts have two keys each there, their lease and their grains, so none can fill it."""
 ANSWERS: Final = Stream("answers", "BOARD-ANSWERS", 1, ("plan.>", "row.>", "reached.>", "end.>"), rolls=True)
-"""The answers of hosts that a run waits for. A host chooses their names, so any number of them: it rolls."""
+"""The answers of hosts that a run waits for. Hosts choose their names, so their number has no limit."""
 DATA: Final = Stream("data", "BOARD-DATA", 5, ("report.>", "event.>"))
 """Reports of hosts to operators. Without room for them, a run goes on and says how many events it lost."""
 ARCHIVE: Final = Stream("archive", "BOARD-ARCHIVE", 1, ("log.>",))
