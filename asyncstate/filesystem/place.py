@@ -22,7 +22,9 @@ _THING = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def absolute(path: str) -> str:
-    """Return ``path`` as an absolute path, without resolving links or ``..``."""
+    """Return ``path`` as an absolute path, without resolving links or ``..``. Raises FileNotFoundError for ""."""
+    if not path:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     return path if path.startswith("/") else os.path.join(os.getcwd(), path)
 
 
@@ -70,9 +72,9 @@ def _reached(path: str, *, follow: bool) -> tuple[int, os.stat_result]:
 
 def open_folder(path: str) -> int:
     """Return an ``O_PATH`` descriptor of a folder. Raises OSError if it does not exist; PathRefused as above."""
-    seen(path or ".")
+    seen(path)
     if not trust.is_root():
-        return os.open(path or ".", _FOLDER)
+        return os.open(path, _FOLDER)
     path = absolute(path)
     if "/.." not in path and openat2.is_available():
         try:
@@ -100,13 +102,13 @@ class Place:
 
     def __init__(self, path: str) -> None:
         self.path: str = path
-        bare = path.rstrip("/") or "/"
+        bare = path.rstrip("/") or path and "/"
         folder, name = os.path.split(bare)
         if name in ("", ".", ".."):
             folder, name = bare, "."
         self.name: str = name
         try:
-            self.fd: int = open_folder(folder)
+            self.fd: int = open_folder(folder or path and ".")
         except OSError as error:
             error.filename = path
             raise

@@ -110,14 +110,15 @@ def copy_tree(source: str, target: str, *, keep_owner: bool = False, keep_set_id
     files or on none. ``keep_owner`` is only for a tree that no other user could change. Raises PathRefused for pipes,
     devices and sockets, and for hard links that others could have made.
     """
-    is_new = not query.is_directory(target)
-    change.makedirs(target)
-    with _opened(source) as here, _opened(target) as there:
-        note(target, "changed")
-        copy = _Copy(os.fstat(there), keep_owner=keep_owner, keep_set_id=keep_set_id)
-        copy.content(here, there, source)
-        if is_new:
-            copy.finish(here, there)
+    with _opened(source) as here:
+        is_new = not query.is_directory(target)
+        change.makedirs(target)
+        with _opened(target) as there:
+            note(target, "changed")
+            copy = _Copy(os.fstat(there), keep_owner=keep_owner, keep_set_id=keep_set_id)
+            copy.content(here, there, source)
+            if is_new:
+                copy.finish(here, there)
 
 
 @contextmanager

@@ -24,9 +24,12 @@ class Account:
     """A user, a group, or both, looked up just before the command runs."""
 
     def __init__(self, runas: str | int | None, group: str | int | None) -> None:
-        """Look up the names. Raises CommandExecutionError, with Salt's message, for one that does not exist."""
-        self.entry = _user(runas) if runas is not None else None
-        self._gid = _group(group) if group is not None else None
+        """Look up the names; what is falsy, such as "", names nobody.
+
+        Raises CommandExecutionError, with Salt's message, for one that does not exist.
+        """
+        self.entry = _user(runas) if runas else None
+        self._gid = _group(group) if group else None
 
     @property
     def name(self) -> str:

@@ -110,7 +110,7 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False) -> dict[s
     if options.template:
         cmd, cwd = _render(str(cmd), options), _render(cwd, options)
     account = None
-    if options.runas is not None or options.group is not None:
+    if options.runas or options.group:
         account = Account(options.runas, options.group)
     become = {} if account is None else account.popen_arguments()
     env = _environment(options, account, shell)
