@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from asyncstate.dunders import Orchestra, PluginKind, Services
 from asyncstate.dunders.context import current
-from asyncstate.errors import CommandExecutionError, LoaderError, RenderError
+from asyncstate.errors import CommandExecutionError, ConfigError, LoaderError, RenderError
 from asyncstate.load.host import PluginHost
 from asyncstate.render.pipe import BUILT_IN, RenderContext, render_sls, render_text
 from asyncstate.sources import grains as grains_source
@@ -44,6 +44,18 @@ def _text_of(path: Path) -> str:
 
     with open_text(str(path)) as file:
         return file.read()
+
+
+def _restraint_of(settings: Settings) -> Restraint | None:
+    if not settings.grains_alone:
+        return None
+    if not settings.grains_override.get("id"):
+        raise ConfigError(
+            "grains_alone: the grains of another machine need its ID: add a line such as 'id: web1' to the file"
+        )
+    from asyncstate.load.another_machine import AnotherMachine  # noqa: PLC0415 - seldom asked for
+
+    return AnotherMachine()
 
 
 class Events(Protocol):
@@ -117,7 +129,7 @@ class RuntimeServices(Services):
         self._pillar_files: dict[str, str] = {}
         self._settings = settings
         self._secrets = secrets
-        self._restraint = restraint
+        self._restraint = restraint or _restraint_of(settings)
         self._renderings = renderings
         self._phases: list[Phase] = []
         self.host: PluginHost = PluginHost(
@@ -284,6 +296,8 @@ class RuntimeServices(Services):
             self.host.enter(env=file.saltenv, sls=file.sls) as call,
         ):
             context = self._render_context(client, call.env, file, extra, rendered)
+            if self._restraint is not None and self._restraint.deep:
+                call.salt = context.salt
             return render_sls(file, context if pillar is None else replace(context, pillar=pillar))
 
     # both

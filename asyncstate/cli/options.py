@@ -168,8 +168,16 @@ config_options: Callable[[Any], Any] = _all(
             section="Tree",
             metavar="FILE",
             type=MappingType(from_file=True),
-            help="Grains (YAML or JSON) that go over those of this machine. To compile for another machine with these "
-            "alone, set grains_blacklist: ['*'].",
+            help="Grains (YAML or JSON) that go over those of this machine, which stay where the file has none.",
+        ),
+        option(
+            "--for-machine",
+            rare=True,
+            section="Tree",
+            metavar="FILE",
+            type=MappingType(from_file=True),
+            help="Compile for another machine, whose grains, its id among them, are those of FILE (YAML or JSON) "
+            "and no others. A template that reads this machine is an error; nothing can be run.",
         ),
         option(
             "--saltenv",

@@ -48,6 +48,8 @@ def settings_from(console: Console, options: dict[str, Any]) -> Settings:
     files = [*(named or default_files())]
     if options.get("localconfig"):
         files.append(options["localconfig"])
+    if options.get("for_machine") is not None:
+        overrides |= {"grains_override": options["for_machine"], "grains_alone": True}
     pillar = overrides.pop("pillar", None)
     settings = load_settings(files, overrides, project=None if named else find_project())
     if pillar is not None:

@@ -74,6 +74,7 @@ class Settings(msgspec.Struct, kw_only=True):
     ext_pillar: list[Any] = []
     grains: dict[str, Any] = {}
     grains_override: dict[str, Any] = {}
+    grains_alone: bool = False
     grains_deep_merge: bool = False
     grains_blacklist: list[str] = []
 
@@ -157,6 +158,8 @@ class Settings(msgspec.Struct, kw_only=True):
         for option in _PATH_LISTS:
             base = base_directory(self.origins.get(option, ""))
             setattr(self, option, [os.path.abspath(os.path.join(base, path)) for path in getattr(self, option)])
+        if self.grains_alone:
+            self.id = str(self.grains_override.get("id") or "")  # a runtime wants one
         self.id = self.id or _minion_id(self.conf_file)
         self.concurrency = self.concurrency or min(32, 4 * (os.cpu_count() or 1))
         self.salt_python = _salt_python(self.salt_python, self.origins.get("salt_python", ""))
@@ -216,6 +219,8 @@ class Settings(msgspec.Struct, kw_only=True):
         opts.update({name: copied(getattr(self, name)) for name in FIELDS})
         opts["file_client"] = "local"  # also if a minion's file names a master: there is none here
         opts["extension_modules"] = opts.get("extension_modules") or os.path.join(self.cachedir, "extmods")
+        if self.grains_alone:
+            opts.update({name: value for name, value in _OF_A_MACHINE.items() if name not in self.origins})
         return opts
 
 
@@ -241,6 +246,18 @@ FIXED_OPTIONS: dict[str, Any] = {
     "whitelist_modules": [],
 }
 """Salt's defaults of options that this package never reads, for plugins that do."""
+
+
+_OF_A_MACHINE: dict[str, Any] = {
+    "user": "root",
+    "conf_file": str(SYSTEM_CONFIG),
+    "config_dir": str(SYSTEM_CONFIG.parent),
+    "cachedir": "/var/cache/asyncstate",
+    "extension_modules": "/var/cache/asyncstate/extmods",
+    "state_dir": "/var/lib/asyncstate",
+    "concurrency": 0,
+}
+"""Options that have other values on each machine and for each user, as a plan for another machine sees them."""
 
 
 def _under(root_dir: str, path: str) -> str:

@@ -56,6 +56,13 @@ class FunctionMap(Mapping[str, Callable[..., Any]]):
         """Return whether the function is one of ours, not of the tree, a package or Salt. Raises FunctionNotFound."""
         return self._loader.get(name).module.bundled
 
+    def is_of_tree(self, name: str) -> bool:
+        """Return whether there is such a function, and it is of the tree, a folder of plugins or a package."""
+        if not self._loader.has(name):
+            return False
+        module = self._loader.get(name).module
+        return not module.bundled and not module.borrowed
+
     def __missing_reason__(self, name: str) -> str:
         """Return why there is no such function or module, for the error of a template that uses the name."""
         try:

@@ -21,6 +21,8 @@ _NETWORK_FILTERS: Final = ("http_query", "dns_check")
 class LeftOut:
     """A `Restraint`. ``by_file`` has what was not called or run in its templates, by path."""
 
+    deep: Final = False
+
     def __init__(self) -> None:
         self.by_file: dict[str, dict[str, None]] = {}
         self._file = ""

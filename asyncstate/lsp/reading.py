@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from asyncstate.load.another_machine import INDEPENDENT
+
 _READING: Final = {
     "config": "backup_mode dot_vals get items manage_mode merge option valid_fileproto",
     "cp": "envs is_cached list_master list_master_dirs list_master_symlinks list_minion list_states",
@@ -47,16 +49,12 @@ READING: Final = frozenset(
 )
 """Bundled execution functions that change nothing, on this host or any other."""
 
-_OF_THE_TREE: Final = frozenset(
-    "config cp data defaults grains hashutil jinja match pillar pkg_resource random slsutil sys test".split()
-)
-"""Modules whose answers change with the tree, the pillar or the settings only, or with nothing that anybody did."""
-_CALL: Final = re.compile(r"\bsalt(?:\.|\[['\"])(?P<name>(?P<module>\w+)\.\w+)")
+_CALL: Final = re.compile(r"\bsalt(?:\.|\[['\"])(?P<name>\w+\.\w+)")
 
 
 def asks_machine(text: str) -> bool:
     """Return whether a template reads what is on this machine, outside of the tree."""
     return any(
-        found["name"] in READING and found["module"] not in _OF_THE_TREE
+        found["name"] in READING and found["name"] not in INDEPENDENT
         for found in (_CALL.finditer(text) if "salt" in text else ())
     )

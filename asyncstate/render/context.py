@@ -27,7 +27,11 @@ class Files(Protocol):
 
 
 class Restraint(Protocol):
-    """What keeps renderings from doing more than read, where nobody asked for that."""
+    """What holds renderings back: from doing more than read, or from reading this machine."""
+
+    @property
+    def deep(self) -> bool:
+        """Whether functions that templates call are held back in their own calls, too."""
 
     def functions(self, functions: Mapping[str, Any], path: str) -> Mapping[str, Any]:
         """Return the execution functions for the templates of a file: stand-ins for those that may do more."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asyncstate.errors import ConfigError
 from asyncstate.redact.shown import ShownPlan
 from asyncstate.run.chunk.local import LocalDispatch
 from asyncstate.run.chunk.loop_watch import LoopWatch
@@ -54,8 +55,14 @@ def assembled(
 ) -> Engine:
     """Return the engine of a run; `StateRuntime.run` says what the options mean.
 
-    Raises ValueError if a dry or mocked run is to resume another one, ConfigError if effects cannot be traced.
+    Raises ValueError if a dry or mocked run is to resume another one, ConfigError if effects cannot be traced or the
+    plan is for another machine.
     """
+    if parts.settings.grains_alone and not mock:
+        raise ConfigError(
+            "The plan is for another machine, and cannot be run on this one. Leave out --for-machine (grains_alone), "
+            "or only look: asyncstate check, show, lint, explain"
+        )
     touched = partial(parts.touched, plan) if parts.settings.foresight else None
     dispatch: Dispatch = LocalDispatch(
         plan, parts.host, test=options.test, mock=mock, watch=LoopWatch(), touched=touched

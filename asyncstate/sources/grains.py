@@ -118,10 +118,13 @@ def gather(
     5. ``override``, the grains of the command line
 
     Later keys replace earlier ones; with ``grains_deep_merge`` mappings are merged. ``grains_blacklist`` contains globs
-    of names to leave out of the first three. A custom function may have a parameter ``grains``, the grains gathered so
-    far; one that fails is logged and skipped, as in Salt. Raises ConfigError if the static file is not a YAML mapping.
+    of names to leave out of the first three. With ``grains_alone``, ``override`` and the ID are all there are. A custom
+    function may have a parameter ``grains``, the grains gathered so far; one that fails is logged and skipped, as in
+    Salt. Raises ConfigError if the static file is not a YAML mapping.
     """
     deep = bool(opts.get("grains_deep_merge"))
+    if opts.get("grains_alone"):
+        return {**_identity_grains(opts), **(override or {})}
     blocked = opts.get("grains_blacklist") or ()
     grains: dict[str, Any] = {}
 

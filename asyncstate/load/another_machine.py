@@ -1,0 +1,144 @@
+"""Rendering for another machine: templates that would read this one are refused, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from asyncstate.data import date
+from asyncstate.errors import RenderError
+from asyncstate.load.functions import FunctionMap, ModuleView
+from asyncstate.logs.loggers import get_logger
+
+if TYPE_CHECKING:
+    import logging
+
+log: logging.Logger = get_logger(__name__)
+
+_INDEPENDENT: Final = {
+    "config": "backup_mode dot_vals get items manage_mode merge option valid_fileproto",
+    "cp": "envs get_file_str hash_file list_master list_master_dirs list_master_symlinks list_states",
+    "defaults": "deepcopy get merge update",
+    "dnsutil": "check_ip",
+    "file": "basename dirname join normpath pardir",
+    "grains": "equals fetch filter_by get has_value item items ls",
+    "hashutil": "base64_b64decode base64_b64encode base64_decodestring base64_encodestring digest github_signature"
+    " hmac_compute hmac_signature md5_digest sha256_digest sha512_digest",
+    "jinja": "import_json import_yaml load_map",
+    "log": "critical debug error exception info warning",
+    "match": "compound data filter_by glob grain grain_pcre ifelse ipcidr list pcre pillar pillar_pcre search_by",
+    "network": "calc_net convert_cidr ip_in_subnet iphexval is_loopback is_private reverse_ip",
+    "pillar": "data fetch file_exists filter_by get item items keys ls obfuscate raw",
+    "pkg_resource": "sort_pkglist stringify",
+    "random": "get_str hash rand_int sample seed shuffle str_encode",
+    "slsutil": "banner boolstr deserialize dir_exists file_exists findup merge merge_all path_exists renderer serialize"
+    " update",
+    "test": "arg arg_clean arg_repr arg_type assertion echo exception false kwarg outputter ping rand_str random_hash"
+    " raise_exception true version",
+}
+INDEPENDENT: Final = frozenset(f"{module}.{name}" for module, names in _INDEPENDENT.items() for name in names.split())
+"""Bundled functions whose answers depend on their arguments, the tree, pillar, grains, options or chance alone."""
+OF_SALT_URLS: Final = frozenset({"cp.cache_file", "cp.is_cached"})
+"""Functions that find a file of the tree, if they are asked for one."""
+
+FILTERS: Final = frozenset(
+    "dns_check file_hashsum get_uid http_query is_bin_file is_empty is_text_file list_files which".split()
+)
+"""Filters that read this machine, or ask another."""
+CLOCK: Final = frozenset({"date_format", "strftime"})
+"""Filters that use the clock and the time zone: no facts about a machine that a plan is for, but named."""
+
+
+class AnotherMachine:
+    """A `Restraint`: nothing of this machine gets into what is rendered without a word."""
+
+    deep: Final = True
+
+    def __init__(self) -> None:
+        self._named: set[str] = set()
+
+    def functions(self, functions: Mapping[str, Any], _path: str) -> Mapping[str, Any]:
+        """Return the functions, with a refusal in place of those that read this machine."""
+        return _Functions(functions, self) if isinstance(functions, FunctionMap) else functions
+
+    def filters(self, _path: str) -> Mapping[str, Callable[..., Any]]:
+        """Return a refusal for each filter that reads this machine or asks another."""
+        return {
+            name: self._clocked(name) if name in CLOCK else _refusal(f"the filter '{name}'") for name in FILTERS | CLOCK
+        }
+
+    def _clocked(self, name: str) -> Callable[..., Any]:
+        def clocked(_context: object, *args: Any, **kwargs: Any) -> Any:  # as Jinja calls what it may not call ahead
+            self.warn(f"the filter '{name}' uses the clock and the time zone of this machine")
+            return date.strftime(*args, **kwargs)
+
+        return clocked
+
+    def refuse_program(self, renderer: str, path: str) -> None:
+        """Warn of a text that is a program, or that one of the tree's own renderers renders."""
+        if renderer != "gpg":
+            self.warn(f"{path} is rendered by '{renderer}', which may read this machine in ways that are not seen")
+
+    def warn(self, text: str) -> None:
+        """Log a warning once."""
+        if text not in self._named:
+            self._named.add(text)
+            log.warning("Compiled for another machine: %s", text)
+
+
+class _Functions(Mapping[str, Callable[..., Any]]):
+    """Execution functions, with a refusal in place of those that read this machine."""
+
+    def __init__(self, functions: FunctionMap, machine: AnotherMachine) -> None:
+        self._functions = functions
+        self._machine = machine
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        if name in INDEPENDENT and name in self._functions and self._functions.is_bundled(name):
+            return self._functions[name]
+        if name in OF_SALT_URLS:
+            return lambda path, *args, **kwargs: self._of_url(name, path)(path, *args, **kwargs)
+        if not self._functions.is_of_tree(name):
+            return _refusal(name)
+        self._machine.warn(f"{name} is a function of the tree, and may read this machine in ways that are not seen")
+        return self._functions[name]
+
+    def _of_url(self, name: str, path: object) -> Callable[..., Any]:
+        return self._functions[name] if str(path).startswith("salt://") else _refusal(f"{name} of {path}")
+
+    def __contains__(self, name: object) -> bool:
+        """Say whether there is a function; refuse to, where that depends on what is installed here."""
+        if not (name in INDEPENDENT or name in OF_SALT_URLS or self._functions.is_of_tree(str(name))):
+            _refuse(f"whether there is '{name}'")
+        return name in self._functions
+
+    def __getattr__(self, module: str) -> ModuleView:
+        if module.startswith("__"):
+            raise AttributeError(module)
+        return ModuleView(self, module)
+
+    def __missing_reason__(self, name: str) -> str:
+        return self._functions.__missing_reason__(name)
+
+    def __iter__(self) -> Iterator[str]:
+        _refuse("the list of all execution functions")
+
+    def __len__(self) -> int:
+        return len(INDEPENDENT)
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def _refusal(what: str) -> Callable[..., NoReturn]:
+    def refuse(*_args: Any, **_kwargs: Any) -> NoReturn:
+        _refuse(what)
+
+    return refuse
+
+
+def _refuse(what: str) -> NoReturn:
+    raise RenderError(
+        f"{what} depends on this machine, and the tree is compiled for another one. Take the value from a grain or the "
+        "pillar, or compile there"
+    )

@@ -1,0 +1,204 @@
+"""A tree that is compiled for another machine: nothing of this one gets into what templates render, or its name is said."""
+
+import json
+import logging
+import os
+import socket
+
+import pytest
+import yaml
+from record_falsy import FOLDER, filled, lay_out
+
+from asyncstate import Settings, StateRuntime
+from asyncstate.errors import CompileError, ConfigError
+from asyncstate.load.another_machine import CLOCK, FILTERS, INDEPENDENT, OF_SALT_URLS
+from asyncstate.render.filters import CHANGING
+from asyncstate.sources.grains import core_grains
+
+GRAINS = {"id": "web1", "os": "Debian", "os_family": "Debian", "roles": ["web"]}
+OF_CHANCE = ("random.", "test.rand_str", "test.random_hash")
+CHANCE = {"gen_mac", "rand_str", "random_hash", "random_sample", "random_shuffle", "random_str"}
+ARGUMENTS = {
+    title: case["arguments"]
+    for title, case in yaml.safe_load((FOLDER / "modules.yaml").read_text()).items()
+    if " " not in title
+}
+ARGUMENTS |= {
+    "test.arg_clean": {},
+    "test.raise_exception": {"name": "ValueError"},
+    "jinja.load_map": {"path": "a", "value": "b"},
+}
+
+
+@pytest.fixture(params=["alpha", "beta"])
+def machine(request, monkeypatch, tmp_path):
+    """This process on one of two machines: other names, users, programs, places and times."""
+    name = request.param
+    place = tmp_path / name
+    place.mkdir()
+    monkeypatch.chdir(place)
+    variables = {
+        "HOME": place,
+        "USER": name,
+        "PATH": f"/{name}:/usr/bin:/bin",
+        "TZ": "Asia/Tokyo" if name == "beta" else "UTC",
+    }
+    for variable, value in variables.items():
+        monkeypatch.setenv(variable, str(value))
+    monkeypatch.setattr(socket, "gethostname", lambda: name)
+    monkeypatch.setattr(os, "cpu_count", lambda: len(name))
+    monkeypatch.setattr("asyncstate.config.settings._user_name", lambda: name)
+    return name
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A tree in the same place on both machines."""
+    folder = tmp_path.parent / "of_both"
+    if not folder.exists():
+        folder.mkdir()
+        lay_out(folder)
+    return folder
+
+
+@pytest.fixture
+def rendered(root, machine):
+    """Return what a template renders as the name of a state, for another machine."""
+
+    def render(template, **settings):
+        (root / "tree" / "it.sls").write_text(f"{template}\n")
+        mine = Settings(
+            grains_alone=True,
+            grains_override=GRAINS,
+            **{"file_roots": {"base": [str(root / "tree")]}, "pillar": {"web": {"port": 80}, "name": "a"}, **settings},
+        )
+        runtime = StateRuntime(mine)
+        with runtime.open_sync():
+            return runtime.compile_sync(["it"]).chunks[0].name
+
+    return render
+
+
+def test_a_grain_is_one_of_the_file_or_there_is_none(rendered):
+    found = json.loads(rendered("{{ grains | json | yaml_dquote }}: test.nop"))
+    assert {key: found[key] for key in GRAINS} == GRAINS
+    assert set(found) - set(GRAINS) == {"server_id", "master"}, "which derive from the ID, or are a constant"
+    assert len(set(core_grains()) - set(found)) > 50
+
+
+def test_neither_custom_grains_nor_grains_files_nor_those_of_the_configuration_count(rendered, root):
+    (root / "tree" / "_grains").mkdir(exist_ok=True)
+    (root / "tree" / "_grains" / "mine.py").write_text("def mine():\n    return {'mine': 1}\n")
+    answer = rendered(
+        "{{ grains.keys() | sort | join(' ') }}: test.nop",
+        grains={"of_the_configuration": 1},
+        conf_file=str(root / "etc/minion"),
+    )
+    assert answer == "id master os os_family roles server_id"
+
+
+_seen = {}
+
+
+def same_on_both(key, answer):
+    assert _seen.setdefault(key, answer) == answer
+
+
+def test_options_are_the_same_on_all_machines(rendered):
+    answer = json.loads(rendered("it: {test.nop: [{name: {{ opts | json | yaml_dquote }}}]}"))
+    assert answer["id"] == "web1"
+    same_on_both("options", answer)
+
+
+@pytest.mark.parametrize("name", sorted(each for each in INDEPENDENT if not each.startswith(OF_CHANCE)))
+def test_a_function_that_is_called_answers_alike_on_all_machines(rendered, root, name):
+    arguments = filled(dict(ARGUMENTS.get(name, {})), root)
+    positional = arguments.pop("args", [])
+    call = f"salt['{name}'](*{positional!r}, **{arguments!r})"
+    try:
+        answer = rendered(f"{{{{ ({call}) | string | yaml_dquote }}}}: test.nop")
+    except CompileError as error:
+        answer = str(error)
+    assert "depends on this machine" not in answer
+    same_on_both(name, answer)
+
+
+def test_every_other_bundled_function_is_refused_by_name(rendered, root):
+    runtime = StateRuntime(Settings(file_roots={"base": [str(root / "tree")]}))
+    with runtime.open_sync():
+        names = [
+            name
+            for name in runtime.host.salt
+            if runtime.host.salt.is_bundled(name) and name not in {*INDEPENDENT, *OF_SALT_URLS}
+        ]
+    assert len(names) > 400
+    calls = "".join(f"{{% if name == '{name}' %}}{{{{ salt['{name}']() }}}}{{% endif %}}" for name in names)
+    (root / "tree" / "calls.sls").write_text(calls)
+    for name in ("cmd.run", "network.ip_addrs", "environ.get", "disk.usage", "status.uptime", "timezone.get_zone"):
+        assert name in names
+    for name in names:
+        with pytest.raises(CompileError, match=f"{name} depends on this machine") as caught:
+            rendered(f"{{{{ salt['{name}']('x') }}}}: test.nop")
+        assert "it.sls:1" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", sorted(FILTERS | CLOCK))
+def test_a_filter_that_looks_at_this_machine_is_refused_or_named(rendered, name, caplog):
+    template = f"{{{{ '/etc/passwd' | {name} }}}}: test.nop"
+    if name in CLOCK:
+        with caplog.at_level(logging.WARNING):
+            rendered(f"{{{{ '2020-01-01' | {name} }}}}: test.nop")
+        assert f"the filter '{name}' uses the clock and the time zone of this machine" in caplog.text
+    else:
+        with pytest.raises(CompileError, match=f"the filter '{name}' depends on this machine"):
+            rendered(template)
+
+
+@pytest.mark.parametrize(
+    "template", ["{{ 'docker.version' in salt }}", "{{ salt | list }}", "{{ salt.keys() | list }}"]
+)
+def test_what_is_installed_here_is_not_told(rendered, template):
+    with pytest.raises(CompileError, match="depends on this machine"):
+        rendered(f"{template}: test.nop")
+
+
+def test_each_filter_that_depends_on_more_than_its_arguments_is_known():
+    assert CHANGING.keys() == FILTERS | CLOCK | CHANCE
+
+
+def test_the_calls_of_the_trees_own_functions_are_looked_at_and_themselves_named(rendered, root, caplog):
+    (root / "tree" / "_modules").mkdir(exist_ok=True)
+    text = "def good(): return __salt__['grains.get']('os')\ndef bad(): return __salt__['cmd.run']('hostname')\n"
+    (root / "tree" / "_modules" / "own.py").write_text(text)
+    with caplog.at_level(logging.WARNING):
+        assert rendered("{{ salt['own.good']() }}: test.nop") == "Debian"
+    assert "own.good is a function of the tree, and may read this machine" in caplog.text
+    with pytest.raises(CompileError, match=r"cmd\.run depends on this machine"):
+        rendered("{{ salt.own.bad() }}: test.nop")
+
+
+def test_a_program_is_named(rendered, caplog):
+    with caplog.at_level(logging.WARNING):
+        rendered("#!py\ndef run():\n    return {__grains__['os']: 'test.nop'}")
+    assert "rendered by 'py', which may read this machine" in caplog.text
+
+
+async def test_a_plan_for_another_machine_is_not_run_here(root):
+    settings = Settings(grains_alone=True, grains_override=GRAINS, file_roots={"base": [str(root / "tree")]})
+    async with StateRuntime(settings) as runtime:
+        plan = await runtime.compile_data({"a": "test.nop"})
+        for test in (True, False):
+            with pytest.raises(ConfigError, match="for another machine"):
+                runtime.run(plan, test=test, lock=False)
+        assert runtime.run(plan, mock=True)
+
+
+def test_the_grains_of_another_machine_have_its_id():
+    with pytest.raises(ConfigError, match="need its ID: add a line such as 'id: web1'"):
+        StateRuntime(Settings(grains_alone=True, grains_override={"os": "Debian"}))
+
+
+def test_a_file_of_the_tree_is_found_and_no_other(rendered, root):
+    assert rendered("{{ salt['cp.cache_file']('salt://hello') }}: test.nop") == str(root / "tree/hello")
+    with pytest.raises(CompileError, match=r"cp\.cache_file of /etc/hostname depends on this machine"):
+        rendered("{{ salt['cp.cache_file']('/etc/hostname') }}: test.nop")
