@@ -29,10 +29,12 @@ def present(
 
     ``members`` is the whole list; ``addusers`` and ``delusers`` leave the other members alone. Give one or the other.
     """
-    addusers, delusers, members = _names(addusers), _names(delusers), _names(members)
+    addusers, delusers, members = _names(addusers or None), _names(delusers or None), _names(members)
     conflict = _conflict(addusers, delusers, members)
     if conflict:
         return failed(name, conflict)
+    if not gid and (isinstance(gid, bool) or gid != 0):
+        gid = None  # an empty value is none; root's group is one
     if gid is not None and not str(gid).isdigit():
         return failed(name, "Invalid gid")
     wanted = {

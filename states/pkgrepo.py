@@ -167,7 +167,7 @@ def _definition(name: str, ppa: Any, copr: Any, kwargs: dict[str, Any]) -> tuple
     enabled = _is_true(kwargs.get("enabled", True)) if disabled is None else not _is_true(disabled)
     if _on_debian():
         arguments["disabled"] = not enabled
-        return f"ppa:{ppa}" if ppa is not None else repo, arguments
+        return f"ppa:{ppa}" if ppa else repo, arguments
     if copr is not None and __grains__.get("os_family") == "RedHat":
         repo = f"copr:{copr}"
     if "humanname" in arguments:

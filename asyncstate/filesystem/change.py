@@ -77,7 +77,7 @@ def mkdir(path: str, mode: int = 0o777) -> None:
 def makedirs(path: str, mode: int = 0o777, *, exist_ok: bool = True) -> None:
     """Make a directory and its missing parents, all with ``mode``."""
     missing = []
-    folder = path.rstrip("/") or path and "/"
+    folder = path.rstrip("/") or path[:1]
     while not query.is_directory(folder):
         missing.append(folder)
         folder = os.path.dirname(folder) or "."

@@ -102,13 +102,13 @@ class Place:
 
     def __init__(self, path: str) -> None:
         self.path: str = path
-        bare = path.rstrip("/") or path and "/"
+        bare = path.rstrip("/") or path[:1]
         folder, name = os.path.split(bare)
         if name in ("", ".", ".."):
             folder, name = bare, "."
         self.name: str = name
         try:
-            self.fd: int = open_folder(folder or path and ".")
+            self.fd: int = open_folder(folder or ("." if path else ""))
         except OSError as error:
             error.filename = path
             raise

@@ -145,6 +145,7 @@ def script(
     """
     saltenv = saltenv or __opts__.get("saltenv") or "base"
     options.pop("__env__", None)
+    cwd = cwd or None
     suffix = os.path.splitext(source.split("?", 1)[0])[1]
     descriptor, path = remains.temporary_file(directory=_safe_place(cwd, runas), suffix=suffix)
     try:

@@ -28,7 +28,7 @@ class Content:
             return cls(None, path) if path else None
         if isinstance(contents, bytes):
             return cls(contents)
-        return cls(str(contents).encode(encoding or "utf-8", errors))
+        return cls(str(contents).encode(encoding or "utf-8", errors or "strict"))
 
     def read(self) -> bytes:
         """Return the whole content."""

@@ -136,7 +136,7 @@ class Leniency:
     def __init__(self, ordering: bool = False, whitespace: bool = False, comments: Any = None) -> None:
         self.ordering = ordering
         self.whitespace = whitespace
-        self.comments = [comments] if isinstance(comments, str) else list(comments or [])
+        self.comments = [comments] if comments and isinstance(comments, str) else list(comments or [])
 
     def __bool__(self) -> bool:
         return bool(self.ordering or self.whitespace or self.comments)

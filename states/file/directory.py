@@ -202,14 +202,14 @@ class _Check:
         self, name: str, user: Any, group: Any, dir_mode: str | None, file_mode: str | None, follow_symlinks: bool
     ) -> None:
         self.name = name
-        self.user = user
-        self.group = group
+        self.user = user or None
+        self.group = group or None
         self.dir_mode = dir_mode
         self.file_mode = file_mode
         self.follow_symlinks = follow_symlinks
         self.recursion: set[str] = set()
-        self.uid = __salt__["file.user_to_uid"](user) if user is not None else None
-        self.gid = __salt__["file.group_to_gid"](group) if group is not None else None
+        self.uid = __salt__["file.user_to_uid"](user) if self.user is not None else None
+        self.gid = __salt__["file.group_to_gid"](group) if self.group is not None else None
 
     def set_recursion(self, recurse: Any) -> None:
         self.recursion = recursion(recurse)

@@ -54,7 +54,7 @@ def tidied(
     by = str(time_comparison).lower()
     clock = by if by in {"atime", "ctime", "mtime"} else "atime"
     limit = _bytes(size) if isinstance(size, str) else size
-    old_enough = timedelta(days=age)
+    old_enough = timedelta(days=age or 0)
     only = str(age_size_only or "").lower()
     both = age_size_logical_operator.upper() == "AND"
     to_remove = []
@@ -77,9 +77,9 @@ def tidied(
 
 
 def _listed(patterns: Any, default: list[str]) -> list[str]:
-    if not patterns:
+    if patterns is None:
         return default
-    return [patterns] if isinstance(patterns, str) else list(patterns)
+    return [patterns] if isinstance(patterns, str) and patterns else list(patterns)
 
 
 def _below(top: str, followlinks: bool) -> Iterator[tuple[str, os.stat_result]]:

@@ -93,7 +93,7 @@ def text_or_none(value: Any) -> str | None:
 
 def key_paths(identity: Any, word: str) -> list[str] | None:
     """Return the private keys as a list of absolute paths and ``salt://`` URLs; end the state for anything else."""
-    if identity is None:
+    if not identity:
         return None
     if not isinstance(identity, (str, list)):
         raise fail(f"{word} must be either a list or a string")

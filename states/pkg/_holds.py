@@ -67,7 +67,7 @@ def unheld(name: str, version: Any = None, pkgs: Any = None, all: bool = False, 
 
 def _wanted(name: str, version: Any, pkgs: Any) -> dict[str, str | None]:
     if pkgs is None:
-        return {name: None if version is None else str(version)}
+        return {name: str(version) if version else None}
     packed: dict[str, str | None] = __salt__["pkg_resource.pack_pkgs"](pkgs)
     if not packed and pkgs:
         raise InvocationError("Invalidly formatted pkgs parameter. See minion log.")

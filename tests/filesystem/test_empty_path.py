@@ -24,7 +24,15 @@ PATHS = ("path", "source", "folder", "top", "one")
 ANSWERS = {"exists", "lexists", "is_directory", "is_file", "is_link", "is_plain_directory", "handed_over"}
 """Functions that say of a path what is there: nothing is."""
 OF_NO_PATH = {"changes_so_far", "give_descriptor", "merged", "copy_attributes", "require_own_place"}
-QUIET = {"require_changeable", "resolved", "walk", "writable_below", "require_readable", "require_own_place", "require_unshared"}
+QUIET = {
+    "require_changeable",
+    "resolved",
+    "walk",
+    "writable_below",
+    "require_readable",
+    "require_own_place",
+    "require_unshared",
+}
 """Functions that do nothing about what is not there."""
 
 
