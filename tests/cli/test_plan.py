@@ -111,7 +111,7 @@ def test_a_plan_on_a_terminal_shows_what_files_will_say(tree, program, tmp_path)
 
 def test_diffs_are_shown_or_not_in_any_form_as_asked(run, tree, tmp_path):  # noqa: F811
     (tree / "new.sls").write_text(f"new:\n  file.managed:\n    - name: {tmp_path}/new\n    - contents: text\n")
-    assert "+text" not in run("plan", "new").stdout, "as Salt: a new file is only named"
+    assert "+text" not in run("plan", "new").stdout, "a new file is only named"
     for form in ("full", "brief"):
         assert "+text" in run("plan", "new", "--diff", "--state-output", form).stdout
         assert "+text" not in run("plan", "new", "--no-diff", "--state-output", form).stdout

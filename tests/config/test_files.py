@@ -119,7 +119,7 @@ def commands_of_trees():
         if hasattr(command, "commands"):
             parts = {f"{name} {part}": command.get_command(None, part) for part in command.list_commands(None)}
         for line, each in parts.items():
-            of_the_machine = line.startswith(("fleet", "lsp", "salt-call"))  # an agent, an editor, Salt's own rules
+            of_the_machine = line.startswith(("fleet", "lsp", "salt-call"))  # an agent, an editor, another program
             if not of_the_machine and any(param.name == "file_root" for param in each.params):
                 yield line, words.get(line, [])
 

@@ -187,7 +187,7 @@ def test_errors_are_salts_with_the_line(text, message, line):
     assert (caught.value.file, caught.value.line) == ("/srv/x.sls", line)
 
 
-def test_a_conflict_reads_as_in_salt():
+def test_the_words_of_a_conflict():
     with pytest.raises(RenderError) as caught:
         load_yaml("a: 1\na: 2")
     assert str(caught.value) == (
@@ -268,7 +268,7 @@ def test_what_is_dumped_is_read_back(data):
 
 @given(st.text("ab01:-[]{}, \n#&*!|>'\"=<~.", max_size=40))
 def test_agrees_with_pyyaml_on_any_text(text):
-    """Where Salt's rules do not differ, PyYAML's loader is the reference; errors come as RenderError alone."""
+    """Where this package has no rule of its own, PyYAML's loader is the reference; errors come as RenderError alone."""
     try:
         mine = load_yaml(text)
     except RenderError:

@@ -20,7 +20,7 @@ FEATURES = features()
 PAIRS = list(itertools.permutations(FEATURES, 2))
 
 MAKE_WITHOUT_A_WORD = {"ini: absent"}
-"""What makes an empty file where there is none and says that it changed nothing, as Salt does."""
+"""What makes an empty file where there is none and says that it changed nothing: see ``tests/recorded/state_rows/ini.json``."""
 
 
 class Pairs:

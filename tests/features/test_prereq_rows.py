@@ -1,4 +1,4 @@
-"""Rows of states that were checked for a prereq, as Salt 3008 leaves them."""
+"""Rows of states that were checked for a prereq. Those of Salt 3008 are in ``tests/recorded/salt_3008/prereqs.sls``."""
 
 import pytest
 

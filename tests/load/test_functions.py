@@ -20,7 +20,9 @@ def test_missing_functions_are_key_errors_with_the_reason(tree):
     host = tree.host()
     with pytest.raises(KeyError) as caught:
         host.salt["mod.plian"]
-    assert traceback.format_exception_only(caught.value) == ["KeyError: 'mod.plian'\n"]  # as in Salt's rows
+    assert traceback.format_exception_only(caught.value) == [
+        "KeyError: 'mod.plian'\n"
+    ]  # the name alone, as rows show it
     assert isinstance(caught.value.__cause__, FunctionNotFound)
     assert str(caught.value.__cause__) == "'mod.plian' is not available. Did you mean 'mod.plain'?"
     assert host.salt.get("mod.nope") is None

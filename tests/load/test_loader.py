@@ -122,7 +122,7 @@ def test_what_salt_loads_and_what_it_says_of_the_rest(salt_table, name, reason):
         assert not salt_table.has(name)
         with pytest.raises(FunctionNotFound) as caught:
             salt_table.get(name)
-        # Behind Salt's sentence stands the place of a key that is not there.
+        # Behind the sentence stands the place of a key that is not there.
         assert caught.value.reason.partition(" (/")[0] == reason
 
 

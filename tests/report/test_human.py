@@ -202,7 +202,7 @@ def test_the_report_is_host_rows_and_summary():
 
 
 def test_the_rows_of_other_hosts_are_rows():
-    """``salt.state`` has them among its changes, as Salt's highstate outputter shows them."""
+    """``salt.state`` has them among its changes."""
     hosts = {"web1": {TAG: row(changes={"mode": "0644"})}, "web2": ["No matching sls"], "web3": False}
     lines = shown(row(result=False, changes={"out": "highstate", "ret": hosts}), state_output="mixed")
     start = lines.index("     Changes:") + 1

@@ -150,7 +150,7 @@ def test_a_top_of_the_wrong_shape(top):
 
 @pytest.mark.parametrize("items", ["a", "5", "{}", "{a: b}", "", "null"])
 def test_a_target_of_the_top_file_is_judged_only_where_it_matches(items):
-    """Salt reads the keys of a mapping as names, and accepts {}."""
+    """The keys of a mapping are names, and {} names nothing."""
     others = {"top.sls": f"base:\n  '*': [b]\n  'elsewhere': {items}\n", "b.sls": "y: 1"}
     assert compiled(others) == {"y": 1}
     own = {"top.sls": f"base:\n  '*': {items}\n", "a.sls": "x: 1"}

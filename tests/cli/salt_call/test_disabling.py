@@ -1,4 +1,4 @@
-"""``state.disable`` and ``state.enable``: what they keep from being applied, as with Salt 3008."""
+"""``state.disable`` and ``state.enable``: what they keep from being applied."""
 
 from __future__ import annotations
 

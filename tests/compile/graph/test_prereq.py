@@ -44,7 +44,7 @@ def test_a_chain_declared_outer_first_is_checked_from_its_end():
     assert serial(plan("".join(parts))) == ["?c", "?b", "a", "b", "c"]
 
 
-def test_in_a_chain_declared_inner_first_the_middle_is_checked_alone_as_in_salt():
+def test_in_a_chain_declared_inner_first_the_middle_is_checked_alone():
     compiled = plan("b: {test.nop: [{prereq: [c]}]}\na: {test.nop: [{prereq: [b]}]}\nc: test.nop\n")
     assert serial(compiled) == ["?b", "a", "?c", "b", "c"]
 

@@ -109,7 +109,7 @@ def test_an_sls_with_a_slash_keeps_it():
     assert [(chunk.id, chunk.sls) for chunk in compiled.chunks] == [("c", "d.c"), ("b", "d/b")]
 
 
-def test_an_alias_shares_its_list_as_in_salt():
+def test_an_alias_shares_its_list():
     tree = "a: {test.succeed_with_changes: &x [{comment: c}]}\nb: {test.nop: *x}\n"
     assert messages(tree) == [
         f"Too many functions declared in state '{id_}' in SLS 's'. Please choose one of the following: "

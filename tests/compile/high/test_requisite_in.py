@@ -23,7 +23,7 @@ def test_it_joins_what_the_target_requires_already():
     assert args(tree, "b")["require"] == [{"test": "c"}, {"test": "a"}]
 
 
-def test_later_targets_of_a_list_repeat_the_earlier_ones_as_in_salt():
+def test_later_targets_of_a_list_repeat_the_earlier_ones():
     tree = "a: {test.nop: [{require_in: [{test: x}, {test: y}, {test: z}]}]}\nx: test.nop\ny: test.nop\nz: test.nop\n"
     assert [len(args(tree, id_)["require"]) for id_ in "xyz"] == [3, 2, 1]
 
@@ -94,7 +94,7 @@ def test_a_dot_in_the_module_of_a_dictionary():
     ]
 
 
-def test_use_with_a_dictionary_copies_nothing_as_in_salt():
+def test_use_with_a_dictionary_copies_nothing():
     assert "x" not in args("a: {test.nop: [{use: {test: b}}]}\nb: {test.nop: [{x: 1}]}\n", "a")
 
 

@@ -9,7 +9,7 @@ def test_a_chunk_holds_what_was_written_but_what_has_a_field():
     assert (chunk.sls, chunk.env, chunk.included_from) == ("s", "base", ())
 
 
-def test_an_argument_may_replace_id_sls_and_environment_as_in_salt():
+def test_an_argument_may_replace_id_sls_and_environment():
     chunk = plan("a: {test.nop: [{__id__: z}, {__sls__: other}, {__env__: dev}]}\n").chunks[0]
     assert (chunk.id, chunk.sls, chunk.env, chunk.args) == ("z", "other", "dev", {})
 

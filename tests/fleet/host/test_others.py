@@ -128,7 +128,7 @@ def test_a_barrier_that_the_operator_did_not_open_stays_closed():
 
 
 def test_who_watches_states_of_other_hosts_finds_their_rows_but_not_among_those_of_its_own():
-    """As in Salt's ``test`` module, ``mod_watch`` asks ``__running__`` which of the states that it watches changed."""
+    """The ``mod_watch`` of a ``test`` module asks ``__running__`` which of the states that it watches changed."""
     fleet = Fleet([("a", "db1", []), ("b", "db2", []), ("c", "web1", [("watch", "a", False), ("watch", "b", False)])])
     host = FakeHost()
     host.state("test.nop", row)

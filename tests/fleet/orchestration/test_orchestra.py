@@ -344,7 +344,7 @@ async def test_what_cannot_be_asked_for_is_refused_in_words(world, asked, words)
 
 
 async def test_hosts_that_do_not_answer(world):
-    """As Salt: who is silent is left out unless expected; who is named and unknown is always expected."""
+    """Who is silent is left out unless expected; who is named and unknown is always expected."""
     orchestra = world.orchestra()
 
     async def ping(target, **more):

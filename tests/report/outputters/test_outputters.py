@@ -1,4 +1,4 @@
-"""Salt's outputters. What the recorded answers of a real salt-call show is in ``tests/cli/salt_call``."""
+"""Outputters by themselves; ``tests/cli/salt_call`` compares what salt-call shows with them."""
 
 from __future__ import annotations
 

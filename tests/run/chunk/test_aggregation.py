@@ -516,7 +516,7 @@ UNKNOWN, THERE, NEW = range(3)
 def test_members_have_the_rows_of_a_run_without_aggregation(members, whole, splits, raises):
     """Whatever the group, the tool and the module: result and changes, and what follows from them.
 
-    But for a module that cannot split a call that succeeded: then the first has all changes, as in Salt.
+    But for a module that cannot split a call that succeeded: then the first has all changes.
     """
     assume(splits or any(UNKNOWN in kinds for kinds in members))
     packages = [
