@@ -2,6 +2,7 @@ import json
 import os
 import socket
 import time
+from pathlib import Path
 
 import pytest
 from installed_salt import Site, installed_salt
@@ -398,7 +399,20 @@ def test_a_blacklist_of_everything_leaves_what_was_given(tmp_path):
 
 
 OF_SALT_ITSELF = {"ca_truststore", "zmqversion"}
+"""Versions and places of the libraries of Salt, which is not there."""
+OF_SOME_MACHINES = {"machine_id", "systemd", "virtual_subtype", "lsb_distrib_codename", "oscodename"}
 OF_THE_PROGRAM = {"pid", "pythonexecutable", "pythonpath", "pythonversion", "saltpath"}
+
+
+def test_no_grain_of_salt_is_missing(tmp_path):
+    """The names and types that ``salt-call --local grains.items`` of Salt 3008.3 gave, on a virtual machine of Debian."""
+    recorded = json.loads((Path(__file__).parents[1] / "recorded" / "grains.json").read_text())
+    ours = gather({"id": "here", "conf_file": str(tmp_path / "minion")})
+    assert OF_SALT_ITSELF <= recorded.keys() - ours.keys() <= OF_SALT_ITSELF | OF_SOME_MACHINES
+    answers = json.loads(json.dumps(ours))
+    types = {name: type(answers[name]).__name__ for name in recorded.keys() & answers.keys()}
+    differing = {name for name, kind in types.items() if kind != recorded[name]}
+    assert differing <= {"ip4_gw", "ip6_gw"}, "a gateway is False where there is none, as there"
 
 
 @pytest.mark.salt
