@@ -17,7 +17,14 @@ BETTER = {
     "probe_|-no_log_|-no_log_|-run": [
         *("probe_|-no_log_|-no_log_|-run", True, {MASK: MASK, f"{MASK} (2)": 0, f"{MASK} (3)": [MASK]}),
         *(MASK, True, "arguments", MASK),
-    ]
+    ],
+    # A member that has run is not given to mod_aggregate again: it would be done twice.
+    "grouped_|-two_|-two_|-told": [
+        *("grouped_|-two_|-two_|-told", True, {}, "given ['alike', 'two']", True, "aggregated", "two"),
+    ],
+    "grouped_|-alike_|-alike_|-also": [
+        *("grouped_|-alike_|-alike_|-also", True, {}, "given ['alike']", True, "aggregated", "alike"),
+    ],
 }
 
 
