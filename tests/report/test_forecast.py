@@ -91,7 +91,7 @@ def test_a_wait_and_a_listener_are_triggered():
 
 
 def test_of_a_listener_to_what_shows_no_changes_nothing_can_be_told():
-    """But its own mod_watch at the end of the run triggers no other listener, as in Salt."""
+    """But its own mod_watch at the end of the run triggers no other listener."""
     builder = PlanBuilder().chunk("a", "cmd.script").chunk("w", "cmd.wait").chunk("x").listen("w", "a").listen("x", "w")
     assert foretold(builder, {"a": row(), "w": OK, "x": OK}) == {"a": UNKNOWN, "w": UNKNOWN}
     assert foretold(builder, {"a": OK, "w": OK, "x": OK}) == {}

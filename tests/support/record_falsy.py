@@ -30,6 +30,8 @@ FOLDER = Path(__file__).parents[1] / "recorded" / "falsy"
 ROOT = Path("/tmp/falsy/scratch")
 FALSY = {"None": None, "''": "", "0": 0, "False": False, "[]": [], "{}": {}}
 LEFT_OUT = "absent"
+LONG = 2000
+"""Answers with more characters depend on the machine, as all grains do."""
 PILLAR = {"web": {"port": 80}, "zero": 0, "name": "a"}
 
 _KEY = """-----BEGIN PRIVATE KEY-----
@@ -199,8 +201,8 @@ def answers(kind, title, case, names, call, root):  # noqa: PLR0917
         after = scanned(root)
         if deeds := changed(fresh, after):
             fresh = None
-            return [answer, "made", plain(deeds, root)]
-        return answer
+            answer = [answer, "made", plain(deeds, root)]
+        return answer if len(json.dumps(answer)) <= LONG else "(long)"
 
     found = {}
     for test in modes(kind, case):
