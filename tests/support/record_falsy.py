@@ -1,12 +1,16 @@
 """Record what Salt makes of falsy arguments: ``python tests/support/record_falsy.py [states|modules [CALL…]]``.
 
-Run it as root where salt is installed, in namespaces in which only the scratch folder can be written: `CONTAINED` below.
-Each call of tests/recorded/falsy/*.yaml is made as it stands, then with each argument of the function left out, None, '', 0,
-False, [] and {}. States are called with test=True, those with ``real`` also without; execution functions for real. NAME.json
-beside the calls gets the answers; those recorded already are kept: name a call, or remove its line, to ask again. Nearly all equal that of the call as it stands, and are written as "=".
+Run it as root where salt is installed, in namespaces in which the scratch folder and the answers are all that can be written:
 
-CONTAINED: unshare -mnpuif --mount-proc sh -c 'mount --make-rprivate /; mkdir -p /tmp/falsy; mount -o remount,bind,ro / ;
-mount -t tmpfs none /tmp; mount -t tmpfs none /run; …'
+    unshare -mnpif --mount-proc sh -c 'mount --make-rprivate /; mkdir -p /tmp/falsy; here=tests/recorded/falsy
+    mount --bind $here $here; mount -o remount,bind,ro /; mount -o remount,bind,ro /sys
+    mount -t tmpfs none /tmp/falsy; mount -t tmpfs none /run; mount -t tmpfs none /dev/shm
+    exec python tests/support/record_falsy.py'
+
+Each call of tests/recorded/falsy/*.yaml is made as it stands, then with each argument of the function left out, None, '', 0,
+False, [] and {}, but for those in ``but``, which could reach a file of the machine. States are called with test=True, those
+with ``real`` also without; execution functions for real. NAME.json beside the calls gets the answers; those recorded already
+are kept: name a call to ask again. Nearly all equal that of the call as it stands, and are written as "=".
 """
 
 from __future__ import annotations
