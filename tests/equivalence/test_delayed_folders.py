@@ -12,9 +12,9 @@ import itertools
 import os
 
 import pytest
-from delayed_features import World, features
+from delayed_features import features
 
-from asyncstate import Settings, StateRuntime
+from asyncstate import StateRuntime
 from asyncstate.shake.here import shake_here
 from asyncstate.shake.report import result_lines
 
@@ -55,16 +55,12 @@ def is_folder(name):
 
 
 class Folders:
-    def __init__(self, base):
-        self.world = World(base)
-        self.world.make("file", repository=False)
-        self._settings = Settings(
-            file_roots={"base": [str(self.world.root / "salt")]}, pillar_roots={}, cachedir=str(base / "cache")
-        )
+    def __init__(self, world):
+        self.world = world
 
     async def holes(self, trees):
         broken = []
-        async with StateRuntime(self._settings) as runtime:
+        async with StateRuntime(self.world.settings()) as runtime:
             for named in trees:
                 place = self.world.place
                 tree = {
@@ -87,8 +83,8 @@ class Folders:
 
 
 @pytest.fixture
-def folders(tmp_path):
-    return Folders(tmp_path)
+def folders(world):
+    return Folders(world)
 
 
 TREES = [
@@ -114,7 +110,7 @@ def test_what_a_state_leaves_is_there_when_it_has_succeeded(folders):
     async def lacking():
         named = [*((each.name, each.function, each.declaration(folders.world.place)) for each in features())]
         found, looked = [], 0
-        async with StateRuntime(Settings(file_roots={"base": [str(folders.world.root / "salt")]})) as runtime:
+        async with StateRuntime(folders.world.settings()) as runtime:
             for name, function, declaration in named:
                 if not function.startswith("file."):
                     continue

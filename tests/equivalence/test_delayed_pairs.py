@@ -18,10 +18,10 @@ import json
 from pathlib import Path
 
 import pytest
-from delayed_features import World, features
+from delayed_features import features
 from doors import Doors
 
-from asyncstate import Settings, StateRuntime
+from asyncstate import StateRuntime
 from asyncstate.shake.here import shake_here
 from asyncstate.shake.orders import Orders
 from asyncstate.shake.outcome import Outcome, Tolerance, differences, entries
@@ -43,23 +43,12 @@ IGNORED = ("*/.git/index", "*/.git/logs/*", "*/FETCH_HEAD")
 class Pairs:
     """Runs pairs, and keeps one runtime as long as no feature changes it."""
 
-    def __init__(self, base, monkeypatch):
-        self.world = World(base)
-        self.world.make("file")
+    def __init__(self, world):
+        self.world = world
         self.overlaps = {True: 0, False: 0}
-        monkeypatch.setenv("HOME", str(self.world.root / "d"))
-        monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-        monkeypatch.delenv("SHAKEN", raising=False)
-        self._settings = {
-            "file_roots": {"base": [str(self.world.root / "salt")]},
-            "pillar_roots": {},
-            "cachedir": str(base / "cache"),
-            "conf_file": str(self.world.root / "d" / "minion"),
-            "extra": {"hosts.file": str(self.world.root / "d" / "x")},
-        }
 
     def runtime(self, order="footprint"):
-        return StateRuntime(Settings(**self._settings, implicit_order=order))
+        return StateRuntime(self.world.settings(implicit_order=order))
 
     def tree(self, first, second, linked):
         place = self.world.place
@@ -158,8 +147,8 @@ async def differing(pairs, sample):
 
 
 @pytest.fixture
-def pairs(tmp_path, monkeypatch):
-    return Pairs(tmp_path, monkeypatch)
+def pairs(world):
+    return Pairs(world)
 
 
 def test_some_pairs(pairs):

@@ -16,8 +16,14 @@ import tarfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from asyncstate import Settings
+
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
+
+    from asyncstate import StateRuntime
+    from asyncstate.model.plan import Plan
 
 TEXT = "# first\nkey = 1\n[s]\na = 1\n#b = 2\n"
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIHJ1bm5pbmd0aGVzYW1ldGVzdGluZXZlcnlvcmRlcjAw"
@@ -242,8 +248,21 @@ class World:
 
     def __init__(self, base: Path) -> None:
         self.root = base / "root"
+        self._base = base
         self._pristine = base / "pristine"
         self._build(self._pristine)
+
+    def settings(self, **more: Any) -> Settings:
+        """Return settings of runs that keep to this world."""
+        return Settings(
+            file_roots={"base": [str(self.root / "salt")]},
+            pillar_roots={},
+            cachedir=str(self._base / "cache"),
+            conf_file=str(self.root / "d" / "minion"),
+            journal="off",
+            extra={"hosts.file": str(self.root / "d" / "x")},
+            **more,
+        )
 
     @property
     def place(self) -> Place:
@@ -293,3 +312,10 @@ class World:
         for words in (["init", "-q", "-b", "master"], ["add", "x"], ["commit", "-qm", "one"]):
             environ = {**os.environ, **who, **date, "HOME": str(path)}
             subprocess.run(["git", *words], cwd=path, check=True, env=environ)
+
+
+async def rows_of(runtime: StateRuntime, plan: Plan, *, test: bool = False) -> dict[str, Any]:
+    """Run a plan at one slot, and return its rows by tag."""
+    async with runtime.run(plan, concurrency=1, test=test, events=False, lock=False) as run:
+        pass
+    return run.report.rows
