@@ -5,7 +5,18 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import Row, __salt__, changed, entry_of, failed, is_dry_run, make_row, unchanged
+from asyncstate.dunders import (
+    Row,
+    __opts__,
+    __salt__,
+    changed,
+    entry_of,
+    failed,
+    is_dry_run,
+    make_row,
+    unchanged,
+    would_change,
+)
 
 from ._ini_names import touched as _touched
 
@@ -65,7 +76,7 @@ def options_absent(
 ) -> Row:
     """Make sure that the file ``name`` does not have these options: ``{section: [option, …]}``.
 
-    ``{"": [option, …]}`` are options outside any section. ::
+    ``{"": [option, …]}`` are options outside any section. As in Salt, a file that is missing is made, an empty one. ::
 
         /etc/app.ini:
           ini.options_absent:
@@ -77,6 +88,8 @@ def options_absent(
         return failed(name, f"Specified file {name} is not an absolute path")
     file = {"file_name": name, "separator": separator, "encoding": encoding}
     if is_dry_run():
+        if __opts__.get("foresight") and not os.path.lexists(name):
+            return would_change(name, "An empty file is set to be made.")
         steps, needed = [], False
         for section, option in _options(sections or {}):
             there = __salt__["ini.get_option"](section=section, option=option, **file) is not None

@@ -195,6 +195,15 @@ def test_where_an_option_is_to_be_removed_an_empty_file_is_made(plugins, tmp_pat
     assert (tmp_path / "new").read_bytes() == b""
 
 
+@pytest.mark.parametrize(("foresight", "result"), [(True, None), (False, True)])
+def test_a_dry_run_foretells_the_empty_file(plugins, tmp_path, foresight, result):
+    plugins.opts["foresight"] = foresight
+    asked = {"name": str(tmp_path / "new"), "sections": {"a": ["x"]}}
+    assert plugins.state("ini.options_absent", **asked, test=True)["result"] is result
+    assert plugins.state("ini.options_absent", **asked)["result"] is True
+    assert plugins.state("ini.options_absent", **asked, test=True)["result"] is True
+
+
 @given(
     text=st.lists(st.sampled_from(["", "  ", "[a]", "[b]", "x=1", "# c", "#x = 3", "  more", "z"]), max_size=7),
     names=st.permutations(["a", "b", "n", "o"]),

@@ -133,13 +133,21 @@ class Foresight:
         for number, name in self._met(touched, chunk, row):
             met[number] = max(met.get(number, ""), name, key=len)
         found = {number: met[number] for number in self._before(chunk.index, met)}
-        if not found and row["result"] is False:
-            required = {number for _, number in edges_through([chunk.index], self._required)}
-            found = {number: "" for number in required & self._to_change.keys() if touched.by_all[number].unknown}
+        if not found:
+            found = dict.fromkeys(self._needed_unknown(touched, chunk, row), "")
         if found:
             said = self._words(dict(sorted(found.items())[-_MOST_SHOWN:]))
             row["comment"] = f"{said} Now: {row['comment']}" if row["comment"] else said
             row["result"], row["changes"], row[NOT_TOLD] = None, {}, True
+
+    def _needed_unknown(self, touched: Touched, chunk: LowChunk, row: Row) -> set[int]:
+        """Return the states of unknown effects that are to change and that a state needs, as its requisites say."""
+        if row["result"] is False:
+            required = {number for _, number in edges_through([chunk.index], self._required)}
+        else:
+            own = touched.by_all[chunk.index]
+            required = set(self._required(chunk.index) if own.reads or own.writes or own.unknown else ())
+        return {number for number in required & self._to_change.keys() if touched.by_all[number].unknown}
 
     def _words(self, found: dict[int, str]) -> str:
         chunks = [self._plan.chunks[number] for number in found]

@@ -184,7 +184,9 @@ def test_the_row_of_a_prereq_check_is_completed_and_that_of_a_listener_is_not():
          False),
         (Footprint(writes=("service:a",)), "service.dead", {}, Footprint(writes=("service:a",)), "service.running",
          False),
-        (Footprint(unknown="a script"), "cmd.run", {}, READS, "file.managed", True),
+        # a requisite says that what nobody can know is needed
+        (Footprint(unknown="a script"), "cmd.run", {}, READS, "file.managed", False),
+        (Footprint(unknown="a script"), "cmd.run", {}, Footprint(), "test.nop", True),
     ],
 )  # fmt: skip
 def test_nothing_to_do_holds_where_the_earlier_change_does_not_matter(case):
@@ -221,3 +223,17 @@ def test_footprints_are_looked_up_only_if_they_matter():
             assert await foresight.completed(work, plan.chunks[0], _value(value)) is value
 
     asyncio.run(rows())
+
+
+@pytest.mark.parametrize(("result", "told"), [(True, True), (False, False)])
+def test_only_a_failure_needs_unknown_effects_through_other_states(result, told):
+    plan = PlanBuilder().chunk("a", "cmd.run").chunk("between", require=["a"]).chunk("b", require=["between"]).build()
+    touched = Touched([Footprint(unknown="a script"), Footprint(), READS], {})
+
+    async def last_row():
+        foresight = Foresight(plan, lambda: _value(touched))
+        for chunk, value in zip(plan.chunks, (row(None), row(True), row(result)), strict=True):
+            last = await foresight.completed(Work(chunk.index, NodeKind.CHUNK, chunk.index), chunk, _value(value))
+        return last
+
+    assert (asyncio.run(last_row())["result"] is result) is told
