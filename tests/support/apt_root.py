@@ -78,35 +78,8 @@ class AptRoot:
 
     def package(self, name, version="1.0", *, postinst="", **fields):
         """Put a package into the repository; ``refresh_db`` makes it known. Returns the path of its file."""
-        tree = self.repository.parent / "build" / f"{name}-{version}"
-        (tree / "DEBIAN").mkdir(parents=True)
-        (tree / "usr/share" / name).mkdir(parents=True)
-        (tree / "usr/share" / name / "version").write_text(version)
-        (tree / "etc").mkdir()
-        (tree / "etc" / f"{name}.conf").write_text("setting = 1\n")
-        control = {
-            "Package": name,
-            "Version": version,
-            "Architecture": "amd64",
-            "Maintainer": "Test <test@example.org>",
-            "Description": f"{name} for tests",
-            **{key.replace("_", "-"): value for key, value in fields.items()},
-        }
-        text = "".join(f"{key}: {value}\n" for key, value in control.items())
-        (tree / "DEBIAN/control").write_text(text)
-        (tree / "DEBIAN/conffiles").write_text(f"/etc/{name}.conf\n")
-        if postinst:
-            (tree / "DEBIAN/postinst").write_text(f"#!/bin/sh\n{postinst}\n")
-            (tree / "DEBIAN/postinst").chmod(0o755)
-        target = self.repository / f"{name}_{version}_amd64.deb"
-        subprocess.run(["dpkg-deb", "--root-owner-group", "--build", str(tree), str(target)], check=True, stdout=-3)
-        digest = hashlib.sha256(target.read_bytes()).hexdigest()
-        stanza = f"{text}Filename: ./{target.name}\nSize: {target.stat().st_size}\nSHA256: {digest}\n\n"
-        with open(self.repository / "Packages", "a") as index:
-            index.write(stanza)
-        with gzip.open(self.repository / "Packages.gz", "wt") as packed:
-            packed.write((self.repository / "Packages").read_text())
-        return target
+        files = {f"usr/share/{name}/version": version, f"etc/{name}.conf": "setting = 1\n"}
+        return put_package(self.repository, name, version, files, {"postinst": postinst}, **fields)
 
     def refreshes(self):
         """How often the lists of packages were fetched."""
@@ -119,3 +92,38 @@ class AptRoot:
     def installed(self):
         """Name and version of what dpkg has."""
         return self.harness.call("pkg.list_pkgs", use_context=False)
+
+
+def put_package(
+    repository: Path, name: str, version: str, files: dict[str, str], scripts: dict[str, str], **fields: str
+) -> Path:
+    """Put a package with files and maintainer scripts into a repository. Returns the path of its file."""
+    tree = repository.parent / "build" / f"{name}-{version}"
+    (tree / "DEBIAN").mkdir(parents=True)
+    for path, text in files.items():
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).write_text(text)
+    control = {
+        "Package": name,
+        "Version": version,
+        "Architecture": "amd64",
+        "Maintainer": "Test <test@example.org>",
+        "Description": f"{name} for tests",
+        **{key.replace("_", "-"): value for key, value in fields.items()},
+    }
+    text = "".join(f"{key}: {value}\n" for key, value in control.items())
+    (tree / "DEBIAN/control").write_text(text)
+    (tree / "DEBIAN/conffiles").write_text("".join(f"/{path}\n" for path in files if path.startswith("etc/")))
+    for script, commands in scripts.items():
+        if commands:
+            (tree / "DEBIAN" / script).write_text(f"#!/bin/sh\n{commands}\n")
+            (tree / "DEBIAN" / script).chmod(0o755)
+    target = repository / f"{name}_{version}_amd64.deb"
+    subprocess.run(["dpkg-deb", "--root-owner-group", "--build", str(tree), str(target)], check=True, stdout=-3)
+    digest = hashlib.sha256(target.read_bytes()).hexdigest()
+    stanza = f"{text}Filename: ./{target.name}\nSize: {target.stat().st_size}\nSHA256: {digest}\n\n"
+    with open(repository / "Packages", "a") as index:
+        index.write(stanza)
+    with gzip.open(repository / "Packages.gz", "wt") as packed:
+        packed.write((repository / "Packages").read_text())
+    return target
