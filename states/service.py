@@ -154,7 +154,12 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
     template, at, _ = bare.partition("@")
     units = [name if name.endswith(_UNIT_TYPES) else f"{name}.service", *([f"{template}@.service"] if at else [])]
     reads = [f"path:{folder}/{unit}{tree}" for folder in _UNITS for unit in units for tree in ("", ".d/**")]
-    return {"reads": [*reads, f"path:/etc/init.d/{bare}"], "writes": [f"service:{name}"]}
+    writes = [f"service:{name}"]
+    if low.get("fun") in {"masked", "unmasked"} or low.get("unmask") or low.get("unmask_runtime"):
+        runtime = low.get("runtime") or low.get("unmask_runtime")
+        folder = "/run" if runtime else "/etc"
+        writes.append(f"path:{folder}/systemd/system/{units[0]}")  # a mask is a link to /dev/null
+    return {"reads": [*(each for each in reads if each not in writes), f"path:/etc/init.d/{bare}"], "writes": writes}
 
 
 def _running(row: Row, enable: bool | None, sig: str | None, init_delay: float | None, **kwargs: Any) -> Row:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _KEEP_CONTENT = frozenset({"file.directory", "user.present"})
 """States that give a folder that is there another mode or owner, and touch nothing below it."""
 _ACCOUNTS = ("user:", "group:")
+_ACCOUNT_FILES = frozenset(f"{PATH}/etc/{name}" for name in ("passwd", "shadow", "group", "gshadow"))
 _ACCOUNT_STATES = frozenset({"user", "group"})
 _NUMBERS = frozenset({"uid", "gid"})
 _NEWEST = frozenset({"latest", "uptodate"})
@@ -178,6 +179,8 @@ class Foresight:
         if change.chunk >= chunk.index:
             return False
         name, other = place.name, self._plan.chunks[change.chunk]
+        if name in _ACCOUNT_FILES:  # two accounts are two things
+            return bool(row.get("skip_watch")) or not {other.state, chunk.state} <= _ACCOUNT_STATES
         if name.startswith(PATH):
             keeps = change.made or (other.function in _KEEP_CONTENT and not change.tree)
             return not keeps or (written and not change.made) or not os.path.lexists(name.removeprefix(PATH))

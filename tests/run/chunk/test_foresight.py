@@ -182,6 +182,10 @@ def test_the_row_of_a_prereq_check_is_completed_and_that_of_a_listener_is_not():
         (Footprint(writes=("user:a",)), "user.absent", {}, Footprint(reads=("user:a#id",)), "cron.present", False),
         (Footprint(writes=("user:a#groups",)), "group.present", {}, Footprint(writes=("user:a",)), "user.present",
          False),
+        (Footprint(writes=("user:a", "path:/etc/passwd")), "user.present", {"uid": 7},
+         Footprint(writes=("user:b", "path:/etc/passwd")), "user.present", True),
+        (Footprint(writes=("user:a", "path:/etc/passwd")), "user.present", {"uid": 7},
+         Footprint(reads=("path:/etc/passwd/**",)), "file.managed", False),
         (Footprint(writes=("service:a",)), "service.dead", {}, Footprint(writes=("service:a",)), "service.running",
          False),
         # a requisite says that what nobody can know is needed
