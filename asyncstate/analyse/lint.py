@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from asyncstate.compile.effects.contradictions import undone
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.rules import ANY, CODES
@@ -20,9 +19,8 @@ from asyncstate.report.waits import both_touch
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from asyncstate.compile.effects.contradictions import Contradiction
     from asyncstate.model.chunk import LowChunk
-    from asyncstate.model.plan import Plan
+    from asyncstate.model.plan import Contradiction, Plan
 
 _ENTRIES = frozenset(
     """alias alternatives cron debconf environ git grains group host kmod locale mount pip pkg pkgrepo ssh_auth
@@ -66,7 +64,7 @@ def lint(plan: Plan, unused_pillar: Mapping[str, tuple[str, int]] | None = None)
         Finding(issue.rule or ANY, issue.message, issue.file, issue.line, issue.hint, code=issue.code)
         for issue in plan.warnings
     ]
-    contradicting = list(undone(plan.chunks, plan.dag, lambda _: ""))
+    contradicting = [each for each in plan.contradictions if each.code == "E430"]
     found += _order_findings(plan, {(pair.first, pair.second) for pair in contradicting})
     found += [
         _at(
@@ -165,12 +163,14 @@ def _self_references(plan: Plan) -> Iterator[Finding]:
 
 
 def _undone(plan: Plan, contradicting: Iterable[Contradiction]) -> Iterator[Finding]:
-    """Yield the pairs that may write one file differently. Those that certainly do are among the plan's warnings."""
+    """Yield the pairs that may undo each other's work. Those that certainly do are among the plan's warnings."""
     known = {(issue.file, issue.line) for issue in plan.warnings if issue.rule == "undone"}
     for pair in contradicting:
         chunk, other = plan.chunks[pair.second], plan.chunks[pair.first]
-        if (chunk.file, chunk.line) not in known:
-            what = f"it may write the file differently than {describe_tag(other.tag)}: then each run changes it twice"
+        if not pair.certain and (chunk.file, chunk.line) not in known:
+            what = (
+                f"it may want {pair.thing} differently than {describe_tag(other.tag)}: then each run changes it twice"
+            )
             yield _at(chunk, "may-undo", what, hint=pair.hint)
 
 

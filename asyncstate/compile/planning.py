@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.high.remote import RemoteReferences
     from asyncstate.compile.ordering import Ordered
     from asyncstate.model.chunk import LowChunk
-    from asyncstate.model.plan import Plan
+    from asyncstate.model.plan import Contradiction, Plan
     from asyncstate.sources.fileclient import FileClient
 
 FILE_ORDER = "file"
@@ -50,8 +50,15 @@ _WITHOUT_FOOTPRINTS = {
 """The options ``implicit_order`` that look at no footprints, and why package states then form no transaction."""
 
 
-_RUN_IN_FOLDERS = frozenset({"git", "virtualenv"})
+_RUN_IN_FOLDERS = frozenset({"git", "virtualenv", "pip", "mount", "alternatives", "docker_image"})
 """State modules whose programs work in a folder that the tree names."""
+_TAKE_AWAY = frozenset(
+    """absent removed purged dead disabled masked unmounted stopped remove env_absent fstab_absent options_absent
+    sections_absent config_unset""".split()
+)
+"""Functions that remove or end what another state may make or start."""
+_OF_THE_MACHINE = "system"
+"""The function of states of what a machine has one of: its time zone, locale, keyboard."""
 _CONDITIONS = frozenset({*CONDITIONS_BEFORE, "cwd", "env", "prepend_path", "root", "runas", "shell"})
 """The conditions of a state, and the arguments with which their commands are called."""
 
@@ -119,9 +126,8 @@ class Planning:
         if stages is not None:
             add_stages(builder, aggregation.serial, stages)
         transactions = self._transactions(builder, findings, ordered.remote)
-        unknown = self._order_by_footprints(builder, findings, transactions)
-        if _may_contradict(builder.chunks):
-            self._find_contradictions(builder, findings)
+        unknown, known = self._order_by_footprints(builder, findings, transactions)
+        contradictions = self._contradictions(builder, findings, known) if _may_contradict(builder.chunks) else ()
         refused = {builder.number[node]: why for node, why in aggregation.refused.items()}
         if transactions is not None:
             transactions.add_groups()
@@ -135,6 +141,7 @@ class Planning:
             saltenv=saltenv,
             refused=refused,
             unknown=unknown,
+            contradictions=contradictions,
         )
 
     def _aggregate(self, ordered: Ordered, serial: list[int], stages: Stages | None) -> Aggregation:
@@ -150,31 +157,39 @@ class Planning:
 
     def _order_by_footprints(
         self, builder: PlanBuilder, findings: Findings, transactions: Transactions | None
-    ) -> dict[int, str]:
-        """Add the edges of the option ``implicit_order``; say of each chunk whose effects it does not order why."""
+    ) -> tuple[dict[int, str], list[Footprint] | None]:
+        """Add the edges of the option ``implicit_order``.
+
+        Returns of each chunk whose effects it does not order why, and what all touch if the option looks at that.
+        """
         mode = str(self._opts.get("implicit_order") or "footprint")
         if mode in _WITHOUT_FOOTPRINTS:
             if transactions is not None:
                 transactions.refuse_all()
             if mode == FILE_ORDER:
                 add_file_order(builder)
-            return {}
+            return {}, None
         footprints = self._footprints(builder.chunks, findings)
-        add_footprints(builder, footprints, transactions)
-        return footprints.unknown
+        known = add_footprints(builder, footprints, transactions)
+        return footprints.unknown, known
 
-    def _find_contradictions(self, builder: PlanBuilder, findings: Findings) -> None:
-        """Find states that undo each other's work, and those that a run refuses."""
-        from asyncstate.compile.effects.contradictions import refused, undone  # noqa: PLC0415 - few trees may have any
+    def _contradictions(
+        self, builder: PlanBuilder, findings: Findings, known: list[Footprint] | None
+    ) -> tuple[Contradiction, ...]:
+        """Return the states that undo each other's work and those that a run refuses; certain ones are mistakes."""
+        from asyncstate.compile.effects.contradictions import undone  # noqa: PLC0415 - few trees may have any
+        from asyncstate.compile.effects.refusals import refused  # noqa: PLC0415
 
-        found = [
-            ("E430", each) for each in undone(builder.chunks, builder.dag, SaltSources(self._file_client).source_of)
-        ]
-        found += [("E431", each) for each in refused(builder.chunks)] if self._machine.is_root else []
-        for code, each in found:
+        chunks = builder.chunks
+        if known is None:
+            known = self._footprints(chunks, Findings()).of_all(chunks, range(len(chunks)))
+        found = [*undone(chunks, builder.dag, known, SaltSources(self._file_client).source_of)]
+        found += refused(chunks, known) if self._machine.is_root else []
+        for each in found:
             if each.certain:
-                second = builder.chunks[each.second]
-                findings.noted(code, each.message, second.file, second.line, each.hint, mistake=True)
+                second = chunks[each.second]
+                findings.noted(each.code, each.message, second.file, second.line, each.hint, mistake=True)
+        return tuple(found)
 
     def touched(self, chunks: Sequence[LowChunk]) -> Touched:
         """Return what the chunks of a plan touch, also those that may run beside any other."""
@@ -249,14 +264,15 @@ def _only_tests(chunk: LowChunk) -> LowChunk:
 
 
 def _may_contradict(chunks: Sequence[LowChunk]) -> bool:
-    """Whether a closer look is worth it: a file is named twice, or programs run in folders that may be given away."""
-    named, programs, given = set[str](), False, False
+    """Whether a closer look is worth it: something is named twice or removed, or given to a user and used by root."""
+    named = [(chunk.state, str(chunk.name)) for chunk in chunks]
+    if len(set(named)) < len(named):
+        return True
+    programs, given, systems = False, False, 0
     for chunk in chunks:
-        if chunk.state == "file":
-            if str(chunk.name) in named:
-                return True
-            named.add(str(chunk.name))
-            given = given or "user" in chunk.args
+        systems += chunk.fun == _OF_THE_MACHINE
+        if chunk.fun in _TAKE_AWAY:
+            return True
         programs = programs or chunk.state in _RUN_IN_FOLDERS
-        given = given or chunk.state == "user"
-    return given and programs
+        given = given or chunk.state == "user" or "user" in chunk.args
+    return systems > 1 or (given and programs)

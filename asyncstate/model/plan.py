@@ -84,6 +84,23 @@ class ContingentEdge(msgspec.Struct, frozen=True, gc=False):
     resources: tuple[str, ...] = ()
 
 
+class Contradiction(msgspec.Struct, frozen=True, gc=False):
+    """Two chunks that contradict each other, by index; ``code`` says how: E430 or E431.
+
+    The ``message`` is about the second, ``thing`` is what both are about. Not ``certain``: only a run shows whether it
+    is so. ``made``: only if the first makes this folder, "" if it does not matter.
+    """
+
+    code: str
+    first: int
+    second: int
+    message: str
+    hint: str
+    thing: str = ""
+    certain: bool = True
+    made: str = ""
+
+
 class Plan(msgspec.Struct, frozen=True):
     """The chunks in serial order, and the graph between them. A pure function of the compiler's inputs.
 
@@ -94,9 +111,10 @@ class Plan(msgspec.Struct, frozen=True):
     refer to nothing, "no states". ``contingent`` are edges that only a failure makes binding. ``unknown`` says of each
     chunk that may touch more than it declares why that is so: only the tree itself orders it. ``entries`` are the files
     of which a chunk touches single entries only: others without an order touch other entries. ``not_aggregated`` says
-    why a chunk that could be aggregated is in no group. ``remote`` are requisites on states of other hosts, which the
-    hosts resolve together; ``elsewhere`` has the state that each REMOTE node stands for, a chunk without index and
-    arguments. ``files`` are the files of the tree that the compiler read or found, with the sha256 of
+    why a chunk that could be aggregated is in no group. ``contradictions`` are states that undo each other's work, and
+    states that a run refuses because of what an earlier one does. ``remote`` are requisites on states of other hosts,
+    which the hosts resolve together; ``elsewhere`` has the state that each REMOTE node stands for, a chunk without
+    index and arguments. ``files`` are the files of the tree that the compiler read or found, with the sha256 of
     what it read ("" if it only found it). ``phases`` say what making the plan took; they alone are not the same each
     time. ``digest`` is the same in every process and for every hash seed; secrets
     count, so what is shown of it is `ShownPlan.digest`.
@@ -112,6 +130,7 @@ class Plan(msgspec.Struct, frozen=True):
     unknown: dict[int, str] = {}
     entries: dict[int, tuple[str, ...]] = {}
     not_aggregated: dict[int, str] = {}
+    contradictions: tuple[Contradiction, ...] = ()
     remote: tuple[RemoteRequisite, ...] = ()
     elsewhere: dict[int, LowChunk] = {}
     rows: dict[str, dict[str, Any]] = {}

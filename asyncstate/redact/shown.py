@@ -319,6 +319,16 @@ class ShownPlan:
             broken_listeners=broken,
             unknown={chunk: self._reason(chunk, why, redactor) for chunk, why in plan.unknown.items()},
             not_aggregated={chunk: redactor.text(why) for chunk, why in plan.not_aggregated.items()},
+            contradictions=tuple(
+                msgspec.structs.replace(
+                    each,
+                    message=redactor.text(each.message),
+                    hint=redactor.text(each.hint),
+                    thing=redactor.text(each.thing),
+                    made=redactor.text(each.made),
+                )
+                for each in plan.contradictions
+            ),
             rows={self.tag(tag): self.row(tag, row) for tag, row in plan.rows.items()},
             warnings=tuple(map(redactor.issue, plan.warnings)),
             digest=self.digest,

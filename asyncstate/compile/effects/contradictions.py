@@ -1,7 +1,7 @@
-"""States that contradict one another: two that write one file differently, and a program of root in a user's folder.
+"""States that undo each other's work: they write one file differently, make and remove one thing, set it differently.
 
-Only what is certain from the tree is an error of a check: both states run in any case, no requisite between them says
-that the second is to have the last word, and what each leaves in the file is known. Other pairs are findings of lint.
+Only what is certain from the tree is an error of a check: both states run in any case, no requisite or state between
+them says that the second is to have the last word, and what each leaves is known. Other pairs are findings of lint.
 """
 
 from __future__ import annotations
@@ -9,28 +9,34 @@ from __future__ import annotations
 import os
 import re
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from asyncstate.compile.effects.claims import clashes, is_between
 from asyncstate.model.dag import FOOTPRINT
+from asyncstate.model.plan import Contradiction
 from asyncstate.model.requisite import CONDITIONS, REQUISITE_KEYWORDS
 from asyncstate.model.walk import edges_through
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from asyncstate.compile.effects.declared import Footprint
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.dag import Dag
 
+UNDONE = "E430"
 WHOLE = frozenset({"managed", "serialize"})
 """The functions of ``file`` that say what all of a file is."""
 EDITS = frozenset({"replace", "line"})
 """Those that change a part of what is there."""
 
 _CONTENT = ("contents", "source", "contents_pillar", "contents_grains", "dataset", "dataset_pillar")
-_MAY_NOT_RUN = frozenset({*CONDITIONS, "order", "retry"}) | frozenset(
+_REACTING = frozenset(
     f"{kind}{suffix}" for kind in ("onchanges", "onfail", "prereq") for suffix in ("", "_any", "_all")
 )
-"""Arguments with which a state does not write its content in every run, or says when it does."""
+"""Requisites with which a state runs only if others have changed, failed or will change."""
+_MAY_NOT_RUN = frozenset({*CONDITIONS, "order", "retry"}) | _REACTING
+"""Arguments with which a state does not run each time, or says when it has its turn."""
 _UNLIKE = REQUISITE_KEYWORDS | {"user", "group", "mode", "makedirs", "dir_mode", "backup", "show_changes", "attrs"}
 """Arguments that say nothing about the content of a file."""
 _TAKE_AWAY = frozenset({"absent", "rename", "copy", "symlink", "hardlink"})
@@ -40,79 +46,49 @@ _MAKE_ANOTHER_TEXT = frozenset({"template", "encoding", "contents_pillar", "cont
 _LARGEST = 1 << 12
 """The longest text in which a pattern of the tree is searched for: that may take long."""
 _REPEATED_GROUP = re.compile(r"\)[*+?{]")
-_PROGRAMS = {
-    "git.latest": ("git", "target"),
-    "git.cloned": ("git", "target"),
-    "git.detached": ("git", "target"),
-    "git.present": ("git", "name"),
-    "virtualenv.managed": ("virtualenv", "name"),
-    "pip.installed": ("pip", "bin_env"),
-    "pip.removed": ("pip", "bin_env"),
-    "pip.uptodate": ("pip", "bin_env"),
-    "file.patch": ("patch", "name"),
-}
-"""The states that run a program which root may not run where another user can exchange folders, and the argument."""
+_LET_ONE_DECIDE = "let one state decide; unless, onchanges and the like say when the other one runs"
+_ONE_WRITER = "let one state write the file; replace: False writes it only if it is missing"
 
 
-class Contradiction(NamedTuple):
-    """Two chunks, by index. The ``message`` is about the second; not ``certain``: a run may show that all is well."""
+def undone(
+    chunks: Sequence[LowChunk],
+    dag: Dag,
+    known: Sequence[Footprint],
+    source_of: Callable[[LowChunk], str],
+) -> Iterator[Contradiction]:
+    """Yield the pairs that change one thing to and fro in each run.
 
-    first: int
-    second: int
-    message: str
-    hint: str
-    certain: bool = True
-
-
-def undone(chunks: Sequence[LowChunk], dag: Dag, source_of: Callable[[LowChunk], str]) -> Iterator[Contradiction]:
-    """Yield the pairs that change one file to and fro in each run.
-
-    ``source_of`` reads the file of the tree that a state names; "" if it cannot be read.
+    ``known`` says what the chunks touch. ``source_of`` reads the file of the tree that a state names; "" if it cannot
+    be read.
     """
+    steps = [chunk for chunk in chunks if not _may_not_run(chunk, dag)]
+    yield from _written_differently(steps, chunks, dag, source_of)
+    for clash in clashes(steps, known):
+        first, second = clash.first, clash.second
+        meant = clash.meant or is_between(clash, chunks, known) or _waits(dag, first.index, second.index)
+        message = f"{second.place} and {first.place} want {clash.thing} differently: each run changes it to and fro"
+        yield Contradiction(
+            UNDONE, first.index, second.index, message, _LET_ONE_DECIDE, clash.thing, clash.certain and not meant
+        )
+
+
+def _written_differently(
+    steps: Sequence[LowChunk], chunks: Sequence[LowChunk], dag: Dag, source_of: Callable[[LowChunk], str]
+) -> Iterator[Contradiction]:
     files: dict[str, list[LowChunk]] = {}
-    taken: set[str] = set()
-    for chunk in chunks:
-        if chunk.state == "file" and isinstance(chunk.name, str):
-            if _always_writes(chunk):
-                files.setdefault(os.path.normpath(chunk.name), []).append(chunk)
-            elif chunk.fun in _TAKE_AWAY:
-                taken.add(os.path.normpath(chunk.name))
+    named = (chunk for chunk in chunks if chunk.state == "file" and isinstance(chunk.name, str))
+    taken = {os.path.normpath(chunk.name) for chunk in named if chunk.fun in _TAKE_AWAY}
+    for chunk in steps:
+        if chunk.state == "file" and isinstance(chunk.name, str) and _always_writes(chunk):
+            files.setdefault(os.path.normpath(chunk.name), []).append(chunk)
     for path, writers in files.items():
         for first, second in combinations(writers, 2):
             certain = _contradict(first, second, lambda chunk: _text(chunk, source_of))
             if certain is not False:
                 meant = path in taken or _waits(dag, first.index, second.index)
-                yield Contradiction(
-                    first.index,
-                    second.index,
-                    f"{second.place} and {first.place} write {path} differently: each run changes it to and fro",
-                    "let one state write the file; replace: False writes it only if it is missing",
-                    certain is True and not meant,
-                )
-
-
-def refused(chunks: Sequence[LowChunk]) -> Iterator[Contradiction]:
-    """Yield the states that run a program as root in a folder that an earlier one gives to another user."""
-    given: dict[str, tuple[int, str]] = {}
-    for chunk in chunks:
-        program, argument = _PROGRAMS.get(chunk.function, ("", ""))
-        place = chunk.name if argument == "name" else chunk.args.get(argument)
-        if program and isinstance(place, str) and _is_root(chunk.args.get("user")):
-            folder = next((each for each in _with_parents(os.path.normpath(place)) if each in given), "")
-            if folder:
-                giver, user = given[folder]
-                yield Contradiction(
-                    giver,
-                    chunk.index,
-                    f"{chunk.place} runs {program} as root in {place}, but {chunks[giver].place} gives {folder} to "
-                    f"{user}, who can replace files there meanwhile: the run refuses it",
-                    f"say user: {user}" if program != "patch" else f"let root own {folder} while it patches there",
-                )
-        folder, user = given_away(chunk)
-        if user:
-            given[folder] = (chunk.index, user)
-        elif folder:
-            given.pop(folder, None)
+                message = f"{second.place} and {first.place} write {path} differently: each run changes it to and fro"
+                is_certain = certain is True and not meant
+                yield Contradiction(UNDONE, first.index, second.index, message, _ONE_WRITER, path, is_certain)
 
 
 def _waits(dag: Dag, first: int, second: int) -> bool:
@@ -124,9 +100,17 @@ def _waits(dag: Dag, first: int, second: int) -> bool:
     return any(before == first for _, before in edges_through([second], wanted))
 
 
+def _may_not_run(chunk: LowChunk, dag: Dag) -> bool:
+    """Whether a run may leave a state out, or the tree says when it has its turn."""
+    if not _MAY_NOT_RUN.isdisjoint(chunk.args):
+        return True
+    before = dag.predecessors(chunk.index)
+    return any(not _REACTING.isdisjoint(dag.sources(each, chunk.index)) for each in before)
+
+
 def _always_writes(chunk: LowChunk) -> bool:
-    """Whether a state gives a file its content in every run."""
-    if not _MAY_NOT_RUN.isdisjoint(chunk.args) or chunk.args.get("replace", True) is not True:
+    """Whether a state that runs gives a file its content each time."""
+    if chunk.args.get("replace", True) is not True:
         return False
     return chunk.fun in EDITS or (chunk.fun in WHOLE and any(chunk.args.get(each) for each in _CONTENT))
 
@@ -177,24 +161,3 @@ def _edits(chunk: LowChunk, text: str) -> bool | None:
         return re.sub(pattern, repl, text, count=0, flags=re.MULTILINE) != text
     except (re.error, RecursionError):
         return False
-
-
-def given_away(chunk: LowChunk) -> tuple[str, str]:
-    """Return the folder that a state gives to a user, "" if it gives none, and that user, "" for root."""
-    if chunk.function == "file.directory" and isinstance(chunk.name, str):
-        user = chunk.args.get("user")
-        return os.path.normpath(chunk.name), "" if _is_root(user) else str(user)
-    if chunk.function == "user.present" and not _is_root(chunk.name) and chunk.args.get("createhome", True) is True:
-        home = chunk.args.get("home") or f"/home/{chunk.name}"
-        return (os.path.normpath(home), str(chunk.name)) if isinstance(home, str) else ("", "")
-    return "", ""
-
-
-def _is_root(user: Any) -> bool:
-    return user in {None, "", "root", 0, "0"} if isinstance(user, (str, int, type(None))) else True
-
-
-def _with_parents(path: str) -> Iterator[str]:
-    while path not in {"/", "", "."}:
-        yield path
-        path = os.path.dirname(path)

@@ -289,8 +289,10 @@ def _refuse_awaitables(declared: Any) -> None:
         raise TypeError(f"it forgot to await {', '.join(reduction.forgotten)}")
 
 
-def add_footprints(builder: PlanBuilder, footprints: Footprints, transactions: Transactions | None = None) -> None:
-    """Add an edge for every two nodes with a conflict, labelled with the resources.
+def add_footprints(
+    builder: PlanBuilder, footprints: Footprints, transactions: Transactions | None = None
+) -> list[Footprint]:
+    """Add an edge for every two nodes with a conflict, labelled with the resources. Returns what each chunk touches.
 
     A check, and the conditions of a group, only read. ``transactions`` says which states work together: those do not
     wait for one another, and what comes after them waits for each of them that it has a conflict with.
@@ -308,6 +310,7 @@ def add_footprints(builder: PlanBuilder, footprints: Footprints, transactions: T
     board = Scoreboard(join)
     nodes = builder.in_serial_order()
     known = footprints.of_all(builder.chunks, [node for node in nodes if node < len(builder.chunks)])
+    own = known.copy()
     _share_in_groups(builder, known)
     builder.entries = {number: files for number, each in enumerate(known) if (files := only_entries(each))}
     for node in nodes:
@@ -327,6 +330,7 @@ def add_footprints(builder: PlanBuilder, footprints: Footprints, transactions: T
             for (before, proof), resources in waiting.contingent.items():
                 if not dag.sources(before, node):
                     builder.contingent.append(ContingentEdge(before, node, proof, resources))
+    return own
 
 
 def _share_in_groups(builder: PlanBuilder, known: list[Footprint]) -> None:

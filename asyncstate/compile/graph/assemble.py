@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.graph.listen import Listening
     from asyncstate.compile.graph.order import SerialOrder
     from asyncstate.compile.graph.requisite_graph import RequisiteGraph
+    from asyncstate.model.plan import Contradiction
 
 _SOURCES = (*(kind.value for kind in KINDS), SET, GROUP)
 
@@ -148,6 +149,7 @@ class PlanBuilder:
         unknown: dict[int, str] | None = None,
         refused: Mapping[int, str] | None = None,
         remote: tuple[RemoteRequisite, ...] = (),
+        contradictions: tuple[Contradiction, ...] = (),
     ) -> Plan:
         """Freeze the plan. ``refused`` says by chunk why it is in no group."""
         self._add_listeners(listening)
@@ -163,6 +165,7 @@ class PlanBuilder:
             unknown=unknown or {},
             entries=self.entries,
             not_aggregated={chunk: why for chunk, why in (refused or {}).items() if chunk >= 0},
+            contradictions=contradictions,
             remote=remote,
             rows=rows,
             warnings=tuple(findings.warnings),

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 
-from asyncstate.compile.effects.contradictions import given_away, refused
 from asyncstate.compile.effects.resources import PATH, Resources, folder_and_marks
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
@@ -28,11 +27,10 @@ from asyncstate.model.walk import edges_through
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterator
 
-    from asyncstate.compile.effects.contradictions import Contradiction
     from asyncstate.compile.effects.resources import Place
     from asyncstate.compile.planning import Touched
     from asyncstate.model.chunk import LowChunk
-    from asyncstate.model.plan import Plan
+    from asyncstate.model.plan import Contradiction, Plan
     from asyncstate.model.result import Row
     from asyncstate.run.machine import Work
 
@@ -97,16 +95,15 @@ class Foresight:
     @cached_property
     def _refused(self) -> dict[int, Contradiction]:
         """What a run as root refuses after earlier states have run, by the number of the chunk."""
-        return {each.second: each for each in refused(self._plan.chunks)} if os.geteuid() == 0 else {}
+        return {each.second: each for each in self._plan.contradictions if each.code == "E431"}
 
     def _enter_refusal(self, chunk: LowChunk, row: Row) -> bool:
         """Return whether a run refuses the state because of what is to change before, and say so in its row."""
         refusal = self._refused.get(chunk.index)
         if row.get("skip_watch") or refusal is None or refusal.first not in self._to_change:
             return False
-        giver = self._plan.chunks[refusal.first]
-        keeps_owner = giver.state == "user" and os.path.lexists(given_away(giver)[0])
-        if keeps_owner or not self._before(chunk.index, (giver.index,)):
+        keeps_owner = refusal.made and os.path.lexists(refusal.made)
+        if keeps_owner or not self._before(chunk.index, (refusal.first,)):
             return False
         now = f" Now: {row['comment']}" if row["result"] is False and row["comment"] else ""
         row["result"], row["changes"] = False, {}

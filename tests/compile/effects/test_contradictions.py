@@ -7,8 +7,6 @@ from bundled_states import Bundled
 from trees import plan
 
 from asyncstate.analyse.lint import lint
-from asyncstate.compile.effects.contradictions import refused
-from asyncstate.model.chunk import LowChunk
 
 MANAGED = "file.managed: [{name: /x}, {contents: 'a = 1'}]"
 
@@ -113,68 +111,166 @@ def test_sources_of_the_tree_are_read(tmp_path):
     assert rules(sources[0], other, files=files)
 
 
-def chunk(index, function, name, **args):
-    state, fun = function.split(".")
-    return LowChunk(index, state, fun, f"id{index}", name, "a", "base", index, args)
+def undone(*states, apart=True):
+    """The things that states of two SLS files, or of one, want differently for certain, and those that they may."""
+    texts = [f"s{number}: {{{state}}}" for number, state in enumerate(states)]
+    tree = {f"a{number}": text for number, text in enumerate(texts)} if apart else {"a0": "\n".join(texts)}
+    made = plan(tree, list(tree), states=Bundled(), implicit_order="footprint")
+    found = [each for each in made.contradictions if each.code == "E430"]
+    assert len([issue for issue in made.warnings if issue.code == "E430"]) == len([e for e in found if e.certain])
+    return [each.thing for each in found if each.certain], [each.thing for each in found if not each.certain]
 
 
-GIVEN = chunk(0, "file.directory", "/srv/app", user="app")
+KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIHJ1bm5pbmd0aGVzYW1ldGVzdGluZXZlcnlvcmRlcjAw"
+CRON = "{name: /bin/true}, {user: app}"
+OPPOSED = [
+    ("file.managed: [{name: /x/y}, {contents: a}]", "file.absent: [{name: /x/y}]", "/x/y"),
+    ("file.touch: [{name: /x/y}]", "file.absent: [{name: /x}]", "/x/y"),
+    ("file.directory: [{name: /x}]", "file.absent: [{name: /x/}]", "/x"),
+    ("file.symlink: [{name: /x}, {target: /y}]", "file.absent: [{name: /x}]", "/x"),
+    ("file.directory: [{name: /x}]", "file.managed: [{name: /x}, {contents: a}]", "/x"),
+    ("file.symlink: [{name: /x}, {target: /y}]", "file.symlink: [{name: /x}, {target: /z}]", "/x"),
+    ("file.symlink: [{name: /x}, {target: /y}]", "file.managed: [{name: /x}, {follow_symlinks: False}]", "/x"),
+    ("git.latest: [{name: https://x/r}, {target: /srv/x}]", "file.absent: [{name: /srv/x}]", "/srv/x"),
+    ("file.managed: [{name: /x}, {mode: '0644'}]", "file.managed: [{name: /x}, {mode: '600'}]", "mode of /x"),
+    ("file.directory: [{name: /x}, {user: app}]", "file.directory: [{name: /x}, {user: 0}]", "user of /x"),
+    ("file.directory: [{name: /x}, {mode: '0755'}]", "file.directory: [{name: /x}, {dir_mode: '0750'}]", "mode of /x"),
+    ("user.present: [{name: app}]", "user.absent: [{name: app}]", "user app"),
+    ("user.present: [{name: app}, {shell: /bin/sh}]", "user.present: [{name: app}, {shell: /bin/ksh}]", "shell of user app"),
+    ("user.present: [{name: app}, {groups: [a, b]}]", "user.present: [{name: app}, {groups: [a]}]", "groups of user app"),
+    ("group.present: [{name: crew}]", "group.absent: [{name: crew}]", "group crew"),
+    ("group.present: [{name: crew}, {gid: 7}]", "group.present: [{name: crew}, {gid: 8}]", "gid of group crew"),
+    ("pkg.installed: [{pkgs: [a, b]}]", "pkg.removed: [{pkgs: [c, b]}]", "package b"),
+    ("pkg.latest: [{name: a}]", "pkg.purged: [{name: a}]", "package a"),
+    ("pkg.installed: [{name: a}, {version: '1'}]", "pkg.installed: [{name: a}, {version: '2'}]", "version of package a"),
+    ("service.running: [{name: a}]", "service.dead: [{name: a.service}]", "service a"),
+    ("service.running: [{name: a}, {enable: True}]", "service.disabled: [{name: a}]", "start of service a at boot"),
+    ("service.masked: [{name: a}]", "service.unmasked: [{name: a}]", "mask of service a"),
+    (f"cron.present: [{CRON}]", f"cron.absent: [{CRON}]", "cron /bin/true"),
+    (f"cron.present: [{CRON}, {{minute: 5}}]", f"cron.present: [{CRON}]", "minute of cron /bin/true"),
+    ("cron.env_present: [{name: A}, {value: b}]", "cron.env_absent: [{name: A}]", "cron variable A"),
+    ("host.present: [{name: h}, {ip: 192.0.2.7}]", "host.absent: [{name: h}, {ip: 192.0.2.7}]", "host h"),
+    ("ini.options_present: [{name: /x}, {sections: {a: {b: 1}}}]", "ini.options_absent: [{name: /x}, {sections: {a: [b]}}]", "option b of section a in /x"),
+    ("ini.options_present: [{name: /x}, {sections: {a: {b: 1}}}]", "ini.options_present: [{name: /x}, {sections: {a: {b: 2}}}]", "option b of section a in /x"),
+    ("mount.mounted: [{name: /m}, {device: /dev/x}, {fstype: ext4}]", "mount.unmounted: [{name: /m}]", "mount /m"),
+    ("sysctl.present: [{name: a.b}, {value: 1}]", "sysctl.present: [{name: a.b}, {value: 2}]", "value of sysctl a.b"),
+    ("kmod.present: [{mods: [a, b]}]", "kmod.absent: [{name: b}]", "kmod b"),
+    ("alias.present: [{name: a}, {target: b}]", "alias.absent: [{name: a}]", "alias a"),
+    ("alternatives.set: [{name: a}, {path: /b}]", "alternatives.set: [{name: a}, {path: /c}]", "path of alternatives a"),
+    (f"ssh_auth.present: [{{name: {KEY}}}, {{user: app}}]", f"ssh_auth.absent: [{{name: {KEY}}}, {{user: app}}]", f"ssh_auth {KEY}"),
+    ("timezone.system: [{name: UTC}]", "timezone.system: [{name: Europe/Rome}]", "the timezone of the system"),
+    ("grains.present: [{name: a}, {value: b}]", "grains.absent: [{name: a}]", "grains a"),
+    ("postgres_user.present: [{name: a}]", "postgres_user.absent: [{name: a}]", "postgres_user a"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "second", "thing"), OPPOSED)
+def test_states_that_want_one_thing_differently_are_a_mistake(first, second, thing):
+    assert undone(first, second) == ([thing], [])
+    assert undone(second, first) == ([thing], [])
+
+
+MEANT = [
+    "{require: [{sls: a0}]}",
+    "{watch: [{sls: a0}]}",
+    "{onlyif: test -e /y}",
+    "{onchanges: [{sls: a0}]}",
+    "{order: last}",
+]
+
+
+@pytest.mark.parametrize("meant", [*MEANT, "{onfail: [{sls: a0}]}", "{prereq: [{sls: a0}]}", "{unless: test -e /y}"])
+@pytest.mark.parametrize(("first", "second", "thing"), OPPOSED)
+def test_an_order_that_is_written_is_meant(first, second, thing, meant):
+    head, _, tail = second.rpartition("]")
+    certain, _ = undone(first, f"{head}, {meant}]{tail}")
+    assert certain == []
+
+
+@pytest.mark.parametrize("meant", ["onchanges_in", "onfail_in", "prereq_in"])
+def test_a_requisite_that_another_state_writes_counts_too(meant):
+    other = f"cmd.run: [{{name: 'true'}}, {{{meant}: [{{user: s1}}]}}]"
+    assert undone("user.present: [{name: app}]", "user.absent: [{name: app}]", other)[0] == []
 
 
 @pytest.mark.parametrize(
-    ("earlier", "later"),
+    ("first", "second"),
     [
-        (GIVEN, chunk(1, "git.latest", "https://x/r", target="/srv/app/code")),
-        (GIVEN, chunk(1, "git.latest", "https://x/r", target="/srv/app", user="root")),
-        (GIVEN, chunk(1, "git.present", "/srv/app/repo")),
-        (GIVEN, chunk(1, "virtualenv.managed", "/srv/app/venv/")),
-        (GIVEN, chunk(1, "pip.installed", "django", bin_env="/srv/app/venv")),
-        (chunk(0, "user.present", "app"), chunk(1, "git.cloned", "https://x/r", target="/home/app/code")),
-        (
-            chunk(0, "user.present", "app", home="/srv/app"),
-            chunk(1, "git.detached", "https://x/r", target="/srv/app/code"),
-        ),
+        ("user.present: [{name: app}]", "group.absent: [{name: app}]"),
+        ("user.present: [{name: app}]", "user.absent: [{name: apps}]"),
+        ("user.present: [{name: app}, {gid: crew}]", "user.present: [{name: app}, {shell: /bin/sh}]"),
+        ("pkg.installed: [{name: a}]", "pkg.latest: [{name: a}]"),
+        ("pkg.installed: [{name: a}, {version: '1'}]", "pkg.installed: [{name: a}, {version: '>=1'}]"),
+        ("pkg.installed: [{name: a}]", "pkg.removed: [{name: a}, {version: '1'}]"),
+        ("service.running: [{name: a}]", "service.disabled: [{name: a}]"),
+        ("service.dead: [{name: a}]", "service.masked: [{name: a}]"),
+        ("host.present: [{name: h}, {ip: 192.0.2.7}]", "host.absent: [{name: h}, {ip: 192.0.2.8}]"),
+        ("cron.present: [{name: /bin/true}, {user: a}]", "cron.absent: [{name: /bin/true}, {user: b}]"),
+        ("cron.present: [{name: /x}, {identifier: a}]", "cron.absent: [{name: /x}, {identifier: b}]"),
+        ("cron.present: [{name: /x}, {minute: random}]", "cron.present: [{name: /x}, {minute: 5}]"),
+        ("mount.mounted: [{name: /m}, {device: x}, {fstype: y}, {mount: False}]", "mount.unmounted: [{name: /m}]"),
+        ("file.managed: [{name: /x}, {create: False}]", "file.absent: [{name: /x}]"),
+        ("file.managed: [{name: /x/y}]", "file.absent: [{name: /x/z}]"),
+        ("file.managed: [{name: /x}, {mode: keep}]", "file.managed: [{name: /x}, {mode: '0600'}]"),
+        ("file.managed: [{name: /x}, {mode: '0600'}]", "file.managed: [{name: /x}, {mode: '600'}]"),
+        ("file.directory: [{name: /x}, {mode: '0700'}, {file_mode: '0600'}]", "file.directory: [{name: /x}, {mode: '700'}]"),
+        ("file.exists: [{name: /x}]", "file.absent: [{name: /x}]"),
+        ("ini.options_present: [{name: /x}, {sections: {a: {b: 1}}}]", "ini.options_present: [{name: /x}, {sections: {c: {b: 2}}}]"),
+        ("ssh_auth.present: [{name: k}, {user: a}]", "ssh_auth.absent: [{name: k}, {user: b}]"),
+        ("postgres_user.present: [{name: a}, {db_host: x}]", "postgres_user.absent: [{name: a}, {db_host: y}]"),
+        ("grains.present: [{name: a}, {value: b}]", "grains.present: [{name: a}, {value: b}]"),
     ],
-)
-def test_a_program_of_root_in_a_folder_of_a_user_is_refused(earlier, later):
-    (found,) = refused([earlier, later])
-    assert (found.first, found.second, found.certain) == (0, 1, True)
-    assert found.hint == "say user: app"
-    assert "to app, who can replace files there" in found.message
+)  # fmt: skip
+def test_states_that_want_different_things_do_not_clash(first, second):
+    assert undone(first, second) == ([], [])
+    assert undone(second, first) == ([], [])
 
 
 @pytest.mark.parametrize(
-    ("earlier", "later"),
+    ("first", "second"),
     [
-        (GIVEN, chunk(1, "git.latest", "https://x/r", target="/srv/app/code", user="app")),
-        (GIVEN, chunk(1, "git.latest", "https://x/r", target="/srv/application")),
-        (GIVEN, chunk(1, "git.config_set", "user.name", repo="/srv/app")),
-        (GIVEN, chunk(1, "pip.installed", "django")),
-        (chunk(0, "file.directory", "/srv/app", user="root"), chunk(1, "git.present", "/srv/app")),
-        (chunk(0, "file.directory", "/srv/app"), chunk(1, "git.present", "/srv/app")),
-        (chunk(0, "user.present", "app", createhome=False), chunk(1, "git.present", "/home/app")),
-        (chunk(0, "git.present", "/srv/app"), chunk(1, "file.directory", "/srv/app", user="app")),
+        ("file.symlink: [{name: /x}, {target: /y}]", "file.managed: [{name: /x}, {contents: a}]"),
+        ("file.symlink: [{name: /x}, {target: /y}]", "file.directory: [{name: /x}]"),
+        ("user.present: [{name: app}, {gid: crew}]", "user.present: [{name: app}, {gid: 7}]"),
     ],
 )
-def test_what_a_run_does_not_refuse_is_no_mistake(earlier, later):
-    assert list(refused([earlier, later])) == []
+def test_what_only_a_run_can_tell_is_for_lint(first, second):
+    certain, possible = undone(first, second)
+    assert (certain, len(possible)) == ([], 1)
 
 
-def test_no_user_is_advised_for_a_state_that_has_none():
-    (found,) = refused([GIVEN, chunk(1, "file.patch", "/srv/app/x", source="salt://p")])
-    assert found.hint == "let root own /srv/app while it patches there"
+@pytest.mark.parametrize(
+    ("states", "certain"),
+    [
+        # a file for a moment
+        (["file.managed: [{name: /x}, {contents: a}]", "cmd.run: [{name: cp /x /y}]", "file.absent: [{name: /x}]"], False),
+        (["file.managed: [{name: /x}, {contents: a}]", "cmd.run: [{name: 'sh -c \"$A\"'}]", "file.absent: [{name: /x}]"], False),
+        (["file.managed: [{name: /x}, {contents: a}]", "file.managed: [{name: /y}]", "file.absent: [{name: /x}]"], True),
+        # a service that stands still meanwhile
+        (["service.dead: [{name: a}]", "file.managed: [{name: /y}]", "service.running: [{name: a}]"], False),
+        (["service.dead: [{name: a}]", "service.running: [{name: a}]"], True),
+        # made anew
+        (["file.absent: [{name: /x}]", "file.directory: [{name: /x}]"], False),
+        (["file.directory: [{name: /x}]", "file.absent: [{name: /x}]"], True),
+        (["pkg.installed: [{name: a}]", "pkg.removed: [{name: a}]", "pkg.installed: [{pkgs: [a]}]"], False),
+    ],
+)  # fmt: skip
+def test_steps_of_one_file_are_meant(states, certain):
+    found, possible = undone(*states, apart=False)
+    assert bool(found) is certain
+    assert found or possible
 
 
-def test_a_folder_may_be_taken_back():
-    back = chunk(1, "file.directory", "/srv/app", user="root")
-    assert list(refused([GIVEN, back, chunk(2, "git.present", "/srv/app/repo")])) == []
+@pytest.mark.parametrize("order", ["none", "file", "footprint", "strict"])
+def test_what_contradicts_does_so_in_every_order(order):
+    tree = {"a": "a: {user.present: [{name: app}]}", "b": "b: {user.absent: [{name: app}]}"}
+    made = plan(tree, ["a", "b"], states=Bundled(), implicit_order=order)
+    assert [each.thing for each in made.contradictions] == ["user app"]
 
 
-@pytest.mark.parametrize("is_root", [True, False])
-def test_a_refusal_is_a_mistake_where_root_compiles(is_root):
-    tree = {
-        "a": "dir: {file.directory: [{name: /srv/app}, {user: app}]}\n"
-        "code: {git.latest: [{name: https://x/r}, {target: /srv/app/code}]}\n"
-    }
-    made = plan(tree, ["a"], is_root=is_root)
-    assert [issue.code for issue in made.warnings if issue.mistake] == (["E431"] if is_root else [])
+def test_no_value_is_told():
+    first = "ini.options_present: [{name: /x}, {sections: {a: {password: one-secret}}}]"
+    tree = {"a": f"a: {{{first}}}", "b": f"b: {{{first.replace('one-secret', 'another-secret')}}}"}
+    made = plan(tree, ["a", "b"], states=Bundled(), implicit_order="footprint")
+    (issue,) = [issue for issue in made.warnings if issue.code == "E430"]
+    assert "secret" not in f"{issue.message}{issue.hint}{made.contradictions}"

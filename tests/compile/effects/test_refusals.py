@@ -1,0 +1,157 @@
+"""Programs of root in a place that an earlier state gives to another user: a run refuses them."""
+
+from __future__ import annotations
+
+import pytest
+from bundled_states import FILES, Bundled, state_module
+from trees import plan
+
+from asyncstate.compile.effects import refusals
+from asyncstate.compile.effects.declared import Footprint
+from asyncstate.model.chunk import LowChunk
+
+
+def refused(chunks):
+    known = []
+    for each in chunks:
+        module = state_module(FILES.get(each.state, each.state))
+        known.append(Footprint.of(module.mod_footprint(each.as_low())))
+    return list(refusals.refused(chunks, known))
+
+
+def chunk(index, function, name, **args):
+    state, fun = function.split(".")
+    return LowChunk(index, state, fun, f"id{index}", name, "a", "base", index, args)
+
+
+GIVEN = chunk(0, "file.directory", "/srv/app", user="app")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        (GIVEN, chunk(1, "git.latest", "https://x/r", target="/srv/app/code")),
+        (GIVEN, chunk(1, "git.latest", "https://x/r", target="/srv/app", user="root")),
+        (GIVEN, chunk(1, "git.present", "/srv/app/repo")),
+        (GIVEN, chunk(1, "virtualenv.managed", "/srv/app/venv/")),
+        (GIVEN, chunk(1, "pip.installed", "django", bin_env="/srv/app/venv")),
+        (chunk(0, "user.present", "app"), chunk(1, "git.cloned", "https://x/r", target="/home/app/code")),
+        (
+            chunk(0, "user.present", "app", home="/srv/app"),
+            chunk(1, "git.detached", "https://x/r", target="/srv/app/code"),
+        ),
+        (
+            chunk(0, "git.latest", "https://x/r", target="/srv/app", user="app"),
+            chunk(1, "virtualenv.managed", "/srv/app/venv"),
+        ),
+        (
+            chunk(0, "virtualenv.managed", "/srv/v", user="app"),
+            chunk(1, "pip.installed", "a", bin_env="/srv/v/bin/pip"),
+        ),
+        (chunk(0, "file.recurse", "/srv/app", source="salt://a", user="app"), chunk(1, "git.present", "/srv/app/r")),
+        (chunk(0, "file.managed", "/srv/r.txt", user="app"), chunk(1, "pip.installed", "a", requirements="/srv/r.txt")),
+        (GIVEN, chunk(1, "pip.installed", "a", requirements=["/srv/app/r.txt"])),
+        (GIVEN, chunk(1, "pip.installed", "a", editable="file:///srv/app/code")),
+        (GIVEN, chunk(1, "pip.installed", "a", find_links="/srv/app/wheels")),
+        (GIVEN, chunk(1, "pip.installed", "a", target="/srv/app/lib")),
+        (GIVEN, chunk(1, "pip.installed", "a", cwd="/srv/app")),
+        (GIVEN, chunk(1, "virtualenv.managed", "/srv/venv", python="/srv/app/bin/python")),
+    ],
+)
+def test_a_program_of_root_in_a_folder_of_a_user_is_refused(earlier, later):
+    (found,) = refused([earlier, later])
+    assert (found.first, found.second, found.certain) == (0, 1, True)
+    assert found.hint == "say user: app"
+    assert "to app, who can replace files there" in found.message
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        (GIVEN, chunk(1, "git.latest", "https://x/r", target="/srv/app/code", user="app")),
+        (GIVEN, chunk(1, "git.latest", "https://x/r", target="/srv/application")),
+        (GIVEN, chunk(1, "git.config_set", "user.name", repo="/srv/app")),
+        (GIVEN, chunk(1, "pip.installed", "django")),
+        (chunk(0, "file.directory", "/srv/app", user="root"), chunk(1, "git.present", "/srv/app")),
+        (chunk(0, "file.directory", "/srv/app"), chunk(1, "git.present", "/srv/app")),
+        (chunk(0, "user.present", "app", createhome=False), chunk(1, "git.present", "/home/app")),
+        (chunk(0, "git.present", "/srv/app"), chunk(1, "file.directory", "/srv/app", user="app")),
+    ],
+)
+def test_what_a_run_does_not_refuse_is_no_mistake(earlier, later):
+    assert refused([earlier, later]) == []
+
+
+def test_no_user_is_advised_for_a_state_that_has_none():
+    (found,) = refused([GIVEN, chunk(1, "file.patch", "/srv/app/x", source="salt://p")])
+    assert found.hint == "let root own /srv/app while it runs patch there"
+
+
+def test_a_folder_may_be_taken_back():
+    back = chunk(1, "file.directory", "/srv/app", user="root")
+    assert refused([GIVEN, back, chunk(2, "git.present", "/srv/app/repo")]) == []
+
+
+@pytest.mark.parametrize("is_root", [True, False])
+def test_a_refusal_is_a_mistake_where_root_compiles(is_root):
+    tree = {
+        "a": "dir: {file.directory: [{name: /srv/app}, {user: app}]}\n"
+        "code: {git.latest: [{name: https://x/r}, {target: /srv/app/code}]}\n"
+    }
+    made = plan(tree, ["a"], states=Bundled(), is_root=is_root)
+    assert [issue.code for issue in made.warnings if issue.mistake] == (["E431"] if is_root else [])
+
+
+@pytest.mark.parametrize(
+    ("later", "program"),
+    [
+        (chunk(1, "mount.swap", "/srv/app/swap"), "swapon"),
+        (chunk(1, "mount.mounted", "/srv/app/m", device="/dev/x", fstype="ext4"), "mount"),
+        (chunk(1, "alternatives.install", "ed", link="/srv/app/ed", path="/opt/ed"), "update-alternatives"),
+        (chunk(1, "docker_image.present", "a", build="/srv/app/image"), "docker build"),
+    ],
+)
+def test_programs_that_no_user_can_run_are_refused(later, program):
+    (found,) = refused([GIVEN, later])
+    assert f" runs {program} as root in /srv/app/" in found.message
+    assert found.hint == f"let root own /srv/app while it runs {program} there"
+
+
+def test_what_is_mounted_on_a_folder_of_a_user_is_not_refused():
+    assert refused([GIVEN, chunk(1, "mount.mounted", "/srv/app", device="/dev/x", fstype="ext4")]) == []
+
+
+@pytest.mark.parametrize(
+    ("earlier", "made"),
+    [
+        (chunk(0, "file.managed", "/srv/app/x", user="app", makedirs=True), "/srv/app"),
+        (chunk(0, "archive.extracted", "/srv/app", source="salt://a.tar", user="app"), "/srv/app"),
+        (chunk(0, "file.directory", "/srv/app/x/y", user="app", makedirs=True), "/srv/app/x"),
+    ],
+)
+def test_a_folder_that_may_be_there_is_given_away_only_if_it_is_made(earlier, made):
+    (found,) = refused([earlier, chunk(1, "git.present", f"{made}/repo")])
+    assert (found.made, found.certain) == (made, False)
+
+
+@pytest.mark.parametrize(
+    "earlier",
+    [
+        chunk(0, "file.symlink", "/srv/app", target="/x", user="app"),
+        chunk(0, "cmd.run", "touch /srv/app", runas="app"),
+        chunk(0, "pip.installed", "a", bin_env="/srv/app", user="app"),
+        chunk(0, "cron.present", "/srv/app", user="app"),
+    ],
+)
+def test_a_program_of_a_user_gives_nothing_away(earlier):
+    assert refused([earlier, chunk(1, "git.present", "/srv/app/repo")]) == []
+
+
+@pytest.mark.parametrize("later", [chunk(1, "file.absent", "/srv/app"), chunk(1, "file.directory", "/srv/app", user=0)])
+def test_what_is_removed_or_taken_back_belongs_to_root(later):
+    assert refused([GIVEN, later, chunk(2, "git.present", "/srv/app/repo")]) == []
+
+
+def test_a_folder_without_an_owner_stays_with_its_user():
+    again = chunk(1, "file.directory", "/srv/app", mode="0755")
+    assert len(refused([GIVEN, again, chunk(2, "git.present", "/srv/app/repo")])) == 1
