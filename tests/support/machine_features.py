@@ -185,6 +185,10 @@ KERNEL = [
     _feature("kmod.absent", name="shaken"),
     _feature("kmod.absent", "for good", name="shaken", persist=True),
     _file("append", "/etc/modules-load.d/salt_managed.conf", text="shaken", makedirs=True),
+    _file("directory", "/srv/given", user="nobody"),
+    _feature("mount.swap", "of a user", name="/srv/given/swap"),
+    _feature("mount.mounted", "of a user", name="/srv/given/m", device="/srv/disk", fstype="ext4", mkmnt=True),
+    _feature("alternatives.install", "of a user", name="ed", link="/srv/given/ed", path="/opt/one", priority=10),
     _command("modprobe shaken"),
     _command("rmmod shaken"),
 ]

@@ -16,6 +16,7 @@ from asyncstate.modules import kmod, linux_sysctl, mount
 from machine_features import FAMILIES, FOLDERS, MAKE
 
 from asyncstate import Settings, StateRuntime
+from asyncstate.model.result import NOT_TOLD
 from asyncstate.shake.python import PLACE
 
 WORLDS = f"{PLACE}/worlds"
@@ -71,21 +72,22 @@ async def _lies(pairs, foresight):
 
 
 async def lies_of(runtime, first, second, world):
-    """What the dry run says of the two states and does not come true."""
+    """What the dry run says of the two states and does not come true; and what a run refuses without its word."""
     tree = {"first": first.declaration(), "second": second.declaration({"require": [{"id": "first"}]})}
     _copy(f"{WORLDS}/{world}", "/")
     plan = await runtime.compile_data(tree)
     foretold = await _rows(runtime, plan, test=True)
-    said = {tag: row for tag, row in foretold.items() if row["result"] is not None and not row["changes"]}
-    if not said:
+    if all(row.get(NOT_TOLD) for row in foretold.values()):
         return
     _copy(f"{WORLDS}/{world}", "/")
     done = await _rows(runtime, plan, test=False)
-    for tag, row in said.items():
+    for tag, row in foretold.items():
         if row["result"] is False and done[tag]["result"] is not False:
             yield f"{tag} failed: {row['comment']}"
-        if row["result"] is True and done[tag]["changes"]:
+        if row["result"] is True and not row["changes"] and done[tag]["changes"]:
             yield f"{tag} unchanged: {row['comment']}, but {done[tag]['changes']}"
+        if row["result"] is None and not row.get(NOT_TOLD) and "Refusing to" in done[tag]["comment"]:
+            yield f"{tag} to change: {row['comment']}, but {done[tag]['comment']}"
 
 
 async def _rows(runtime, plan, *, test):
