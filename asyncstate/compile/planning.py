@@ -52,6 +52,8 @@ _WITHOUT_FOOTPRINTS = {
 
 _RUN_IN_FOLDERS = frozenset({"git", "virtualenv", "pip", "mount", "alternatives", "docker_image"})
 """State modules whose programs work in a folder that the tree names."""
+_CLAIM_NOTHING = frozenset({"cmd", "test", "module", "event", "http"})
+"""State modules whose states leave nothing that another one could undo for certain."""
 _TAKE_AWAY = frozenset(
     """absent removed purged dead disabled masked unmounted stopped remove env_absent fstab_absent options_absent
     sections_absent config_unset""".split()
@@ -265,14 +267,15 @@ def _only_tests(chunk: LowChunk) -> LowChunk:
 
 def _may_contradict(chunks: Sequence[LowChunk]) -> bool:
     """Whether a closer look is worth it: something is named twice or removed, or given to a user and used by root."""
-    named = [(chunk.state, str(chunk.name)) for chunk in chunks]
-    if len(set(named)) < len(named):
-        return True
-    programs, given, systems = False, False, 0
+    named, programs, given, systems = set[tuple[str, str]](), False, False, 0
     for chunk in chunks:
-        systems += chunk.fun == _OF_THE_MACHINE
-        if chunk.fun in _TAKE_AWAY:
+        if chunk.state in _CLAIM_NOTHING:
+            continue
+        name = (chunk.state, str(chunk.name))
+        if name in named or chunk.fun in _TAKE_AWAY:
             return True
+        named.add(name)
+        systems += chunk.fun == _OF_THE_MACHINE
         programs = programs or chunk.state in _RUN_IN_FOLDERS
         given = given or chunk.state == "user" or "user" in chunk.args
     return systems > 1 or (given and programs)
