@@ -99,7 +99,7 @@ _MAKES = {
 }
 """What functions of ``file`` leave at their path."""
 _OWNED = frozenset({"managed", "serialize", "directory"})
-_UNPACK = {"git.latest": "target", "git.cloned": "target", "archive.extracted": "name", "virtualenv.managed": "name"}
+_FILL = {"git.latest": "target", "git.cloned": "target", "archive.extracted": "name", "virtualenv.managed": "name"}
 """Other functions that fill a folder, and the argument that names it."""
 _TIMES = frozenset({"minute", "hour", "daymonth", "month", "dayweek"})
 _NO_VERSION = re.compile(r"[<>=!*,\s]|^latest$")
@@ -138,6 +138,8 @@ def clashes(steps: Iterable[LowChunk], known: Sequence[Footprint]) -> Iterator[C
     found: set[tuple[int, int]] = set()
     for (thing, resource), made in claims.items():
         more = _gone_above(claims, resource) if thing.startswith("/") else []
+        if len({claim.value for claim in (*made, *more)}) == 1:
+            continue
         ordered = sorted((*made, *more), key=lambda claim: claim.chunk.index)
         turns = sum(1 for one, other in pairwise(ordered) if _differ(one.value, other.value))
         for number, first in enumerate(ordered):
@@ -178,7 +180,7 @@ def _touches(footprint: Footprint, resource: str) -> bool:
 
 def _claims(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str, Any]]:
     """Yield what a state wants: a thing in words, the resource that it is, and the value that it is to have."""
-    if chunk.state == "file" or chunk.function in _UNPACK:
+    if chunk.state == "file" or chunk.function in _FILL:
         yield from _of_path(chunk)
     elif chunk.state == "ini":
         yield from _of_options(chunk)
@@ -200,6 +202,8 @@ def _of_things(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str
             yield words, resource, value
         for argument in _SETS.get(chunk.function, ()) if len(things) == 1 else ():
             given = chunk.args.get(argument, "*" if argument in _TIMES else None)
+            if argument == "groups" and chunk.args.get("remove_groups", True) is not True:
+                continue
             setting = _plain(argument, given)
             if setting is not None and setting != _ANY:
                 yield f"{argument} of {words}", resource, (argument, setting)
@@ -252,7 +256,7 @@ def _of_options(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
 
 def _of_path(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
     args = chunk.args
-    place = args.get(_UNPACK.get(chunk.function, "name"), chunk.name)
+    place = args.get(_FILL.get(chunk.function, "name"), chunk.name)
     left = _FOLDER if chunk.state != "file" else _MAKES.get(chunk.fun, "")
     if not (left and isinstance(place, str) and place.startswith("/")) or args.get("create", True) is not True:
         return
@@ -296,7 +300,7 @@ def _plain(argument: str, value: Any) -> Any:
     if argument in _LISTS:
         items = value.split(",") if isinstance(value, str) else value
         return frozenset(map(str, items)) if isinstance(items, list) else None
-    if value is None or not isinstance(value, (str, int, float)):
+    if not isinstance(value, (str, int, float)) or (isinstance(value, bool) and argument != "commented"):
         return None
     text = " ".join(str(value).split())
     if argument == "mode":

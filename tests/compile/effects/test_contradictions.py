@@ -199,6 +199,8 @@ def test_a_requisite_that_another_state_writes_counts_too(meant):
         ("user.present: [{name: app}]", "group.absent: [{name: app}]"),
         ("user.present: [{name: app}]", "user.absent: [{name: apps}]"),
         ("user.present: [{name: app}, {gid: crew}]", "user.present: [{name: app}, {shell: /bin/sh}]"),
+        ("user.present: [{name: app}, {groups: [a]}, {remove_groups: False}]", "user.present: [{name: app}, {groups: [b]}]"),
+        ("sysctl.present: [{name: a.b}, {value: True}]", "sysctl.present: [{name: a.b}, {value: 1}]"),
         ("pkg.installed: [{name: a}]", "pkg.latest: [{name: a}]"),
         ("pkg.installed: [{name: a}, {version: '1'}]", "pkg.installed: [{name: a}, {version: '>=1'}]"),
         ("pkg.installed: [{name: a}]", "pkg.removed: [{name: a}, {version: '1'}]"),
