@@ -236,3 +236,23 @@ def test_only_a_home_that_is_to_be_made_will_belong_to_its_user(dry_runs, there)
 def test_a_dry_run_refuses_nothing_that_is_skipped_or_runs_as_the_user(dry_runs, more):
     function, arguments = BY_PROGRAMS_OF_ROOT[1]
     assert dry_runs.row(GIVEN_FOLDER, (function, {**arguments, **more}))["result"] is not False
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is refused; run the tests as root")
+@pytest.mark.parametrize("there", [False, True])
+def test_only_a_folder_that_is_to_be_made_will_belong_to_the_user_of_a_file_in_it(dry_runs, there):
+    if there:
+        Path(dry_runs.folder).mkdir(parents=True)
+    made = ("file.managed", {"name": "<D>/x", "contents": "a", "user": "nobody", "makedirs": True})
+    needing = ("git.present", {"name": "<D>/clone"})
+    foretold = dry_runs.row(made, needing)
+    done = dry_runs.row(made, needing, test=False)
+    assert (foretold["result"] is False) is (done["result"] is False) is not there, (foretold, done)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is refused; run the tests as root")
+@pytest.mark.parametrize("argument", ["requirements", "find_links", "editable", "cwd", "target"])
+def test_a_dry_run_refuses_what_pip_is_told_to_use_of_a_user(dry_runs, argument):
+    row = dry_runs.row(GIVEN_FOLDER, ("pip.installed", {"name": "a", argument: "<D>/r"}))
+    assert row["result"] is False
+    assert "runs pip as root in " in row["comment"]
