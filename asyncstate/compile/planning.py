@@ -276,6 +276,6 @@ def _may_contradict(chunks: Sequence[LowChunk]) -> bool:
             return True
         named.add(name)
         systems += chunk.fun == _OF_THE_MACHINE
-        programs = programs or chunk.state in _RUN_IN_FOLDERS
+        programs = programs or chunk.state in _RUN_IN_FOLDERS or chunk.fun == "patch"
         given = given or chunk.state == "user" or "user" in chunk.args
     return systems > 1 or (given and programs)
