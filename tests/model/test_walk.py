@@ -15,7 +15,6 @@ from asyncstate.analyse.impact import effects, impact
 from asyncstate.analyse.lint import _are_siblings, _matters, lint
 from asyncstate.analyse.waits import waits
 from asyncstate.cli.show import _order_lines
-from asyncstate.compile.effects.contradictions import undone
 from asyncstate.model.dag import FOOTPRINT, Dag
 from asyncstate.model.event import ChunkFinished, ChunkStarted
 from asyncstate.model.plan import EDGE_SOURCES, Node, NodeKind, Plan
@@ -260,7 +259,7 @@ KINDS = {
 @given(plans())
 def test_lint_names_every_order_that_only_footprints_keep(plan):
     findings = {(each.chunk, each.message) for each in lint(plan)}
-    contradicting = {(each.first, each.second) for each in undone(plan.chunks, plan.dag, lambda _: "")}
+    contradicting = {(each.first, each.second) for each in plan.contradictions}
     secured = Dag(len(plan.nodes))
     kept = []
     for edge in plan.dag.edges():

@@ -52,7 +52,7 @@ NO_RESOURCE = {
         start status status_type string strptime_format subdir time_comparison timeout timezone trim_output unpause
         update_minion use_etag use_vt validate_ip_addrs verbose verify_ssl wait_for warnings watch_action watch_flags
         present boolean integer listing dictionary enforce_toplevel skip_files_list_verify list_options
-        archive_format extract_perms use_cmd_unzip clean_parent encrypted hide_output sig_backend runtime tmp_ext
+        archive_format extract_perms use_cmd_unzip clean_parent encrypted hide_output sig_backend tmp_ext
         allow_symlink follow_symlinks followlinks rmlinks force_symlinks saltenv enable require password
     """,
     "modes, owners and attributes of the path itself": """
