@@ -72,7 +72,7 @@ async def _lies(pairs, foresight):
 
 
 async def lies_of(runtime, first, second, world):
-    """What the dry run says of the two states and does not come true; and what a run refuses without its word."""
+    """What the dry run says of the two states and does not come true; and programs that a run refuses without its word."""
     tree = {"first": first.declaration(), "second": second.declaration({"require": [{"id": "first"}]})}
     _copy(f"{WORLDS}/{world}", "/")
     plan = await runtime.compile_data(tree)
@@ -87,7 +87,7 @@ async def lies_of(runtime, first, second, world):
             yield f"{tag} failed: {row['comment']}"
         if row["result"] is True and not row["changes"] and done[tag]["changes"]:
             yield f"{tag} unchanged: {row['comment']}, but {done[tag]['changes']}"
-        if row["result"] is None and not row.get(NOT_TOLD) and "Refusing to" in done[tag]["comment"]:
+        if row["result"] is None and not row.get(NOT_TOLD) and "Refusing to run" in done[tag]["comment"]:
             yield f"{tag} to change: {row['comment']}, but {done[tag]['comment']}"
 
 
