@@ -166,8 +166,8 @@ def test_what_does_not_compile_is_left_out_and_the_rest_is_written():
 def test_an_id_that_is_the_name_of_the_state_itself_too_is_not_named(tmp_path):
     first, second, third = (f"{name}:\n  file.append:\n    - name: /x\n" for name in "fgh")
     require = "    - require:\n      - file: {}\n"
-    tree = "/x:\n  file.directory: []\n" + first + second + third
+    tree = "/x:\n  file.touch: []\n" + first + second + third
     added = first + second + require.format("f") + third + require.format("g")
-    assert apply(tree, tmp_path) == "/x:\n  file.directory: []\n" + added
+    assert apply(tree, tmp_path) == "/x:\n  file.touch: []\n" + added
     hints = [(finding.missing, finding.hint) for finding in lint(plan({"s": tree}, **OPTIONS))]
     assert hints[0] == (-1, "a requisite would name 'f' itself or later states, too: give '/x' another ID")
