@@ -141,12 +141,12 @@ def filled(value, root):
 
 
 def plain(value, root):
-    """Return an answer as JSON has it, without what differs from call to call."""
+    """Return an answer as JSON has it, without what differs from call to call; the scratch folder is in ``{cwd}``."""
     for each in (value, *(value if isinstance(value, list) else ())):
         if isinstance(each, dict):
             each.pop("pid", None)
     text = json.dumps(value, default=_odd, sort_keys=True)
-    text = text.replace(json.dumps(str(root))[1:-1], "{root}")
+    text = text.replace(json.dumps(str(root))[1:-1], "{root}").replace(json.dumps(str(root.parent))[1:-1], "{cwd}")
     return json.loads(re.sub(r"/[\w./]*(__salt\.tmp\.|salt-|tmp)[\w-]{8}\b", "{temporary}", text))
 
 

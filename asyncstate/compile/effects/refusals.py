@@ -117,7 +117,7 @@ def _gifts(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, _Gift]]
     owner = chunk.args.get("user", chunk.args.get("owner"))
     if chunk.function == "file.absent":
         owner = "root"
-    if owner not in {None, ""} and isinstance(owner, (str, int)):
+    if isinstance(owner, (str, int)) and owner != "":
         user = "" if _is_root(owner) else str(owner)
         whole = [name for name in footprint.writes if name.startswith(PATH) and ENTRY not in name]
         for path in (name.removeprefix(PATH).removesuffix(TREE) for name in whole[:1]):
