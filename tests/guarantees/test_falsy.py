@@ -21,6 +21,8 @@ NEEDED = {
     "sysctl": "sysctl",
 }
 """The program without which a module is not there."""
+OF_THE_NETWORK = {"match.ipcidr"}
+"""Functions of other modules whose answers depend on the interfaces of the machine."""
 
 
 class Host:
@@ -109,6 +111,8 @@ ALL = [(kind, title) for kind in ("states", "modules") for title in read_cases(k
 def test_a_falsy_argument_does_what_it_does_in_salt(host, kind, title):
     case, recorded = read_cases(kind)[title]
     module = title.partition(".")[0]
+    if (module == "network" or title in OF_THE_NETWORK) and set(os.listdir("/sys/class/net")) != {"lo"}:
+        pytest.skip("the answers are those of a machine with no interface but lo")
     if module in NEEDED and not shutil.which(NEEDED[module]):
         pytest.skip(f"there is no {NEEDED[module]}")
     names = [name for name in recorded["call"] if name]

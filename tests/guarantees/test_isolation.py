@@ -244,6 +244,7 @@ ALLOWED = {
     ("umask.py", "umask"),  # of a thread that has its own
     *(("container.py", name) for name in ("chdir", "umask")),  # of a process that was forked to become another program
     ("interrupts.py", "signal"),  # of the command line, which is the process
+    ("last_report.py", "signal"),  # of a process of its own
     ("readiness.py", "environ.pop"),  # of the same: what it starts does not speak for it to systemd
     *(("loader.py", name) for name in ("signal", "umask")),  # of the program on a host reached over ssh
     *(("worker.py", name) for name in ("chdir", "umask")),  # of Salt's process, which makes one call at a time

@@ -30,7 +30,8 @@ BETTER = {
 
 @pytest.fixture
 def apply(tmp_path):
-    settings = {"file_roots": {"base": [str(TREES)]}, "pillar_roots": {"base": [str(tmp_path)]}, "id": "here"}
+    roots = {"file_roots": {"base": [str(TREES)]}, "pillar_roots": {"base": [str(tmp_path)]}}
+    settings = {**roots, "id": "here", "foresight": False}  # Salt has none: its dry run asks each state for itself
 
     async def run(name, test, width):
         async with StateRuntime(Settings(**settings, cachedir=str(tmp_path))) as runtime:

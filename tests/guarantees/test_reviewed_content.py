@@ -247,7 +247,7 @@ def _cells():
             yield pytest.param(way, switch, id=f"{way}-{switch}", marks=() if is_fast else pytest.mark.slow)
 
 
-@pytest.mark.parametrize(("way", "switch"), _cells())
+@pytest.mark.parametrize(("way", "switch"), [*_cells()])
 def test_what_changes_during_the_run_is_not_applied(way, switch, run_cli, tree):
     state, name, reviewed, evil = WAYS[way]
     path = tree / "roots" / os.path.normpath(f"tree/{name}")
