@@ -33,6 +33,8 @@ def lint(session: nox.Session) -> None:
     python(session, "ruff", "check", ".")
     python(session, "ruff", "format", "--check", ".")
     session.run(str(BIN / "lint-imports"), external=True)
+    if (extras := Path("tests", "extras", "importlinter.toml")).exists():
+        session.run(str(BIN / "lint-imports"), "--config", str(extras), external=True)
 
 
 @nox.session
@@ -119,7 +121,7 @@ def servers(session: nox.Session) -> None:
 def browser(session: nox.Session) -> None:
     """Look at the page of a report in Chromium, unpacked with what drives it into build/browser-tools."""
     session.run(".ci/browser-tools", external=True, env={"PYTHON": sys.executable})
-    python(session, "pytest", "tests/browser", "-m", "browser", *session.posargs)
+    python(session, "pytest", "tests", "-m", "browser", *session.posargs)
 
 
 @nox.session

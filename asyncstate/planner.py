@@ -223,10 +223,10 @@ class Planner:
         """Return what states were seen to touch, if the settings ask for it. Raises ConfigError for a bad table."""
         if self._settings.implicit_order != "learned":
             return None
-        from asyncstate.trace import store  # noqa: PLC0415 - few settings ask for it
-        from asyncstate.trace.learned import LearnedEffects  # noqa: PLC0415
+        from asyncstate import extend  # noqa: PLC0415 - few settings ask for it
 
-        return LearnedEffects(store.load(self._settings.state_dir), store.Digests()).of
+        learned: Learned = extend.provided("effects", "implicit_order: learned")(self._settings.state_dir)
+        return learned
 
     def _without_effect(self) -> tuple[Issue, ...]:
         """Return a warning for each setting of Salt that is set and has no effect here."""

@@ -59,7 +59,7 @@ def _restraint_of(settings: Settings) -> Restraint | None:
 
 
 class Events(Protocol):
-    """What fires events of this host (`asyncstate.fleet.events.HostEvents`)."""
+    """What fires events of this host."""
 
     async def fire(self, tag: str, data: Mapping[str, Any]) -> None:
         """Fire an event. Returns once it is kept. Raises BoardError."""
@@ -80,7 +80,7 @@ class TreeElsewhere(Protocol):
 
 
 class Renderings(Protocol):
-    """What has rendered SLS files of this tree and its pillar before (`asyncstate.lsp.kept`)."""
+    """What has rendered SLS files of this tree and its pillar  before."""
 
     def of(
         self,

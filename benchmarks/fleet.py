@@ -29,22 +29,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulated_fleet import Shape, agent_of, plan_of_a_host
 
-from asyncstate.fleet import credentials, subjects
-from asyncstate.fleet.controller.controller import Controller, Request
-from asyncstate.fleet.controller.tale import Observer
-from asyncstate.fleet.nats.access import STREAMS
-from asyncstate.fleet.nats.board import NatsBoard
-from asyncstate.fleet.nats.connection import Connection
-from asyncstate.fleet.nats.folder import Folder
-from asyncstate.fleet.nats.server import running
-from asyncstate.fleet.signing import OperatorSigner, OperatorVerifier
+from asyncstate.extras.fleet import credentials, subjects
+from asyncstate.extras.fleet.controller.controller import Controller, Request
+from asyncstate.extras.fleet.controller.tale import Observer
+from asyncstate.extras.fleet.nats.access import STREAMS
+from asyncstate.extras.fleet.nats.board import NatsBoard
+from asyncstate.extras.fleet.nats.connection import Connection
+from asyncstate.extras.fleet.nats.folder import Folder
+from asyncstate.extras.fleet.nats.server import running
+from asyncstate.extras.fleet.signing import OperatorSigner, OperatorVerifier
 from asyncstate.model.event import ChunkFinished, RunFinished
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from asyncstate.fleet.controller.tale import HostEnd
-    from asyncstate.fleet.protocol import HostPlan
+    from asyncstate.extras.fleet.controller.tale import HostEnd
+    from asyncstate.extras.fleet.protocol import HostPlan
     from asyncstate.model.event import AnyEvent
 
 SHAPES = ("chain", "fan_in", "independent")

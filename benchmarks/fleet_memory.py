@@ -20,13 +20,13 @@ from pathlib import Path
 import msgspec
 from simulated_fleet import Shape, plan_of_a_host
 
-from asyncstate.fleet import subjects
-from asyncstate.fleet.controller.pool import Pool
-from asyncstate.fleet.host.part import host_plan
-from asyncstate.fleet.join.join import join
-from asyncstate.fleet.nkeys import OPERATOR, KeyPair
-from asyncstate.fleet.protocol import HostPlan, decode, encode
-from asyncstate.fleet.signing import OperatorSigner
+from asyncstate.extras.fleet import subjects
+from asyncstate.extras.fleet.controller.pool import Pool
+from asyncstate.extras.fleet.host.part import host_plan
+from asyncstate.extras.fleet.join.join import join
+from asyncstate.extras.fleet.nkeys import OPERATOR, KeyPair
+from asyncstate.extras.fleet.protocol import HostPlan, decode, encode
+from asyncstate.extras.fleet.signing import OperatorSigner
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import msgspec
 
 from asyncstate import Settings, StateRuntime
-from asyncstate.fleet.host.agent import Agent
+from asyncstate.extras.fleet.host.agent import Agent
 from asyncstate.model.requisite import RemoteRequisite
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from asyncstate.errors import Issue
-    from asyncstate.fleet.board import Board
-    from asyncstate.fleet.host.others import Others
-    from asyncstate.fleet.host.part import Part
-    from asyncstate.fleet.host.station import Kept
-    from asyncstate.fleet.protocol import Offer, Verifier
+    from asyncstate.extras.fleet.board import Board
+    from asyncstate.extras.fleet.host.others import Others
+    from asyncstate.extras.fleet.host.part import Part
+    from asyncstate.extras.fleet.host.station import Kept
+    from asyncstate.extras.fleet.protocol import Offer, Verifier
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan

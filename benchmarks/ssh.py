@@ -19,10 +19,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 import sshd  # type: ignore[import-not-found]
 
 from asyncstate import Settings, StateRuntime
-from asyncstate.fleet.controller.controller import Controller, Request
-from asyncstate.fleet.ssh.connection import Ways
-from asyncstate.fleet.ssh.roster import RosterHost
-from asyncstate.fleet.ssh.session import Session, Unsigned
+from asyncstate.extras.fleet.controller.controller import Controller, Request
+from asyncstate.extras.fleet.ssh.connection import Ways
+from asyncstate.extras.fleet.ssh.roster import RosterHost
+from asyncstate.extras.fleet.ssh.session import Session, Unsigned
 
 
 class Cost(NamedTuple):

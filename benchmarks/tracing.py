@@ -15,7 +15,7 @@ from pathlib import Path
 
 from apply import ASYNCSTATE
 
-from asyncstate.trace.following import Strace
+from asyncstate.extras.proof.trace.following import Strace
 
 TURNS = 3
 MOST = 4.0

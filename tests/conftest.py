@@ -194,3 +194,17 @@ def run_cli(program, tmp_path):
 def pytest_xdist_auto_num_workers():
     """Run half as many workers again as there are cores: many a test waits for a program or a clock."""
     return (os.cpu_count() or 1) * 3 // 2
+
+
+@pytest.fixture
+def patience():
+    """An alarm that ends a test which waits for a pipe."""
+
+    def end(*_):
+        raise TimeoutError("it waits for a writer")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(30)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)

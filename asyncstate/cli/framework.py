@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate import extend
 from asyncstate.cli.console import Console
-from asyncstate.cli.overview import COMMANDS, overview
+from asyncstate.cli.overview import OWN, commands, overview
 from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
@@ -89,13 +90,17 @@ class Root(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's interface
         """Return the commands in the order of the overview."""
-        return list(COMMANDS)
+        return list(commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
         """Import the module of a command and return its ``command``."""
-        if cmd_name not in COMMANDS:
+        if cmd_name in OWN:
+            module = f"asyncstate.cli.{cmd_name.replace('-', '_')}"
+        elif cmd_name in (added := extend.commands()):
+            module = added[cmd_name].module
+        else:
             return None
-        command: click.Command = import_module(f"asyncstate.cli.{cmd_name.replace('-', '_')}").command
+        command: click.Command = import_module(module).command
         return command
 
     def get_help(self, ctx: click.Context) -> str:  # noqa: ARG002 - as above
@@ -106,27 +111,29 @@ class Root(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command. Raises UsageError, which names the nearest, or the one that replaces Salt's function."""
-        if args and args[0] not in COMMANDS:
-            raise click.UsageError(unknown_command(args[0], list(COMMANDS)), ctx)
+        if args and args[0] not in OWN and args[0] not in (known := commands()):
+            raise click.UsageError(unknown_command(args[0], list(known)), ctx)
         return super().resolve_command(ctx, args)
 
 
 class Family(click.Group):
     """A command with sub-commands, such as ``show``.
 
-    ``parts`` are those that have a file of their own in the folder of the command, which is imported when one is
-    called: by name, its section in the help and what the help says of it.
+    ``parts`` are those that have a file of their own in the package of the command, ``folder``, which is imported when
+    one is called: by name, its section in the help and what the help says of it.
     """
 
     def __init__(
         self,
         *args: Any,
         parts: Mapping[str, tuple[str, str]] | None = None,
+        folder: str = "",
         examples: tuple[tuple[str, str], ...] = (),
         **attributes: Any,
     ) -> None:
         super().__init__(*args, **attributes)
         self.parts: dict[str, tuple[str, str]] = dict(parts or {})
+        self._folder = folder
         self.examples = examples
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -137,7 +144,7 @@ class Family(click.Group):
         """Import the file of a sub-command, and return its ``command``."""
         if cmd_name not in self.parts:
             return super().get_command(ctx, cmd_name)
-        command: click.Command = import_module(f"asyncstate.cli.{self.name}.{cmd_name}").command
+        command: click.Command = import_module(f"{self._folder}.{cmd_name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -188,7 +195,7 @@ def unknown_command(name: str, known: list[str], family: str = "") -> str:
     message = f"no such command: {family} {name}".replace(":  ", ": ")
     if not family and name in SALT_COMMANDS:
         return f"{message}. Salt's {name} is called: asyncstate {SALT_COMMANDS[name]}"
-    if name in (elsewhere := {**_TRIED, **({each: each for each in COMMANDS} if family else {})}):
+    if name in (elsewhere := {**_TRIED, **({each: each for each in commands()} if family else {})}):
         return f"{message}. There is: asyncstate {elsewhere[name]}"
     near = nearest(name, known)
     if near:

@@ -1,32 +1,37 @@
-"""The list of commands, and the text of ``asyncstate --help``. Imports nothing, because it must be quick."""
+"""The commands of the engine, and the text of ``asyncstate --help``, which has those of extras, too."""
 
 from __future__ import annotations
 
-COMMANDS = {
+OWN = {
     "apply": ("Run", "Bring this machine into the state a tree describes."),
     "plan": ("Run", "Say what apply would do, and change nothing: a dry run."),
     "check": ("Run", "Compile a tree and report every mistake; run nothing."),
     "init": ("Run", "Write a first tree, with comments that explain it."),
     "single": ("Run", "Run one state function, without an SLS file."),
     "call": ("Run", "Call one execution module function and print what it returns."),
-    "salt-call": ("Run", "Do what Salt's salt-call does: the same options, functions, outputs and exit codes."),
     "show": ("Look", "Show what a tree compiles to: lowstate, sls, graph, aggregate, impact …"),
     "explain": ("Look", "Explain when a state runs, and what it depends on; or what the code of a mistake means."),
     "lint": ("Look", "Find states that keep their order without a requisite, and probable mistakes."),
-    "shake": ("Look", "Find orders that a tree needs and nowhere says, by running it."),
-    "footprints": ("Look", "Show what states were seen to touch: apply --trace-effects records it."),
     "doc": ("Look", "Read the documentation of states and execution modules."),
     "smi": ("Look", "Check virtual modules such as pkg or user against their interfaces."),
     "schema": ("Look", "Print the JSON Schema of configuration, plans, events or reports."),
     "runs": ("Past runs", "List, show, compare and forget past runs of this machine."),
     "replay": ("Past runs", "Show the report of a past run again, in any form."),
     "what-if": ("Past runs", "Show how long a past run would have taken with more or fewer states at once."),
-    "fleet": ("Fleet", "Runs across many hosts: the server between them, and credentials."),
     "help": ("Shell", "Explain a command: its usual options, or all of them."),
-    "lsp": ("Shell", "Answer an editor: completion, documentation, definitions … (a language server)."),
     "completion": ("Shell", "Print the completion script of bash, zsh or fish."),
 }
 """Command -> (section of the overview, one line of help), in the order they are listed."""
+_SECTIONS = ("Run", "Look", "Past runs", "Fleet", "Shell")
+
+
+def commands() -> dict[str, tuple[str, str]]:
+    """Return the section and the line of each command, also of extras, in the order of the overview."""
+    from asyncstate import extend
+
+    every = OWN | {name: (command.section, command.text) for name, command in extend.commands().items()}
+    return dict(sorted(every.items(), key=lambda each: _SECTIONS.index(each[1][0])))
+
 
 GENERAL_OPTIONS = (
     ("-l, --log-level LEVEL", "Log to standard error: debug, info, warning (default), error, quiet."),
@@ -58,7 +63,7 @@ def overview() -> str:
     """Return the text of ``asyncstate --help``."""
     lines = ["Usage: asyncstate COMMAND [ARGUMENTS] [OPTIONS]", "", "Apply Salt-style state trees, concurrently."]
     section = ""
-    for name, (part, text) in COMMANDS.items():
+    for name, (part, text) in commands().items():
         if part != section:
             lines += ["", f"{part}:"]
             section = part

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.complete.values import complete_id, complete_sls
-from asyncstate.cli.fleet.completion import complete_runs, complete_target
-from asyncstate.cli.fleet.connection import optional_connection_options
 from asyncstate.cli.framework import Command, Family, option
 from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
+from asyncstate.cli.picture import drawn_picture, every_edge, picture_options, write_picture
 from asyncstate.cli.selection import select, states_called
 from asyncstate.cli.settings import settings_from
 from asyncstate.cli.show_diff import diff
@@ -18,7 +17,6 @@ from asyncstate.cli.show_diff import diff
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from asyncstate.analyse.picture import Picture
     from asyncstate.cli.console import Console
     from asyncstate.cli.selection import Selection
     from asyncstate.config import Settings
@@ -137,122 +135,39 @@ def top(console: Console, /, **options: Any) -> int:
             "asyncstate show graph --around nginx --format svg --output nginx.svg",
             "A part of a large tree.",
         ),
-        (
-            "asyncstate show graph --fleet --target '*' --format svg --output fleet.svg",
-            "The joined graph of all hosts.",
-        ),
     ),
 )
 @_sls_argument
 @tree_options
 @selection_options
 @what_if_options
-@option(
-    "--format",
-    "form",
-    section="Output",
-    default="dot",
-    type=click.Choice(["dot", "mermaid", "svg", "json"]),
-    help="dot (default) for Graphviz, mermaid for Markdown, svg for a browser, json for programs.",
-)
-@option(
-    "--edges",
-    section="Output",
-    type=click.Choice(["needed", "all"]),
-    help="needed (default in pictures): without edges that follow from others. all (default in json): every edge.",
-)
-@option(
-    "--layout",
-    section="Output",
-    type=click.Choice(["auto", "builtin", "graphviz"]),
-    help="Who finds the places in an SVG. auto (default): Graphviz where it is installed and works, else asyncstate.",
-)
-@option(
-    "--output",
-    section="Output",
-    metavar="FILE",
-    type=click.Path(dir_okay=False),
-    help="Write to FILE, not to standard output.",
-)
+@picture_options
 @option(
     "--around", section="Selection", metavar="ID", help="Draw only states with this ID or name, and two steps around."
 )
-@option("--fleet", section="Selection", is_flag=True, help="Show the joined graph of many hosts; nothing runs on them.")
-@option(
-    "--target",
-    section="Selection",
-    metavar="EXPR",
-    shell_complete=complete_target,
-    help="With --fleet: which hosts, as in `fleet apply`.",
-)
-@option(
-    "--run",
-    section="Selection",
-    metavar="RUN",
-    shell_complete=complete_runs,
-    help="With --fleet, in place of --target: the run that was with this ID, or beginning of one.",
-)
-@optional_connection_options
 @click.pass_obj
-def graph(console: Console, /, sls: tuple[str, ...], form: str, output: str | None, **options: Any) -> int:
+def graph(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Show which states wait for which.
 
     The colour and the pattern of a line say why: each requisite has its own; thick grey lines are stages of explicit
     order, dashed ones connect states that touch the same file, service …, dotted ones are groups that share one call,
-    and several targets combined in one node. With --fleet, each host compiles its part and tells what others may know
-    of it; red lines go from host to host. An SVG explains its lines; edges that follow from others are left out.
+    and several targets combined in one node. An SVG explains its lines; edges that follow from others are left out.
     """
+    from asyncstate.analyse import graph as of_plan
+    from asyncstate.analyse.picture import around
+
     settings, selection = select(console, sls, options)
-    every_edge = (options["edges"] or ("all" if form == "json" else "needed")) == "all"
-    if options["around"] is not None and (form == "json" or options["fleet"]):
-        raise click.UsageError("--around is for a picture (--format dot, mermaid or svg) of one machine")
-    if options["layout"] is not None and form != "svg":
-        raise click.UsageError(
-            f"--layout is for an SVG, found --format {form}: add --format svg, or leave out --layout"
-        )
-    layout = options["layout"] or "auto"
-    if options["fleet"]:
-        from asyncstate.analyse import fleet_graph
-        from asyncstate.cli.fleet.graph import joined
-
-        plans, goes = joined(console, settings, selection, options)
-        if form == "json":
-            text = fleet_graph.to_json(plans, goes, every_edge=every_edge)
-        else:
-            text = _picture(console, fleet_graph.picture_of(plans, goes), form, layout, every_edge=every_edge)
-    elif options["target"] or options["run"]:
-        raise click.UsageError("--target and --run are for the graph of many hosts: add --fleet")
+    with_every_edge = every_edge(options)
+    if options["around"] is not None and options["form"] == "json":
+        raise click.UsageError("--around is for a picture: --format dot, mermaid or svg")
+    plan, wanted = _plan(console, settings, selection, options["around"])
+    if options["form"] == "json":
+        text = of_plan.to_json(plan, every_edge=with_every_edge)
     else:
-        from asyncstate.analyse import graph as of_plan
-        from asyncstate.analyse.picture import around
-
-        plan, wanted = _plan(console, settings, selection, options["around"])
-        if form == "json":
-            text = of_plan.to_json(plan, every_edge=every_edge)
-        else:
-            whole = of_plan.picture_of(plan)
-            shown = around(whole, wanted) if wanted else whole
-            text = _picture(console, shown, form, layout, every_edge=every_edge)
-    if output is None:
-        console.write(text)
-    else:
-        from asyncstate.cli.output_file import write_file
-
-        write_file(output, text.encode())
+        whole = of_plan.picture_of(plan)
+        text = drawn_picture(console, around(whole, wanted) if wanted else whole, options)
+    write_picture(console, text, options["output"])
     return 0
-
-
-def _picture(console: Console, picture: Picture, form: str, layout: str, *, every_edge: bool) -> str:
-    """Return a picture as text; say so if nobody could read it."""
-    from asyncstate.analyse.graphviz import LAYOUTS
-    from asyncstate.analyse.picture import READABLE, Manner, drawn
-
-    if form != "dot" and len(picture.nodes) > READABLE:
-        console.complain(
-            f"a picture of {len(picture.nodes)} states is too large to be read",
-            hint="Name some SLS, or give --around ID; `asyncstate show impact ID` says what depends on a state.",
-        )
-    return drawn(picture, Manner(form, every_edge, LAYOUTS[layout]))
 
 
 @command.command(

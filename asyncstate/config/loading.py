@@ -23,7 +23,9 @@ from asyncstate.logs.loggers import get_logger
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    import msgspec
 
 log: logging.Logger = get_logger(__name__)
 
@@ -93,7 +95,19 @@ def _build(values: Mapping[str, Any], origins: dict[str, str]) -> Settings:
         elif value is not None:  # an empty value in a file means the default
             known[option] = _typed(option, value, field.type, origins.get(option, ""))
     known["state_dir"] = known.get("state_dir") or machine_state_dir()
-    return Settings(**known, extra=extra, origins=origins)
+    settings = Settings(**known, extra=extra, origins=origins)
+    for kind in _of_extras(extra):
+        settings.of(kind)
+    return settings
+
+
+def _of_extras(options: Iterable[str]) -> list[type[msgspec.Struct]]:
+    """Return the settings of extras, if there may be one among these options, which have no field of their own."""
+    if not any(option not in FIXED_OPTIONS for option in options):
+        return []
+    from asyncstate import extend  # noqa: PLC0415 - most configurations have none
+
+    return extend.settings()
 
 
 EXTRA_TEXTS = frozenset({"config_dir", "extension_modules", "gpg_keydir", "master", "user"})
@@ -145,7 +159,10 @@ def _nearest(option: str) -> str:
         return ""
     import difflib  # noqa: PLC0415 - needed only for unknown names
 
-    return next(iter(difflib.get_close_matches(option, FIELDS, n=1, cutoff=_NEAR)), "")
+    of_extras = [name for kind in _of_extras([option]) for name in kind.__struct_fields__]
+    if option in of_extras:
+        return ""
+    return next(iter(difflib.get_close_matches(option, [*FIELDS, *of_extras], n=1, cutoff=_NEAR)), "")
 
 
 def _refuse_misspelling(option: str, written: str) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
 from asyncstate.config.files import SYSTEM_CONFIG
-from asyncstate.config.fleet_policy import policy_of
 from asyncstate.config.roots import ROOT_OPTIONS, Roots, check_roots, normalise_roots
 from asyncstate.config.values import base_directory, convert, copied, origin_file, prefix_of
 from asyncstate.errors import ConfigError
@@ -25,6 +24,9 @@ _AtLeastZero = Annotated[int, msgspec.Meta(ge=0)]
 _UNDER_ROOT_DIR = ("cachedir", "state_dir", "pki_dir", "log_file")
 _PATH_LISTS = ("states_dirs", "module_dirs", "utils_dirs", "grains_dirs", "render_dirs")
 _OWN_FIELDS = frozenset({"extra", "origins", "grains_override"})
+
+Extended = TypeVar("Extended", bound=msgspec.Struct)
+"""The options of an extra, as `asyncstate.extend.Extra` names them."""
 
 
 class Settings(msgspec.Struct, kw_only=True):
@@ -115,9 +117,6 @@ class Settings(msgspec.Struct, kw_only=True):
     ignore_rules: list[str] = []
     duplicate_ids: Literal["error", "first"] = "error"
     lanes: dict[str, Annotated[int, msgspec.Meta(ge=1)]] = {}
-    fleet_batch: str | int = ""
-    fleet_max_failures: str | int = ""
-    fleet_lanes: dict[str, Annotated[int, msgspec.Meta(ge=1)]] = {}
     prefetch: bool | _AtLeastZero = True
     timeout: float | None = None
     grace_seconds: Annotated[float, msgspec.Meta(ge=0)] = 30.0
@@ -128,8 +127,6 @@ class Settings(msgspec.Struct, kw_only=True):
     output_memory: Annotated[int, msgspec.Meta(ge=1)] = 256
     journal_keep_runs: Annotated[int, msgspec.Meta(ge=1)] = 100
     journal_keep_days: Annotated[float, msgspec.Meta(ge=0)] = 90.0
-
-    fleet_policy: dict[str, Any] = {}
 
     state_output: str = "full"
     state_output_diff: bool = False
@@ -199,13 +196,30 @@ class Settings(msgspec.Struct, kw_only=True):
                 hint = f"Did you mean {near!r}?" if near else f"There are: {', '.join(RULES)}."
                 place = prefix_of(self.origins.get("ignore_rules", ""))
                 raise ConfigError(f"{place}ignore_rules: there is no rule {rule!r}. {hint}")
-        policy_of(self.fleet_policy, self.origins.get("fleet_policy", ""))
+        if self.extra:
+            self._validate_extras()
         for option in ROOT_OPTIONS:
             origin = self.origins.get(option, "")
             if option == "pillar_roots" and origin_file(origin):
                 continue
             for saltenv, roots in getattr(self, option).items():
                 check_roots(option, saltenv, roots, origin)
+
+    def of(self, kind: type[Extended]) -> Extended:
+        """Return the options that an extra declares, from `extra`. Raises ConfigError for a value of the wrong type."""
+        given = {
+            field.name: convert(field.name, self.extra[field.name], field.type, self.origins.get(field.name, ""))
+            for field in msgspec.structs.fields(kind)
+            if self.extra.get(field.name) is not None
+        }
+        return kind(**given)
+
+    def _validate_extras(self) -> None:
+        from asyncstate import extend  # noqa: PLC0415 - most programs set no option of an extra
+
+        for kind in extend.settings():
+            if not self.extra.keys().isdisjoint(kind.__struct_fields__):
+                self.of(kind).validate(self.origins)
 
     def opts(self) -> dict[str, Any]:
         """Return a new dict with every option under its Salt name, unknown ones included.

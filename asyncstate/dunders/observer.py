@@ -1,7 +1,7 @@
 """The observer of a call: who is told of the paths it touches and of the programs it starts. Most calls have none.
 
 Code of ours that opens paths by descriptors, or starts programs, tells it; what plugins do by themselves is seen by
-other means, or not at all. See `asyncstate.trace`.
+other means, or not at all.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The codes of mistakes in trees: what each one means, an example of it, and how to mend it.
 
-The texts are in ``code_pages/``. An entry has ``title``, ``means`` and ``mend``; ``wrong`` is a tree with the mistake
-and ``right`` the same tree without it: the text of one SLS file, or texts by path, where ``pillar/`` is a pillar root.
-``options``, ``ids`` and ``exclude`` are what the example needs from the configuration or the command.
+The texts are in ``code_pages/``; an extra has its own. An entry has ``title``, ``means`` and ``mend``; ``wrong`` is a
+tree with the mistake and ``right`` the same tree without it: the text of one SLS file, or texts by path, where
+``pillar/`` is a pillar root. ``options``, ``ids`` and ``exclude`` are what the example needs from the configuration or
+the command.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from asyncstate import extend
 from asyncstate.data.formats import yaml_data
 
 if TYPE_CHECKING:
@@ -38,8 +40,10 @@ class Code(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def codes() -> Mapping[str, Code]:
     """Return all entries in the order of their codes."""
     found: dict[str, Code] = {}
-    for file in sorted(_FOLDER.glob("*.yaml")):
-        found |= msgspec.convert(yaml_data(file.read_text(encoding="utf-8")), dict[str, Code])
+    texts = [file.read_text(encoding="utf-8") for file in sorted(_FOLDER.glob("*.yaml"))]
+    texts += [extend.text_of(extra.codes) for extra in extend.extras() if extra.codes]
+    for text in texts:
+        found |= msgspec.convert(yaml_data(text), dict[str, Code])
     return dict(sorted(found.items()))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from asyncstate.config.fleet_policy import Policy
+from asyncstate import extend
 from asyncstate.config.loading import EXTRA_TEXTS
 from asyncstate.config.roots import ROOT_OPTIONS
 from asyncstate.config.settings import FIELDS, FIXED_OPTIONS
@@ -140,8 +140,17 @@ def _config(*, strict: bool = False) -> Schema:
         "include": _TEXTS | {"description": "other files, by globs; they win over this one"},
         "default_include": {"type": "string", "description": "files that are read even if `include` names others"},
     }
-    for name, field in FIELDS.items():
-        made = _or_nothing(_option(name, field.type)) | _said(meanings, name)
+    types: dict[str, type[msgspec.Struct]] = {}
+    fields = dict(FIELDS)
+    for extra in extend.extras():
+        if extra.settings:
+            kind = extend.load(extra.settings)
+            types |= kind.schemas()
+            fields |= {field.name: field for field in msgspec.structs.fields(kind)}
+        if extra.options:
+            meanings |= yaml_data(extend.text_of(extra.options))
+    for name, field in fields.items():
+        made = _or_nothing(_option(name, field.type, types.get(name))) | _said(meanings, name)
         if isinstance(field.default, (bool, int, float, str)) and field.default != "":
             made["default"] = field.default
         properties[name] = made
@@ -161,13 +170,13 @@ def _said(meanings: dict[str, str], name: str) -> Schema:
     return {"description": meanings[name]} if name in meanings else {}
 
 
-def _option(name: str, wanted: Any) -> Schema:
-    """Return the schema of one option, as a file may say it."""
+def _option(name: str, wanted: Any, read_as: type[msgspec.Struct] | None = None) -> Schema:
+    """Return the schema of one option, as a file may say it; ``read_as`` is a type that its value is read as later."""
     if name in ROOT_OPTIONS:
         return {"type": "object", "additionalProperties": _or_nothing(_TEXTS)}
-    if name == "fleet_policy":
-        made: Schema = _definitions(Policy)["Policy"]
-        del made["properties"]["where"]
+    if read_as is not None:
+        made: Schema = _definitions(read_as)[read_as.__name__]
+        made["properties"].pop("where", None)
         return made
     if name == "ignore_rules":
         rule = {"enum": [*RULES]}

@@ -8,14 +8,13 @@ from asyncstate.model.dag import GROUP
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.result import was_held_back
-from asyncstate.model.tag import parse_tag, state_tag
+from asyncstate.model.tag import parse_tag
 from asyncstate.model.walk import ends
 from asyncstate.report.terminal import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from asyncstate.fleet.protocol import Go, HostPlan, State
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row, RunReport
 
@@ -32,7 +31,7 @@ _WORDS: dict[str, str] = {
 """What is said of the requisites that a failure does not meet, by the source of their edges."""
 
 
-class _State(NamedTuple):
+class PlacedState(NamedTuple):
     """A state by its host, "" for that of the report, and its tag."""
 
     host: str
@@ -46,23 +45,11 @@ def held_back(report: RunReport, plan: Plan | None) -> dict[str, str]:
     """
     if plan is None or not any(map(was_held_back, report.rows.values())):
         return {}
-    return _told(Needs.of(plan), {"": report.rows})
+    return told(Needs.of(plan), {"": report.rows})
 
 
-def held_back_on_host(
-    host: str, rows: Mapping[str, Mapping[str, Row]], plan: HostPlan | None, go: Go | None = None
-) -> dict[str, str]:
-    """Return what `held_back` does for a host of a fleet, from the ``rows`` of all hosts and what it told of its plan.
-
-    ``go`` says for which states of other hosts it waited: ``requires cmd: migrate on db1, which failed``.
-    """
-    own = rows.get(host, {})
-    if plan is None or not any(map(was_held_back, own.values())):
-        return {}
-    return _told(Needs.of_host(plan, go), {**rows, "": own})
-
-
-def _told(needs: Needs, rows: Mapping[str, Mapping[str, Row]]) -> dict[str, str]:
+def told(needs: Needs, rows: Mapping[str, Mapping[str, Row]]) -> dict[str, str]:
+    """Return why each state of the host "" that was held back was so; ``rows`` are those of each host by tag."""
     found = ((tag, needs.unmet(tag, rows)) for tag, row in rows[""].items() if was_held_back(row))
     return {tag: words for tag, words in found if words}
 
@@ -74,7 +61,7 @@ class Needs:
     why.
     """
 
-    def __init__(self, states: Sequence[_State | None], edges: Iterable[tuple[int, int, Iterable[str]]]) -> None:
+    def __init__(self, states: Sequence[PlacedState | None], edges: Iterable[tuple[int, int, Iterable[str]]]) -> None:
         self._states = states
         self._members: dict[int, list[int]] = {}
         self._needed: dict[str, list[tuple[str, int]]] = {}
@@ -91,23 +78,8 @@ class Needs:
     def of(cls, plan: Plan) -> Needs:
         """Return those of this machine."""
         named = {NodeKind.CHUNK, NodeKind.CHECK}
-        states = [_State("", plan.chunks[node.chunk].tag) if node.kind in named else None for node in plan.nodes]
+        states = [PlacedState("", plan.chunks[node.chunk].tag) if node.kind in named else None for node in plan.nodes]
         return cls(states, ((before, after, sources) for before, after, sources, _ in plan.dag.joined()))
-
-    @classmethod
-    def of_host(cls, plan: HostPlan, go: Go | None = None) -> Needs:
-        """Return those of a host of a fleet; ``go`` says for which states of other hosts it waits."""
-        states: list[_State | None] = [_State("", _tag(each)) for each in plan.states]
-        states += [None] * (plan.nodes - len(states))
-        for chunk, node in plan.checks:
-            states[node] = states[chunk]
-        pairs = zip(plan.edges[::2], plan.edges[1::2], plan.sources, strict=True)
-        edges = [(before, after, text.split(",")) for before, after, text in pairs]
-        if go is not None and go.digest == plan.digest:  # else the host has sent another plan since then
-            first = len(states)
-            states += [None if each.end else _State(each.host, _tag(each.state)) for each in go.remote]
-            edges += [(first + place, wait.chunk, [wait.kind]) for wait in go.waits for place in wait.remote]
-        return cls(states, edges)
 
     def unmet(self, tag: str, rows: Mapping[str, Mapping[str, Row]]) -> str:
         """Return which failure held a state back; "" if the plan does not tell.
@@ -120,18 +92,14 @@ class Needs:
         to_blame = {state: (word, held) for state, (word, held) in failed.items() if not held or word != _PREREQ_OF}
         return _words(to_blame or failed) if failed else ""
 
-    def _behind(self, node: int) -> Iterator[_State]:
+    def _behind(self, node: int) -> Iterator[PlacedState]:
         """Yield the states that a node stands for."""
         for end in ends([node], lambda joint: self._members.get(joint, ()), lambda each: self._states[each] is None):
             if (state := self._states[end]) is not None:
                 yield state
 
 
-def _tag(state: State) -> str:
-    return state_tag(state.state, state.id, state.name, state.fun)
-
-
-def _words(failed: Mapping[_State, tuple[str, bool]]) -> str:
+def _words(failed: Mapping[PlacedState, tuple[str, bool]]) -> str:
     """Name one of the states to blame, if possible one that failed of itself, and count the others."""
     state, (word, held) = next(((each, of) for each, of in failed.items() if not of[1]), next(iter(failed.items())))
     where = f" on {one_line(state.host)}" if state.host else ""

@@ -68,7 +68,9 @@ def assembled(
         plan, parts.host, test=options.test, mock=mock, watch=LoopWatch(), touched=touched
     )
     if trace_effects:
-        dispatch = _traced(plan, dispatch, parts)
+        from asyncstate import extend  # noqa: PLC0415 - few runs are traced
+
+        dispatch = extend.provided("dispatch", "trace_effects")(plan, dispatch, parts)
     resumed: ResumedDispatch | None = None
     if resume is not None:
         from asyncstate.run.resumed import ResumedDispatch  # noqa: PLC0415 - few runs are resumed
@@ -103,13 +105,3 @@ def assembled(
         elsewhere=elsewhere,
     )
     return engine
-
-
-def _traced(plan: Plan, dispatch: Dispatch, parts: Parts) -> Dispatch:
-    """Return the dispatch with each state's effects recorded, except those on what is the program's own."""
-    from asyncstate.run.chunk.learning import Learning  # noqa: PLC0415 - few runs are traced
-    from asyncstate.run.chunk.traced import traced  # noqa: PLC0415
-
-    settings, host = parts.settings, parts.host
-    keep = Learning(plan, host, parts.secrets, settings.state_dir).keep
-    return traced(plan, dispatch, own=(settings.cachedir, settings.state_dir, *host.plugin_paths()), keep=keep)

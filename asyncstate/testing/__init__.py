@@ -28,13 +28,12 @@ import anyio.to_thread
 import msgspec
 import pytest
 
+from asyncstate import extend
 from asyncstate.config import Settings
 from asyncstate.model.encode import json_bytes
 from asyncstate.model.event import PrefetchEnded
 from asyncstate.model.hooks import MOD_AGGREGATE, MOD_AGGREGATE_SPLIT, MOD_FOOTPRINT, MOD_PREFETCH, MOD_WATCH
 from asyncstate.runtime import StateRuntime
-from asyncstate.shake.here import shake_here
-from asyncstate.shake.report import result_lines
 from asyncstate.testing.promises import (
     FETCHING_SECONDS,
     WHEN,
@@ -60,9 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from asyncstate.model.event import AnyEvent
-    from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row, RunReport
-    from asyncstate.shake.search import Result
 
     _Subject = tuple[str, Mapping[str, Any]]
 
@@ -277,12 +274,12 @@ class States:
         prepare = functools.partial(self._prepare, before)
         prepare()
         with ThreadPoolExecutor(1) as apart:
-            plan, result = apart.submit(asyncio.run, self._shake(data, prepare)).result()
-        if result.found or result.broken_off:
-            lines = [result.broken_off] if result.broken_off else result_lines(plan, result)
+            lines = apart.submit(asyncio.run, self._shake(data, prepare)).result()
+        if lines:
             raise BrokenContract("\n".join(lines))
 
-    async def _shake(self, data: Mapping[str, Any], prepare: Callable[[], None]) -> tuple[Plan, Result]:
+    async def _shake(self, data: Mapping[str, Any], prepare: Callable[[], None]) -> Sequence[str]:
+        search = extend.provided("search", "States.shake")
         settings = msgspec.structs.replace(self.settings)
         async with StateRuntime(settings) as runtime:
             plan = await runtime.compile_data(data)
@@ -294,7 +291,8 @@ class States:
                     pass
                 return one.report
 
-        return plan, await shake_here(plan, str(self.root), prepare, run)
+        lines: Sequence[str] = await search(plan, str(self.root), prepare, run)
+        return lines
 
     def _run(self, function: str, arguments: Mapping[str, Any], *, test: bool) -> _Ran:
         with ThreadPoolExecutor(1) as apart:  # an async test already runs a loop in this thread

@@ -7,7 +7,7 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from asyncstate.shake.outcome import Entry
+from asyncstate.extras.proof.shake.outcome import Entry
 from throwaway.runs import NOT_COMPARED
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from asyncstate.extras.proof.shake.outcome import IGNORED, Entry
+from asyncstate.extras.proof.shake.room import Seen, Stage
 from asyncstate.report.profile import Profile, recorded
-from asyncstate.shake.outcome import IGNORED, Entry
-from asyncstate.shake.room import Seen, Stage
 from throwaway.system import NAMESPACES, SALT, own_network
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class Runner:
             Path(work).mkdir()
             job = msgspec.json.encode({"command": command}).decode()
             stage = Stage(str(self._root), work, mounts, ["/usr/bin/python3", _MEASURE], _ENVIRON, job)
-            room = [*NAMESPACES, "--net", "--", sys.executable, "-m", "asyncstate.shake.room"]
+            room = [*NAMESPACES, "--net", "--", sys.executable, "-m", "asyncstate.extras.proof.shake.room"]
             pipe = subprocess.PIPE
             with (
                 contextlib.closing(self._mirror()) as mirror,

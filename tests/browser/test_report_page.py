@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from fleet_events import elsewhere, ran
-from fleet_events import tag as fleet_tag
+from looked_at import chosen, listed, middle, number_of
 from plans import PlanBuilder
 from report_page import page_of, row
 
-from asyncstate.fleet.controller.tale import HostEnd
-from asyncstate.model.result import RunReport
-from asyncstate.report.fleet_html import fleet_html_report
-from asyncstate.report.fleet_profile import FleetProfile
-from asyncstate.report.host_result import HostResult
 from asyncstate.report.terminal import short_time
 
 pytestmark = pytest.mark.browser
@@ -36,26 +28,6 @@ def small():
         "late": row(result=False, __state_ran__=False, comment="requisite failed"),
     }
     return page_of(rows, plan.build(), seconds=1.0)
-
-
-def listed(page):
-    return page.locator(".item").evaluate_all("items => items.map((item) => states[item.dataset.state].id)")
-
-
-def chosen(page):
-    number = page.evaluate("choice.selected")
-    return page.evaluate("states[choice.selected].id") if number >= 0 else None
-
-
-def number_of(page, name):
-    return page.evaluate("name => states.findIndex((state) => state.id === name)", name)
-
-
-def middle(page, view, name):
-    """The point of the screen at the middle of a bar or a box."""
-    box = page.evaluate(f"number => {view}.boxOf(number)", number_of(page, name))
-    canvas = page.locator(f"#{'timeline' if view == 'timeline' else 'graph'} canvas").bounding_box()
-    return canvas["x"] + box["x"] + box["width"] / 2, canvas["y"] + box["y"] + box["height"] / 2
 
 
 def is_in_view(page, name):
@@ -413,28 +385,3 @@ def test_without_scripts_there_are_the_counts_and_the_failures(looking):
         assert page.locator("[data-kind=failed]").inner_text().split() == ["✗", "Failed", "1"]
         assert "it broke" in page.locator("noscript").inner_text()
         assert not page.locator("main").is_visible()
-
-
-def test_hosts_are_groups_of_lanes(looking):
-    profile = FleetProfile()
-    rows = {"db1": {"data": row()}, "web1": {"site": row(result=False, comment="no port")}}
-    for host in rows:
-        profile.begun(host, 1)
-    ran(profile, "db1", "data", (0.0, 2.0))
-    ran(profile, "web1", "site", (2.5, 4.0), elsewhere("db1", "data"))
-    profile.told("db1", 2.0, 102.0)
-    profile.told("web1", 4.0, 104.5)
-    results = [
-        HostResult(host=host, report=RunReport(rows={fleet_tag(name): each for name, each in own.items()}))
-        for host, own in rows.items()
-    ]
-    text = fleet_html_report("r1", {"db1": HostEnd(0), "web1": HostEnd(2)}, results, profile)
-    with looking(text) as page:
-        assert page.evaluate("[...timeline.groups.values()].map((each) => each.first)") == [0, 1]
-        page.mouse.click(*middle(page, "timeline", "data"))
-        assert chosen(page) == "data"
-        page.mouse.click(*middle(page, "dag", "site"))
-        assert page.locator(".item.chosen .detail").inner_text().count("web1") >= 1
-        page.fill("#search", "web1")
-        assert listed(page) == ["site"]
-        assert json.loads(page.locator("#data").text_content())["failedHosts"] == [0]

@@ -96,7 +96,7 @@ def failing(monkeypatch):
             console.out = out or "human"
             raise error
 
-        monkeypatch.setattr("asyncstate.cli.framework.COMMANDS", {"fail": ("", "")})
+        monkeypatch.setattr("asyncstate.cli.framework.OWN", {"fail": ("", "")})
         monkeypatch.setattr(type(root), "get_command", lambda *_: fail)
         return dispatch(["fail", *options])
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 
 import click
 import pytest
+from imported import HEAVY, imported
 
 from asyncstate import __version__
 from asyncstate.cli import main
 from asyncstate.cli.framework import general_options
 from asyncstate.cli.options import FORMS as OPTION_FORMS
-from asyncstate.cli.overview import COMMANDS, GENERAL_OPTIONS, overview
+from asyncstate.cli.overview import GENERAL_OPTIONS, overview
+from asyncstate.cli.overview import commands as listed_commands
 from asyncstate.cli.root import root
 from asyncstate.report.human import FORMS
 
@@ -61,7 +61,7 @@ def test_examples_name_real_options(words, command):
 
 def test_the_overview_names_every_command_and_general_option():
     text = overview()
-    assert all(name in text and line in text for name, (_, line) in COMMANDS.items())
+    assert all(name in text and line in text for name, (_, line) in listed_commands().items())
     listed = " ".join(names for names, _ in GENERAL_OPTIONS)
     assert all(name in listed for option in general_options() for name in option.opts if name != "--colour")
 
@@ -69,7 +69,7 @@ def test_the_overview_names_every_command_and_general_option():
 @pytest.mark.parametrize(("words", "command"), COMMAND_LIST, ids=NAMES)
 def test_the_overview_line_is_the_first_line_of_the_help(words, command):
     if len(words) == 1:
-        assert COMMANDS[words[0]][1] == command.help.partition("\n")[0]
+        assert listed_commands()[words[0]][1] == command.help.partition("\n")[0]
 
 
 def test_state_output_offers_every_form():
@@ -187,27 +187,6 @@ def test_sls_names_are_completed_from_the_tree(monkeypatch, capsys, tmp_path):
     assert sorted(complete(monkeypatch, capsys, line)) == ["web", "web.conf"]
 
 
-def imported(*words):
-    """Modules that a process imports for one call of the command line."""
-    code = "import sys\nfrom asyncstate.cli import main\nmain(sys.argv[1:])\nsys.stderr.write('\\n'.join(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
-    return set(done.stderr.split())
-
-
-HEAVY = {
-    "asyncio",
-    "anyio",
-    "jinja2",
-    "structlog",
-    "rich",
-    "yaml",
-    "msgspec",
-    "filelock",
-    "importlib.metadata",
-    "asyncstate.config",
-}
-
-
 @pytest.mark.parametrize("words", [["--version"], ["--help"]])
 def test_version_and_help_import_next_to_nothing(words):
     modules = imported(*words)
@@ -221,24 +200,6 @@ def test_help_of_a_command_imports_click_only(words):
 
 def test_completion_imports_no_engine():
     assert not imported("completion", "bash") & (HEAVY - {"msgspec"})
-
-
-def test_the_help_of_the_fleet_names_every_command_in_a_section_and_imports_none():
-    code = (
-        "import sys\nfrom asyncstate.cli import main\nmain(['fleet', '--help'])\n"
-        "sys.stderr.write('\\n'.join(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    family = root.get_command(click.Context(root), "fleet")
-    for name in family.list_commands(click.Context(family)):
-        assert re.search(rf"^  {name}  +\S", done.stdout, re.MULTILINE), name
-        assert f"asyncstate.cli.fleet.{name}" not in done.stderr.split()
-        assert family.get_command(click.Context(family), name).examples, name
-
-
-@pytest.mark.parametrize("name", ["apply", "show", "logs", "demo", "agent"])
-def test_help_of_a_command_of_the_fleet_imports_click_only(name):
-    assert not imported("fleet", name, "--help") & HEAVY
 
 
 def test_the_usual_help_of_a_long_command_fits_a_screen(capsys):

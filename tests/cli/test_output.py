@@ -5,7 +5,6 @@ import os
 import subprocess
 
 import pytest
-from traced_calls import strace_or_skip
 
 CHANGES = "one:\n  test.succeed_with_changes: []\ntwo:\n  test.nop: []\n"
 FORMS = ["human", "json", "jsonl", "yaml"]
@@ -152,22 +151,3 @@ def test_an_error_of_the_machine_amid_a_run_is_not_taken_for_a_tree_that_does_no
     code, _, errors = called("apply", "good")
     assert code == 70
     assert "2 states had ended" in errors
-
-
-def test_races_are_written_as_data(called, tree, tmp_path, tmp_path_factory):
-    strace_or_skip()
-    place = tmp_path_factory.mktemp("shared")
-    (place / "out").touch()
-    (tree / "race.sls").write_text(
-        f"a: {{cmd.run: [{{name: 'X={place}; echo > $X/out'}}, {{parallel: True}}]}}\n"
-        f"b: {{cmd.run: [{{name: 'X={place}; cat $X/out'}}]}}\n"
-    )
-    file = tmp_path / "races.json"
-    code, out, errors = called("apply", "race", "--out", "jsonl", "--trace-effects", "--races", str(file))
-    assert code == 0
-    assert f"race on {place}/out" in errors
-    data = json.loads(file.read_text())
-    (race,) = data["races"]
-    assert (race["earlier"]["id"], race["later"]["id"], race["later"]["line"]) == ("a", "b", 2)
-    assert race["contacts"][0]["path"] == f"{place}/out"
-    assert json.loads(out.splitlines()[-1])["races"] == data["races"]

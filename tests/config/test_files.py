@@ -5,7 +5,7 @@ import os
 import pytest
 
 from asyncstate.cli import main
-from asyncstate.cli.overview import COMMANDS
+from asyncstate.cli.overview import commands
 from asyncstate.cli.root import root as program
 from asyncstate.config import find_project, load_settings
 from asyncstate.errors import ConfigError
@@ -113,7 +113,7 @@ def commands_of_trees():
         "smi generate": ["pkg"],
         "smi show": ["pkg"],
     }
-    for name in COMMANDS:
+    for name in commands():
         command = program.get_command(None, name)
         parts = {name: command}
         if hasattr(command, "commands"):

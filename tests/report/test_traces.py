@@ -5,81 +5,29 @@ from __future__ import annotations
 import sys
 
 import pytest
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from imaginary_run import WALL, Script, spans, tag
 from opentelemetry.trace import StatusCode
 from otlp_collector import Collector, values
 
 from asyncstate.cli import main
 from asyncstate.config import Settings
-from asyncstate.fleet.controller.tale import FleetEnd, HostEnd
-from asyncstate.fleet.protocol import HostPlan, State
 from asyncstate.model.event import (
-    ChunkFinished,
     ChunkReady,
     ChunkRetried,
-    ChunkStarted,
     Phase,
     PrefetchEnded,
     PrefetchStarted,
-    RunFinished,
-    RunStarted,
 )
-from asyncstate.report.fleet_traces import FleetTrace
-from asyncstate.report.trace_export import Export
 from asyncstate.report.traces import RunTrace, waits_in
 from asyncstate.runtime import StateRuntime
 
-WALL = 1_700_000_000.0
+__all__ = ["spans"]
+
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 TREE = (
     "conf:\n  file.managed:\n    - name: {out}/conf\n    - contents: x\n"
     "broke:\n  cmd.run:\n    - name: exit 3\n    - require: [file: conf]\n"
 )
-
-
-def tag(name):
-    return f"test_|-{name}_|-{name}_|-nop"
-
-
-class Script:
-    """Events of an imaginary run, of which ``told`` is told at once."""
-
-    def __init__(self, told):
-        self._told, self._seq = told, 0
-
-    def add(self, kind, at, **fields):
-        self._told(kind(run_id="r", seq=self._seq, time=at, **fields))
-        self._seq += 1
-
-    def begin(self, **fields):
-        counts = {"wall": WALL, "digest": "d", "chunks": 2, "concurrency": 4, "test": False}
-        self.add(RunStarted, 0.0, **{**counts, **fields})
-
-    def start(self, name, at, **fields):
-        self.add(ChunkStarted, at, tag=tag(name), function="test.nop", id=name, name=name, sls="s", **fields)
-
-    def finish(self, name, at, result=True, **row):
-        row = {"name": name, "result": result, "changes": {}, "comment": "", **row}
-        self.add(ChunkFinished, at, tag=tag(name), row=row, why="met")
-
-    def end(self, at, exit_code=0, **fields):
-        self.add(RunFinished, at, exit_code=exit_code, succeeded=1, changed=0, failed=1, **fields)
-
-
-@pytest.fixture
-def spans(monkeypatch):
-    """What was exported, by name, once the export is closed."""
-    for name in ("TRACEPARENT", "TRACESTATE"):
-        monkeypatch.delenv(name, raising=False)
-    exporter = InMemorySpanExporter()
-    export = Export(exporter)
-
-    def closed():
-        assert export.close() == ""
-        return {span.name: span for span in exporter.get_finished_spans()}
-
-    closed.tracer = export.tracer
-    return closed
 
 
 def times(span):
@@ -160,43 +108,6 @@ def test_what_has_no_end_ends_where_the_run_was_last_heard_of(spans):
     assert {name: (times(span)[1], span.status.status_code) for name, span in found.items()} == dict.fromkeys(
         ["asyncstate apply", "test.nop: a", "check test.nop: b"], (2.0, StatusCode.ERROR)
     )
-
-
-def test_a_run_across_hosts_is_one_trace(spans):
-    trace = FleetTrace(spans.tracer, "asyncstate fleet apply")
-    states = (State("test", "nop", "a", "a", "s", "/srv/s.sls", 3),)
-    for host in ("web1", "web2"):
-        trace.planned(host, HostPlan(run="r", host=host, nonce="n", states=states))
-        trace.begun(host, 1)
-        script = Script(lambda event, host=host: trace.event(host, event))
-        script.begin()
-        if host == "web2":
-            script.add(ChunkReady, 0.5, tag=tag("b"), after=f"web1: {tag('a')}", because=("require",))
-        name = "a" if host == "web1" else "b"
-        script.start(name, 0.5)
-        script.finish(name, 1.0)
-        if host == "web1":
-            script.end(1.5)
-        trace.ended(host, HostEnd(0) if host == "web1" else HostEnd(2, "is lost"))
-    trace.close(FleetEnd("r1", {"web1": HostEnd(0), "web2": HostEnd(2, "is lost")}))
-    found = spans()
-    run = found["asyncstate fleet apply"]
-    assert {found[host].parent.span_id for host in ("web1", "web2")} == {run.context.span_id}
-    assert found["test.nop: a"].attributes["code.line.number"] == 3
-    assert found["test.nop: b"].links[0].context.span_id == found["test.nop: a"].context.span_id
-    assert run.attributes["asyncstate.run_id"] == "r1"
-    assert (run.status.description, run.events[0].attributes["asyncstate.host"]) == ("1 of 2 hosts failed", "web2")
-    assert found["web2"].status.status_code is StatusCode.ERROR
-
-
-def test_a_run_across_hosts_that_an_error_ended_has_its_spans(spans):
-    trace = FleetTrace(spans.tracer, "asyncstate fleet apply")
-    trace.begun("web1", 1)
-    Script(lambda event: trace.event("web1", event)).begin()
-    trace.failed("the board is gone")
-    found = spans()
-    assert found["asyncstate fleet apply"].status.description == "the board is gone"
-    assert found["web1"].status.description == "its end is not known"
 
 
 @pytest.fixture

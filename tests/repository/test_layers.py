@@ -27,6 +27,7 @@ BY_NAME = {
     "asyncstate/__init__.py": "the public names, when they are asked for",
     "asyncstate/borrow/worker.py": "Salt, under Salt's interpreter",
     "asyncstate/cli/framework.py": "the file of a command",
+    "asyncstate/extend.py": "extras, and what they add",
     "asyncstate/load/": "plugins",
     "asyncstate/reference/": "every interface there is",
     "asyncstate/runtime.py": "imported early, so that it does not hold up the loop",
@@ -79,7 +80,7 @@ def test_what_is_imported_by_name_is_known(checkout, contracts):
             for call in imports_by_name(path):
                 assert file.startswith(tuple(BY_NAME)), f"{file}:{call.lineno}: {ast.unparse(call)}"
                 own, named = file.split("/")[1].removesuffix(".py"), layer_named(call)
-                if folder == "asyncstate" and own in layers and named in layers:
+                if folder == "asyncstate" and own in layers and named in layers and own != "extend":
                     assert layers[named] > layers[own] or named == own, f"{file}:{call.lineno} imports upwards"
 
 
@@ -167,7 +168,7 @@ def plugin_of(name):
     return ".".join(name.split(".")[1:3])
 
 
-STARTS_ITSELF = ("asyncstate/fleet/ssh/loader.py:", "asyncstate/cli/__init__.py:")
+STARTS_ITSELF = ("asyncstate/extras/fleet/ssh/loader.py:", "asyncstate/cli/__init__.py:")
 """The first runs on a host before asyncstate is there, and forks so that a parent outlives the runner and clears up for
 it. The second becomes another program, as the last act of a process that must end."""
 
@@ -248,6 +249,10 @@ PAST_THE_DOOR = {
     "asyncstate/run/durability.py": "opened to be synced, never read",
     "asyncstate/testing/": "folders that a test made",
     "asyncstate/cli/": "what the operator names on the command line, and /dev/null",
+    "asyncstate/extend.py": "files of our own package",
+    "asyncstate/extras/dropin/": "what the operator names on the command line",
+    "asyncstate/extras/fleet/commands/": "what the operator names on the command line",
+    "asyncstate/extras/proof/commands/": "what the operator names on the command line",
     "asyncstate/config/": "the folder of the configuration, looked at by its trust",
     "asyncstate/load/": "plugin folders, looked at by their trust",
     "asyncstate/salt_compat/": "Salt's own functions for plugins of trees",
@@ -259,14 +264,14 @@ PAST_THE_DOOR = {
     "asyncstate/report/html.py": "files of our own package",
     "asyncstate/reference/language.py": "files of our own package",
     "asyncstate/reference/schemas.py": "the meanings of options, beside it",
-    "asyncstate/shake/": "throw-away roots, after all that ran in them has ended, and this Python",
+    "asyncstate/extras/proof/shake/": "throw-away roots, after all that ran in them has ended, and this Python",
     "asyncstate/sources/fileclient.py": "the file roots, which the operator names and whose rim it keeps itself",
     "asyncstate/sources/grains_hardware.py": "/sys",
     "asyncstate/sources/held.py": "what is read goes through the door; copies lie in a private folder of ours",
     "asyncstate/sources/real_paths.py": "what links say, to know names; nothing is opened",
     "asyncstate/sources/system_files.py": "/proc, /sys and /etc",
-    "asyncstate/trace/following.py": "temporary files of ours, and /proc",
-    "asyncstate/trace/witness.py": "/proc",
+    "asyncstate/extras/proof/trace/following.py": "temporary files of ours, and /proc",
+    "asyncstate/extras/proof/trace/witness.py": "/proc",
     "modules/_account_files.py": "the lock of the account files in /etc",
     "modules/_init_system.py": "/etc",
     "modules/_interfaces.py": "/sys",
@@ -274,14 +279,14 @@ PAST_THE_DOOR = {
     "modules/_zoneinfo.py": "/etc/localtime and /etc/timezone",
     "modules/alternatives.py": "/etc/alternatives",
     "modules/aptpkg/": "/etc/apt, and private folders of ours",
-    "asyncstate/fleet/ssh/bundle.py": "files of this program and of the packages that it needs",
-    "asyncstate/fleet/ssh/desk.py": "the file roots, which the operator names",
-    "asyncstate/fleet/ssh/loader.py": "private folders of ours, before there is a door: nothing is imported there",
-    "asyncstate/fleet/ssh/roster.py": "the roster, and the keys that it names",
-    "asyncstate/fleet/ssh/runner.py": "/dev/null",
-    "asyncstate/fleet/ssh/tree.py": "private folders of ours",
-    "asyncstate/fleet/nats/folder.py": "the server's folder, which nobody else can change",
-    "asyncstate/fleet/nats/server.py": "the same",
+    "asyncstate/extras/fleet/ssh/bundle.py": "files of this program and of the packages that it needs",
+    "asyncstate/extras/fleet/ssh/desk.py": "the file roots, which the operator names",
+    "asyncstate/extras/fleet/ssh/loader.py": "private folders of ours, before there is a door: nothing is imported there",
+    "asyncstate/extras/fleet/ssh/roster.py": "the roster, and the keys that it names",
+    "asyncstate/extras/fleet/ssh/runner.py": "/dev/null",
+    "asyncstate/extras/fleet/ssh/tree.py": "private folders of ours",
+    "asyncstate/extras/fleet/nats/folder.py": "the server's folder, which nobody else can change",
+    "asyncstate/extras/fleet/nats/server.py": "the same",
     "modules/cmd/": "temporary files of ours, and /etc/shells",
     "modules/debconf.py": "a temporary file of ours",
     "modules/file/paths.py": "names only, for file.is_link with nostat",

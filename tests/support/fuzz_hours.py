@@ -18,10 +18,16 @@ from contextlib import suppress
 from pathlib import Path
 
 from fuzz_process import fuzz_process
-from fuzz_trees import FAMILIES
+from fuzz_trees import FAMILIES as OF_THE_ENGINE
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis.errors import Flaky
 
+sys.path.append(str(Path(__file__).parents[1] / "extras" / "support"))
+try:
+    from fuzz_fleet import FAMILIES as OF_FLEETS
+except ModuleNotFoundError:
+    OF_FLEETS = {}
+FAMILIES = {**OF_THE_ENGINE, **OF_FLEETS}
 CASES = Path(__file__).parents[1] / "fuzz" / "cases"
 TRIED = CASES.with_name("tried.json")
 _ROUND = 200

@@ -41,7 +41,7 @@ LONGEST_WAIT = 120
 MEMORY = 1 << 30
 """The most memory that a case may add to that of the program."""
 CODES = frozenset({0, 1, 2, 3, 64, 74, 124, 125, 255})
-"""The exit codes of docs/cli.md, and of docs/salt-call.md, that say something of the input."""
+"""The exit codes of docs/cli.md, and of docs/extras/salt-call.md, that say something of the input."""
 BESIDE = {
     "file": "of somebody else",
     "bait.sls": "#!py\ndef run():\n    return {'a': {'test.nop': []}}\n",
@@ -93,6 +93,8 @@ def fuzz_process(folder: Path):
 def serve(folder: Path) -> None:
     """Answer cases until there are no more."""
     from warm_program import import_everything
+
+    sys.path.append(str(Path(__file__).parents[1] / "extras" / "support"))
 
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

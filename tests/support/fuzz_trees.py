@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fuzz_hosts import hosts
-from fuzz_messages import answers, offers, streams
+from fuzz_messages import answers
 from fuzz_plugins import hook_files, plugin_files
 from fuzz_records import footprints, journal_parts, journals, outward, plans
 from fuzz_sls import IDS, ODD, SLS, expressions, odd_scalars, sls_files, spoiled, values
@@ -671,9 +670,6 @@ FAMILIES = {
     "footprints": footprints,
     "outward": outward,
     "answers": answers,
-    "streams": streams,
-    "offers": offers,
-    "hosts": hosts,
 }
 """Strategies for cases, by the name of what they are about."""
 ALL_ODD = ODD

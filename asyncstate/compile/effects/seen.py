@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.compile.effects.resources import PATH
-from asyncstate.trace.learned import GUESSED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from asyncstate.model.chunk import LowChunk
-    from asyncstate.trace.learned import Record
 
     Names = tuple[str, ...]
-    Learned = Callable[[LowChunk], Record | None]
+    Learned = Callable[[LowChunk], "Seen | None"]
     """Returns what a state was seen to touch, if its text and its inputs are unchanged since."""
+
+GUESSED = frozenset({"cmd", "module"})
+"""Bundled state modules whose footprints are guesses."""
+
+
+class Seen(NamedTuple):
+    """What a state was seen to touch: names of resources, as in a footprint, and the paths of programs that it ran."""
+
+    reads: Names
+    writes: Names
+    makes: Names
+    programs: Names
 
 
 def seen_at_work(
@@ -23,7 +33,7 @@ def seen_at_work(
     writes: Sequence[Names],
     learned: Learned,
     is_bundled: Callable[[LowChunk], bool],
-) -> dict[int, Record]:
+) -> dict[int, Seen]:
     """Return the records of commands and custom states, by their numbers in ``chunks``.
 
     ``writes`` are the resources that each state writes, as far as guessed or declared. A state that runs a program
@@ -43,7 +53,7 @@ def seen_at_work(
     return known
 
 
-def in_place_of(guess: tuple[Names, Names, Names], record: Record, chunk: LowChunk) -> tuple[Names, Names, Names]:
+def in_place_of(guess: tuple[Names, Names, Names], record: Seen, chunk: LowChunk) -> tuple[Names, Names, Names]:
     """Return what a state reads, writes and makes, given its guess, in the same order, and its record.
 
     A custom state touches what it declares as well. Of a command's guess, resources that are no paths are kept: an
@@ -52,8 +62,7 @@ def in_place_of(guess: tuple[Names, Names, Names], record: Record, chunk: LowChu
     reads, writes, makes = (
         tuple(name for name in names if chunk.state not in GUESSED or not name.startswith(PATH)) for names in guess
     )
-    seen = record.effects
-    return _joined(reads, seen.reads), _joined(writes, seen.writes), _joined(makes, seen.makes)
+    return _joined(reads, record.reads), _joined(writes, record.writes), _joined(makes, record.makes)
 
 
 def _joined(kept: Names, seen: Names) -> Names:

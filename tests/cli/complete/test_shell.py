@@ -78,7 +78,6 @@ def test_sls_on_the_line_say_which_ids_are_meant(tmp_path, monkeypatch):
     assert offered("explain", *tree, "x", "a", "--exclude", "id:") == ["id:of-a"]
     assert offered("apply", *tree, "a", "--exclude", "") == ["id:", "sls:", "b"]
     assert offered("apply", *tree, "a,", "") == ["b"]
-    assert offered("salt-call", "--local", *tree, "state.id_exists", "of-b") == ["of-b"]
 
 
 def test_ids_that_a_template_computes_are_those_of_the_last_compilation(tmp_path, monkeypatch, capfd):
@@ -114,11 +113,3 @@ def test_another_tree_has_its_own_plugins_by_the_configuration_that_is_known(tmp
     assert [offered(*ways[0], word) for word in ("of", "outs")] == [["of_a.here"], ["outside.here"]]
     monkeypatch.setattr("asyncstate.config.load_settings", None)
     assert [offered(*ways[1], word) for word in ("of", "outs")] == [["of_b.here"], ["outside.here"]]
-
-
-def test_targets_are_completed_from_a_roster(tmp_path):
-    (tmp_path / "roster").write_text("web1: {host: 10.0.0.1}\nweb2: {host: 10.0.0.2}\ndb1: {host: 10.0.0.3}\n")
-    way = ("fleet", "apply", "--ssh", str(tmp_path / "roster"), "--target")
-    assert offered(*way, "we") == ["web1", "web2"]
-    assert offered(*way, "L@db1,web1,w") == ["L@db1,web1,web1", "L@db1,web1,web2"]
-    assert offered(*way, "G@os:Debian and d") == ["G@os:Debian and db1"]

@@ -2,8 +2,8 @@
 
 from trees import FakeStates, compiler
 
+from asyncstate.compile.effects.seen import Seen
 from asyncstate.model.dag import FOOTPRINT
-from asyncstate.trace.learned import Effects, Record
 
 STATES = FakeStates(
     "cmd.run",
@@ -31,8 +31,7 @@ def edges(tree, records, *, mode="learned", bundled=True, unknown=False):
 
 
 def record(reads=(), writes=(), programs=()):
-    effects = Effects(tuple(f"path:{path}" for path in reads), tuple(f"path:{path}" for path in writes))
-    return Record(function="", key="", sls="", id="", text="", effects=effects, programs=programs, whole=True)
+    return Seen(tuple(f"path:{path}" for path in reads), tuple(f"path:{path}" for path in writes), (), programs)
 
 
 COMMANDS = """

@@ -1,0 +1,95 @@
+"""The door: what an extra adds to the engine.
+
+An extra is a folder of ``asyncstate.extras`` whose module ``extra`` has an `Extra` as ``EXTRA``. The engine imports no
+extra. It asks here for what it needs, and an extra that is absent adds nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from asyncstate.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+_FOLDER = os.path.join(os.path.dirname(__file__), "extras")
+
+
+class Command(NamedTuple):
+    """A command of the program: its section in the overview, its line there, and the module with its ``command``."""
+
+    section: str
+    text: str
+    module: str
+
+
+class Extra(NamedTuple):
+    """What one extra adds. Code is named as ``package.module:attribute`` and imported when it is needed.
+
+    ``commands`` are those of the program by name. ``settings`` is a `msgspec.Struct`: each field is an option of
+    configuration files, with its type and default; ``options`` is the YAML file below ``extras``
+    that explains them, by name, ``codes`` the one with the pages of its mistakes, as in ``reference/code_pages``.
+    ``effects`` makes a source of effects for ``implicit_order: learned``, ``dispatch`` wraps the dispatch of a run for
+    ``trace_effects``, ``search`` finds missing orders of a plan for `asyncstate.testing`.
+    """
+
+    commands: Mapping[str, Command] = {}
+    settings: str = ""
+    options: str = ""
+    codes: str = ""
+    effects: str = ""
+    dispatch: str = ""
+    search: str = ""
+
+
+def extras() -> Iterator[Extra]:
+    """Yield the extras that are installed, by the names of their packages."""
+    for name in _names():
+        yield import_module(f"asyncstate.extras.{name}.extra").EXTRA
+
+
+def _names() -> list[str]:
+    if not os.path.exists(__file__):  # in an archive, as hosts without an agent have it
+        from pkgutil import iter_modules  # noqa: PLC0415 - it takes longer than to print the help
+
+        return [module.name for module in iter_modules([_FOLDER])]
+    if not os.path.isdir(_FOLDER):
+        return []
+    return sorted(name for name in os.listdir(_FOLDER) if os.path.exists(os.path.join(_FOLDER, name, "extra.py")))
+
+
+def text_of(file: str) -> str:
+    """Return the text of a file that an extra names as ``folder/name``."""
+    with open(os.path.join(_FOLDER, file), encoding="utf-8") as source:
+        return source.read()
+
+
+def commands() -> dict[str, Command]:
+    """Return the commands of all extras by name."""
+    return {name: command for extra in extras() for name, command in extra.commands.items()}
+
+
+def settings() -> list[type[Any]]:
+    """Return the structs of settings of all extras."""
+    return [load(extra.settings) for extra in extras() if extra.settings]
+
+
+def provided(part: str, wanted_by: str) -> Any:
+    """Return what an extra offers as ``effects``, ``dispatch`` or ``search``.
+
+    Raises ConfigError, which names the option or argument ``wanted_by``, if no extra offers it.
+    """
+    for extra in extras():
+        if name := getattr(extra, part):
+            return load(name)
+    raise ConfigError(f"{wanted_by} needs an extra that is not installed: install asyncstate with all its extras")
+
+
+def load(name: str) -> Any:
+    """Return the attribute that ``package.module:attribute`` names."""
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)

@@ -1,0 +1,77 @@
+"""A run from the command line whose report is an answer: with its lock, its signals and its journal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.cli.session import Session
+from asyncstate.extras.dropin.answer import FAILED, STATE_FAILED, Answer
+from asyncstate.extras.dropin.disabling import Disabled, check_enabled
+from asyncstate.extras.dropin.rows import as_in_salt
+from asyncstate.extras.dropin.settings import changed
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from asyncstate.cli.console import Console
+    from asyncstate.config import Settings
+    from asyncstate.model.plan import Plan
+    from asyncstate.model.result import Row, RunReport
+    from asyncstate.runtime import StateRuntime
+
+
+class _Collected(Session):
+    """A run that keeps its report and its plan. With ``failhard`` in it, it is a serial one: all stops there."""
+
+    report: RunReport | None = None
+    plan: Plan | None = None
+
+    def show(self, report: RunReport, plan: Plan | None = None) -> None:
+        """Keep both."""
+        self.report, self.plan = report, plan
+
+    def _run_alone(self, planned: Callable[[StateRuntime], Awaitable[Plan]]) -> int:
+        async def planned_in_order(runtime: StateRuntime) -> Plan:
+            if "asked_for" in self.options:
+                check_enabled(runtime.host.grains, self.options["asked_for"])
+            if self.options.get("state_top"):
+                runtime.host.opts["state_top"] = self.options["state_top"]  # that of the pillar is another
+            plan = await planned(runtime)
+            if any(chunk.args.get("failhard", runtime.settings.failhard) for chunk in plan.chunks):
+                runtime.settings = changed(runtime.settings, concurrency=1)
+            return plan
+
+        return super()._run_alone(planned_in_order)
+
+
+def collect(
+    console: Console,
+    settings: Settings,
+    options: dict[str, Any],
+    start: Callable[[Session], int],
+    order: Callable[[Mapping[str, Row], Plan], Mapping[str, Row]] | None = None,
+) -> Answer:
+    """Run what ``start`` starts, and return its rows, in another ``order`` if given.
+
+    ``options`` are those of a session; with ``asked_for``, SLS names or None for the highstate, that these are not
+    disabled, and with ``state_top`` another top file. Raises CompileError, LockHeld, JournalError.
+    """
+    session = _Collected(console, settings, options)
+    console.out = "json"  # what a session says to people is said by the outputter here
+    try:
+        ended = start(session)
+    except Disabled as disabled:
+        console.say(*disabled.told)
+        return disabled.answer
+    finally:
+        console.out = "human"
+    report = session.report
+    if report is None:
+        return Answer(value={}, retcode=FAILED, outputter="highstate", ended=ended)
+    retcode = STATE_FAILED if report.failed else 0
+    cut_short = ended if report.cancelled else 0
+    if cut_short:
+        console.say(f"The run was cut short: {report.cancelled}.")
+    ordered = report.rows if order is None or session.plan is None else order(report.rows, session.plan)
+    rows = {tag: as_in_salt(tag, row) for tag, row in ordered.items()}
+    return Answer(value=rows, retcode=retcode, outputter="highstate", ended=cut_short)

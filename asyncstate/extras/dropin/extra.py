@@ -1,0 +1,15 @@
+"""What the replacement of salt-call adds to the engine."""
+
+from __future__ import annotations
+
+from asyncstate.extend import Command, Extra
+
+EXTRA = Extra(
+    commands={
+        "salt-call": Command(
+            "Run",
+            "Do what Salt's salt-call does: the same options, functions, outputs and exit codes.",
+            "asyncstate.extras.dropin.command",
+        )
+    }
+)

@@ -1,0 +1,79 @@
+"""``asyncstate lsp``: the language server that editors start."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from asyncstate.cli.framework import Command, option
+from asyncstate.cli.options import tree_options
+from asyncstate.cli.settings import settings_from
+from asyncstate.errors import AsyncStateError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from asyncstate.cli.console import Console
+    from asyncstate.config import Settings
+
+_COMPILER = (sys.executable, "-m", "asyncstate", "lsp", "--compiler")
+
+
+@click.command(
+    "lsp",
+    cls=Command,
+    examples=(
+        ("asyncstate lsp", "What an editor starts, in the folder that it has open."),
+        ("asyncstate lsp --file-root ./salt --pillar-root ./pillar", "For a tree that no configuration names."),
+    ),
+)
+@tree_options
+@option(
+    "--compiler",
+    section="General",
+    is_flag=True,
+    help="Read jobs on standard input, compile, and answer. The server starts itself so: not for people.",
+)
+@click.pass_obj
+def command(console: Console, /, *, compiler: bool, **options: Any) -> int:
+    """Answer an editor: completion, documentation, definitions … (a language server).
+
+    Speaks the Language Server Protocol on standard input and output; the log goes to standard error. Texts that the
+    editor has not saved count in place of those on the disk. No state runs. Templates are rendered, but of the
+    execution functions that they call, only those run that change nothing.
+    """
+    if console.stdout is None:
+        raise click.UsageError("standard output is closed: an editor starts this program")
+    answers = console.stdout.buffer
+    if compiler:
+        _compile(console, answers)
+        return 0
+    try:
+        from asyncstate.extras.editor.server import serve
+        from asyncstate.extras.editor.session import Program
+    except ModuleNotFoundError as error:
+        if error.name not in {"pygls", "lsprotocol"}:
+            raise
+        raise AsyncStateError("editors need pygls, which cannot be imported: pip install 'pygls>=2.0'") from None
+
+    def settings(of: Mapping[str, Any]) -> Settings:
+        return settings_from(console, dict(of))
+
+    # pygls closes its streams at the end; those of the program are not its own
+    with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as read, os.fdopen(os.dup(answers.fileno()), "wb") as write:
+        serve(Program(options, settings, _COMPILER), read, write)
+    return 0
+
+
+def _compile(console: Console, answers: BinaryIO) -> None:
+    """Read jobs, and write what is said of them."""
+    from asyncstate.extras.editor.standby import serve
+
+    def say(lines: bytes) -> None:
+        answers.write(lines)
+        answers.flush()
+
+    serve(sys.stdin.fileno(), say, lambda options: settings_from(console, dict(options)))

@@ -1,0 +1,109 @@
+"""The compiler's process, as the server sees it: started once, asked at every change, stopped if it is stuck."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from asyncstate.extras.editor.messages import Reply
+from asyncstate.model.encode import encoded
+from asyncstate.process.lineage import start
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from asyncstate.extras.editor.messages import Job
+    from asyncstate.process.ending import Reaper
+    from asyncstate.process.lineage import Lineage
+
+_ENCODER = msgspec.json.Encoder(enc_hook=str)
+_decode = msgspec.json.Decoder(Reply).decode
+_PATIENCE = 30.0
+"""Seconds without an answer after which a new job is given to a new process."""
+
+
+class Compiler:
+    """A program that reads jobs, one a line, and writes replies. ``take`` is called for each, in another thread.
+
+    If the program breaks, the last job has a reply that says so, and the next one starts the program again.
+    """
+
+    def __init__(self, argv: Sequence[str], reaper: Reaper, take: Callable[[Reply], None]) -> None:
+        self._argv = argv
+        self._reaper = reaper
+        self._take = take
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lineage: Lineage | None = None
+        self._asked = 0
+        self._waits_since = 0.0
+
+    def prepare(self) -> None:
+        """Start the program, so that the first job need not wait for that. Blocks a little."""
+        with self._lock:
+            self._start()
+
+    def ask(self, job: Job) -> None:
+        """Give a job to the program. Blocks a little."""
+        with self._lock:
+            if self._waits_since and time.monotonic() - self._waits_since > _PATIENCE:
+                self._stop()
+            process = self._start()
+            self._asked = job.number
+            self._waits_since = self._waits_since or time.monotonic()
+            if process is None or process.stdin is None:
+                return
+            try:
+                process.stdin.write(encoded(job, _ENCODER) + b"\n")
+                process.stdin.flush()
+            except OSError:
+                return  # it has ended: the thread that reads says so
+
+    def stop(self) -> None:
+        """End the program with all that it started. Does not wait for that."""
+        with self._lock:
+            self._stop()
+
+    def _start(self) -> subprocess.Popen[bytes] | None:
+        if self._process is None:
+            try:
+                process, self._lineage = start(self._argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            except OSError as error:
+                self._take(Reply(self._asked, done=True, problem=f"the compiler cannot be started: {error}"))
+                return None
+            self._process = process
+            threading.Thread(target=self._listen, args=(process,), name="asyncstate-compiler", daemon=True).start()
+        return self._process
+
+    def _stop(self) -> None:
+        self._process = None
+        self._waits_since = 0.0
+        if self._lineage is not None:
+            self._reaper.end([self._lineage])
+            self._lineage = None
+
+    def _listen(self, process: subprocess.Popen[bytes]) -> None:
+        problem = ""
+        with process:
+            try:
+                for line in process.stdout or ():
+                    self._answer(_decode(line))
+            except msgspec.MsgspecError as error:
+                problem = f"the compiler says what is no answer: {error}"
+                process.kill()
+        with self._lock:
+            if self._process is not process:
+                return  # it was stopped
+            self._stop()
+            code = process.returncode
+            problem = problem or f"the compiler ended with code {code}: the log of the server has the reason"
+            self._take(Reply(self._asked, done=True, problem=problem))
+
+    def _answer(self, reply: Reply) -> None:
+        if reply.number == self._asked:
+            self._waits_since = 0.0
+            self._take(reply)

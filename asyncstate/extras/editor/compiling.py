@@ -1,0 +1,285 @@
+"""What the compiler says of a tree: first what needs no order of its states, then the whole.
+
+No state runs. Templates are rendered, but of the execution functions that they call only those that read are called:
+`harmless` has the list, and stand-ins for the others. What is wrong in a file with a stand-in is no certain mistake.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import structs
+
+from asyncstate.analyse.lint import Finding as LintFinding
+from asyncstate.analyse.lint import one_for_each_place
+from asyncstate.analyse.patch import with_requisite
+from asyncstate.analyse.tree_findings import tree_findings
+from asyncstate.compile.findings import mistakes
+from asyncstate.errors import CompileError, PillarError
+from asyncstate.extras.editor.harmless import LeftOut
+from asyncstate.extras.editor.index import REQUISITES
+from asyncstate.extras.editor.messages import (
+    Argument,
+    Catalog,
+    Compiled,
+    Finding,
+    Fix,
+    Fixes,
+    Found,
+    Function,
+    Rendered,
+    Seen,
+)
+from asyncstate.extras.editor.tree import sls_name
+from asyncstate.logs.loggers import get_logger
+from asyncstate.model.rules import ANY
+from asyncstate.reference.lookup import documentation
+from asyncstate.reference.values import with_wrong_values
+from asyncstate.runtime import StateRuntime
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Callable, Iterable, Iterator
+
+    from asyncstate.config import Settings
+    from asyncstate.errors import Issue
+    from asyncstate.extras.editor.kept import Renderings
+    from asyncstate.extras.editor.messages import Answer, Job
+    from asyncstate.model.chunk import LowChunk
+    from asyncstate.model.plan import Plan
+
+log: logging.Logger = get_logger(__name__)
+
+_ATTEMPTS = 20
+"""So many requisites are tried, each of which is a compilation."""
+_DEEPEST = 6
+"""Pillar keys are offered down to this depth."""
+
+
+def early(job: Job, settings: Settings, kept: Renderings, is_out_of_date: Callable[[], bool]) -> Iterator[Answer]:
+    """Yield what this host has, and what is to be said of the tree without a plan of it.
+
+    What is rendered is kept. Ends soon, with answers that mean nothing, once the job is out of date.
+    """
+    yield from _Look(job, settings, kept, is_out_of_date).answers(whole=False)
+
+
+def whole(job: Job, settings: Settings, kept: Renderings) -> Iterator[Answer]:
+    """Yield all state functions if the job asks for them, then all that is to be said of the tree, and its states.
+
+    Who types ends a look at the tree again and again; what is the same for all of them comes before that.
+    """
+    look = _Look(job, settings, kept)
+    if job.catalog:
+        yield look.catalog()
+    yield from look.answers(whole=True)
+    yield Fixes(tuple(look.fixes()))
+
+
+def _guarded(findings: Iterable[Finding], left_out: LeftOut) -> Iterator[Finding]:
+    """Yield the findings: those of files in which calls were left out as no mistakes, and what was left out."""
+    for finding in findings:
+        yield structs.replace(finding, mistake=finding.mistake and finding.file not in left_out.by_file)
+    for path, names in left_out.by_file.items():
+        for name in names:
+            message = f"'{name}' may do more than read, so it is not called for an editor: its value is unknown here"
+            yield Finding("not-called", message, path, 0, "asyncstate check calls it", mistake=False)
+
+
+class _Look:
+    """Compiles the highstate, then each SLS of a job that is not in it."""
+
+    def __init__(
+        self, job: Job, settings: Settings, kept: Renderings, is_out_of_date: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._job = job
+        self._is_out_of_date = is_out_of_date
+        self._left_out = LeftOut()
+        kept.begin(job.texts, self._left_out)
+        self.runtime = StateRuntime(settings, texts=job.texts, restraint=self._left_out, renderings=kept)
+        self._rendered: set[str] = set()
+        self._kept = kept
+        self._settings = settings
+        self._plans: list[tuple[Plan, list[LintFinding]]] = []
+
+    def catalog(self) -> Catalog:
+        """Return all state functions, also where the pillar does not render."""
+        with suppress(PillarError), self.runtime.open_sync():
+            pass
+        return _catalog(self.runtime)
+
+    def answers(self, *, whole: bool) -> Iterator[Answer]:
+        """Yield what is said early, or the whole."""
+        try:
+            with self.runtime.open_sync():
+                host = self.runtime.host
+                if not whole:
+                    yield Seen(tuple(_keys(host.pillar)), tuple(_keys(host.grains)))
+                findings, states = self._tree(whole=whole)
+        except PillarError as error:
+            findings, states = list(map(_mistake, error.issues)), None
+        if states is not None:
+            yield Compiled(states)
+        yield Found(tuple(dict.fromkeys(_guarded(findings, self._left_out))), whole)
+
+    def _tree(self, *, whole: bool) -> tuple[list[Finding], tuple[Rendered, ...] | None]:
+        """Return what check and lint say, and the states of the whole."""
+        pillar = self.runtime.planner.watch_pillar()
+        found: list[Finding] = []
+        states = None
+        try:
+            if whole:
+                plan = self._shown(self.runtime.compile_sync(refusal=self._note))
+                states = _states(plan)
+                found += self._findings(plan.warnings, self._lint(plan, pillar.unused()))
+            else:
+                found += self._warnings(self.runtime.planner.check(refusal=self._note))
+        except CompileError as error:
+            log.debug("%s", error)
+            found += map(_mistake, error.issues)
+        for sls, env, path in list(self._outside()):
+            found += [each for each in self._alone(sls, env, whole=whole) if each.file == path]
+        return found, states
+
+    def _note(self, sls: str) -> str:
+        self._rendered.add(sls)
+        return "out of date" if self._is_out_of_date() else ""
+
+    def _outside(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the name, the environment and the path of each SLS of the job that was not rendered."""
+        client = self.runtime.file_client
+        for path in self._job.sls:
+            for env in client.envs():
+                for root in client.roots(env):
+                    name = sls_name(os.path.relpath(path, root))
+                    file = client.sls_file(name, env)
+                    if file is not None and file.path == path and name not in {*self._rendered, "top"}:
+                        yield name, env, path
+
+    def _alone(self, sls: str, env: str, *, whole: bool) -> list[Finding]:
+        try:
+            if not whole:
+                return self._warnings(self.runtime.planner.check([sls], saltenv=env))
+            plan = self.runtime.compile_sync([sls], saltenv=env)
+        except CompileError as error:
+            return list(map(_mistake, error.issues))
+        plan = self._shown(plan)
+        return self._findings(plan.warnings, self._lint(plan, []))
+
+    def _shown(self, plan: Plan) -> Plan:
+        return self.runtime.shown(with_wrong_values(plan, self.runtime))
+
+    def fixes(self) -> Iterator[Fix]:
+        """Yield the requisites that can be written in open files, as far as the tree compiles with them."""
+        tried = 0
+        for plan, findings in self._plans:
+            for finding in findings:
+                if finding.missing < 0 or finding.file not in self._job.sls or tried >= _ATTEMPTS:
+                    continue
+                tried += 1
+                text = with_requisite(plan, finding, self._text)
+                if text and self._compiles({**self._job.texts, finding.file: text}, plan.chunks[finding.chunk].sls):
+                    yield _fix(finding, plan.chunks[finding.missing], self._text(finding.file), text)
+
+    def _compiles(self, texts: dict[str, str], sls: str) -> bool:
+        self._kept.begin(texts, LeftOut())
+        runtime = StateRuntime(self._settings, texts=texts, restraint=LeftOut(), renderings=self._kept)
+        try:
+            with runtime.open_sync():
+                runtime.planner.watch_pillar()
+                runtime.planner.check(None if sls in self._rendered else [sls])
+        except (CompileError, PillarError):
+            return False
+        return True
+
+    def _lint(self, plan: Plan, unused_pillar: list[str]) -> list[LintFinding]:
+        texts = self._job.texts
+        found = tree_findings(plan, self.runtime.settings, unused_pillar, read=self._text, texts=texts)
+        self._plans.append((plan, found))
+        return found
+
+    def _warnings(self, warnings: tuple[Issue, ...]) -> list[Finding]:
+        redactor = self.runtime.secrets.redactor
+        said = [
+            LintFinding(each.rule or ANY, each.message, each.file, each.line, each.hint, code=each.code)
+            for each in sorted(map(redactor.issue, warnings), key=lambda issue: (issue.file, issue.line))
+        ]
+        return self._findings(warnings, said)
+
+    def _findings(self, warnings: tuple[Issue, ...], found: list[LintFinding]) -> list[Finding]:
+        certain = {_place(issue) for issue in map(self.runtime.secrets.redactor.issue, mistakes(warnings))}
+        return [
+            Finding(each.rule, each.message, each.file, each.line, each.hint, _place(each) in certain, each.code)
+            for each in one_for_each_place(found)
+        ]
+
+    def _text(self, path: str) -> str:
+        text = self._job.texts.get(path)
+        return self.runtime.file_client.read(path).decode(errors="replace") if text is None else text
+
+
+def _place(finding: LintFinding | Issue) -> tuple[str, str, int]:
+    return finding.message, finding.file, finding.line
+
+
+def _fix(finding: LintFinding, missing: LowChunk, old: str, new: str) -> Fix:
+    """Return the lines in which two texts differ."""
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    start = 0
+    while start < min(len(before), len(after)) and before[start] == after[start]:
+        start += 1
+    same = 0
+    while same < min(len(before), len(after)) - start and before[-1 - same] == after[-1 - same]:
+        same += 1
+    title = f"Write the requisite: require {missing.state}: {missing.id}"
+    text = "".join(after[start : len(after) - same])
+    return Fix(finding.rule, finding.file, finding.line, title, start, len(before) - same, text)
+
+
+def _mistake(issue: Issue) -> Finding:
+    return Finding(issue.rule, issue.message, issue.file, issue.line, issue.hint, mistake=True, code=issue.code)
+
+
+def _keys(data: Any, above: str = "", depth: int = 1) -> Iterator[str]:
+    if isinstance(data, Mapping):
+        for key, value in data.items():
+            if isinstance(key, str):
+                yield f"{above}{key}"
+                if depth < _DEEPEST:
+                    yield from _keys(value, f"{above}{key}:", depth + 1)
+
+
+def _states(plan: Plan) -> tuple[Rendered, ...]:
+    return tuple(
+        Rendered(chunk.id, chunk.state, str(chunk.name), chunk.sls, chunk.file, chunk.line, tuple(_references(chunk)))
+        for chunk in plan.chunks
+    )
+
+
+def _references(chunk: LowChunk) -> Iterator[tuple[str, str]]:
+    """Yield the module and the target of each requisite, as the rendered file has it."""
+    for keyword in REQUISITES.intersection(chunk.args):
+        listed = chunk.args[keyword]
+        for item in listed if isinstance(listed, list) else ():
+            if isinstance(item, str):
+                yield "", item
+            elif isinstance(item, Mapping):
+                yield from ((str(module), str(target)) for module, target in item.items())
+
+
+def _catalog(runtime: StateRuntime) -> Catalog:
+    return Catalog(
+        {
+            name: Function(
+                entry["doc"],
+                msgspec.convert(entry["arguments"], tuple[Argument, ...]),
+                entry["example"],
+                entry["file"],
+            )
+            for name, entry in documentation(runtime.host.loaders["states"], None).items()
+        }
+    )

@@ -1,0 +1,130 @@
+"""What templates may call while somebody writes them: functions that only read, and change nothing.
+
+Everything else is a command of a half-written text. A stand-in takes its place, and what was left out is kept, by the
+file whose template named it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, Self
+
+from jinja2 import ChainableUndefined
+
+from asyncstate.errors import RenderError
+from asyncstate.extras.editor.reading import READING
+from asyncstate.load.functions import FunctionMap, ModuleView
+
+_NETWORK_FILTERS: Final = ("http_query", "dns_check")
+
+
+class LeftOut:
+    """A `Restraint`. ``by_file`` has what was not called or run in its templates, by path."""
+
+    deep: Final = False
+
+    def __init__(self) -> None:
+        self.by_file: dict[str, dict[str, None]] = {}
+        self._file = ""
+
+    def functions(self, functions: Mapping[str, Any], path: str) -> Mapping[str, Any]:
+        """Return the functions with stand-ins for those that may do more than read."""
+        self._file = path or self._file  # a text without a file is one that a template of the last file renders
+        return _Functions(functions, self._file, self) if isinstance(functions, FunctionMap) else functions
+
+    def filters(self, path: str) -> Mapping[str, Callable[..., Any]]:
+        """Return stand-ins for the filters that ask other hosts."""
+        file = path or self._file
+        return {name: _stand_in(self, name, file) for name in _NETWORK_FILTERS}
+
+    def refuse_program(self, renderer: str, path: str) -> None:
+        """Raise RenderError."""
+        self.note(renderer, path or self._file)
+        raise RenderError(f"the renderer '{renderer}' would run this text as a program", file=path, line=1)
+
+    def note(self, name: str, path: str) -> None:
+        """Keep what was left out."""
+        self.by_file.setdefault(path, {})[name] = None
+
+
+class _Functions(Mapping[str, Callable[..., Any]]):
+    """Execution functions for the templates of one file."""
+
+    def __init__(self, functions: FunctionMap, path: str, left_out: LeftOut) -> None:
+        self._functions = functions
+        self._path = path
+        self._left_out = left_out
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        function = self._functions[name]
+        stand_in = _stand_in(self._left_out, name, self._path)
+        if name not in READING or not self._functions.is_bundled(name):
+            return stand_in
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return (stand_in if any(map(_is_elsewhere, (*args, *kwargs.values()))) else function)(*args, **kwargs)
+
+        return call
+
+    def __getattr__(self, module: str) -> ModuleView:
+        getattr(self._functions, module)
+        return ModuleView(self, module)
+
+    def __missing_reason__(self, name: str) -> str:
+        return self._functions.__missing_reason__(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._functions
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._functions)
+
+    def __len__(self) -> int:
+        return len(self._functions)
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def _is_elsewhere(value: Any) -> bool:
+    """Return whether an argument is a URL of something outside the tree."""
+    return isinstance(value, str) and "://" in value and not value.startswith(("salt://", "file://"))
+
+
+def _stand_in(left_out: LeftOut, name: str, path: str) -> Callable[..., Any]:
+    def stand_in(*_args: Any, **_kwargs: Any) -> _Unknown:
+        left_out.note(name, path)
+        return _Unknown(name=name)
+
+    return stand_in
+
+
+class _Unknown(ChainableUndefined):
+    """The value of a call that was left out. Whatever a template does with it gives such a value, or nothing."""
+
+    __slots__ = ()
+
+    def __call__(self, *_args: Any, **_kwargs: Any) -> Self:  # type: ignore[override]
+        """Return a value that is not known either."""
+        return self
+
+    def __str__(self) -> str:
+        return "unknown"
+
+    def __int__(self) -> int:  # type: ignore[override]  # Jinja's raises
+        return 0
+
+    def __float__(self) -> float:  # type: ignore[override]
+        return 0.0
+
+    def _unchanged(self, *_other: Any) -> Self:
+        return self
+
+    def _no(self, _other: Any) -> bool:
+        return False
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _unchanged  # type: ignore[assignment]  # Jinja's raise
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = _unchanged  # type: ignore[assignment]
+    __mod__ = __rmod__ = __pow__ = __rpow__ = __neg__ = __pos__ = _unchanged  # type: ignore[assignment]
+    __lt__ = __le__ = __gt__ = __ge__ = _no  # type: ignore[assignment]
+    __contains__ = _no

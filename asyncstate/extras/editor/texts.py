@@ -1,0 +1,67 @@
+"""Texts of an editor, and what it changes in them.
+
+pygls ends lines also at characters such as U+2028 and a form feed, where an editor does not: its text would be another
+than that of the editor from the next change on.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from lsprotocol import types
+from pygls.protocol import LanguageServerProtocol, lsp_method
+
+from asyncstate.extras.editor.units import from_units
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
+
+_BREAK: Final = re.compile(r"\r\n|\n|\r")
+_HALF: Final = re.compile("[\ud800-\udfff]")
+_REPLACEMENT: Final = "\ufffd"
+
+
+def changed_text(text: str, changes: Iterable[types.TextDocumentContentChangeEvent], encoding: str) -> str:
+    """Return a text after changes, whose places count as the editor does. A place beyond the text is its end."""
+    for change in changes:
+        if isinstance(change, types.TextDocumentContentChangePartial):
+            start, end = (_offset(text, place, encoding) for place in (change.range.start, change.range.end))
+            text = f"{text[:start]}{change.text}{text[end:]}"
+        else:
+            text = change.text
+    return text
+
+
+def whole(text: str) -> str:
+    """Return a text without halves of characters, which no file can have."""
+    return text if text.isascii() else _HALF.sub(_REPLACEMENT, text)
+
+
+def _offset(text: str, place: types.Position, encoding: str) -> int:
+    start = 0
+    if place.line > 0:
+        for number, found in enumerate(_BREAK.finditer(text), 1):
+            if number == place.line:
+                start = found.end()
+                break
+        else:
+            return len(text)
+    end = _BREAK.search(text, start)
+    line = text[start : end.start() if end else len(text)]
+    return start + from_units(line, place.character, encoding)
+
+
+class Protocol(LanguageServerProtocol):
+    """pygls' protocol with changes made as the editor makes them."""
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> Generator[Any, Any, None]:
+        """Take the changes of a text as one."""
+        text = self.workspace.get_text_document(params.text_document.uri).source
+        encoding = self.workspace.position_encoding or types.PositionEncodingKind.Utf16
+        text = changed_text(text, params.content_changes, str(getattr(encoding, "value", encoding)))
+        change = types.TextDocumentContentChangeWholeDocument(text)
+        yield from super().lsp_text_document__did_change(
+            types.DidChangeTextDocumentParams(params.text_document, [change])
+        )

@@ -1,0 +1,158 @@
+"""``asyncstate fleet agent``: lets this host take part in runs across hosts."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.framework import Command, console_of, option
+from asyncstate.cli.options import config_options
+from asyncstate.cli.settings import settings_from
+from asyncstate.extras.fleet.commands.connection import connection_options
+
+if TYPE_CHECKING:
+    from asyncstate.cli.console import Console
+    from asyncstate.config import Settings
+    from asyncstate.extras.fleet.credentials import Credentials
+
+
+def _print_unit(ctx: click.Context, _param: click.Parameter, wanted: Any) -> None:
+    if not wanted:
+        return
+    import os
+    import sys
+    from importlib.resources import files
+
+    beside = os.path.join(os.path.dirname(sys.executable), "asyncstate")
+    program = beside if os.access(beside, os.X_OK) else f"{sys.executable} -P -m asyncstate"
+    unit = (files("asyncstate.extras.fleet") / "asyncstate-agent.service").read_text()
+    console_of(ctx).write(unit.replace("/usr/bin/asyncstate", program))
+    ctx.exit()
+
+
+@click.command(
+    "agent",
+    cls=Command,
+    examples=(
+        (
+            "asyncstate fleet agent --id db1 --creds db1.creds --nats tls://fleet.example.com:4222",
+            "Take part in the runs that operators offer to db1.",
+        ),
+        (
+            "asyncstate fleet agent --print-unit > /etc/systemd/system/asyncstate-agent.service",
+            "Let systemd run it: credentials in /etc/asyncstate/agent.creds, the address in agent.env beside it.",
+        ),
+    ),
+)
+@option("--id", "id_", section="Run", metavar="HOST", help="Name of this host. Default: that of its credentials.")
+@connection_options
+@option(
+    "--allow-sls",
+    section="Run",
+    multiple=True,
+    metavar="GLOB",
+    help="Render SLS that fit only; repeatable. Default: allow_sls of fleet_policy in the configuration, else all.",
+)
+@option(
+    "--allow-function",
+    "allow_functions",
+    section="Run",
+    multiple=True,
+    metavar="GLOB",
+    help="Run plans only whose functions all fit, file.* for example, and call only functions that do; repeatable. "
+    "Default: allow_functions of fleet_policy, else all.",
+)
+@option(
+    "--fleet-log",
+    section="Run",
+    type=click.Choice(["debug", "info", "warning", "error", "quiet"]),
+    default="info",
+    metavar="LEVEL",
+    help="Send log messages of at least this level to the server, for `asyncstate fleet logs`: debug, info (default), "
+    "warning, error; quiet: none.",
+)
+@option(
+    "--print-unit",
+    section="Output",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_unit,
+    help="Print a unit for systemd that runs the agent, and start none.",
+)
+@option("--deny-test-false", section="Run", is_flag=True, help="Take part in dry runs only.")
+@config_options
+@click.pass_obj
+def command(console: Console, /, id_: str | None, **options: Any) -> int:
+    """Wait for runs that operators offer to this host, and take part in them. In the foreground; SIGTERM ends it.
+
+    A run that was under way when the agent ended goes on when it is started again. The pillar and the arguments of
+    states do not leave this host, but for what of them is in names, comments, changes, output and events of states.
+    """
+    from asyncstate.cli.event_loop import run_on
+    from asyncstate.cli.interrupts import Interrupted
+    from asyncstate.extras.fleet import credentials
+
+    own = credentials.read(options["creds"])
+    if own.role != credentials.HOST:
+        raise click.UsageError(f"{options['creds']} is an operator's. `asyncstate fleet enroll` makes those of a host.")
+    if id_ not in (None, own.name):
+        raise click.UsageError(f"{options['creds']} are the credentials of {own.name}, not of {id_}")
+    settings = settings_from(console, options)
+    settings.id = own.name
+    try:
+        return run_on("asyncio", lambda: _serve(console, settings, own, options))
+    except Interrupted:
+        return 0
+
+
+async def _serve(console: Console, settings: Settings, own: Credentials, options: dict[str, Any]) -> int:
+    import os
+
+    from asyncstate.cli.logs import LEVELS, also_log_to
+    from asyncstate.extras.fleet.events import HostEvents
+    from asyncstate.extras.fleet.host.agent import Agent
+    from asyncstate.extras.fleet.host.local_station import Gate, LocalStation, RunFiles
+    from asyncstate.extras.fleet.logbook import Logbook
+    from asyncstate.extras.fleet.nats.board import NatsBoard
+    from asyncstate.extras.fleet.policy import OPTION, policy_of
+    from asyncstate.extras.fleet.settings import FleetSettings
+    from asyncstate.extras.fleet.signing import OperatorVerifier
+    from asyncstate.process.readiness import tell_ready
+
+    given = settings.of(FleetSettings).fleet_policy | _policy_options(options)
+    allowed = policy_of(given, settings.origins.get(OPTION, ""))
+    logbook = Logbook(own.name, os.urandom(8).hex())
+
+    def ready() -> None:
+        console.lines([f"ready {own.name}"])
+        tell_ready()
+
+    if options["fleet_log"] != "quiet":
+        also_log_to(logbook, LEVELS[options["fleet_log"]])
+    files = RunFiles(settings.state_dir, own.name)
+    with files.held():
+        gate = Gate(files, allowed, enrolled=own.since, wall=time.time)
+        board = NatsBoard(options["nats"], own, patient=True)
+        agent = Agent(
+            board,
+            own.name,
+            LocalStation(settings, HostEvents(board, own.name), allowed),
+            files,
+            OperatorVerifier(own.operators),
+            accept=gate.accept,
+            allow=gate.allow,
+            ready=ready,
+            beside=[logbook.send],
+        )
+        await agent.serve()
+    return 0
+
+
+def _policy_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of ``fleet_policy`` that options replace."""
+    given = {"allow_sls": list(options["allow_sls"]), "allow_functions": list(options["allow_functions"])}
+    given["deny_test_false"] = options["deny_test_false"]
+    return {name: value for name, value in given.items() if value}

@@ -1,0 +1,155 @@
+"""``asyncstate fleet apply``: a run across hosts, from its offer to its report. On asyncio, as signals are."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.complete.values import complete_sls
+from asyncstate.cli.framework import Command, option
+from asyncstate.cli.settings import settings_from
+from asyncstate.extras.fleet.commands.completion import complete_target
+from asyncstate.extras.fleet.commands.connection import operator_of
+from asyncstate.extras.fleet.commands.options import compile_options, driving_options, run_options
+from asyncstate.extras.fleet.commands.over_ssh import require_one_way, root_options, session_of, way_options
+from asyncstate.extras.fleet.commands.rollout import lanes_of, rollout_of, rollout_options
+
+if TYPE_CHECKING:
+    from asyncstate.cli.console import Console
+    from asyncstate.config import Settings
+    from asyncstate.extras.fleet.board import Board
+    from asyncstate.extras.fleet.commands.shown import Shown
+    from asyncstate.extras.fleet.controller.controller import Request
+    from asyncstate.extras.fleet.controller.tale import FleetEnd
+    from asyncstate.extras.fleet.protocol import Signer
+    from asyncstate.extras.fleet.ssh.session import Session
+
+
+@click.command(
+    "apply",
+    cls=Command,
+    examples=(
+        ("asyncstate fleet apply --target '*'", "The highstate of all hosts, as one run."),
+        ("asyncstate fleet apply web db --target 'G@role:db or web*' --test", "A dry run of two SLS on some hosts."),
+    ),
+)
+@click.argument("sls", nargs=-1, metavar="[SLS]...", shell_complete=complete_sls)
+@option(
+    "--target",
+    section="Selection",
+    required=True,
+    metavar="EXPR",
+    shell_complete=complete_target,
+    help="Which hosts, as Salt's compound targets: '*', web1, 'web*', L@a,b, 'G@role:db and not E@old.*', N@group.",
+)
+@compile_options
+@option("--test/--no-test", section="Run", default=False, help="Dry run: show what would change and change nothing.")
+@option(
+    "-j", "--concurrency", section="Run", metavar="N", type=click.IntRange(min=1), help="States at once on each host."
+)
+@option(
+    "--deadline",
+    section="Run",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    help="How long hosts have to answer (60).",
+)
+@option(
+    "--patience",
+    section="Run",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    default=600.0,
+    help="How long hosts wait without a sign of this program, and this program for lost hosts if states are to wait "
+    "for them (600).",
+)
+@option(
+    "--on-lost",
+    section="Run",
+    type=click.Choice(["fail", "wait"]),
+    default="fail",
+    help="What becomes of states that wait for a host that is lost: they fail (default), or wait for it.",
+)
+@rollout_options
+@driving_options
+@way_options
+@root_options
+@partial(run_options, server_required=False)
+@click.pass_obj
+def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
+    """Bring many hosts into the state that their trees describe, as one run.
+
+    Each host compiles its own part. A state may require states of other hosts: `- require: [{host: db1, service:
+    postgresql}]`. Without SLS, each host applies its highstate. A host that does not answer is a failure with its name.
+    Hosts have agents, and a server stands between (--creds, --nats); or they are reached over ssh (--ssh).
+    """
+    from asyncstate.cli.event_loop import run_on
+
+    require_one_way(options, ("file_root", "pillar_root"))
+    settings = settings_from(console, options)
+    return run_on("asyncio", lambda: _apply(console, settings, sls, options))
+
+
+async def _apply(console: Console, settings: Settings, sls: tuple[str, ...], options: dict[str, Any]) -> int:
+    from asyncstate.extras.fleet.commands.shown import Shown, shown_as
+    from asyncstate.extras.fleet.controller.controller import Request
+    from asyncstate.extras.fleet.protocol import Options
+
+    request = Request(
+        target=options["target"],
+        sls=sls,
+        options=Options(
+            test=options["test"],
+            concurrency=options["concurrency"],
+            exclude=tuple(options["exclude"]),
+            saltenv=options["saltenv"],
+            pillar=options["pillar"] or {},
+            on_lost=options["on_lost"],
+        ),
+        rollout=rollout_of(options, settings),
+        deadline=options["deadline"],
+        patience=options["patience"],
+    )
+    shown = Shown(console, settings, **shown_as(options), lanes=lanes_of(options))
+    if options["ssh"]:
+        session = await session_of(console, settings, options)
+        return await _run_over_ssh(settings, session, request, shown)
+    board, signer = operator_of(options)
+    return await run_across_hosts(settings, board, signer, request, shown)
+
+
+async def _run_over_ssh(settings: Settings, session: Session, request: Request, shown: Shown) -> int:
+    from msgspec.structs import replace
+
+    from asyncstate.extras.fleet.controller.tale import FleetEnd, HostEnd
+    from asyncstate.extras.fleet.ssh.session import Unsigned
+
+    async with session:
+        absent = {host: HostEnd(2, why) for host, why in sorted(session.failed.items())}
+        for host, host_end in absent.items():
+            shown.ended(host, host_end)
+        end = FleetEnd("over ssh", {})
+        if session.hosts:
+            named = replace(request, target=f"L@{','.join(session.hosts)}")
+            end = await _driven(settings, session.board, Unsigned(), named, shown)
+    return shown.end(replace(end, hosts=dict(sorted({**absent, **end.hosts}.items()))))
+
+
+async def run_across_hosts(settings: Settings, board: Board, signer: Signer, request: Request, shown: Shown) -> int:
+    """Do what is asked for and show it; return the exit code. Raises BoardError, FleetError."""
+    async with board:
+        end = await _driven(settings, board, signer, request, shown)
+    return shown.end(end)
+
+
+async def _driven(settings: Settings, board: Board, signer: Signer, request: Request, shown: Shown) -> FleetEnd:
+    import os
+
+    from asyncstate.extras.fleet.controller.controller import Controller
+
+    controller = Controller(board, signer, os.urandom(8).hex(), request, shown, nodegroups=settings.nodegroups)
+    with shown.following(controller):
+        return await controller.drive()

@@ -1,0 +1,61 @@
+"""``asyncstate fleet attach``: takes up a run whose ``fleet apply`` has ended before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.framework import Command
+from asyncstate.cli.settings import settings_from
+from asyncstate.extras.fleet.commands.completion import complete_runs
+from asyncstate.extras.fleet.commands.connection import operator_of
+from asyncstate.extras.fleet.commands.options import driving_options, run_options
+
+if TYPE_CHECKING:
+    from asyncstate.cli.console import Console
+    from asyncstate.config import Settings
+
+
+@click.command(
+    "attach",
+    cls=Command,
+    examples=(("asyncstate fleet attach 4be1", "Go on with the run whose ID begins so, and show its report."),),
+)
+@click.argument("run", shell_complete=complete_runs)
+@driving_options
+@run_options
+@click.pass_obj
+def command(console: Console, /, run: str, **options: Any) -> int:
+    """Take up RUN, whose `fleet apply` was killed or lost its connection, and show its report as that would have.
+
+    RUN is an ID, or a unique beginning of one. Hosts go on by themselves meanwhile. What they had
+    reported is shown, too.
+    """
+    from asyncstate.cli.event_loop import run_on
+
+    settings = settings_from(console, options)
+    return run_on("asyncio", lambda: _attach(console, settings, run, options))
+
+
+async def _attach(console: Console, settings: Settings, run: str, options: dict[str, Any]) -> int:
+    from asyncstate.errors import FleetError
+    from asyncstate.extras.fleet.commands.shown import Shown, shown_as
+    from asyncstate.extras.fleet.controller.controller import Controller, Request
+    from asyncstate.extras.fleet.controller.records import find_record
+
+    board, signer = operator_of(options)
+    shown = Shown(console, settings, **shown_as(options))
+    async with board:
+        record = await find_record(board, run)
+        if record.plans_only:
+            raise FleetError(f"run {record.run} was for the plans of hosts only: nothing ran")
+        if record.ended is not None:
+            raise FleetError(f"run {record.run} has ended: `asyncstate fleet show {record.run}` shows it")
+        request = Request(
+            target=record.target, sls=record.sls, options=record.options, patience=record.patience, deadline=10.0
+        )
+        controller = Controller(board, signer, record.run, request, shown, nodegroups=settings.nodegroups)
+        with shown.following(controller):
+            end = await controller.take_up(record)
+    return shown.end(end)

@@ -1,0 +1,96 @@
+"""What a shell completes in the commands of a fleet: hosts and runs, as the server knows them.
+
+What the server said is kept, and good for a minute: it takes longer to ask than anybody waits for a completion.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from asyncstate.cli.complete import store
+from asyncstate.cli.complete.tree import ids_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import click
+
+_PATIENCE = 2.0
+"""Seconds after which a shell is answered without the server."""
+_SECONDS_KEPT = 60.0
+_BEFORE_A_HOST = re.compile(r"(?:.*[\s,(]|)(?:[LE]@|)", re.DOTALL)
+
+
+def complete_runs(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Offer the IDs of runs, newest first, if credentials and address are known by then."""
+    return _beginning(_known(ctx)["runs"], incomplete)
+
+
+def complete_hosts(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Offer the hosts that were ever there, if credentials and address are known by then."""
+    return _beginning(_known(ctx)["hosts"], incomplete)
+
+
+def complete_target(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Offer hosts in a target expression, where one is begun: of the roster of --ssh, else those of the server."""
+    found = _BEFORE_A_HOST.match(incomplete)
+    before = found[0] if found else ""
+    hosts = ids_in(str(ctx.params["ssh"])) if ctx.params.get("ssh") else _known(ctx)["hosts"]
+    return _beginning((f"{before}{host}" for host in hosts), incomplete)
+
+
+def complete_enrolled(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Offer the hosts that are enrolled in the folder that ``--dir`` names, if it stands before."""
+    from asyncstate.errors import AsyncStateError
+    from asyncstate.extras.fleet.nats.folder import Folder
+
+    try:
+        return _beginning(sorted(Folder(ctx.params["folder"]).settings().hosts), incomplete)
+    except (AsyncStateError, OSError, KeyError, TypeError):
+        return []
+
+
+def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _known(ctx: click.Context) -> dict[str, list[str]]:
+    """Return hosts and runs, as the server said in the last minute, or says now; none if it does not answer soon."""
+    creds, address = ctx.params.get("creds"), ctx.params.get("nats")
+    if not creds or not address:
+        return {"hosts": [], "runs": []}
+    name = f"fleet-{store.key_of('fleet', str(creds), store.stamp(str(creds)), address)}.json"
+    kept = store.load(name)
+    if kept and 0 <= time.time() - kept["at"] < _SECONDS_KEPT:
+        return {"hosts": kept["hosts"], "runs": kept["runs"]}
+    found = _asked(ctx)
+    if found["hosts"] or found["runs"]:
+        store.save(name, {**found, "at": time.time()})
+    return found
+
+
+def _asked(ctx: click.Context) -> dict[str, list[str]]:
+    import click
+
+    from asyncstate.cli.event_loop import run_on
+    from asyncstate.errors import AsyncStateError
+    from asyncstate.extras.fleet.commands.connection import operator_of
+    from asyncstate.extras.fleet.controller.records import host_infos, run_records
+
+    found: dict[str, list[str]] = {"hosts": [], "runs": []}
+
+    async def ask() -> None:
+        import anyio
+
+        board, _ = operator_of(ctx.params)
+        with anyio.move_on_after(_PATIENCE):
+            async with board:
+                found["hosts"] = sorted(await host_infos(board))
+                found["runs"] = [record.run for record in await run_records(board)]
+
+    with suppress(AsyncStateError, OSError, click.UsageError):
+        run_on("asyncio", ask)
+    return found

@@ -1,0 +1,70 @@
+"""What the commands of a fleet's parties share: where the server is, and who asks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.framework import option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from asyncstate.extras.fleet.credentials import Credentials
+    from asyncstate.extras.fleet.nats.board import NatsBoard
+    from asyncstate.extras.fleet.signing import OperatorSigner
+
+
+def connection_options(function: Any) -> Any:
+    """Add the options that say where the server is, and with which credentials."""
+    return _with_connection(function, is_required=True)
+
+
+def optional_connection_options(function: Any) -> Any:
+    """Add the same options to a command that asks a fleet in some cases only: see `require_connection`."""
+    return _with_connection(function, is_required=False)
+
+
+def require_connection(options: dict[str, Any]) -> None:
+    """Raise UsageError if an option of `optional_connection_options` is missing."""
+    for name in ("creds", "nats"):
+        if not options[name]:
+            raise click.UsageError(f"missing option --{name}, or ASYNCSTATE_FLEET_{name.upper()} in the environment")
+
+
+def _with_connection(function: Any, *, is_required: bool) -> Any:
+    decorators: tuple[Callable[[Any], Any], ...] = (
+        option(
+            "--creds",
+            section="Run",
+            required=is_required,
+            metavar="FILE",
+            type=click.Path(),
+            envvar="ASYNCSTATE_FLEET_CREDS",
+            help="Credentials: of `asyncstate fleet enroll` for a host, operator.creds of `fleet up` for an operator.",
+        ),
+        option(
+            "--nats",
+            section="Run",
+            required=is_required,
+            metavar="URL",
+            envvar="ASYNCSTATE_FLEET_NATS",
+            help="Address of the server, as `asyncstate fleet up` prints it.",
+        ),
+    )
+    for decorate in reversed(decorators):
+        function = decorate(function)
+    return function
+
+
+def operator_of(options: dict[str, Any]) -> tuple[NatsBoard, OperatorSigner]:
+    """Return the board and the key of an operator. Raises UsageError for credentials of a host, FleetError."""
+    from asyncstate.extras.fleet import credentials
+    from asyncstate.extras.fleet.nats.board import NatsBoard
+    from asyncstate.extras.fleet.signing import OperatorSigner
+
+    own: Credentials = credentials.read(options["creds"])
+    if own.role != credentials.OPERATOR:
+        raise click.UsageError(f"{options['creds']} is that of host {own.name}: this needs an operator's")
+    return NatsBoard(options["nats"], own), OperatorSigner(own.signs)

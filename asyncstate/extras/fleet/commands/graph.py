@@ -1,0 +1,124 @@
+"""``asyncstate fleet graph``: the joined graph of many hosts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.complete.values import complete_sls
+from asyncstate.cli.framework import Command, option
+from asyncstate.cli.picture import drawn_picture, every_edge, picture_options, write_picture
+from asyncstate.cli.settings import settings_from
+from asyncstate.extras.fleet.commands.completion import complete_runs, complete_target
+from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
+from asyncstate.extras.fleet.commands.options import compile_options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from asyncstate.cli.console import Console
+    from asyncstate.config import Settings
+    from asyncstate.extras.fleet.protocol import Go, HostPlan
+
+
+@click.command(
+    "graph",
+    cls=Command,
+    examples=(
+        ("asyncstate fleet graph --target '*' --format svg --output fleet.svg", "The joined graph of all hosts."),
+        ("asyncstate fleet graph --run 4f2a --format mermaid", "That of a run that was, to paste into Markdown."),
+    ),
+)
+@click.argument("sls", nargs=-1, metavar="[SLS]...", shell_complete=complete_sls)
+@option(
+    "--target",
+    section="Selection",
+    metavar="EXPR",
+    shell_complete=complete_target,
+    help="Which hosts, as in `fleet apply`. Nothing runs on them.",
+)
+@option(
+    "--run",
+    section="Selection",
+    metavar="RUN",
+    shell_complete=complete_runs,
+    help="In place of --target: the run that was with this ID, or beginning of one.",
+)
+@compile_options
+@picture_options
+@connection_options
+@click.pass_obj
+def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
+    """Show which states of many hosts wait for which.
+
+    Each host compiles its part and sends what others may know of it. Red lines go from host to host; what the other
+    lines mean, `asyncstate show graph --help` says.
+    """
+    from asyncstate.cli.event_loop import run_on
+    from asyncstate.extras.fleet.report.graph import picture_of, to_json
+
+    with_every_edge = every_edge(options)
+    if bool(options["run"]) == bool(options["target"]):
+        raise click.UsageError("the graph needs hosts (--target) or a run that was (--run)")
+    if options["run"]:
+        plans, goes = run_on("asyncio", lambda: _of_run(options))
+    else:
+        settings = settings_from(console, options)
+        plans, goes = run_on("asyncio", lambda: _of_hosts(console, settings, sls, options))
+    if options["form"] == "json":
+        text = to_json(plans, goes, every_edge=with_every_edge)
+    else:
+        text = drawn_picture(console, picture_of(plans, goes), options)
+    write_picture(console, text, options["output"])
+    return 0
+
+
+async def _of_run(options: dict[str, Any]) -> tuple[Mapping[str, HostPlan], Mapping[str, Go]]:
+    from asyncstate.extras.fleet.controller.records import find_record, joined_plans
+
+    board, signer = operator_of(options)
+    async with board:
+        record = await find_record(board, options["run"])
+        return await joined_plans(board, signer, record.run)
+
+
+async def _of_hosts(
+    console: Console, settings: Settings, sls: tuple[str, ...], options: dict[str, Any]
+) -> tuple[Mapping[str, HostPlan], Mapping[str, Go]]:
+    """Offer a dry run that ends once the plans are joined."""
+    import os
+
+    from asyncstate.errors import CompileError, FleetError
+    from asyncstate.extras.fleet.controller.controller import Controller, Request
+    from asyncstate.extras.fleet.controller.tale import Observer
+    from asyncstate.extras.fleet.protocol import Options
+
+    class Joined(Observer):
+        plans: Mapping[str, HostPlan] = {}
+        goes: Mapping[str, Go] = {}
+
+        def joined(self, plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> None:
+            self.plans, self.goes = plans, goes
+
+    board, signer = operator_of(options)
+    request = Request(
+        target=options["target"],
+        sls=sls,
+        options=Options(
+            test=True, exclude=options["exclude"], saltenv=options["saltenv"], pillar=options["pillar"] or {}
+        ),
+        plans_only=True,
+    )
+    joined = Joined()
+    async with board:
+        controller = Controller(board, signer, os.urandom(8).hex(), request, joined, nodegroups=settings.nodegroups)
+        end = await controller.drive()
+    if end.issues:
+        raise CompileError(list(end.issues))
+    for host, each in end.hosts.items():
+        if each.why:
+            console.complain(f"{host} is not in the graph: {each.why}")
+    if not joined.goes:
+        raise FleetError("no host has a plan")
+    return joined.plans, joined.goes

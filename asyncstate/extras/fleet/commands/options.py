@@ -1,0 +1,84 @@
+"""The options that commands of a fleet share which show a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.framework import option
+from asyncstate.cli.options import (
+    config_file_options,
+    data_option,
+    display_options,
+    grace_option,
+    in_a_directory,
+    metrics_option,
+    outcome_options,
+    traces_option,
+)
+from asyncstate.cli.salt import MappingType
+from asyncstate.extras.fleet.commands.connection import connection_options, optional_connection_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+progress_option: Callable[[Any], Any] = option(
+    "--progress",
+    section="Output",
+    default="auto",
+    type=click.Choice(["auto", "live", "plain", "none"]),
+    help="Show progress on standard error: a live display on a terminal, else a line for each host that ends, unless "
+    "the answer is data or -q is given (auto).",
+)
+
+
+_report_option = option(
+    "--report",
+    section="Output",
+    metavar="FILE.html",
+    type=click.Path(dir_okay=False),
+    callback=in_a_directory,
+    help="Write the run as one page: a lane for each host, the critical path across hosts, every diff. "
+    "Needs no network.",
+)
+
+
+def compile_options(function: Any) -> Any:
+    """Add the options that say what each host compiles: what is left out, the environment, pillar data."""
+    decorators: tuple[Callable[[Any], Any], ...] = (
+        option(
+            "--exclude",
+            section="Selection",
+            multiple=True,
+            metavar="NAME",
+            help="Leave out an SLS (NAME or sls:NAME) or an ID (id:NAME); repeatable.",
+        ),
+        option("--saltenv", section="Tree", metavar="ENV", help="Environment of the SLS files."),
+        option(
+            "--pillar",
+            section="Tree",
+            metavar="JSON|YAML",
+            type=MappingType(),
+            help="Pillar data, merged over that of each host. No secrets: the server and the hosts keep it with the "
+            "offer.",
+        ),
+    )
+    for decorate in reversed(decorators):
+        function = decorate(function)
+    return function
+
+
+def driving_options(function: Any) -> Any:
+    """Add the options of commands that drive a run to its end: what signals do, and what other programs are told."""
+    for decorate in (traces_option, metrics_option, outcome_options, progress_option, grace_option):
+        function = decorate(function)
+    return function
+
+
+def run_options(function: Any, *, server_required: bool = True) -> Any:
+    """Add the options of every command that shows a run: where the server is, and how the run is shown."""
+    forms = data_option("human", "github", "json", "jsonl")
+    for decorate in (forms, _report_option, display_options, config_file_options):
+        function = decorate(function)
+    return connection_options(function) if server_required else optional_connection_options(function)

@@ -1,0 +1,165 @@
+"""``asyncstate fleet orchestrate``: runs an orchestration, whose steps are runs across the hosts of a fleet."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from asyncstate.cli.complete.values import complete_sls
+from asyncstate.cli.framework import Command, option
+from asyncstate.cli.options import (
+    concurrency_option,
+    grace_option,
+    metrics_option,
+    report_options,
+    selection_options,
+    test_option,
+    traces_option,
+    tree_options,
+)
+from asyncstate.cli.selection import select
+from asyncstate.extras.fleet.commands.completion import complete_target
+from asyncstate.extras.fleet.commands.connection import operator_of, optional_connection_options
+from asyncstate.extras.fleet.commands.over_ssh import require_one_way, session_of, way_options
+from asyncstate.extras.fleet.controller.tale import Observer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from asyncstate.cli.console import Console
+    from asyncstate.extras.fleet.board import Board
+    from asyncstate.extras.fleet.controller.tale import HostEnd
+    from asyncstate.extras.fleet.orchestration.orchestra import Orchestra
+    from asyncstate.extras.fleet.protocol import Signer
+
+_STEPS: Final = 64
+"""Steps at once, if nothing is said: they only wait for hosts."""
+
+
+@click.command(
+    "orchestrate",
+    cls=Command,
+    examples=(
+        ("asyncstate fleet orchestrate orch.deploy", "The steps of orch/deploy.sls, on the hosts that each one names."),
+        ("asyncstate fleet orchestrate orch.deploy --test", "A dry run: hosts show what would change."),
+        ("asyncstate fleet orchestrate orch.deploy --pillar '{version: 1.4}'", "With pillar data for its templates."),
+    ),
+)
+@click.argument("sls", nargs=-1, required=True, shell_complete=complete_sls)
+@tree_options
+@selection_options
+@optional_connection_options
+@way_options
+@option(
+    "--target",
+    section="Selection",
+    metavar="EXPR",
+    shell_complete=complete_target,
+    help="With --ssh: which hosts of the roster are reached. Default: all.",
+)
+@test_option
+@concurrency_option(f"How many steps may run at once, where their order allows it. Default: {_STEPS}.")
+@option(
+    "--failhard",
+    section="Run",
+    is_flag=True,
+    default=None,
+    help="Begin no more steps after one has failed; those under way finish.",
+)
+@option(
+    "--timeout",
+    section="Run",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Cancel the orchestration after this time and exit with 124.",
+)
+@grace_option
+@option(
+    "--deadline",
+    section="Run",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    help="How long hosts have to answer, in steps without a timeout of their own (60).",
+)
+@option(
+    "--patience",
+    section="Run",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    default=600.0,
+    help="How long hosts wait without a sign of this program (600).",
+)
+@report_options
+@metrics_option
+@traces_option
+@click.pass_obj
+def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
+    """Run an orchestration: steps of `salt.state`, `salt.function` and others, each on hosts of its own.
+
+    The SLS come from the tree of this machine, what the steps apply from the tree of each host. Steps run one after
+    another, in the order of the file, as in Salt; later steps do not wait for one with `parallel: True`. With
+    --implicit-order none, requisites alone order the steps. Hosts have agents (--creds, --nats), or are reached over
+    ssh (--ssh): then what the steps apply is of the tree of this machine, too.
+    """
+    from asyncstate.cli.session import Session
+
+    require_one_way(options, ("target",))
+    settings, selection = select(console, sls, options)
+    if options["concurrency"] is None:
+        settings.concurrency = _STEPS
+    if options["implicit_order"] is None:
+        settings.implicit_order = "file"
+
+    def orchestra(board: Board, signer: Signer, absent: Mapping[str, str]) -> Orchestra:
+        from asyncstate.extras.fleet.orchestration.orchestra import Limits, Orchestra
+        from asyncstate.report.recorded import RecordedReport
+
+        return Orchestra(
+            board,
+            signer,
+            settings,
+            console.secrets,
+            record=RecordedReport,
+            limits=Limits(deadline=options["deadline"], patience=options["patience"]),
+            observe=lambda run, function: Said(console, f"{function} ({run})"),
+            absent=absent,
+        )
+
+    @asynccontextmanager
+    async def with_agents() -> AsyncIterator[Orchestra]:
+        board, signer = operator_of(options)
+        async with board:
+            yield orchestra(board, signer, {})
+
+    @asynccontextmanager
+    async def over_ssh() -> AsyncIterator[Orchestra]:
+        from asyncstate.extras.fleet.ssh.session import Unsigned
+
+        async with await session_of(console, settings, {**options, "target": options["target"] or "*"}) as session:
+            console.say(*(f"{host}: {why}" for host, why in sorted(session.failed.items())))
+            yield orchestra(session.board, Unsigned(), session.failed)
+
+    hosts = over_ssh if options["ssh"] else with_agents
+    return Session(console, settings, options).orchestrate(selection, hosts)
+
+
+class Said(Observer):
+    """Says what goes wrong on hosts while a step goes on."""
+
+    def __init__(self, console: Console, step: str) -> None:
+        self._console = console
+        self._step = step
+
+    def lost(self, host: str, seconds: float) -> None:
+        """Say that a host is lost."""
+        from asyncstate.report.terminal import short_time
+
+        self._console.say(f"{self._step}: {host} is lost: there was no sign of it for {short_time(seconds)}")
+
+    def ended(self, host: str, end: HostEnd) -> None:
+        """Say why the part of a host has no report."""
+        if end.why:
+            self._console.say(f"{self._step}: {host}: {end.why}")

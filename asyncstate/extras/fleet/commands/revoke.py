@@ -1,0 +1,53 @@
+"""``asyncstate fleet revoke``: a host may no longer connect."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from asyncstate.cli.framework import Command, option
+from asyncstate.extras.fleet.commands.completion import complete_enrolled
+
+if TYPE_CHECKING:
+    from asyncstate.cli.console import Console
+    from asyncstate.extras.fleet.nats.folder import Folder
+
+
+@click.command(
+    "revoke",
+    cls=Command,
+    examples=(("asyncstate fleet revoke db1 --dir /srv/fleet", "The server forgets db1's key, and cuts it off."),),
+)
+@click.argument("host", shell_complete=complete_enrolled)
+@option("--dir", "folder", section="Run", required=True, metavar="DIR", help="The folder of `asyncstate fleet up`.")
+@click.pass_obj
+def command(console: Console, /, host: str, folder: str) -> int:
+    """Take HOST's key from the server, and remove what HOST wrote: its reports, events and log, too.
+
+    It is cut off at once if the server runs on this machine.
+    """
+    from asyncstate.cli.event_loop import run_on
+    from asyncstate.extras.fleet.nats.folder import Folder
+
+    place = Folder(folder)
+    place.revoke(host)
+    freed = run_on("asyncio", lambda: _forget(place, host))
+    when = " once the server starts" if freed is None else f"; {freed} of it were removed from the server"
+    console.lines([f"{host}: its credentials no longer work{when}"])
+    return 0
+
+
+async def _forget(folder: Folder, host: str) -> str | None:
+    """Let a running server know, and remove what there is of the host: no target finds it. Return how much that was."""
+    from asyncstate.extras.fleet import subjects
+    from asyncstate.extras.fleet.commands.prune import size, used
+    from asyncstate.extras.fleet.nats.board import NatsBoard
+    from asyncstate.extras.fleet.nats.server import reload
+
+    if not await reload(folder):
+        return None
+    async with NatsBoard(folder.server_url(), folder.operator()) as board:
+        before = used(await board.room())
+        await board.forget(*subjects.of_host(host))
+        return size(before - used(await board.room()))

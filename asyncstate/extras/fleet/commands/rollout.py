@@ -1,0 +1,93 @@
+"""The options of ``asyncstate fleet apply`` that say in which order and number hosts take part."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.framework import option
+from asyncstate.extras.fleet.commands.completion import complete_target
+
+if TYPE_CHECKING:
+    from asyncstate.config import Settings
+    from asyncstate.extras.fleet.protocol import Rollout
+
+
+def rollout_options(function: Any) -> Any:
+    """Add the options of a roll-out."""
+    decorators = (
+        option(
+            "--batch",
+            section="Run",
+            metavar="N|P%",
+            help="How many hosts are under way at once, 2 or 10%. Default: all, or what `fleet_batch` says.",
+        ),
+        option(
+            "--canary",
+            section="Run",
+            metavar="EXPR",
+            shell_complete=complete_target,
+            default="",
+            help="Hosts that go first, as a target. The others begin once all of these have ended without failure.",
+        ),
+        option(
+            "--max-failures",
+            section="Run",
+            metavar="N|P%",
+            help="Once more hosts than this have failed, nothing more begins. Default: go on, or `fleet_max_failures`.",
+        ),
+        option(
+            "--lane",
+            "lanes",
+            section="Run",
+            multiple=True,
+            metavar="NAME=N",
+            help="How many states with this fleet_lane run at once on all hosts together; repeatable. Default: one, or "
+            "what `fleet_lanes` says.",
+        ),
+    )
+    for decorate in reversed(decorators):
+        function = decorate(function)
+    return function
+
+
+def rollout_of(options: dict[str, Any], settings: Settings) -> Rollout:
+    """Return the roll-out that the options and the configuration ask for."""
+    from asyncstate.extras.fleet.protocol import Rollout
+    from asyncstate.extras.fleet.settings import FleetSettings
+
+    configured = settings.of(FleetSettings)
+    batch, most = options["batch"], options["max_failures"]
+    _require_count("--batch", batch, least=1)
+    _require_count("--max-failures", most, least=0)
+    return Rollout(
+        batch=str(configured.fleet_batch) if batch is None else batch,
+        canary=options["canary"],
+        max_failures=str(configured.fleet_max_failures) if most is None else most,
+        lanes={**configured.fleet_lanes, **lanes_of(options)},
+    )
+
+
+def lanes_of(options: dict[str, Any]) -> dict[str, int]:
+    """Return the places of the lanes that the options name. Raises BadParameter."""
+    return dict(map(_lane, options["lanes"]))
+
+
+def _require_count(option: str, text: str | None, *, least: int) -> None:
+    """Raise UsageError for a number of hosts that is none, before anybody is asked."""
+    from asyncstate.errors import FleetError
+    from asyncstate.extras.fleet.rollout.admission import count_of
+
+    try:
+        if text:
+            count_of(option, text, 1, least=least)
+    except FleetError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _lane(text: str) -> tuple[str, int]:
+    name, _, places = text.rpartition("=")
+    if not name or not places.isdecimal() or not int(places):
+        raise click.BadParameter(f"{text!r} is no lane with its number of places, migrations=2", param_hint="--lane")
+    return name, int(places)

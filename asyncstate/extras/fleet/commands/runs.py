@@ -1,0 +1,54 @@
+"""``asyncstate fleet runs``: the runs across hosts that the server keeps."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.framework import Command
+from asyncstate.cli.options import data_option
+from asyncstate.extras.fleet.commands.connection import connection_options, operator_of
+
+if TYPE_CHECKING:
+    from asyncstate.cli.console import Console
+
+
+@click.command("runs", cls=Command, examples=(("asyncstate fleet runs", "All runs that the server keeps."),))
+@connection_options
+@data_option("human", "json", "yaml")
+@click.pass_obj
+def command(console: Console, /, **options: Any) -> int:
+    """List the runs across hosts, newest first: when, what, on how many hosts, by whom, how it ended."""
+    from asyncstate.cli.event_loop import run_on
+
+    return run_on("asyncio", lambda: _list(console, options))
+
+
+async def _list(console: Console, options: dict[str, Any]) -> int:
+    import msgspec
+
+    from asyncstate.extras.fleet.controller.records import run_records
+    from asyncstate.extras.fleet.rollout.admission import described
+    from asyncstate.report.terminal import count
+
+    board, _ = operator_of(options)
+    async with board:
+        records = await run_records(board)
+    if console.out != "human":
+        console.data([msgspec.to_builtins(record) for record in records])
+        return 0
+    for record in records:
+        begun = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.begun))
+        ended = "not ended" if record.exit_code is None else f"exit code {record.exit_code}"
+        what = record.function or ", ".join(record.sls) or "highstate"
+        dry = " (plans only)" if record.plans_only else " (dry run)" if record.options.test else ""
+        rollout = f", {said}" if (said := described(record.rollout)) else ""
+        where = f"on {count(len(record.hosts), 'host')} ({record.target}{rollout})"
+        halted = f"; halted: {record.halted}" if record.halted else ""
+        by = f", by {record.by}" if record.by else ""
+        console.lines([f"{record.run}  {begun}  {what}{dry} {where}{by}: {ended}{halted}"])
+    if not records:
+        console.say("no runs yet")
+    return 0

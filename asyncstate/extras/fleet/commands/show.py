@@ -1,0 +1,59 @@
+"""``asyncstate fleet show``: the report of a run across hosts, as far as it came."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from asyncstate.cli.framework import Command
+from asyncstate.cli.settings import settings_from
+from asyncstate.extras.fleet.commands.completion import complete_runs
+from asyncstate.extras.fleet.commands.connection import operator_of
+from asyncstate.extras.fleet.commands.options import run_options
+
+if TYPE_CHECKING:
+    from asyncstate.cli.console import Console
+    from asyncstate.config import Settings
+
+
+@click.command(
+    "show",
+    cls=Command,
+    examples=(("asyncstate fleet show 4be1", "The run whose ID begins so, host by host."),),
+)
+@click.argument("run", shell_complete=complete_runs)
+@run_options
+@click.pass_obj
+def command(console: Console, /, run: str, **options: Any) -> int:
+    """Show what the hosts of RUN have reported so far. RUN is an ID, or a unique beginning of one.
+
+    The exit code is 0, whatever that of the run was.
+    """
+    from asyncstate.cli.event_loop import run_on
+
+    settings = settings_from(console, options)
+    return run_on("asyncio", lambda: _show(console, settings, run, options))
+
+
+async def _show(console: Console, settings: Settings, run: str, options: dict[str, Any]) -> int:
+    from asyncstate.errors import FleetError
+    from asyncstate.extras.fleet.commands.shown import Shown
+    from asyncstate.extras.fleet.controller.records import find_record
+    from asyncstate.extras.fleet.controller.tale import FleetEnd, HostEnd, read_tales
+    from asyncstate.extras.fleet.rollout.admission import described
+
+    board, _ = operator_of(options)
+    shown = Shown(console, settings, report=options["report"])
+    async with board:
+        record = await find_record(board, run)
+        if record.plans_only:
+            raise FleetError(f"run {record.run} was for the plans of hosts only: nothing ran")
+        ends = await read_tales(board, record.run, record.joined or record.hosts, shown)
+    if said := described(record.rollout):
+        shown.noted(f"Roll-out: {said}{f'; halted: {record.halted}' if record.halted else ''}")
+    missing = {host: HostEnd(2, "has not reported its end") for host in record.hosts if host not in ends}
+    for host, end in missing.items():
+        shown.ended(host, end)
+    shown.end(FleetEnd(record.run, dict(sorted({**ends, **missing}.items()))))
+    return 0

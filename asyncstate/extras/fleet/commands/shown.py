@@ -1,0 +1,275 @@
+"""How the commands of a fleet show a run: its progress, its events, its report."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.cli.console import CHANGED
+from asyncstate.cli.tracing import Tracing
+from asyncstate.extras.fleet.controller.tale import Relay
+from asyncstate.model.encode import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from asyncstate.cli.console import Console
+    from asyncstate.config import Settings
+    from asyncstate.extras.fleet.controller.controller import Controller
+    from asyncstate.extras.fleet.controller.tale import FleetEnd, HostEnd
+    from asyncstate.extras.fleet.protocol import Go, HostPlan
+    from asyncstate.extras.fleet.report.profile import FleetProfile
+    from asyncstate.extras.fleet.report.progress import LiveFleetProgress, PlainFleetProgress
+    from asyncstate.extras.fleet.report.traces import FleetTrace
+    from asyncstate.model.event import AnyEvent
+    from asyncstate.model.result import RunReport
+    from asyncstate.report.host_result import HostResult
+    from asyncstate.report.recorded import RecordedReport
+
+
+def shown_as(options: dict[str, Any]) -> dict[str, Any]:
+    """Return what options say about how a run is shown that is driven to its end."""
+    named = ("progress", "report", "junit", "quiet_ok", "detailed_exitcode", "diffs")
+    return {"traced": True, **{name: options[name] for name in named}}
+
+
+class Shown(Relay):
+    """Shows a run: its events as lines of JSON while it goes on, else its progress, and its reports at the end.
+
+    The names of further arguments are those of the options. What is ``traced`` is so if the settings want it. Raises
+    ConfigError if that cannot be.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        settings: Settings,
+        *,
+        progress: str = "none",
+        report: str | None = None,
+        junit: str | None = None,
+        quiet_ok: bool = False,
+        detailed_exitcode: bool = False,
+        diffs: bool | None = None,
+        traced: bool = False,
+        lanes: Collection[str] = (),
+    ) -> None:
+        self._lanes = lanes
+        self._console = console
+        self._settings = settings
+        self._reports: dict[str, RecordedReport] = {}
+        self._plans: dict[str, HostPlan] = {}
+        self._goes: dict[str, Go] = {}
+        self._progress = self._make_progress(console.fitting_progress(progress, quiet=quiet_ok))
+        self._report = report
+        self._junit = junit
+        self._quiet_ok = quiet_ok
+        self._detailed_exitcode = detailed_exitcode
+        self._diffs = diffs
+        self._profile = self._make_profile()
+        self._tracing = Tracing(console, settings)
+        self._trace = self._make_trace() if traced else None
+        super().__init__(*(each for each in (self._progress, self._profile, self._trace) if each is not None))
+
+    def _make_progress(self, wanted: str) -> LiveFleetProgress | PlainFleetProgress | None:
+        if wanted == "none":
+            return None
+        from asyncstate.extras.fleet.report.progress import LiveFleetProgress, PlainFleetProgress
+
+        return LiveFleetProgress(sys.stderr) if wanted == "live" else PlainFleetProgress(sys.stderr)
+
+    def _make_profile(self) -> FleetProfile | None:
+        if self._report is None:
+            return None
+        from asyncstate.extras.fleet.report.profile import FleetProfile
+
+        return FleetProfile()
+
+    def _make_trace(self) -> FleetTrace | None:
+        export = self._tracing.begin()
+        if export is None:
+            return None
+        from asyncstate.extras.fleet.report.traces import FleetTrace
+
+        return FleetTrace(export.tracer, "asyncstate fleet apply", export.parent)
+
+    @contextmanager
+    def following(self, controller: Controller) -> Iterator[None]:
+        """Show progress while the run goes on, and let signals stop and cancel it by the rules of a local one."""
+        from asyncstate.cli.ending import ended_by_signals
+        from asyncstate.cli.run_progress import refreshed
+
+        class Ended:
+            def stop(self, reason: str) -> None:
+                controller.cancel(reason)
+
+            def cancel(self, reason: str) -> None:
+                controller.cancel(reason, now=True)
+
+        ending = ended_by_signals(Ended(), self._console.say, self._settings.grace_seconds)
+        try:
+            with ending, refreshed(self._progress):
+                yield
+        except Exception as error:
+            if self._trace is not None:
+                self._trace.failed(self._console.secrets.redactor.text(str(error)))
+            self._tracing.end()
+            raise
+
+    def planned(self, host: str, plan: HostPlan) -> None:
+        """Keep where the states of a host are declared."""
+        super().planned(host, plan)
+        self._plans[host] = plan
+
+    def joined(self, plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> None:
+        """Keep what hosts wait for; say which of the lanes that the options name have no state."""
+        from asyncstate.extras.fleet.rollout.admission import lanes_without_states
+
+        super().joined(plans, goes)
+        self._goes.update(goes)
+        self._console.say(*lanes_without_states(self._lanes, plans.values()))
+
+    def noted(self, words: str) -> None:
+        """Say what the operator should know before hosts begin."""
+        super().noted(words)
+        self._console.say(words)
+
+    def begun(self, host: str, attempt: int) -> None:
+        """Begin the report of a host anew."""
+        from asyncstate.report.recorded import RecordedReport
+
+        self._reports[host] = RecordedReport()
+        super().begun(host, attempt)
+
+    def event(self, host: str, event: AnyEvent) -> None:
+        """Take an event of a host."""
+        self._reports[host].on_event(event)
+        super().event(host, event)
+        if self._console.out == "jsonl":
+            import msgspec
+
+            from asyncstate.model.event import encode_event
+
+            fields = msgspec.json.decode(encode_event(event))
+            self._console.write(encoded({"host": host, **fields}) + b"\n", redacted=True)
+
+    def lost(self, host: str, seconds: float) -> None:
+        """Say that a host is lost."""
+        from asyncstate.report.terminal import short_time
+
+        super().lost(host, seconds)
+        self._console.say(f"{host} is lost: there was no sign of it for {short_time(seconds)}")
+
+    def ended(self, host: str, end: HostEnd) -> None:
+        """Say why the part of a host has no report."""
+        super().ended(host, end)
+        if end.why:
+            self._console.say(f"{host}: {end.why}")
+
+    def end(self, end: FleetEnd) -> int:
+        """Show the whole run; return the exit code of the program."""
+        results = self._console.results = list(self._results(end))
+        silent = self._quiet_ok and not end.exit_code and all(each.uneventful for each in results)
+        if not silent:
+            self._console.release()
+        if end.issues:
+            from asyncstate.report.issues import issue_lines
+
+            self._console.say(*issue_lines(end.issues, self._console.palette()))
+        if self._console.out == "json":
+            rows = {host: recorded.report().rows for host, recorded in sorted(self._reports.items())}
+            self._console.data({**{host: {} for host in end.hosts}, **rows}, redacted=True)
+        elif self._console.out == "human" and not silent:
+            self._console.lines(self._human(end), redacted=True)
+        elif self._console.out == "github" and not silent:
+            self._show_on_github(end, results)
+        self._write_files(end, results)
+        if self._trace is not None:
+            self._trace.close(end)
+        self._tracing.end()
+        changed = self._detailed_exitcode and any(each.report.changed for each in results)
+        return end.exit_code or (CHANGED if changed else 0)
+
+    def _results(self, end: FleetEnd) -> Iterator[HostResult]:
+        """Yield how the run ended on each host, also on those of which there is no report."""
+        from asyncstate.extras.fleet.report.held import held_back_on_host
+        from asyncstate.report.host_result import HostResult
+
+        reports = {host: self._report_of(host, host_end) for host, host_end in end.hosts.items()}
+        rows = {host: report.rows for host, report in reports.items()}
+        for host, host_end in end.hosts.items():
+            report = reports[host]
+            places = self._places(host) if self._tells_places else {}
+            held = held_back_on_host(host, rows, self._plans.get(host), self._goes.get(host))
+            yield HostResult(host=host, report=report, places=places, held=held, problem=host_end.why)
+
+    def _report_of(self, host: str, end: HostEnd) -> RunReport:
+        """Return the report of a host. Without a sign of its beginning, it has no rows and is not cut short."""
+        from asyncstate.report.recorded import RecordedReport
+
+        recorded = self._reports.get(host, RecordedReport())
+        return recorded.report(end.why or "lost", self._places(host)) if recorded.begun else recorded.report()
+
+    @property
+    def _tells_places(self) -> bool:
+        """Whether a file or an annotation names the places of states."""
+        return self._junit is not None or self._report is not None or self._console.out == "github"
+
+    def _places(self, host: str) -> dict[str, tuple[str, int]]:
+        """Return file and line of the states of a host, by tag."""
+        from asyncstate.model.tag import state_tag
+
+        plan = self._plans.get(host)
+        if plan is None:
+            return {}
+        states = plan.states
+        return {state_tag(each.state, each.id, each.name, each.fun): (each.file, each.line) for each in states}
+
+    def _show_on_github(self, end: FleetEnd, results: list[HostResult]) -> None:
+        from asyncstate.report.github import failure_annotations, issue_annotations, without_commands
+
+        self._console.lines(without_commands(self._human(end)), redacted=True)
+        self._console.lines(issue_annotations("error", end.issues))
+        self._console.lines(failure_annotations(results), redacted=True)
+
+    def _write_files(self, end: FleetEnd, results: list[HostResult]) -> None:
+        from asyncstate.cli.output_file import write_answer
+
+        if self._junit is not None:
+            from asyncstate.report.junit import junit_xml
+
+            write_answer(self._console, self._junit, junit_xml(results))
+        if self._report is not None and self._profile is not None:
+            from asyncstate.extras.fleet.report.html import fleet_html_report
+
+            page = fleet_html_report(end.run, end.hosts, results, self._profile, issues=end.issues, plans=self._plans)
+            write_answer(self._console, self._report, page)
+
+    def _hints(self) -> Iterator[str]:
+        """Yield why hosts found no states for themselves, and what helps: their only row does not say it."""
+        from asyncstate.sources.topfile import NO_STATES_TAG
+
+        for each in self._console.results:
+            if NO_STATES_TAG in each.report.rows:
+                yield from (f"{each.host}: {issue}" for issue in each.report.warnings)
+
+    def _human(self, end: FleetEnd) -> Iterator[str]:
+        from msgspec import structs
+
+        from asyncstate.cli.display import report_text, style_of
+        from asyncstate.report.terminal import count
+
+        style = style_of(self._console, self._settings, diffs=self._diffs)
+        self._console.say(*self._hints())
+        for host, report, held in ((each.host, each.report, each.held) for each in self._console.results):
+            if host not in self._reports or not self._reports[host].begun:
+                continue  # why it did not begin has been said
+            known = self._places(host) if report.failed else {}
+            places = {tag: f"{file}:{line}" if line else file for tag, (file, line) in known.items() if file}
+            shown = structs.replace(style, places=places, held=held)
+            yield from report_text(report, shown, host=host)
+            yield ""
+        failed = [host for host, each in end.hosts.items() if each.exit_code]
+        said = f": {', '.join(failed)}" if failed else ""
+        yield f"Run {end.run}: {count(len(end.hosts), 'host')}, {len(failed)} failed{said}"

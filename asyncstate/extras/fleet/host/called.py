@@ -1,0 +1,54 @@
+"""Which functions a state calls, as far as its declaration says: its own, and those that its arguments name.
+
+Conditions run commands and functions, slots call functions, and ``module.run`` is there to call any. What a template
+calls, and what a function does in the end, is not to be seen there. A call for an operator is a state, too.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from asyncstate.extras.fleet.host.call import FUNCTION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from asyncstate.model.chunk import LowChunk
+
+COMMAND: Final = "cmd.run"
+"""What the commands of ``onlyif``, ``unless`` and ``check_cmd`` count as."""
+_CONDITIONS: Final = ("onlyif", "unless", "check_cmd")
+_SLOT: Final = re.compile(r"__slot__:\w+:\s*([\w.]+)")
+
+
+def functions_of(chunk: LowChunk) -> dict[str, str]:
+    """Return the functions that a state calls, each with where it is named; "" is the state itself."""
+    found = {str(chunk.name) if chunk.function == FUNCTION else chunk.function: ""}
+    for condition in _CONDITIONS:
+        entries = chunk.args.get(condition)
+        for entry in entries if isinstance(entries, (list, tuple)) else (entries,):
+            if isinstance(entry, str):
+                found.setdefault(COMMAND, condition)
+            elif isinstance(entry, dict) and "fun" in entry:
+                found.setdefault(str(entry["fun"]), condition)
+    if chunk.state == "module":
+        keys = [key.partition(":")[0] for key in map(str, chunk.args) if "." in key]
+        for name in (*keys, *([str(chunk.name)] if not keys or "." in str(chunk.name) else ())):
+            found.setdefault(name, chunk.function)
+    for text in _texts(chunk.args):
+        for name in _SLOT.findall(text):
+            found.setdefault(name, "a slot")
+    return found
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _texts(key)
+            yield from _texts(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _texts(item)

@@ -1,0 +1,339 @@
+"""This host, as its agent uses it: runs like those of `asyncstate apply`, in the same journal, under the same lock."""
+
+from __future__ import annotations
+
+import os
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio.to_thread
+import msgspec
+
+from asyncstate import filesystem
+from asyncstate.compile.high.exclude import exclusion
+from asyncstate.errors import FleetError
+from asyncstate.extras.fleet.host import call, policy, replay
+from asyncstate.extras.fleet.host.station import Kept
+from asyncstate.extras.fleet.policy import Policy
+from asyncstate.extras.fleet.subjects import token
+from asyncstate.journal.entry import FINISHED, UNDER_WAY
+from asyncstate.journal.store import Journal
+from asyncstate.logs.loggers import get_logger
+from asyncstate.model.encode import encoded
+from asyncstate.model.hooks import MOD_WATCH
+from asyncstate.redact.shown import ShownPlan
+from asyncstate.run.past import Past
+from asyncstate.runtime import StateRuntime
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+
+    from asyncstate.config import Settings
+    from asyncstate.extras.fleet.host.others import Others
+    from asyncstate.extras.fleet.host.part import Part
+    from asyncstate.extras.fleet.protocol import Offer
+    from asyncstate.journal.entry import RunEntry
+    from asyncstate.model.event import AnyEvent
+    from asyncstate.model.plan import Plan
+    from asyncstate.run.handle import Run
+    from asyncstate.services import Events, TreeElsewhere
+
+log: logging.Logger = get_logger(__name__)
+
+_RUN: Final = "fleet_run"
+"""Where the journal has the fleet's run of a run of this host."""
+_SUFFIX: Final = ".run"
+_MOST_KEPT: Final = 200
+"""How many runs are kept that have ended."""
+
+
+class LocalStation:
+    """This host. ``settings`` are those of every run; an offer may replace some of them.
+
+    ``events`` takes what its states and functions fire. ``allowed`` says which SLS may be rendered.
+    ``tree`` and ``lock_dir`` are those of a runtime.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        events: Events | None = None,
+        allowed: Policy | None = None,
+        tree: TreeElsewhere | None = None,
+        lock_dir: str = "",
+    ) -> None:
+        self._tree = tree
+        self._lock_dir = lock_dir
+        self._settings = settings
+        self._events = events
+        self._allowed = allowed or Policy()
+
+    async def grains(self) -> Mapping[str, Any]:
+        """Return the grains of this host."""
+        async with StateRuntime(self._settings, tree=self._tree) as runtime:
+            return dict(runtime.host.grains)
+
+    @asynccontextmanager
+    async def prepare(self, offer: Offer) -> AsyncIterator[LocalPart]:
+        """Compile what is offered."""
+        asked, options = offer.call, offer.options
+        states = {} if asked is None else {call.FUNCTION: call.call}
+        settings, tree = self._settings_for(offer), self._tree_for(offer)
+        async with StateRuntime(
+            settings, states=states, events=self._events, tree=tree, lock_dir=self._lock_dir
+        ) as runtime:
+            if asked is None:
+                plan = await runtime.compile(
+                    list(offer.sls) or None,
+                    saltenv=options.saltenv,
+                    exclude=[exclusion(each) for each in options.exclude],
+                    remote=True,
+                    refusal=lambda sls: policy.refusal_of_sls(self._allowed, sls),
+                )
+            else:
+                arguments = {"name": asked.function, "arg": list(asked.arg), "kwarg": asked.kwarg}
+                plan = await runtime.host.workers.run(runtime.single_plan, call.FUNCTION, arguments)
+            yield LocalPart(runtime, offer, plan)
+
+    def _tree_for(self, offer: Offer) -> TreeElsewhere | None:
+        """Return what takes the place of the roots in the settings."""
+        del offer
+        return self._tree
+
+    def _settings_for(self, offer: Offer) -> Settings:
+        settings, options = self._settings, offer.options
+        changed: dict[str, Any] = {"test": options.test}
+        if offer.call is not None:
+            changed["journal"] = "required"  # what is not known to have been called would be called again
+        elif settings.journaled == "off":
+            changed["journal"] = "on"  # an agent that is killed goes on from it
+        if options.pillarenv is not None:
+            changed["pillarenv"] = options.pillarenv
+        if options.top:
+            changed["state_top"] = options.top
+        if options.concurrency is not None:
+            changed["concurrency"] = options.concurrency
+        if options.pillar:
+            from asyncstate.sources.pillar_merge import merge
+
+            changed["pillar"] = merge(
+                settings.pillar,
+                options.pillar,
+                settings.pillar_source_merging_strategy,
+                settings.renderer,
+                settings.pillar_merge_lists,
+            )
+        return msgspec.structs.replace(settings, **changed)
+
+
+class LocalPart:
+    """A part that is compiled on this host; a `asyncstate.extras.fleet.host.station.Prepared`."""
+
+    def __init__(self, runtime: StateRuntime, offer: Offer, plan: Plan) -> None:
+        self.plan: Plan = plan
+        self.shown: ShownPlan = ShownPlan(plan, runtime.secrets)
+        self._runtime = runtime
+        self._offer = offer
+
+    def rename(self, plan: Plan) -> None:
+        """Take a plan that differs from this one in the names of files only."""
+        self.plan, self.shown = plan, ShownPlan(plan, self._runtime.secrets)
+
+    def can_watch(self, module: str) -> bool:
+        """Whether a state module has ``mod_watch``."""
+        return self._runtime.host.loaders["states"].has(f"{module}.{MOD_WATCH}")
+
+    async def past_events(self) -> Sequence[AnyEvent] | None:
+        """Return the events of the part if it came to its end before; None if it did not."""
+
+        def read() -> Sequence[AnyEvent] | None:
+            journal = Journal.open(self._runtime.settings.state_dir, write=True)
+            try:
+                found = self._entry(journal)
+                return list(journal.events(found.id)) if found is not None and found.ending == FINISHED else None
+            finally:
+                journal.close()
+
+        return await anyio.to_thread.run_sync(read)
+
+    def _entry(self, journal: Journal) -> RunEntry | None:
+        return next((entry for entry in journal.runs() if entry.about.get(_RUN) == self._offer.run), None)
+
+    async def start(self, part: Part, others: Others, observe: Callable[[AnyEvent], None], *, again: bool) -> Run:
+        """Return the run of a part."""
+        resume = await anyio.to_thread.run_sync(self._cut_off) if again and not self._offer.options.test else None
+        return self._runtime.run(
+            part.plan,
+            observers=[observe],
+            about=self._about(),
+            resume=resume,
+            events=False,
+            lock=None if self._offer.call is None else False,
+            wait=self._offer.patience,
+            elsewhere=others,
+        )
+
+    def _about(self) -> dict[str, Any]:
+        if self._offer.call is not None:
+            return {"command": "fleet call", "function": self._offer.call.function, _RUN: self._offer.run}
+        return {"command": "fleet apply", "sls": list(self._offer.sls), _RUN: self._offer.run}
+
+    def _cut_off(self) -> str | None:
+        journal = Journal.open(self._runtime.settings.state_dir, write=True)
+        try:
+            found = self._entry(journal)
+            if found is not None and found.ending == UNDER_WAY:
+                raise FleetError(f"run {found.id} of this host, its part in this run, is still under way elsewhere")
+            if found is None or found.ending == FINISHED:
+                return None
+            if self._offer.call is not None and Past.of(found.id, journal.lines(found.id)).unknown:
+                raise FleetError(
+                    f"the agent ended while {self._offer.call.function} was called: whether the function came to its "
+                    "end is not known, and it is not called again"
+                )
+            return found.id
+        finally:
+            journal.close()
+
+
+class RunFiles:
+    """What this host keeps of its runs: a private file each. An `asyncstate.extras.fleet.host.station.Memory`."""
+
+    def __init__(self, state_dir: str, host: str) -> None:
+        self._folder = os.path.join(state_dir, "fleet", token(host))
+        self._over: dict[str, float] = {}
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let no other agent serve this host meanwhile. Raises FleetError if one does."""
+        from filelock import FileLock, Timeout
+
+        path = os.path.join(self._folder, "agent.lock")
+        try:
+            filesystem.makedirs(self._folder, 0o700)
+            lock = FileLock(path, timeout=0, mode=0o600)
+            lock.acquire()
+        except Timeout:
+            raise FleetError(f"another agent serves this host already: it holds {path}") from None
+        except OSError as error:
+            raise self._trouble(error) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    async def load(self) -> dict[str, Kept]:
+        """Return all runs that are kept. Raises FleetError."""
+        return await anyio.to_thread.run_sync(self._load)
+
+    async def save(self, kept: Kept) -> None:
+        """Keep this of a run, on disk before it returns, and forget the oldest that ended. Raises FleetError."""
+        await anyio.to_thread.run_sync(self._save, kept)
+        if kept.ended:
+            self._over[kept.offer.run] = kept.offer.issued
+            if len(self._over) > _MOST_KEPT:
+                oldest = min(self._over, key=self._over.__getitem__)
+                del self._over[oldest]
+                await anyio.to_thread.run_sync(self._forget, oldest)
+
+    def _load(self) -> dict[str, Kept]:
+        found: dict[str, Kept] = {}
+        try:
+            filesystem.makedirs(self._folder, 0o700)
+            names = [name for name in filesystem.listdir(self._folder) if name.endswith(_SUFFIX)]
+            for name in names:
+                with filesystem.open_read(os.path.join(self._folder, name)) as file:
+                    data = file.read()
+                try:
+                    kept = msgspec.json.decode(data, type=Kept)
+                except (msgspec.MsgspecError, UnicodeDecodeError):
+                    log.warning("%s in %s is damaged and passed over", name, self._folder)
+                    continue
+                found[kept.offer.run] = kept
+            over = sorted((kept for kept in found.values() if kept.ended), key=lambda kept: kept.offer.issued)
+        except OSError as error:
+            raise self._trouble(error) from error
+        for kept in over[:-_MOST_KEPT]:
+            self._forget(kept.offer.run)
+            del found[kept.offer.run]
+        self._over = {kept.offer.run: kept.offer.issued for kept in over[-_MOST_KEPT:]}
+        return found
+
+    def _forget(self, run: str) -> None:
+        try:
+            filesystem.remove(self._path(run))
+        except OSError as error:
+            raise self._trouble(error) from error
+
+    def _save(self, kept: Kept) -> None:
+        self.write(self._path(kept.offer.run), encoded(kept))
+
+    def write(self, path: str, data: bytes) -> None:
+        """Write a file of this folder, at once or not at all, on disk before it returns. Raises FleetError."""
+        try:
+            filesystem.makedirs(self._folder, 0o700)
+            with filesystem.Replacement(path, 0o600, is_temporary=False) as new:
+                new.write(data)
+                new.commit(sync=True)
+        except OSError as error:
+            raise self._trouble(error) from error
+
+    def _path(self, run: str) -> str:
+        return os.path.join(self._folder, f"{token(run)}{_SUFFIX}")
+
+    def _trouble(self, error: OSError) -> FleetError:
+        return FleetError(f"what this host keeps of its runs, {self._folder}: {error.strerror or error}")
+
+    # which offers are taken
+
+    def taken(self, enrolled: float) -> replay.Taken:
+        """Return which runs this host took; ``enrolled`` is the time of its credentials. Raises FleetError."""
+        path = self._taken_path()
+        try:
+            with filesystem.open_read(path) as file:
+                return msgspec.json.decode(file.read(), type=replay.Taken)
+        except FileNotFoundError:
+            return replay.Taken(closed=enrolled)
+        except OSError as error:
+            raise self._trouble(error) from error
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            raise FleetError(f"{path} is damaged: which runs were taken is unknown. Enrol the host again.") from None
+
+    def keep_taken(self, taken: replay.Taken) -> None:
+        """Keep which runs this host took, on disk before it returns. Raises FleetError."""
+        self.write(self._taken_path(), encoded(taken))
+
+    def _taken_path(self) -> str:
+        return os.path.join(self._folder, "taken")
+
+
+class Gate:
+    """What this host takes part in: no run twice, and nothing that its policy forbids."""
+
+    def __init__(self, files: RunFiles, allowed: Policy, *, enrolled: float, wall: Callable[[], float]) -> None:
+        self._files = files
+        self._policy = allowed
+        self._wall = wall
+        self._taken = files.taken(enrolled)
+
+    def accept(self, offer: Offer) -> str:
+        """Return why an offer is not taken, "" if it is. Raises MessageRefused for one that was taken before."""
+        self._taken = replay.take(self._taken, offer.run, offer.issued, self._wall())
+        self._files.keep_taken(self._taken)
+        return "; ".join(_noted(offer, policy.refusals_of_offer(self._policy, offer)))
+
+    def allow(self, offer: Offer, plan: Plan) -> list[str]:
+        """Return why a plan may not run: the policy may be stricter than when its offer was taken."""
+        refused = policy.refusals_of_offer(self._policy, offer)
+        for words, chunk in policy.refusals_of_plan(self._policy, plan.chunks):
+            where = f" ({chunk.file}:{chunk.line})" if chunk.file else ""
+            refused.append(f"{words}: SLS {chunk.sls}{where} asks for it" if chunk.sls else words)
+        return _noted(offer, list(dict.fromkeys(refused)))
+
+
+def _noted(offer: Offer, refused: list[str]) -> list[str]:
+    """Note in the log of this host what it refuses, and return it."""
+    for words in refused:
+        log.warning("Run %s is refused: %s", offer.run, words)
+    return refused

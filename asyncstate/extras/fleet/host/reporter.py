@@ -1,0 +1,203 @@
+"""Reporter: sends the events of a host's run to the operator, in numbered batches."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+import msgspec
+
+from asyncstate.errors import BoardRefused, ValueTooLarge
+from asyncstate.extras.fleet import subjects
+from asyncstate.extras.fleet.protocol import Report, encode
+from asyncstate.logs.loggers import get_logger
+from asyncstate.model.encode import json_bytes
+from asyncstate.model.event import (
+    ChunkFinished,
+    ChunkOutput,
+    ChunkRetried,
+    RunFinished,
+    StateEvent,
+    decode_event,
+    encode_event,
+)
+
+if TYPE_CHECKING:
+    import logging
+
+    from asyncstate.extras.fleet.board import Board
+    from asyncstate.model.event import AnyEvent
+
+log: logging.Logger = get_logger(__name__)
+
+_FIRST_BYTES: Final = 16 << 10
+_MOST_BYTES: Final = 256 << 10
+"""A report has no more than this, and at least one event. It begins with less, and grows while reports are quick.
+
+Signs of life wait behind a report, so a large one on a slow link would make a live host look lost.
+"""
+_QUICK: Final = 1.0
+_SLOW: Final = 4.0
+"""Seconds in which a report went through that may grow, and must shrink."""
+_LONGEST_SEND: Final = 20.0
+"""Seconds that one event may take on a slow link; of a larger one goes what says how its state ended."""
+_LARGEST: Final = 4 << 20
+"""Bytes of an event. Servers take messages of 8 MiB; what is left out is still in the journal of the host."""
+_SHORT: Final = 4096
+_PAUSE: Final = 0.2
+_LONGEST_PAUSE: Final = 3.0
+"""Seconds between two reports, so that the events of many short states share one: at least, and at most."""
+_SHARE: Final = 5
+"""The pause is so many times what the last report took: a busy server gets fewer and larger ones."""
+
+
+class Reporter:
+    """The reports of one attempt of a run. What the board refuses is lost; the last report says how much."""
+
+    def __init__(self, board: Board, run: str, host: str, attempt: int) -> None:
+        self._board = board
+        self._run = run
+        self._host = host
+        self._attempt = attempt
+        self._sequence = 0
+        self._events: list[bytes] = []
+        self._batch: list[bytes] = []
+        self._lost = 0
+        self._exit_code = 2
+        self._most = _FIRST_BYTES
+        self._longest = math.inf
+        self._news = anyio.Event()
+
+    def on_event(self, event: AnyEvent) -> None:
+        """Take an event of the run, as it is shown."""
+        if isinstance(event, RunFinished):
+            self._exit_code = event.exit_code
+        self._events.append(_fitting(event))
+        self._news.set()
+
+    async def send(self) -> None:
+        """Send what there is, again and again. Does not end."""
+        while True:
+            began = anyio.current_time()
+            await self._flush(len(self._batch) + len(self._events))  # what comes meanwhile shares the next report
+            took = anyio.current_time() - began
+            self._news = anyio.Event()
+            if not self._events:
+                await self._news.wait()
+            await anyio.sleep(min(max(_PAUSE, _SHARE * took), _LONGEST_PAUSE))
+
+    async def end(self, ended: str) -> None:
+        """Send what is left, and that it was all: the board has room for that also if it has none for reports."""
+        await self._flush(len(self._batch) + len(self._events))
+        try:
+            await self._publish([], ended)
+        except BoardRefused:
+            await self._board.put(subjects.end(self._host, self._run), encode(self._report([], ended)))
+
+    async def _flush(self, count: int) -> None:
+        """Send so many events, and those that share a report with them."""
+        while count > 0:
+            # A batch that was cut off while it was sent is sent again as it was: it may have arrived under its number.
+            self._batch = self._batch or self._next_batch()
+            began, size = anyio.current_time(), sum(map(len, self._batch))
+            try:
+                await self._publish(self._batch, "")
+            except ValueTooLarge as error:
+                self._split(error)
+            except BoardRefused as refused:
+                if not self._lost:
+                    log.warning("Reports of run %s are refused, it goes on without them: %s", self._run, refused)
+                self._lost += len(self._batch)
+                count -= len(self._batch)
+                self._batch = []
+            else:
+                count -= len(self._batch)
+                self._batch = []
+                self._measure(size, anyio.current_time() - began)
+
+    def _measure(self, size: int, took: float) -> None:
+        """Note how long a report took. A small one says nothing of how many bytes go through."""
+        if size < _FIRST_BYTES // 2:
+            return
+        self._longest = math.inf if took < _QUICK else size / took * _LONGEST_SEND
+        if took < _QUICK:
+            self._most = min(2 * self._most, _MOST_BYTES)
+        elif took > _SLOW:
+            self._most = max(self._most // 2, _FIRST_BYTES // 2)
+
+    def _split(self, error: ValueTooLarge) -> None:
+        """Make the batch smaller: half of its events, or the only one shortened. Raises the error if that is no use."""
+        half = len(self._batch) // 2
+        if half:
+            self._events[:0] = self._batch[half:]
+            self._batch = self._batch[:half]
+            return
+        short = _shortened(decode_event(self._batch[0]), str(error))
+        if 2 * len(short) > len(self._batch[0]):
+            raise error
+        self._batch = [short]
+
+    def _next_batch(self) -> list[bytes]:
+        size = count = 0
+        if len(self._events[0]) > self._longest:
+            why = f"{len(self._events[0]) / 1024:.0f} KiB would take more than {_LONGEST_SEND:.0f} s on this link"
+            self._events[0] = _shortened(decode_event(self._events[0]), why)
+        while count < len(self._events) and (not count or size + len(self._events[count]) <= self._most):
+            size += len(self._events[count])
+            count += 1
+        batch, self._events = self._events[:count], self._events[count:]
+        return batch
+
+    async def _publish(self, events: list[bytes], ended: str) -> None:
+        report = self._report(events, ended)
+        name = f"{self._run}/{self._host}/{self._attempt}/{self._sequence}"
+        await self._board.publish(subjects.report(self._host, self._run), encode(report), id=name)
+        self._sequence += 1
+
+    def _report(self, events: list[bytes], ended: str) -> Report:
+        return Report(
+            run=self._run,
+            host=self._host,
+            attempt=self._attempt,
+            seq=self._sequence,
+            events=tuple(map(msgspec.Raw, events)),
+            ended=ended,
+            lost=self._lost if ended else 0,
+            exit_code=self._exit_code if ended and self._lost else 2,
+        )
+
+
+def _fitting(event: AnyEvent) -> bytes:
+    """Return an event as bytes; of one that is too large, what says how it ended."""
+    data = encode_event(event)
+    if len(data) <= _LARGEST:
+        return data
+    return _shortened(event, f"{len(data) / (1 << 20):.1f} MiB are too much to be sent")
+
+
+def _shortened(event: AnyEvent, why: str) -> bytes:
+    """Return an event without what is long in it, and with words that say so."""
+    said = f"{why}: the journal of this host has all of it"
+    replace = msgspec.structs.replace
+    match event:
+        case ChunkFinished():
+            event = replace(event, row=_short_row(event.row, said), sub_rows={})
+        case StateEvent():
+            event = replace(event, row=_short_row(event.row, said))
+        case RunFinished():
+            event = replace(event, rows={tag: _short_row(row, said) for tag, row in event.rows.items()})
+        case ChunkOutput():
+            event = replace(event, text=f"{event.text[:_SHORT]}\n{said}")
+        case ChunkRetried():
+            event = replace(event, comment=f"{event.comment[:_SHORT]}\n{said}")
+        case _:
+            pass
+    return encode_event(event)
+
+
+def _short_row(row: dict[str, Any], said: str) -> dict[str, Any]:
+    short = {key: value for key, value in row.items() if len(json_bytes(value)) <= _SHORT}
+    short["changes"] = row["changes"] and {"left out": said}
+    short["comment"] = f"{str(row['comment'])[:_SHORT]}\n{said}"
+    return short

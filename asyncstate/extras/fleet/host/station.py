@@ -1,0 +1,93 @@
+"""What an agent needs of its host: to compile, to run, to remember."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import msgspec
+
+from asyncstate.extras.fleet.protocol import Offer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
+    from types import TracebackType
+
+    from asyncstate.extras.fleet.host.others import Others
+    from asyncstate.extras.fleet.host.part import Part
+    from asyncstate.model.event import AnyEvent
+    from asyncstate.model.plan import Plan
+    from asyncstate.redact.shown import ShownPlan
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a host keeps of a run, so that it goes on where it was when its agent is killed.
+
+    ``go`` is the message as it came, signed. ``attempt`` counts the beginnings. ``ended`` is that of the last report.
+    """
+
+    offer: Offer
+    nonce: str = ""
+    digest: str = ""
+    go: bytes = b""
+    attempt: int = 0
+    ended: str = ""
+
+
+class Memory(Protocol):
+    """What a host keeps of its runs, safe against its death."""
+
+    async def load(self) -> dict[str, Kept]:
+        """Return all runs that are kept, by ID. Raises FleetError."""
+
+    async def save(self, kept: Kept) -> None:
+        """Keep this of a run, on disk before it returns. Raises FleetError."""
+
+
+class Running(Protocol):
+    """A run under way: a `asyncstate.run.handle.Run`. Leaving its block waits for its end."""
+
+    async def __aenter__(self) -> Self:
+        """Start."""
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        """Wait for the end."""
+
+    def stop(self, reason: str) -> None:
+        """Start nothing more."""
+
+    def cancel(self, reason: str) -> None:
+        """Start nothing more, and end what runs."""
+
+
+class Prepared(Protocol):
+    """A part that is compiled."""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan, with its requisites on other hosts unresolved."""
+
+    @property
+    def shown(self) -> ShownPlan:
+        """How it is shown, without secrets."""
+
+    def can_watch(self, module: str) -> bool:
+        """Whether a state module has ``mod_watch``."""
+
+    async def past_events(self) -> Sequence[AnyEvent] | None:
+        """Return the events of this run if it came to its end here before; None if it did not."""
+
+    async def start(self, part: Part, others: Others, observe: Callable[[AnyEvent], None], *, again: bool) -> Running:
+        """Return the run of a part. With ``again`` it resumes what was cut off here, if anything was."""
+
+
+class Station(Protocol):
+    """A host, as its agent uses it."""
+
+    async def grains(self) -> Mapping[str, Any]:
+        """Return the grains of the host, for targets."""
+
+    def prepare(self, offer: Offer) -> AbstractAsyncContextManager[Prepared]:
+        """Compile what is offered; the block is left when its run is over. Raises CompileError and other errors."""

@@ -1,0 +1,89 @@
+"""What the hosts of one run answer, in the shape of Salt's local client."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from asyncstate.errors import Issue
+from asyncstate.extras.fleet.controller.tale import Relay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from asyncstate.extras.fleet.controller.tale import HostEnd, Observer
+    from asyncstate.extras.fleet.protocol import HostPlan
+    from asyncstate.model.event import AnyEvent
+    from asyncstate.model.result import RunReport
+
+
+class Recorded(Protocol):
+    """Makes a report of events (`asyncstate.report.recorded.RecordedReport`)."""
+
+    def on_event(self, event: AnyEvent) -> None:
+        """Take an event."""
+
+    def report(self) -> RunReport:
+        """Return the report."""
+
+
+class Answers(Relay):
+    """Gathers what hosts do in a run, and tells another observer, too. ``call`` says that it is the call of a function.
+
+    An answer is ``{"ret": rows, "retcode": status, "out": "highstate", "jid": run}``: of a function, ``ret`` is what it
+    returns; of a tree that does not compile, a list of errors. With ``failed: True`` the host was not able to answer,
+    and ``ret`` says why; there is none if the host was silent.
+    """
+
+    def __init__(self, run: str, inner: Observer, record: Callable[[], Recorded], *, call: bool) -> None:
+        super().__init__(inner)
+        self._run = run
+        self._record = record
+        self._call = call
+        self._answered: dict[str, HostPlan] = {}
+        self._reports: dict[str, Recorded] = {}
+
+    def planned(self, host: str, plan: HostPlan) -> None:
+        """Note that a host has sent its plan."""
+        self._answered[host] = plan
+        super().planned(host, plan)
+
+    def begun(self, host: str, attempt: int) -> None:
+        """Begin the report of a host anew."""
+        self._reports[host] = self._record()
+        super().begun(host, attempt)
+
+    def event(self, host: str, event: AnyEvent) -> None:
+        """Take an event of a host."""
+        self._reports[host].on_event(event)
+        super().event(host, event)
+
+    def answers(
+        self, ends: dict[str, HostEnd], issues: tuple[Issue, ...], *, expected: Collection[str]
+    ) -> dict[str, dict[str, Any]]:
+        """Return the answer of each host; those that did not answer are left out unless they are expected to.
+
+        Those that did not begin because others had failed are left out, as in Salt.
+        """
+        return {
+            host: {**self._answer(host, end, issues), "jid": self._run}
+            for host, end in ends.items()
+            if (host in self._answered or host in expected) and not end.passed_over
+        }
+
+    def _answer(self, host: str, end: HostEnd, issues: tuple[Issue, ...]) -> dict[str, Any]:
+        if host not in self._answered:
+            return {"failed": True, "out": "highstate"}
+        mistakes = [
+            str(Issue(each.message, each.file, each.line, each.hint)) for each in self._answered[host].mistakes
+        ] or [str(issue) for issue in issues]
+        if mistakes:
+            return {"ret": "\n".join(mistakes) if self._call else mistakes, "retcode": 1, "out": "highstate"}
+        if end.why:
+            return {"ret": end.why, "failed": True, "out": "highstate"}
+        rows = self._reports[host].report().rows if host in self._reports else {}
+        if not self._call:
+            return {"ret": rows, "retcode": end.exit_code, "out": "highstate"}
+        row: dict[str, Any] = next(iter(rows.values()), {"changes": {}, "comment": ""})
+        changes = row["changes"]
+        # An answer that was too large to be sent has only words.
+        return {"ret": changes.get("ret", row["comment"]), "retcode": changes.get("retcode", end.exit_code)}

@@ -1,0 +1,47 @@
+"""The pulse of a run: the sign that its controller is there, and how long hosts go on without it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from asyncstate.extras.fleet import subjects
+from asyncstate.extras.fleet.protocol import Pulse, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from asyncstate.extras.fleet.board import Board
+
+PULSE: Final = 5.0
+"""Seconds between two signs of the controller, at most: hosts with little patience hear of it more often."""
+_PATIENT: Final = 3.0
+"""How many signs there are within the patience of hosts, at least."""
+_LOOK: Final = 60.0
+"""Seconds after which the sign of the controller is looked for again, at most: a reader of it would cost more."""
+
+
+async def beat(board: Board, run: str, patience: float, heard: Callable[[float], None]) -> None:
+    """Show that the controller of a run is there. Calls ``heard(interval)`` when the board answers. Does not end."""
+    number, interval = 0, min(PULSE, patience / _PATIENT)
+    while True:
+        await board.put(subjects.pulse(run), encode(Pulse(run=run, beat=number)))
+        heard(interval)
+        number += 1
+        await anyio.sleep(interval)
+
+
+async def silence(board: Board, run: str, patience: float, clock: Callable[[], float] = anyio.current_time) -> None:
+    """Return once there has been no sign of the controller of a run for ``patience`` seconds."""
+    seen, last = clock(), b""
+    look = min(patience / 4, _LOOK)
+    while True:
+        asked = clock()
+        pulse = await board.get(subjects.pulse(run))
+        if pulse not in {None, last} or clock() - asked > look:  # nobody could be heard so long
+            last, seen = pulse or last, clock()
+        left = seen + patience - clock()
+        if left <= 0:
+            return
+        await anyio.sleep(max(min(look, left), 0.05))

@@ -1,0 +1,1 @@
+"""Reports of runs across hosts: rows and times of all hosts together."""

@@ -1,0 +1,136 @@
+"""The joined graph of many hosts: their plans, and what they require of each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.analyse.picture import GraphEdge, Picture, Point, family_of, reduced
+from asyncstate.model.encode import json_bytes
+from asyncstate.model.plan import NodeKind
+from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, RequisiteKind
+from asyncstate.model.tag import state_tag
+from asyncstate.report.summary import describe_tag
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from asyncstate.extras.fleet.protocol import Go, HostPlan
+
+_JOINT = "·"
+"""The label of a set, a stage or a group: a host tells others that it is there, not what it is."""
+
+
+class _Nodes:
+    """The nodes of all hosts, numbered one host after the other."""
+
+    def __init__(self, plans: Mapping[str, HostPlan]) -> None:
+        self.points: list[Point] = []
+        self._first: dict[str, int] = {}
+        self._labels = {
+            host: [describe_tag(state_tag(each.state, each.id, each.name, each.fun)) for each in plan.states]
+            for host, plan in plans.items()
+        }
+        self._beside: dict[tuple[str, int, NodeKind], int] = {}
+        for host, plan in plans.items():
+            self._first[host] = len(self.points)
+            labels = self._labels[host]
+            self.points += [
+                Point(label, NodeKind.CHUNK, host, f"{each.file}:{each.line}" if each.line else each.file)
+                for label, each in zip(labels, plan.states, strict=True)
+            ]
+            checks = {node: chunk for chunk, node in plan.checks}
+            for node in range(len(labels), plan.nodes):
+                chunk = checks.get(node)
+                kind = NodeKind.SET if chunk is None else NodeKind.CHECK
+                self.points.append(Point(_JOINT if chunk is None else f"check {labels[chunk]}", kind, host))
+                if chunk is not None:
+                    self._beside[host, chunk, NodeKind.CHECK] = len(self.points) - 1
+
+        self._barriers: dict[int, int] = {}
+
+    def node(self, host: str, number: int) -> int:
+        return self._first[host] + number
+
+    def barrier(self, host: str, order: int) -> int:
+        """Return the node of a barrier, which is one for all hosts. It is drawn with the first that has it."""
+        if order not in self._barriers:
+            self._barriers[order] = len(self.points)
+            self.points.append(Point(f"fleet_order {order}", NodeKind.STAGE, host))
+        return self._barriers[order]
+
+    def beside(self, host: str, chunk: int, kind: NodeKind) -> int:
+        """Return the node of a test-mode call or a listener; others may ask for one that the plan has not."""
+        found = self._beside.get((host, chunk, kind))
+        if found is None:
+            word = "check " if kind is NodeKind.CHECK else "listen "
+            self.points.append(Point(f"{word}{self._labels[host][chunk]}", kind, host))
+            found = self._beside[host, chunk, kind] = len(self.points) - 1
+        return found
+
+
+def picture_of(plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> Picture:
+    """Return the graph of the hosts that were joined: ``goes`` say what waits for what across them."""
+    joined = {host: plans[host] for host in sorted(goes)}
+    nodes = _Nodes(joined)
+    sources: dict[tuple[int, int], list[str]] = {}
+    for host, plan in joined.items():
+        for place, source in enumerate(plan.sources):
+            before, after = plan.edges[2 * place : 2 * place + 2]
+            sources.setdefault((nodes.node(host, before), nodes.node(host, after)), []).extend(source.split(","))
+    edges = [GraphEdge(*pair, tuple(dict.fromkeys(why)), family_of(why)) for pair, why in sources.items()]
+    across: dict[tuple[int, int], list[str]] = {}
+    for host in joined:
+        for wait in goes[host].waits:
+            for remote in (goes[host].remote[place] for place in wait.remote):
+                before = (
+                    nodes.beside(remote.host, remote.chunk, NodeKind.CHECK)
+                    if remote.check
+                    else nodes.node(remote.host, remote.chunk)
+                )
+                after = (
+                    nodes.beside(host, wait.chunk, NodeKind.LISTENER)
+                    if wait.kind == RequisiteKind.LISTEN
+                    else nodes.node(host, wait.chunk)
+                )
+                across.setdefault((before, after), []).append(wait.kind)
+        _add_order(across, nodes, host, goes[host])
+    edges += [GraphEdge(*pair, tuple(dict.fromkeys(kinds)), "across") for pair, kinds in across.items()]
+    return Picture(tuple(nodes.points), tuple(edges))
+
+
+def _add_order(edges: dict[tuple[int, int], list[str]], nodes: _Nodes, host: str, go: Go) -> None:
+    """Add what lanes and barriers order."""
+    for after, before in go.follows:
+        edges.setdefault((nodes.node(host, before), nodes.node(host, after)), []).append(FLEET_LANE)
+    for after, place in go.remote_follows:
+        remote = go.remote[place]
+        edges.setdefault((nodes.node(remote.host, remote.chunk), nodes.node(host, after)), []).append(FLEET_LANE)
+    for barrier in go.barriers:
+        node = nodes.barrier(host, barrier.order)
+        for before in barrier.before:
+            edges.setdefault((nodes.node(host, before), node), []).append(FLEET_ORDER)
+        for after in barrier.after:
+            edges.setdefault((node, nodes.node(host, after)), []).append(FLEET_ORDER)
+
+
+def to_json(plans: Mapping[str, HostPlan], goes: Mapping[str, Go], *, every_edge: bool = True) -> str:
+    """Return ``{nodes: [{id, host, kind, label, tag, sls, file, line}], edges: [{before, after, sources, family}]}``.
+
+    Only states have what follows the label.
+    """
+    picture = picture_of(plans, goes)
+    edges_shown = picture.edges if every_edge else reduced(picture).edges
+    nodes: list[dict[str, Any]] = []
+    states = {host: iter(plans[host].states) for host in goes}
+    for number, point in enumerate(picture.nodes):
+        data: dict[str, Any] = {"id": number, "host": point.host, "kind": point.kind.name.lower(), "label": point.label}
+        if point.kind is NodeKind.CHUNK:
+            state = next(states[point.host])
+            tag = state_tag(state.state, state.id, state.name, state.fun)
+            data |= {"tag": tag, "sls": state.sls, "file": state.file, "line": state.line}
+        nodes.append(data)
+    edges = [
+        {"before": edge.before, "after": edge.after, "sources": edge.sources, "family": edge.family}
+        for edge in edges_shown
+    ]
+    return json_bytes({"nodes": nodes, "edges": edges}).decode() + "\n"

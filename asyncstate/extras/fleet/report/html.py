@@ -1,0 +1,169 @@
+"""A run across hosts as one HTML file that needs no network: the page of a run, with a group of lanes for each host."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from asyncstate.model.tag import state_tag
+from asyncstate.report.html import date_text, page, place_text, sls_text
+from asyncstate.report.page_data import Edges, PageData, PageState, add_releases, family_of, page_states, place_bars
+from asyncstate.report.summary import describe_tag
+from asyncstate.report.terminal import clean, count, short_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from asyncstate.errors import Issue
+    from asyncstate.extras.fleet.controller.tale import HostEnd
+    from asyncstate.extras.fleet.protocol import HostPlan
+    from asyncstate.extras.fleet.report.profile import FleetProfile
+    from asyncstate.report.host_result import HostResult
+    from asyncstate.report.profile import Timing
+
+_MOST = 20_000
+"""With more states, those that were as wanted come without their comments: a browser must open the page."""
+
+
+def fleet_html_report(
+    run: str,
+    ends: Mapping[str, HostEnd],
+    results: Sequence[HostResult],
+    profile: FleetProfile,
+    *,
+    issues: Sequence[Issue] = (),
+    plans: Mapping[str, HostPlan] | None = None,
+) -> str:
+    """Return the HTML page. ``profile`` must have received every event of the run; ``issues`` say why nothing began.
+
+    ``plans`` are those of the hosts as far as they are known. Of a host without one, the graph has only what each state
+    waited for last.
+
+    Hosts that failed come first, each with its reason as a state of its own if its report does not have it.
+    """
+    by_host = {result.host: result for result in results}
+    hosts = sorted({*ends, *by_host}, key=lambda host: (not _failed(host, ends), host))
+    states = _states(hosts, by_host)
+    place_hosts(states, hosts, profile)
+    data = PageData(
+        states=list(states.values()),
+        hosts=list(map(clean, hosts)),
+        failed_hosts=[number for number, host in enumerate(hosts) if _failed(host, ends)],
+        wall=profile.wall,
+    )
+    numbers = {key: number for number, key in enumerate(states)}
+    _shorten(data)
+    _join(data, numbers, profile, plans or {})
+    dry = any(result.report.test for result in results)
+    title = f"{'dry run' if dry else 'run'} across {count(len(hosts), 'host')}"
+    return page(
+        title,
+        data,
+        ok=not data.failed_hosts and not issues,
+        facts=_facts(run, data, profile, dry=dry),
+        notes=[*map(str, issues), *_notes(results)],
+    )
+
+
+def _failed(host: str, ends: Mapping[str, HostEnd]) -> bool:
+    return host in ends and bool(ends[host].exit_code)
+
+
+def _states(hosts: Sequence[str], results: Mapping[str, HostResult]) -> dict[tuple[str, str], PageState]:
+    """Return the states by host and tag; under the tag "" why there is no report of a host, or not all of it."""
+    states: dict[tuple[str, str], PageState] = {}
+    for number, host in enumerate(hosts):
+        result = results.get(host)
+        if result is None:
+            continue
+        if result.problem:
+            text = clean(result.problem)
+            states[host, ""] = PageState(function="", id=clean(host), kind="failed", comment=text, host=number)
+        places = {tag: place_text(file, line) for tag, (file, line) in result.places.items() if file}
+        shown = page_states(result.report, places, result.held, number)
+        states.update(((host, tag), state) for tag, state in shown)
+    return states
+
+
+def place_hosts(states: Mapping[tuple[str, str], PageState], hosts: Sequence[str], profile: FleetProfile) -> None:
+    """Give the states of all hosts their times on the common time line, and mark the critical path."""
+    begins = profile.begins()
+    for host in hosts:
+        if host in begins:
+            timings = profile.hosts[host].finished
+            of_host = {timing.tag: states[host, timing.tag] for timing in timings if (host, timing.tag) in states}
+            place_bars(of_host, timings, begins[host])
+    for step in profile.critical_path():
+        state = states.get((step.host, step.timing.tag))
+        if state is not None:
+            state.critical = True
+
+
+def _shorten(data: PageData) -> None:
+    if len(data.states) > _MOST:
+        for state in data.states:
+            if state.kind == "unchanged" and state.comment:
+                state.comment = "(left out of this long page)"
+
+
+def _join(
+    data: PageData, numbers: Mapping[tuple[str, str], int], profile: FleetProfile, plans: Mapping[str, HostPlan]
+) -> None:
+    """Give the page its graph: the plan of each host, and what released states from one host to another."""
+    edges = Edges()
+    drawn = plans if len(data.states) <= _MOST else {}
+    for host, plan in drawn.items():
+        node_of = list(_nodes(data, numbers, host, plan))
+        for place, source in enumerate(plan.sources):
+            before, after = plan.edges[2 * place : 2 * place + 2]
+            edges.add(node_of[before], node_of[after], source.replace(",", ", "), family_of(source.split(",")))
+    known = {number for number, host in enumerate(data.hosts) if host in drawn}
+    releases = (
+        (number, timing, by)
+        for number, timing, by in _releases(numbers, profile)
+        if data.states[number].host not in known or data.states[number].host != data.states[by].host
+    )
+    add_releases(edges, data, releases)
+    edges.put_into(data)
+
+
+def _nodes(data: PageData, numbers: Mapping[tuple[str, str], int], host: str, plan: HostPlan) -> Iterator[int]:
+    """Yield for each node of the plan of a host its number on the page. A host does not tell what its joints are."""
+    checks = {node: chunk for chunk, node in plan.checks}
+    for node in range(plan.nodes):
+        chunk = checks.get(node, node)
+        state = plan.states[chunk] if chunk < len(plan.states) else None
+        tag = state_tag(state.state, state.id, state.name, state.fun) if state is not None else ""
+        number = numbers.get((host, tag), -1) if node == chunk else -1
+        if number < 0:
+            number = len(data.states) + len(data.joints)
+            name = describe_tag(tag) if state is not None else "all of"
+            data.joints.append(clean(f"{host}: {'check ' if node != chunk else ''}{name}"))
+        yield number
+
+
+def _releases(numbers: Mapping[tuple[str, str], int], profile: FleetProfile) -> Iterator[tuple[int, Timing, int]]:
+    """Yield for each state that waited for one its number, its times, and the number of what it waited for last."""
+    for host, own in profile.hosts.items():
+        for timing in own.finished:
+            before = profile.released_by(host, timing)
+            number = numbers.get((host, timing.tag))
+            by = numbers.get((before[0], before[1].tag)) if before is not None else None
+            if number is not None and by is not None:
+                yield number, timing, by
+
+
+def _facts(run: str, data: PageData, profile: FleetProfile, *, dry: bool) -> Iterator[tuple[str, str]]:
+    yield "Hosts", f"{len(data.hosts)}, {len(data.failed_hosts)} failed"
+    yield "Date", date_text(min((each.began_at for each in profile.hosts.values() if each.began_at), default=0.0))
+    yield "SLS", sls_text((), data.states)
+    if dry:
+        yield "Dry run", "nothing was changed"
+    if profile.wall:
+        on_path = sum(step.timing.seconds for step in profile.critical_path())
+        yield "Took", f"{short_time(profile.wall)}, {short_time(on_path)} of it in states on the critical path"
+    yield "Run", run
+
+
+def _notes(results: Sequence[HostResult]) -> Iterator[str]:
+    for result in results:
+        yield from (f"{result.host}: {text}" for text in (*map(str, result.report.warnings), *result.report.notices))

@@ -1,0 +1,139 @@
+"""When the states of a run across hosts ran, on one time line, and the critical path across hosts.
+
+Each host counts seconds from the beginning of its own part. Clocks of hosts are never compared: where the part of a
+host begins on the common time line follows from what cannot be otherwise:
+
+- A host had told something before the board stored it. The time of the board is the common one, so the part of a host
+  begins at the latest at the time of storage minus the time of the event, for each of its reports.
+- A state that another host released was ready only after the state there had ended.
+
+Of all time lines that fit, this takes the latest: a report is stored a moment after its last event, so that is the one
+nearest to the truth. If the clock of a host runs so fast or slow that none fits, it takes one that nearly does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from asyncstate.extras.fleet.controller.tale import Observer
+from asyncstate.report.profile import Profile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from asyncstate.model.event import AnyEvent
+    from asyncstate.report.profile import Timing
+
+_JOINT = ": "
+_SEPARATOR = "_|-"
+
+
+class Step(NamedTuple):
+    """A state on the critical path: its host, when it was started on the common time line, and its own times."""
+
+    host: str
+    began: float
+    timing: Timing
+
+
+class FleetProfile(Observer):
+    """Collects the events of a run across hosts; read it when the run is over."""
+
+    def __init__(self) -> None:
+        self.hosts: dict[str, Profile] = {}
+        self._latest: dict[str, float] = {}
+
+    def begun(self, host: str, attempt: int) -> None:  # noqa: ARG002 - the observer's interface
+        """Forget what a host told of an earlier attempt."""
+        self.hosts[host] = Profile()
+        self._latest.pop(host, None)
+
+    def event(self, host: str, event: AnyEvent) -> None:
+        """Note the time of an event of a host."""
+        self.hosts[host].on_event(event)
+
+    def told(self, host: str, time: float, stored: float) -> None:
+        """Note when the board had what a host told."""
+        self._latest[host] = min(self._latest.get(host, stored - time), stored - time)
+
+    def begins(self) -> dict[str, float]:
+        """Return when the part of each host began, in seconds since that of the first."""
+        begins = {host: self._latest[host] for host in self.hosts if host in self._latest}
+        bounds = self._bounds()
+        for _ in begins:
+            moved = False
+            for (before, after), slack in bounds.items():
+                if before in begins and after in begins and begins[after] + slack < begins[before]:
+                    begins[before] = begins[after] + slack
+                    moved = True
+            if not moved:
+                break
+        first = min(begins.values(), default=0.0)
+        return {host: begin - first for host, begin in begins.items()}
+
+    def _bounds(self) -> dict[tuple[str, str], float]:
+        """Return for pairs of hosts how much later than that of the second the part of the first begins at most."""
+        bounds: dict[tuple[str, str], float] = {}
+        for host, profile in self.hosts.items():
+            for timing in profile.finished:
+                other = self._elsewhere(timing)
+                if other is not None and other[0] != host:
+                    slack = timing.ready - other[1].ended
+                    bounds[other[0], host] = min(bounds.get((other[0], host), slack), slack)
+        return bounds
+
+    def _elsewhere(self, timing: Timing) -> tuple[str, Timing] | None:
+        """Return the state of another host that released this one, and its host; None if none did that is known.
+
+        `ChunkReady.after` has such a state as ``host: tag``.
+        """
+        text, joint = timing.after, timing.after.find(_JOINT)
+        end = text.find(_SEPARATOR)
+        while 0 <= joint < end:
+            profile = self.hosts.get(text[:joint])
+            found = profile.timing(text[joint + len(_JOINT) :]) if profile is not None else None
+            if found is not None and found.ended >= 0:
+                return text[:joint], found
+            joint = text.find(_JOINT, joint + 1)
+        return None
+
+    def released_by(self, host: str, timing: Timing) -> tuple[str, Timing] | None:
+        """Return the host and the times of what a state of ``host`` waited for last; None if it waited for nothing."""
+        other = self._elsewhere(timing)
+        if other is not None:
+            return other
+        before = self.hosts[host].timing(timing.after)
+        return None if before is None or before.ended < 0 else (host, before)
+
+    @property
+    def wall(self) -> float:
+        """Seconds from the beginning of the first part to the end of the last state."""
+        begins = self.begins()
+        return max(
+            (begin + timing.ended for host, begin in begins.items() for timing in self.hosts[host].finished),
+            default=0.0,
+        )
+
+    def critical_path(self) -> list[Step]:
+        """Return the chain of states that ended last: each is the last one that its successor waited for."""
+        begins = self.begins()
+        steps = self._steps_back(begins)
+        return list(steps)[::-1]
+
+    def _steps_back(self, begins: dict[str, float]) -> Iterator[Step]:
+        ends = [
+            (begin + timing.ended, host, timing)
+            for host, begin in begins.items()
+            for timing in self.hosts[host].finished
+        ]
+        if not ends:
+            return
+        _, host, timing = max(ends, key=lambda end: end[0])
+        seen: set[tuple[str, str]] = set()
+        while (host, timing.tag) not in seen:
+            seen.add((host, timing.tag))
+            yield Step(host, begins[host] + timing.started, timing)
+            before = self.released_by(host, timing)
+            if before is None or before[0] not in begins:
+                return
+            host, timing = before

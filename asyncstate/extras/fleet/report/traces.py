@@ -1,0 +1,84 @@
+"""Makes one trace of a run across hosts: a span for the run, below it one for each host with all that is below that."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from opentelemetry import trace
+from opentelemetry.trace import Status, StatusCode
+
+from asyncstate.extras.fleet.controller.tale import Observer
+from asyncstate.model.tag import state_tag
+from asyncstate.report.terminal import clean
+from asyncstate.report.traces import RunTrace
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+    from opentelemetry.trace import SpanContext, Tracer
+
+    from asyncstate.extras.fleet.controller.tale import FleetEnd, HostEnd
+    from asyncstate.extras.fleet.protocol import HostPlan
+    from asyncstate.model.event import AnyEvent
+
+
+class FleetTrace(Observer):
+    """The spans of a run. The span of the run has the times of this machine, those of a host the times of that host."""
+
+    def __init__(self, tracer: Tracer, command: str, parent: Context | None = None) -> None:
+        self._tracer = tracer
+        self._run = tracer.start_span(command, parent, start_time=time.time_ns())
+        self._below = trace.set_span_in_context(self._run, parent)
+        self._hosts: dict[str, RunTrace] = {}
+        self._plans: dict[str, HostPlan] = {}
+        self._states: dict[str, SpanContext] = {}
+
+    def planned(self, host: str, plan: HostPlan) -> None:
+        """Keep where the states of a host are declared."""
+        self._plans[host] = plan
+
+    def begun(self, host: str, attempt: int) -> None:  # noqa: ARG002 - the observer's interface
+        """Begin the spans of a host, anew if it had begun before."""
+        if host in self._hosts:
+            self._hosts[host].close()
+        made = self._hosts[host] = RunTrace(self._tracer, host, host, self._below, self._states)
+        plan = self._plans.get(host)
+        if plan is not None:
+            places = ((each, (each.file, each.line)) for each in plan.states)
+            made.places = {state_tag(each.state, each.id, each.name, each.fun): place for each, place in places}
+
+    def event(self, host: str, event: AnyEvent) -> None:
+        """Take an event of a host."""
+        self._hosts[host].on_event(event)
+
+    def ended(self, host: str, end: HostEnd) -> None:
+        """End what is open of a host, and note why it has no report."""
+        if host in self._hosts:
+            self._hosts[host].close()
+        if end.why:
+            given = {"asyncstate.host": host, "exception.type": "HostFailed", "exception.message": clean(end.why)}
+            self._run.add_event("exception", given, time.time_ns())
+
+    def failed(self, why: str) -> None:
+        """End the run with the error that ended it for the operator: how it ended on its hosts is not known."""
+        for host in self._hosts.values():
+            host.close()
+        self._run.set_status(Status(StatusCode.ERROR, clean(why)))
+        self._run.end(time.time_ns())
+
+    def close(self, end: FleetEnd) -> None:
+        """End the run."""
+        for host in self._hosts.values():
+            host.close()
+        failed = sum(bool(each.exit_code) for each in end.hosts.values())
+        given: dict[str, str | int] = {
+            "run_id": end.run,
+            "exit_code": end.exit_code,
+            "hosts": len(end.hosts),
+            "hosts_failed": failed,
+        }
+        self._run.set_attributes({f"asyncstate.{name}": value for name, value in given.items()})
+        if end.exit_code:
+            why = end.cancelled or f"{failed} of {len(end.hosts)} hosts failed"
+            self._run.set_status(Status(StatusCode.ERROR, clean(why)))
+        self._run.end(time.time_ns())

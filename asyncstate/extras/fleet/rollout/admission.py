@@ -1,0 +1,177 @@
+"""Which hosts of a run may begin: a batch at a time, the canaries first, none once too many have failed.
+
+It is sans-I/O: the controller tells what becomes of hosts and asks who may begin. Hosts begin in *turns*: one host, or
+several that wait for each other. A host whose states wait for those of another never has an earlier turn, so that what
+is under way waits only for what is under way, or has ended: a batch never waits for ever.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from asyncstate.errors import FleetError
+from asyncstate.model.dag import Dag
+from asyncstate.nearest import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from asyncstate.extras.fleet.protocol import HostPlan, Rollout, RunRecord
+
+_COUNT: Final = re.compile(r"([0-9]+)|([0-9]+(?:\.[0-9]+)?)%")
+_SHOWN: Final = 5
+
+
+def count_of(option: str, text: str, hosts: int, *, least: int = 0) -> int:
+    """Return the number that ``2`` or ``10%`` means for so many hosts: rounded down, ``least`` at least.
+
+    Raises FleetError, which names the option.
+    """
+    found = _COUNT.fullmatch(text.strip())
+    wanted = f"a number from {least} on or a percentage of hosts, 2 or 10%"
+    if found is None:
+        raise FleetError(f"{option}: {text!r} is not {wanted}")
+    if least and not float(found[1] or found[2]):
+        raise FleetError(f"{option}: with {text} no host would ever begin: it is {wanted}")
+    if found[2] is not None and float(found[2]) > 100:
+        raise FleetError(f"{option}: {text} is more than all hosts, which are 100%: it is {wanted}")
+    number = int(found[1]) if found[1] is not None else int(hosts * float(found[2]) / 100)
+    return max(number, least)
+
+
+def turns_of(graph: Dag, hosts: Sequence[str], canaries: Collection[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the hosts that begin together, in the order in which they begin: canaries first, then by name.
+
+    The first nodes of the graph are the hosts; an edge leads to a host that waits. Other nodes stand for nothing.
+    """
+    components = graph.components()
+    first = frozenset(canaries)
+    number = {node: place for place, component in enumerate(components) for node in component}
+    condensed = Dag(len(components))
+    for before in range(graph.size):
+        for after in graph.successors(before):
+            if number[before] != number[after]:
+                condensed.add(number[before], number[after], "")
+    named = [tuple(sorted(hosts[node] for node in each if node < len(hosts))) for each in components]
+    order = condensed.topological_order(lambda place: (first.isdisjoint(named[place]), named[place]))
+    return tuple(named[place] for place in order if named[place])
+
+
+class Admission:
+    """Which hosts may begin now. ``batch`` is how many may be under way at once, 0: all; ``most`` how many may fail.
+
+    `next` names each host once. `over` and `failed` may be told of hosts of the run that have no turn, too.
+    """
+
+    def __init__(
+        self,
+        turns: Iterable[tuple[str, ...]],
+        *,
+        batch: int = 0,
+        canaries: Collection[str] = (),
+        most: int | None = None,
+        halted: str = "",
+    ) -> None:
+        self._turns = deque(turns)
+        self._batch = batch
+        self._canaries = set(canaries)
+        self._most = most
+        self._failed: dict[str, None] = {}
+        self._over: set[str] = set()
+        self.under_way: set[str] = set()
+        self.halted: str = halted
+        """Why no further host begins, "" as long as hosts may."""
+        self.ends_all: bool = False
+        """Whether hosts under way are to start nothing more, too."""
+
+    @property
+    def pending(self) -> list[str]:
+        """The hosts that have not begun and are not over, in the order of their turns."""
+        return [host for turn in self._turns for host in turn if host not in self._over]
+
+    def began(self, hosts: Collection[str]) -> list[str]:
+        """Note that these hosts have begun, under an earlier controller; return them, and those of the same turns."""
+        begun = {turn for turn in self._turns if not set(turn).isdisjoint(hosts)}
+        found = [host for turn in self._turns if turn in begun for host in turn if host not in self._over]
+        self._turns = deque(turn for turn in self._turns if turn not in begun)
+        self.under_way.update(found)
+        return found
+
+    def failed(self, host: str) -> None:
+        """Note that a state of a host failed, or that the host is lost."""
+        self._failed[host] = None
+        if self._most is not None and len(self._failed) > self._most:
+            self.ends_all = True
+            self._halt(f"{_hosts(self._failed)} failed, and max_failures is {self._most}")
+
+    def over(self, host: str, *, failed: bool) -> None:
+        """Note that the part of a host is over; it gives back its place."""
+        self._over.add(host)
+        self.under_way.discard(host)
+        if failed:
+            self.failed(host)
+        else:
+            self._failed.pop(host, None)
+        if failed and host in self._canaries:
+            self._halt(f"canary {host} failed")
+
+    def _halt(self, why: str) -> None:
+        self.halted = self.halted or why
+
+    def next(self) -> list[str]:
+        """Return the hosts that may begin now. They are under way from then on."""
+        found: list[str] = []
+        while self._turns and not self.halted:
+            turn = [host for host in self._turns[0] if host not in self._over]
+            if not self._canaries.issuperset(turn) and not self._over.issuperset(self._canaries):
+                break
+            if self._batch and self.under_way and len(self.under_way) + len(turn) > self._batch:
+                break
+            self._turns.popleft()
+            self.under_way.update(turn)
+            found += turn
+        return found
+
+
+def _hosts(hosts: Collection[str]) -> str:
+    named = ", ".join(list(hosts)[:_SHOWN]) + (", …" if len(hosts) > _SHOWN else "")
+    return f"host {named} has" if len(hosts) == 1 else f"{len(hosts)} hosts ({named}) have"
+
+
+def notes(turns: Iterable[tuple[str, ...]], batch: int) -> list[str]:
+    """Return what an operator should know before hosts begin: which are more at once than the batch allows."""
+    return [
+        f"{len(turn)} hosts wait for each other and begin together, though the batch is {batch}: "
+        + ", ".join(turn[:_SHOWN])
+        + (", …" if len(turn) > _SHOWN else "")
+        for turn in turns
+        if batch and len(turn) > batch
+    ]
+
+
+def lanes_without_states(lanes: Iterable[str], plans: Iterable[HostPlan]) -> list[str]:
+    """Return what to say of the lanes that no state of these plans is in."""
+    known = sorted({lane for plan in plans for _, lane in plan.lanes})
+    found: list[str] = []
+    for lane in lanes:
+        if lane not in known:
+            near = nearest(lane, known)
+            has = f"its lanes are {', '.join(known[:_SHOWN])}" if known else "no state has a fleet_lane"
+            found.append(f"no state of this run is in lane {lane!r}: {f'did you mean {near!r}?' if near else has}")
+    return found
+
+
+def described(rollout: Rollout) -> str:
+    """Return a roll-out in a line: ``batch 2, canary web1``; "" if all hosts begin at once, whatever fails."""
+    said = [(name, getattr(rollout, name)) for name in ("batch", "canary", "max_failures")]
+    said += [(f"lane {name}", places) for name, places in sorted(rollout.lanes.items())]
+    return ", ".join(f"{name} {value}" for name, value in said if value)
+
+
+def resolved(rollout: Rollout, record: RunRecord) -> tuple[int, int | None]:
+    """Return how many hosts of a run may be under way at once, 0 for all, and how many may fail. Raises FleetError."""
+    hosts = len(record.hosts)
+    batch = count_of("batch", rollout.batch, hosts, least=1) if rollout.batch else 0
+    return batch, count_of("max_failures", rollout.max_failures, hosts) if rollout.max_failures else None

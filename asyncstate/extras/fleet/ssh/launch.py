@@ -1,0 +1,116 @@
+"""What is run on a host to start its runner, and the first words with it, before there are frames."""
+
+from __future__ import annotations
+
+import base64
+import re
+import shlex
+import sys
+import zlib
+from importlib.resources import files
+from typing import Final
+
+import msgspec
+
+from asyncstate.errors import FleetError
+from asyncstate.extras.fleet.ssh import bundle
+
+SUDO_PROMPT: Final = "asyncstate-asks-sudo:"
+"""What sudo prints on its error stream when it wants a password."""
+READY: Final = "asyncstate-loader-ready"
+"""The loader's first line. What stands before it comes from the host's shell."""
+NO_PYTHON: Final = "asyncstate-finds-no-python"
+LONGEST_WORDS: Final = 1 << 16
+"""Bytes that a host may print before its first words: what its shell says at every login."""
+
+_SHOWN: Final = 150
+_NOT_ALLOWED: Final = re.compile(
+    r"(?:Sorry, user )?(\S+) (?:is not allowed to execute .* as (\S+) on |may not run sudo|is not in the sudoers file)"
+)
+_PATH: Final = re.compile(r"[\w./:$+-]+")
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What the loader is told: the bundle's sha256, and where to put what. ``mark`` begins its own words."""
+
+    digest: str
+    mark: str
+    thin_dir: str = ""
+    keep: str = ""
+    umask: int = 0o077
+
+
+class Hello(msgspec.Struct, frozen=True, kw_only=True):
+    """What a host says of its Python; ``have``: the bundle is there. ``error`` says why nothing can be started."""
+
+    have: bool = False
+    abi: str = ""
+    python: str = ""
+    machine: str = ""
+    uid: int = -1
+    error: str = ""
+
+
+def command(*, sudo: bool, sudo_user: str, password: bool, set_path: str) -> str:
+    """Return the command for the login shell of a host, whichever that is.
+
+    With ``password``, sudo asks for one by `SUDO_PROMPT`.
+    """
+    loader = base64.b64encode(zlib.compress(files(__package__).joinpath("loader.py").read_bytes(), 9)).decode()
+    code = f"import base64,zlib;exec(zlib.decompress(base64.b64decode('{loader}')))"
+    own = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    find = f"p=$(command -v {own} || command -v python3) || {{ echo {NO_PYTHON} >&2; exit 127; }}"
+    path = f'PATH="{set_path}"; export PATH; ' if set_path else ""
+    script = f'{path}{find}; exec "$p" -I -c "{code}"'
+    words = ["/bin/sh", "-c", script]
+    if sudo:
+        asking = ["-S", "-p", SUDO_PROMPT] if password else ["-n"]
+        words = ["sudo", *asking, "-u", sudo_user or "root", "--", *words]
+    return shlex.join(words)
+
+
+def checked_path(set_path: str) -> str:
+    """Return a ``set_path`` of a roster. Raises FleetError for one that a shell would take for more than folders."""
+    if not _PATH.fullmatch(set_path) or "$(" in set_path:
+        raise FleetError(f"set_path is a list of folders with colons, '$PATH:/opt/bin' for example, not {set_path!r}")
+    return set_path
+
+
+def require_fitting(hello: Hello) -> None:
+    """Raise FleetError, with what is needed, if the bundle of this machine cannot run on a host."""
+    if hello.error:
+        raise FleetError(hello.error)
+    own = bundle.abi()
+    if hello.abi != own:
+        version = ".".join(map(str, sys.version_info[:2]))
+        raise FleetError(
+            f"its Python is {hello.python} ({hello.abi or 'unknown kind'}), the runner of this machine needs one of "
+            f"the kind {own}. Install Python {version} there (as python{version} in its PATH, or in a folder that "
+            "set_path of the roster names), or run this command on such a machine with the Python of the host."
+        )
+
+
+def require_started(hello: Hello) -> None:
+    """Raise FleetError if the loader did not start the runner."""
+    if hello.error:
+        raise FleetError(hello.error)
+
+
+def shortened(line: str) -> str:
+    """Return a line that a host says, with its beginning and its end if it is long: it may repeat `command`."""
+    return line if len(line) <= 2 * _SHOWN else f"{line[:_SHOWN]} … {line[-_SHOWN:]}"
+
+
+def hint_of(said: list[str], *, sudo: bool, password: bool) -> str:
+    """Return what to do about a host that ended before its first words; ``said`` is its error stream."""
+    if NO_PYTHON in said:
+        version = ".".join(map(str, sys.version_info[:2]))
+        return f"it has no python3 in its PATH: install Python {version} there, or name its folder with set_path"
+    if sudo and not password and any("password" in line for line in said):
+        return "sudo asks for a password: give it as passwd in the roster, or allow it without one (NOPASSWD)"
+    refused = next((found for line in said if (found := _NOT_ALLOWED.match(line)) is not None), None)
+    if sudo and refused is not None:
+        return f"sudoers does not let {refused[1]} run /bin/sh as {refused[2] or 'another user'}: allow it there"
+    if sudo:
+        return "sudo does not start the runner"
+    return "its shell does not start Python"

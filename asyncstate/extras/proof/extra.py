@@ -1,0 +1,23 @@
+"""What proofs of order add to the engine."""
+
+from __future__ import annotations
+
+from asyncstate.extend import Command, Extra
+
+EXTRA = Extra(
+    commands={
+        "shake": Command(
+            "Look",
+            "Find missing requisites by running the tree in different orders.",
+            "asyncstate.extras.proof.commands.shake",
+        ),
+        "footprints": Command(
+            "Look",
+            "Show what states were seen to touch: apply --trace-effects records it.",
+            "asyncstate.extras.proof.commands.footprints",
+        ),
+    },
+    effects="asyncstate.extras.proof.trace.learning:learned_effects",
+    dispatch="asyncstate.extras.proof.trace.traced:traced_run",
+    search="asyncstate.extras.proof.shake.here:missing_orders",
+)

@@ -1,0 +1,67 @@
+"""The search in this process, for trees that touch one folder only: it is made anew before every run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from asyncstate.extras.proof.shake.orders import Orders
+from asyncstate.extras.proof.shake.outcome import Outcome, entries
+from asyncstate.extras.proof.shake.report import result_lines
+from asyncstate.extras.proof.shake.search import Result, search
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from asyncstate.model.plan import Plan
+    from asyncstate.model.result import RunReport
+
+
+async def missing_orders(
+    plan: Plan, root: str, prepare: Callable[[], None], run: Callable[[tuple[int, ...]], Awaitable[RunReport]]
+) -> Sequence[str]:
+    """Return lines with the two states of each missing edge, or why the search was broken off; none if all is well."""
+    result = await shake_here(plan, root, prepare, run)
+    if result.broken_off:
+        return [result.broken_off]
+    return list(result_lines(plan, result)) if result.found else []
+
+
+async def shake_here(
+    plan: Plan,
+    root: str,
+    prepare: Callable[[], None],
+    run: Callable[[tuple[int, ...]], Awaitable[RunReport]],
+    *,
+    ignore: tuple[str, ...] = (),
+) -> Result:
+    """Search a plan for missing edges. ``prepare`` makes the folder ``root`` what it was when the plan was compiled.
+
+    ``run`` runs the plan at one slot with a priority. The states must touch nothing outside of ``root``.
+    """
+    orders = Orders(plan)
+    searching = search(plan, ignore=ignore)
+    try:
+        batch = next(searching)
+        while True:
+            outcomes = []
+            for order in batch.orders:
+                await anyio.to_thread.run_sync(prepare)
+                report = await run(orders.priority(order))
+                found = await anyio.to_thread.run_sync(entries, root)
+                paths = {root + path.rstrip("/"): entry for path, entry in found.items()}
+                outcomes.append(Outcome(report.rows, dict(paths), ended_early(report)))
+            batch = searching.send(tuple(outcomes))
+    except StopIteration as end:
+        result: Result = end.value
+        return result
+
+
+def ended_early(report: RunReport) -> str:
+    """Return why a run did not reach all its states; empty if it did."""
+    if report.cancelled:
+        return report.cancelled
+    if report.not_started:
+        return f"a state with failhard failed: {', '.join(report.failed[:1])}"
+    return ""

@@ -1,0 +1,158 @@
+"""What a search found, as lines of text and as data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.analyse.lint import requisite_hint
+from asyncstate.model.plan import NodeKind
+from asyncstate.report.summary import describe_tag
+from asyncstate.report.terminal import PLAIN, Palette, clean, count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from asyncstate.extras.proof.shake.outcome import Difference, Outcome
+    from asyncstate.extras.proof.shake.search import Result, Unexplained, Unordered
+    from asyncstate.model.chunk import LowChunk
+    from asyncstate.model.plan import Plan
+
+_LISTED = 8
+
+
+def result_lines(plan: Plan, result: Result, palette: Palette = PLAIN) -> Iterator[str]:
+    """Yield the pairs that nothing orders: both states, what differs, and what would settle it."""
+    if result.broken_off or not result.runs:
+        return
+    for found in result.found:
+        yield from map(clean, _lines(plan, found, palette))
+        yield ""
+    for each in result.unexplained:
+        yield from map(clean, _unexplained_lines(plan, each, palette))
+        yield ""
+    if result.random:
+        yield f"Two serial runs differ in {count(len(result.random), 'thing')}, which were not compared:"
+        yield from (f"  {clean(line)}" for line in _difference_lines(result.random, "first", "second"))
+        yield ""
+    runs = f"{count(result.delayed, 'state')} delayed, {count(result.runs, 'run')}"
+    so_far = "" if result.complete else " so far"
+    if result.found:
+        yield f"{count(len(result.found), 'order')} missing{so_far}: {runs}."
+    else:
+        yield f"No {'missing order' if result.unexplained else 'difference'}{so_far}: {runs}."
+    if not result.complete:
+        yield f"Cut off: {count(result.untried, 'state')} not delayed yet."
+
+
+def _unexplained_lines(plan: Plan, each: Unexplained, palette: Palette) -> Iterator[str]:
+    chunk = _chunk(plan, each.delayed)
+    yield (
+        f"{_place(chunk)}{palette.paint(palette.yellow, _said(plan, each.delayed))} must run before a later state, and "
+        "nothing says so; the search was cut off before it knew which"
+    )
+    yield "  if it runs last:"
+    yield from (f"    {line}" for line in _difference_lines(each.differences, "serial", "delayed"))
+
+
+def _lines(plan: Plan, found: Unordered, palette: Palette) -> Iterator[str]:
+    earlier, later = (_chunk(plan, node) for node in found.pair)
+    yield (
+        f"{_place(later)}{palette.paint(palette.yellow, _said(plan, found.pair.later))} must run after "
+        f"{_said(plan, found.pair.earlier)}{_at(earlier)}, and nothing says so"
+    )
+    yield "  if it runs first:"
+    yield from (f"    {line}" for line in _difference_lines(found.differences, "serial", "delayed"))
+    yield from (f"  {line}" for line in settling(plan, found))
+
+
+def _difference_lines(found: tuple[Difference, ...], first: str, second: str) -> Iterator[str]:
+    for each in found[:_LISTED]:
+        what = {"row": f"row of {describe_tag(each.name)}", "run": "the run"}.get(each.what, each.name)
+        yield f"{what}: {each.part}: {_short(each.serial)} ({first}), {_short(each.found)} ({second})"
+    if len(found) > _LISTED:
+        yield f"and {len(found) - _LISTED} more"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 100 else f"{line[:99]}…"
+
+
+def settling(plan: Plan, found: Unordered) -> list[str]:
+    """Return what would settle a pair: a requisite, or a footprint on the state that declares too little."""
+    earlier, later = (_chunk(plan, node) for node in found.pair)
+    unknown = [chunk for chunk in (earlier, later) if chunk.index in plan.unknown]
+    lines = [f"the effects of {describe_tag(chunk.tag)} are unknown: {plan.unknown[chunk.index]}" for chunk in unknown]
+    hint = requisite_hint(plan, later, earlier)
+    lines.append(hint or f"write a requisite: {describe_tag(later.tag)} requires {describe_tag(earlier.tag)}")
+    where = describe_tag((unknown or [later])[0].tag)
+    lines.append(f"or say what {where} touches: - footprint: {{reads: [path:/…], writes: [path:/…]}}")
+    return lines
+
+
+def result_data(plan: Plan, result: Result, serial: Outcome) -> dict[str, Any]:
+    """Return the result as data; ``earlier`` and ``later`` are states of a serial run, which left ``serial`` behind."""
+    return {
+        "found": [
+            {
+                "earlier": _state(plan, found.pair.earlier),
+                "later": _state(plan, found.pair.later),
+                "delayed": _state(plan, found.delayed),
+                "differences": [_difference(each) for each in found.differences],
+                "settle": settling(plan, found),
+            }
+            for found in result.found
+        ],
+        "unexplained": [
+            {
+                "delayed": _state(plan, each.delayed),
+                "differences": [_difference(difference) for difference in each.differences],
+            }
+            for each in result.unexplained
+        ],
+        "random": [_difference(each) for each in result.random],
+        "failed": failures(serial),
+        "broken_off": result.broken_off,
+        "delayed": result.delayed,
+        "untried": result.untried,
+        "runs": result.runs,
+        "complete": result.complete,
+    }
+
+
+def failures(serial: Outcome) -> list[dict[str, str]]:
+    """Return the states that failed in the serial run: their tags and comments. What they would do is not tried."""
+    return [
+        {"state": tag, "comment": str(row["comment"])} for tag, row in serial.rows.items() if row["result"] is False
+    ]
+
+
+def _difference(found: Difference) -> dict[str, str]:
+    return {"what": found.what, "name": found.name, "part": found.part, "serial": found.serial, "found": found.found}
+
+
+def _state(plan: Plan, node: int) -> dict[str, Any]:
+    chunk = _chunk(plan, node)
+    return {"state": chunk.tag, "node": plan.nodes[node].kind.name.lower(), "file": chunk.file, "line": chunk.line}
+
+
+def _chunk(plan: Plan, node: int) -> LowChunk:
+    """Return the chunk of a node, of a group the first."""
+    what = plan.nodes[node]
+    return plan.chunks[plan.nodes[what.members[0]].chunk if what.kind is NodeKind.GROUP else what.chunk]
+
+
+def _said(plan: Plan, node: int) -> str:
+    chunk = describe_tag(_chunk(plan, node).tag)
+    kind = plan.nodes[node].kind
+    if kind is NodeKind.CHECK:
+        return f"the check for a prereq of {chunk}"
+    return f"the group of {chunk}" if kind is NodeKind.GROUP else chunk
+
+
+def _place(chunk: LowChunk) -> str:
+    return f"{chunk.file}:{chunk.line}: " if chunk.line else f"{chunk.file}: " if chunk.file else ""
+
+
+def _at(chunk: LowChunk) -> str:
+    return f" ({_place(chunk).removesuffix(': ')})" if chunk.file else ""

@@ -1,0 +1,182 @@
+"""What states were seen to touch, as data: one record for each state with its arguments, in one table of a machine.
+
+A record holds as long as the arguments, and the files that are part of the text of the state, are the same: scripts and
+programs that it ran, a source that it names, the file of a custom module. What one state was seen to touch in several
+runs adds up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from asyncstate.compile.effects.seen import Seen
+from asyncstate.extras.proof.trace.touched import CHANGES, ENSURED, LISTED, MADE, REMOVED, SET, WRITTEN
+from asyncstate.model.encode import SORTED, encoded, plain
+from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, IN_SUFFIXED, REQUISITE_KEYWORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from asyncstate.model.chunk import LowChunk
+
+MOST_NAMES = 500
+"""How many names of one kind a record has: above that, the deepest paths become trees."""
+MOST_RECORDS = 5000
+_SHALLOWEST = 2
+"""Folders of this depth and above never become trees: who touches so many of them touches more than a name can say."""
+
+_NO_PART = (
+    REQUISITE_KEYWORDS
+    | frozenset(IN_SUFFIXED)
+    | {"order", "parallel", "footprint", "lane", "failhard", FLEET_ORDER, FLEET_LANE}
+)
+"""Arguments that say when a state runs, not what it does."""
+
+
+class Effects(msgspec.Struct, frozen=True):
+    """Names of resources, as in a footprint."""
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    makes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, touched: Mapping[str, int]) -> Effects | None:
+        """Return the names for paths with flags; None if there are too many."""
+        reads, writes, makes = [], [], []
+        for path, what in touched.items():
+            if "#" in path:  # in a name of a resource it stands before the name of an entry
+                path = f"{path.partition('#')[0].rpartition('/')[0]}/**"
+            if what & (WRITTEN | REMOVED | SET) or (what & MADE and not what & ENSURED):
+                writes.append(f"path:{path}")
+            elif what & ENSURED:
+                makes.append(f"path:{path}")
+            if what & LISTED:
+                reads.append(f"path:{path}/**")
+            elif not what & (CHANGES | ENSURED):
+                reads.append(f"path:{path}")
+        named = [_fewer(names) for names in (reads, writes, makes)]
+        if any(names is None for names in named):
+            return None
+        return cls(*(tuple(names or ()) for names in named))
+
+    def joined(self, other: Effects) -> Effects:
+        """Return what either touches."""
+        writes = _union(self.writes, other.writes)
+        return Effects(
+            tuple(name for name in _union(self.reads, other.reads) if name not in writes),
+            writes,
+            tuple(name for name in _union(self.makes, other.makes) if name not in writes),
+        )
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """What one state was seen to touch. ``text`` is its command line or its name, without secrets.
+
+    ``inputs`` are digests of files by path, those of ``programs`` among them. ``whole``: it was seen to do its work,
+    and all of that was seen. ``seen`` is in seconds since the epoch.
+    """
+
+    function: str
+    key: str
+    sls: str
+    id: str
+    text: str
+    effects: Effects
+    inputs: dict[str, str] = {}
+    programs: tuple[str, ...] = ()
+    whole: bool = False
+    seen: float = 0.0
+    runs: int = 1
+
+    def after(self, earlier: Record | None) -> Record:
+        """Return this record together with an earlier one of the same key; one with other inputs counts no more."""
+        if earlier is None or earlier.inputs != self.inputs:
+            return self
+        return msgspec.structs.replace(
+            self,
+            effects=earlier.effects.joined(self.effects),
+            whole=earlier.whole or self.whole,
+            runs=earlier.runs + 1,
+        )
+
+
+class Table(msgspec.Struct):
+    """The records of a machine, by key."""
+
+    version: int = 1
+    records: dict[str, Record] = {}
+
+    def add(self, records: Iterable[Record]) -> None:
+        """Add the records of a run. The oldest are dropped if there are more than `MOST_RECORDS`."""
+        for record in records:
+            self.records[record.key] = record.after(self.records.get(record.key))
+        if len(self.records) > MOST_RECORDS:
+            kept = sorted(self.records.values(), key=lambda record: -record.seen)[:MOST_RECORDS]
+            self.records = {record.key: record for record in kept}
+
+
+class LearnedEffects:
+    """Answers what a state is known to touch. ``digest`` gives the digest of a file now, "" if it cannot be read."""
+
+    def __init__(self, table: Table, digest: Callable[[str], str]) -> None:
+        self._records = table.records
+        self._digest = digest
+
+    def of(self, chunk: LowChunk) -> Seen | None:
+        """Return what a state touches, if its record is whole and the files that are part of its text are unchanged."""
+        record = self._records.get(chunk_key(chunk)) if self._records else None
+        if record is None or not record.whole:
+            return None
+        unchanged = all(self._digest(path) == digest for path, digest in record.inputs.items())
+        seen = record.effects
+        return Seen(seen.reads, seen.writes, seen.makes, record.programs) if unchanged else None
+
+
+def chunk_key(chunk: LowChunk) -> str:
+    """Return the digest of what a state does: its function, its name and its arguments, whatever order it has."""
+    args = {key: value for key, value in chunk.args.items() if key not in _NO_PART}
+    body = [chunk.state, chunk.fun, chunk.name, args]
+    try:
+        data = encoded(body, SORTED)
+    except (TypeError, ValueError, UnicodeError, RecursionError):
+        data = encoded(plain(body), SORTED)
+    return hashlib.sha256(data).hexdigest()
+
+
+def words_of(chunk: LowChunk) -> str:
+    """Return all texts among the arguments of a state, to look for names of files in."""
+    found: list[str] = [str(chunk.name)]
+    stack: list[Any] = [value for key, value in chunk.args.items() if key not in _NO_PART]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            stack.extend(value)
+        elif isinstance(value, dict):
+            stack.extend(value.values())
+    return "\n".join(found)
+
+
+def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted({*one, *other}))
+
+
+def _fewer(names: list[str]) -> list[str] | None:
+    """Return sorted names, the deepest as trees while there are too many; None if that leads too far up."""
+    found = set(names)
+    while len(found) > MOST_NAMES:
+        deepest = max(name.removesuffix("/**").count("/") for name in found)
+        if deepest <= _SHALLOWEST:
+            return None
+        found = {
+            f"{name.removesuffix('/**').rpartition('/')[0]}/**"
+            if name.removesuffix("/**").count("/") == deepest
+            else name
+            for name in found
+        }
+    return sorted(found)

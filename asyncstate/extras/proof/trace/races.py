@@ -1,0 +1,203 @@
+"""Finds races: two nodes of a plan that touched one path, at least one of them changing it, without an order.
+
+As in ThreadSanitizer, what counts is not when the two happened to run but whether the plan orders them
+(*happens-before*): so a run of one state at a time shows the races of every other legal order.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from asyncstate.extras.proof.trace.touched import (
+    ABSENT,
+    CHANGES,
+    ENSURED,
+    LISTED,
+    LOOKED,
+    MADE,
+    NAMED,
+    REMOVED,
+    WRITTEN,
+    above,
+)
+from asyncstate.model.dag import FOOTPRINT, Dag
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    Marks = Mapping[int, Mapping[str, Collection[str]]]
+
+BELOW = 1 << 9
+"""Something that exists below this path was touched."""
+ENTRY = 1 << 10
+"""A name in this folder came or went."""
+
+_DIRECT = LOOKED | ABSENT | CHANGES
+_WINDOW = 64
+"""How many earlier accesses of a path each access is compared with. What is ordered with its neighbours is ordered with
+those before them; of a path that thousands of states race for, the nearest say enough."""
+_BLOCK = 4096
+"""How many nodes are looked up in one pass over the graph: bounds the memory of a plan of 100,000 states."""
+
+
+class Conflict(NamedTuple):
+    """Two nodes, in serial order, without a path between them, and how each touched ``path``."""
+
+    earlier: int
+    later: int
+    path: str
+    before: int
+    after: int
+
+
+def conflicts(
+    dag: Dag,
+    rank: Sequence[int],
+    touched: Mapping[int, Mapping[str, int]],
+    marks: Marks | None = None,
+    contingent: Collection[tuple[int, int]] = (),
+) -> list[Conflict]:
+    """Return the conflicts between nodes without an order, by the place of the nodes in the serial order, then path.
+
+    ``rank`` is the place of each node in the serial order, ``touched`` the flags of paths by node, ``marks`` those of
+    folders (see `Touched`). ``contingent`` are edges that bind until a third node has left a folder behind: nodes with
+    one, or a way through some, do not meet about who makes a folder.
+    """
+    known = marks or {}
+    found = [
+        Conflict(one, two, path, before, after)
+        for path, accesses in _accesses(rank, touched).items()
+        if len(accesses) > 1
+        for one, before, two, after in _pairs(list(accesses.items()))
+        if not (_both_ensure(before, after) and _agree(_marks(known, one, path), _marks(known, two, path)))
+    ]
+    unordered = _without_order(dag, {(conflict.earlier, conflict.later) for conflict in found})
+    kept = [conflict for conflict in found if (conflict.earlier, conflict.later) in unordered]
+    if contingent:
+        makers = {(conflict.earlier, conflict.later) for conflict in kept if _is_about_making(conflict)}
+        apart = _without_order(_with_edges(dag, contingent), makers)
+        kept = [
+            conflict
+            for conflict in kept
+            if (conflict.earlier, conflict.later) in apart or not _is_about_making(conflict)
+        ]
+    return sorted(kept, key=lambda conflict: (rank[conflict.earlier], rank[conflict.later], conflict.path))
+
+
+def clash(before: int, after: int) -> bool:
+    """Whether an access with the flags ``before`` and a later one with ``after`` give another result the other way."""
+    if (before & CHANGES and after & _DIRECT) or (after & CHANGES and before & _DIRECT):
+        return True
+    for one, other in ((before, after), (after, before)):
+        if one & LISTED and other & (ENTRY | MADE | REMOVED):
+            return True
+        if one & REMOVED and other & (BELOW | ENSURED):
+            return True
+    if before & ENSURED and after & ENSURED:
+        return True  # where their marks differ
+    return bool(before & MADE and after & BELOW and not after & ENSURED)
+
+
+def _is_about_making(conflict: Conflict) -> bool:
+    """Whether all that meets is who makes a folder, and who needs it."""
+    either = conflict.before | conflict.after
+    return bool(either & ENSURED) and not either & (WRITTEN | REMOVED | LISTED)
+
+
+def _with_edges(dag: Dag, edges: Iterable[tuple[int, int]]) -> Dag:
+    """Return a graph with the edges of another one and more."""
+    both = Dag(dag.size)
+    for edge in dag.edges():
+        both.add(edge.before, edge.after, FOOTPRINT)
+    for before, after in edges:
+        both.add(before, after, FOOTPRINT)
+    return both
+
+
+def _both_ensure(before: int, after: int) -> bool:
+    """Whether two accesses make a folder if it is missing, and otherwise see and change only its mode and owner."""
+    if not (before & ENSURED and after & ENSURED) or (before | after) & (WRITTEN | REMOVED):
+        return False
+    return not (before & LISTED and after & ENTRY) and not (after & LISTED and before & ENTRY)
+
+
+def _agree(one: Collection[str], other: Collection[str]) -> bool:
+    """Whether a folder with these marks becomes the same whichever state makes it."""
+    made, first, mode, owner = zip(_kinds(one), _kinds(other), strict=True)
+    if not _same(*owner):
+        return False
+    if any(mode):  # it replaces what the folder was made with, whoever made it
+        return _same(mode[0] or first[0], mode[1] or first[1])
+    return _same(*made) and _same(*first)
+
+
+def _kinds(marks: Collection[str]) -> list[set[str]]:
+    found: dict[str, set[str]] = {"made": set(), "first": set(), "mode": set(), "owner": set()}
+    for mark in marks:
+        kind, _, value = mark.partition(" ")
+        found.setdefault(kind, set()).add(value)
+    return [found[kind] for kind in ("made", "first", "mode", "owner")]
+
+
+def _same(one: set[str], other: set[str]) -> bool:
+    """Whether two sets of values agree, as far as both are known."""
+    return not (one and other) or one == other
+
+
+def _marks(marks: Marks, node: int, path: str) -> Collection[str]:
+    return marks.get(node, {}).get(path, ())
+
+
+def _accesses(rank: Sequence[int], touched: Mapping[int, Mapping[str, int]]) -> dict[str, dict[int, int]]:
+    """Return the flags by path and node, in serial order; of paths that some node changes, or whose names it reads."""
+    changed = {path for flags in touched.values() for path, what in flags.items() if what & CHANGES}
+    replaced = {path for flags in touched.values() for path, what in flags.items() if what & (MADE | REMOVED)}
+    listed = {path for flags in touched.values() for path, what in flags.items() if what & LISTED}
+    found: dict[str, dict[int, int]] = {}
+
+    def add(path: str, node: int, what: int) -> None:
+        nodes = found.setdefault(path, {})
+        nodes[node] = nodes.get(node, 0) | what
+
+    for node in sorted(touched, key=rank.__getitem__):
+        for path, what in touched[node].items():
+            if path in changed or path in listed:
+                add(path, node, what)
+            folder = path.rpartition("/")[0]
+            if what & (NAMED | MADE | REMOVED) and folder in listed:
+                add(folder, node, ENTRY)
+            if what != ABSENT:
+                for outer in above(path):
+                    if outer in replaced:
+                        add(outer, node, BELOW)
+    return found
+
+
+def _pairs(accesses: list[tuple[int, int]]) -> list[tuple[int, int, int, int]]:
+    found = []
+    for at, (two, after) in enumerate(accesses):
+        for one, before in islice(accesses, max(0, at - _WINDOW), at):
+            if clash(before, after):
+                found.append((one, before, two, after))
+    return found
+
+
+def _without_order(dag: Dag, pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
+    """Return the pairs of which neither node can be reached from the other."""
+    left = {(one, two) for one, two in pairs if not dag.sources(one, two)}
+    asked = sorted({node for pair in left for node in pair})
+    order = dag.topological_order(lambda node: node) if asked else []
+    ordered: set[tuple[int, int]] = set()
+    for start in range(0, len(asked), _BLOCK):
+        bit = {node: 1 << number for number, node in enumerate(asked[start : start + _BLOCK])}
+        before = [0] * dag.size
+        for node in order:
+            mask = bit.get(node, 0)
+            for other in dag.predecessors(node):
+                mask |= before[other]
+            before[node] = mask
+        for one, two in left:
+            if bit.get(one, 0) & before[two] or bit.get(two, 0) & before[one]:
+                ordered.add((one, two))
+    return left - ordered

@@ -1,0 +1,145 @@
+"""Finds the races between the states of a plan, and says them in words.
+
+As ThreadSanitizer does: two states, the path, which one wrote it, where both are declared.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from asyncstate.errors import Issue
+from asyncstate.extras.proof.trace.races import BELOW, ENTRY, conflicts
+from asyncstate.extras.proof.trace.touched import CHANGES, ENSURED, LISTED, LOOKED, MADE, REMOVED, SET, WRITTEN, above
+from asyncstate.model.plan import NodeKind
+from asyncstate.model.race import Contact, Race, RacingState
+from asyncstate.redact.redactor import MASK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from asyncstate.extras.proof.trace.races import Conflict, Marks
+    from asyncstate.model.chunk import LowChunk
+    from asyncstate.model.plan import Plan
+
+_ACCOUNTS = frozenset({"/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow"})
+_MAKE_ACCOUNTS = frozenset({"user", "group"})
+
+_SHOWN = 3
+"""How many paths of one race are named."""
+
+
+def find_races(plan: Plan, touched: Mapping[int, Mapping[str, int]], marks: Marks | None = None) -> list[Race]:
+    """Return the races between states, by the place of the states in the serial order.
+
+    ``touched`` has flags of paths by node, ``marks`` those of folders. Listeners run after everything else, one by one,
+    so they race with nothing. Nor do states that touch different entries of one file. The paths of a state with
+    ``no_log`` are hidden.
+    """
+    nodes = {
+        node: _with_made_folders(plan, node, flags)
+        for node, flags in touched.items()
+        if plan.nodes[node].kind is not NodeKind.LISTENER
+    }
+    contacts: dict[tuple[int, int], dict[str, Contact]] = {}
+    turns = [frozenset(members) for members in plan.turns]
+    contingent = {(edge.before, edge.after) for edge in plan.contingent}
+    for conflict in conflicts(plan.dag, plan.rank, nodes, marks, contingent):
+        pair = _state_of(plan, conflict.earlier), _state_of(plan, conflict.later)
+        apart = all(conflict.path in plan.entries.get(state, ()) for state in pair) or _is_a_lookup(plan, conflict)
+        if pair[0] != pair[1] and not apart and not any(in_turn.issuperset(pair) for in_turn in turns):
+            contact = Contact(
+                MASK if any(plan.chunks[state].args.get("no_log") for state in pair) else conflict.path,
+                _deed(conflict.before),
+                _deed(conflict.after),
+                bool(conflict.before & (CHANGES | ENTRY)),
+                bool(conflict.after & (CHANGES | ENTRY)),
+            )
+            contacts.setdefault(pair, {}).setdefault(contact.path, contact)
+    return [_race(plan.chunks[one], plan.chunks[two], found) for (one, two), found in sorted(contacts.items())]
+
+
+def race_issues(races: Iterable[Race]) -> list[Issue]:
+    """Return the races as warnings for the report."""
+    return [
+        Issue(_message(race), file=race.later.file, line=race.later.line, hint=_settled(race), rule="")
+        for race in races
+    ]
+
+
+def _race(one: LowChunk, two: LowChunk, contacts: Mapping[str, Contact]) -> Race:
+    return Race(_racing(one), _racing(two), tuple(contacts.values()), {one.state: one.id})
+
+
+def _racing(chunk: LowChunk) -> RacingState:
+    return RacingState(chunk.tag, chunk.id, chunk.function, chunk.file, chunk.line)
+
+
+def _with_made_folders(plan: Plan, node: int, flags: Mapping[str, int]) -> Mapping[str, int]:
+    """Mark the folders that a state with ``makedirs`` found: it would have made them, so any order gives the same."""
+    chunk = plan.chunks[_state_of(plan, node)]
+    if not chunk.args.get("makedirs"):
+        return flags
+    return {**flags, **{folder: flags.get(folder, 0) | ENSURED for folder in above(str(chunk.name))}}
+
+
+def _is_a_lookup(plan: Plan, conflict: Conflict) -> bool:
+    """Whether a state of known effects only looks up accounts beside one that makes some.
+
+    It declares those it has to do with, so the plan orders who makes them; its programs look up others, too.
+    """
+    if conflict.path not in _ACCOUNTS:
+        return False
+    one, other = (plan.chunks[_state_of(plan, node)] for node in (conflict.earlier, conflict.later))
+    return any(
+        maker.state in _MAKE_ACCOUNTS and not changes & CHANGES and asking.index not in plan.unknown
+        for maker, asking, changes in ((one, other, conflict.after), (other, one, conflict.before))
+    )
+
+
+def _state_of(plan: Plan, node: int) -> int:
+    what = plan.nodes[node]
+    return what.chunk if what.kind is not NodeKind.GROUP else plan.nodes[what.members[0]].chunk
+
+
+def _message(race: Race) -> str:
+    one, two, contacts = race.earlier, race.later, race.contacts
+    lines = [f"race on {contacts[0].path}: no order between {one.function} {one.id} and {two.function} {two.id}"]
+    lines += [
+        f"{contact.path}: {one.id} {contact.earlier} it, {two.id} {contact.later} it" for contact in contacts[:_SHOWN]
+    ]
+    if len(contacts) > _SHOWN:
+        lines.append(f"and {len(contacts) - _SHOWN} more paths")
+    return "\n".join(lines)
+
+
+def _settled(race: Race) -> str:
+    """Return the place of the other state, and the requisite or the footprints that would settle the race."""
+    one, two, contact = race.earlier, race.later, race.contacts[0]
+    place = f"{one.file}:{one.line}" if one.line else one.file
+    where = f"{one.id} is at {place}\n" if place else ""
+    sides = [
+        f"  in {state.id}  footprint: {{{'writes' if writes else 'reads'}: ['path:{contact.path}']}}"
+        for state, writes in ((one, contact.earlier_writes), (two, contact.later_writes))
+    ]
+    ((module, id_),) = race.require.items()
+    requisite = f"settle it with a requisite\n  in {two.id}  require: [{{{module}: {id_}}}]"
+    return "\n".join([f"{where}{requisite}", "or with footprints, where the modules do not declare them", *sides])
+
+
+def _deed(what: int) -> str:
+    """Return what a state did, in one or two words."""
+    for flag, word in (
+        (REMOVED | MADE, "makes and removes"),
+        (REMOVED, "removes"),
+        (MADE, "makes"),
+        (WRITTEN, "writes"),
+        (SET, "sets the mode or owner of"),
+        (ENTRY, "adds or removes names in"),
+        (LISTED, "lists"),
+        (ENSURED, "needs"),
+        (LOOKED, "reads"),
+        (BELOW, "needs"),
+    ):
+        if what & flag == flag:
+            return word
+    return "looks for"

@@ -1,0 +1,45 @@
+"""The engine knows no extra, and an extra uses few names of the engine."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+LEDGER = {"fleet": 183, "editor": 56, "proof": 81, "dropin": 63}
+"""How many names of the engine each extra imports: the price of the seam. A number may only fall."""
+
+
+def imported(path):
+    """Yield the names of asyncstate that a file imports, also for types only."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "asyncstate":
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.partition(".")[0] == "asyncstate")
+
+
+@pytest.mark.parametrize("name", LEDGER)
+def test_an_extra_uses_no_more_names_of_the_engine(checkout, name):
+    folder = checkout / "asyncstate" / "extras" / name
+    used = {each for path in folder.rglob("*.py") for each in imported(path)}
+    of_engine = {each for each in used if not each.startswith("asyncstate.extras")}
+    assert len(of_engine) <= LEDGER[name], sorted(of_engine)
+    assert not {each for each in used - of_engine if not each.startswith(f"asyncstate.extras.{name}")}
+
+
+def test_every_extra_has_a_line_in_the_ledger(checkout):
+    assert {path.parent.name for path in (checkout / "asyncstate" / "extras").glob("*/extra.py")} == LEDGER.keys()
+
+
+def test_the_engine_names_no_extra(checkout):
+    """Not even where an import is made by name: `asyncstate.extend` finds what is installed."""
+    found = [
+        str(path.relative_to(checkout))
+        for tree in ("asyncstate", "states", "modules")
+        for path in (checkout / tree).rglob("*.py")
+        if "extras" not in path.relative_to(checkout).parts
+        and re.search(r"asyncstate\.extras\.\w", path.read_text(encoding="utf-8"))
+    ]
+    assert found == []

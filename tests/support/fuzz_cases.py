@@ -1,0 +1,25 @@
+"""Cases of a family, drawn and tried."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+
+def tried(family, run_case, cases):
+    """Draw this many cases of a family, a function that returns a strategy, and require that each ends well."""
+
+    @settings(
+        max_examples=cases,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.data())
+    def one(data):
+        drawn = data.draw(family())
+        assert run_case(drawn) is None
+
+    one()
