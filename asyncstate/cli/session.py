@@ -60,7 +60,7 @@ class Session:
         self._lines = self._make_lines()
         self._about: dict[str, Any] = {}
         self._host = ""
-        self.problem = ""
+        self.problem: str = ""
         self._shown_plan: Callable[[], Plan | None] = lambda: None
         self._saved: SavedPlan | None = None
         self._tracing: RunTracing | None = None
