@@ -15,9 +15,12 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from looked_at import chromium, looking
 from warm_program import warm_program
 
 from asyncstate.run.validation import ValidatingMachine
+
+__all__ = ["chromium", "looking"]
 
 ROOT = Path(__file__).parent.parent
 _NUMBERS = count()

@@ -1,5 +1,7 @@
 """Whatever the input is, the program ends soon, with a documented exit code, a message, and no traceback."""
 
+import os
+
 import pytest
 from fuzz_cases import tried
 from fuzz_messages import valid_answers
@@ -44,7 +46,8 @@ def test_a_look_beyond_the_roots_is_seen(look, run_case):
     text = f"import os\nfrom asyncstate import filesystem\ntry:\n    {LOOKS[look]}\nexcept OSError:\n    pass\n"
     files = {"salt/a.sls": "a: {test.nop: []}\n", "salt/_grains/odd.py": f"{text}def some(): return {{'a': 1}}\n"}
     found = run_case(case({**files, "pillar/x": ""}, ["check", "a", *ROOTS, "--log-level", "quiet"]))
-    assert (found.kind, found.place.split()[0]) == ("opened", look)
+    by = "os.stat" if look == "openat2" and os.geteuid() else look  # root alone walks to a path
+    assert (found.kind, found.place.split()[0]) == ("opened", by)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -7,7 +7,7 @@ import json
 import pytest
 from fleet_events import elsewhere, ran
 from fleet_events import tag as fleet_tag
-from looked_at import chosen, chromium, listed, looking, middle
+from looked_at import chosen, listed, middle
 from report_page import row
 
 from asyncstate.extras.fleet.controller.tale import HostEnd
@@ -15,8 +15,6 @@ from asyncstate.extras.fleet.report.html import fleet_html_report
 from asyncstate.extras.fleet.report.profile import FleetProfile
 from asyncstate.model.result import RunReport
 from asyncstate.report.host_result import HostResult
-
-__all__ = ["chromium", "looking"]
 
 pytestmark = pytest.mark.browser
 

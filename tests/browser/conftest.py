@@ -1,5 +1,0 @@
-"""The browser that looks at pages."""
-
-from looked_at import chromium, looking
-
-__all__ = ["chromium", "looking"]
