@@ -45,11 +45,13 @@ def apply(shape: str, count: int, *options: str) -> Spent:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         root = trees.write(shape, count, folder)
-        folders = {"HOME": name, "ASYNCSTATE_CACHEDIR": f"{name}/cache", "ASYNCSTATE_STATE_DIR": f"{name}/state"}
+        # How many arenas glibc makes depends on which threads meet: with one, chance adds little.
+        own = {"MALLOC_ARENA_MAX": "1", "HOME": name}
+        own |= {"ASYNCSTATE_CACHEDIR": f"{name}/cache", "ASYNCSTATE_STATE_DIR": f"{name}/state"}
         arguments = ["apply", "bench", "--file-root", str(root), "--out", "json", *options]
         command = [sys.executable, "-ISc", _LAUNCHER, name, sys.executable, "-m", "asyncstate", *arguments]
         with open(folder / "out", "wb") as out:
-            subprocess.run(command, env={**os.environ, **folders}, stdout=out, check=True)
+            subprocess.run(command, env={**os.environ, **own}, stdout=out, check=True)
         status, *spent = json.loads((folder / "spent").read_text(encoding="utf-8"))
         if status or (folder / "out").read_bytes().count(b'"result": true') != count:
             raise RuntimeError(f"the tree of {count} states, {shape}, did not apply")
