@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+from contextlib import redirect_stdout
+
 import click
 
-from asyncstate.cli.framework import Command, option
+from asyncstate.cli.framework import Command, console_of, option
 
 
 @click.command(
@@ -27,5 +30,11 @@ def command(ctx: click.Context, /, words: tuple[str, ...], everything: bool) -> 
     program = ctx.find_root()
     has_tiers = bool(words) and words[0] != "salt-call"  # whose options are Salt's
     flag = "--help-all" if everything and has_tiers else "--help"
-    code: int = program.command.main([*words, flag], prog_name=program.info_name, standalone_mode=False, obj=ctx.obj)
+    kept = io.BytesIO()
+    told = io.TextIOWrapper(kept, encoding="utf-8", write_through=True)  # standard output is kept for the answer
+    with redirect_stdout(told):
+        code: int = program.command.main(
+            [*words, flag], prog_name=program.info_name, standalone_mode=False, obj=ctx.obj
+        )
+    console_of(ctx).write(kept.getvalue().decode())
     return code

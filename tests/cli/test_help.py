@@ -233,6 +233,13 @@ def test_help_of_a_command_by_the_word_help(words, command, capsys):
         assert capsys.readouterr().out == by_word
 
 
+@pytest.mark.parametrize("words", [[], ["plan"], ["show", "graph"]])
+def test_help_is_the_answer(words, run_cli):
+    done = run_cli("help", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "asyncstate" in done.stdout
+
+
 def test_help_of_what_is_no_command(capsys):
     assert main(["help"]) == 0
     assert capsys.readouterr().out == overview() + "\n"
