@@ -198,6 +198,15 @@ def test_what_may_run_beside_others_still_needs_what_it_requires(dry_runs):
     assert dry_runs.row(MADE_FILE, (function, {**arguments, "parallel": True}))["result"] is None
 
 
+@pytest.mark.parametrize("condition", [{"onlyif": "test -f /etc/passwd"}, {"unless": "false"}, {"unless": "exit 1"}])
+@pytest.mark.parametrize("called", [("cmd.run", {"name": "echo x"}), ("cmd.script", {"source": "salt://s"})])
+@pytest.mark.parametrize("made", [MADE_FOLDER, MADE_FILE])
+def test_a_condition_in_a_folder_that_is_to_be_made_cannot_be_told(dry_runs, made, called, condition):
+    function, arguments = called
+    row = dry_runs.row(made, (function, {**arguments, "cwd": "<D>", **condition}))
+    assert (row["result"], row.get(NOT_TOLD)) == (None, True), row["comment"]
+
+
 def test_a_failure_of_its_own_stays_one(dry_runs):
     elsewhere = ("file.replace", {"name": "<D>/../../elsewhere", "pattern": "a", "repl": "b"})
     assert dry_runs.row(MADE_FILE, elsewhere)["result"] is False

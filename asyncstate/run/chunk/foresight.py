@@ -161,6 +161,8 @@ class Foresight:
         footprint = (touched.by_conditions if skipped else {}).get(chunk.index) or touched.by_all[chunk.index]
         beyond = not (skipped and chunk.args.keys() & set(CONDITIONS_BEFORE) == {"creates"})
         reads = (*footprint.reads, *map(_folder, footprint.makes))
+        if isinstance(cwd := chunk.args.get("cwd"), str) and os.path.isabs(cwd):  # conditions run there, too
+            reads = (*reads, f"{PATH}{os.path.normpath(cwd)}")
         for places, tree, writes in self._resources.placed(reads, footprint.writes):
             own = places[-1]
             for place in reversed(places):
