@@ -1,10 +1,5 @@
-"""One process for all cases, whose imports are done."""
+"""The process that runs cases."""
 
-import pytest
-from fuzz_process import fuzz_process
+from fuzz_cases import run_case
 
-
-@pytest.fixture(scope="session")
-def run_case(tmp_path_factory):
-    with fuzz_process(tmp_path_factory.mktemp("fuzz") / "case") as run:
-        yield run
+__all__ = ["run_case"]

@@ -1,9 +1,17 @@
-"""Cases of a family, drawn and tried."""
+"""Cases of a family, drawn and tried in one process whose imports are done."""
 
 from __future__ import annotations
 
+import pytest
+from fuzz_process import fuzz_process
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+
+
+@pytest.fixture(scope="session")
+def run_case(tmp_path_factory):
+    with fuzz_process(tmp_path_factory.mktemp("fuzz") / "case") as run:
+        yield run
 
 
 def tried(family, run_case, cases):
