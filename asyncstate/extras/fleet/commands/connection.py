@@ -22,15 +22,8 @@ def connection_options(function: Any) -> Any:
 
 
 def optional_connection_options(function: Any) -> Any:
-    """Add the same options to a command that asks a fleet in some cases only: see `require_connection`."""
+    """Add the same options to a command that may reach hosts in another way: see `over_ssh.require_one_way`."""
     return _with_connection(function, is_required=False)
-
-
-def require_connection(options: dict[str, Any]) -> None:
-    """Raise UsageError if an option of `optional_connection_options` is missing."""
-    for name in ("creds", "nats"):
-        if not options[name]:
-            raise click.UsageError(f"missing option --{name}, or ASYNCSTATE_FLEET_{name.upper()} in the environment")
 
 
 def _with_connection(function: Any, *, is_required: bool) -> Any:
