@@ -27,13 +27,13 @@ def kill_while(run_cli, program, tmp_path, text, *words):
     (tmp_path / "web.sls").write_text(text.format(tmp_path))
     command = [str(program), "apply", "web", "--file-root", str(tmp_path), *words]
     child = subprocess.Popen(
-        command, env=run_cli.environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        command, env=run_cli.environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
     )
     while not (tmp_path / "began").exists():
         assert child.poll() is None
         time.sleep(0.02)
     os.kill(child.pid, signal.SIGKILL)
-    child.wait()
+    child.communicate()  # the program may be another process, a moment longer: its output ends when it is gone
     return child.pid
 
 

@@ -85,6 +85,7 @@ def host(tmp_path_factory):
     folder = tmp_path_factory.mktemp("falsy")
     with Host(folder) as host, pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(folder))
+        patch.setenv("SHELL", "/bin/bash")  # the shell of commands, in Salt too
         patch.chdir(folder)
         yield host
 
