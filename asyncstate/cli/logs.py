@@ -205,9 +205,9 @@ def _with_traceback(_logger: Any, _method: str, event: MutableMapping[str, Any])
 def start_logging(console: Console, configured: str = "", granular: Mapping[str, str] | None = None) -> None:
     """Send the log where the command line says; ``configured`` is the level of the configuration.
 
-    ``granular`` maps loggers to levels. Raises ConfigError if the log file cannot be opened or a level does not exist.
+    ``granular`` maps loggers to levels. Raises ConfigError if the log file cannot be opened.
     """
-    level = LEVELS.get(console.log_level or configured.lower(), logging.WARNING)
+    level = LEVELS[console.log_level or configured or "warning"]
     as_json = console.log_format == "json"
     on_screen = max(level, logging.WARNING) if console.log_file else logging.NOTSET
     in_file = logging.NOTSET
@@ -232,9 +232,7 @@ def start_logging(console: Console, configured: str = "", granular: Mapping[str,
         root.addHandler(handler)
     root.setLevel(level)
     for name, wanted in (granular or {}).items():
-        if str(wanted).lower() not in LEVELS:
-            raise ConfigError(f"log_granular_levels: {name}: {wanted!r} is not a level. There are: {', '.join(LEVELS)}")
-        configured_logger(name).setLevel(LEVELS[str(wanted).lower()])
+        configured_logger(name).setLevel(LEVELS[wanted])
     for number, name in ((PROFILE, "PROFILE"), (TRACE, "TRACE"), (GARBAGE, "GARBAGE")):
         logging.addLevelName(number, name)
     # Warnings of plugins and their libraries, and exceptions that end their threads, are logged too.

@@ -17,7 +17,7 @@ from asyncstate.config.files import (
 )
 from asyncstate.config.roots import ROOT_OPTIONS
 from asyncstate.config.settings import FIELDS, FIXED_OPTIONS, Settings, machine_state_dir
-from asyncstate.config.values import convert, copied
+from asyncstate.config.values import convert, copied, in_lower_case, is_list_of_texts, tolerated
 from asyncstate.errors import ConfigError
 from asyncstate.logs.loggers import get_logger
 
@@ -40,6 +40,8 @@ def load_settings(
     overrides: Mapping[str, Any] | None = None,
     environ: Mapping[str, str] | None = None,
     project: Project | None = None,
+    *,
+    as_salt: bool = False,
 ) -> Settings:
     """Read configuration files, the environment and flags into Settings.
 
@@ -51,6 +53,8 @@ def load_settings(
 
     The configuration of a ``project`` comes after ``files``. Without one, the folders of the project are the roots if
     no source names ``file_roots``. Raises ConfigError for a project that somebody else could have put there.
+
+    With ``as_salt``, a wrong value that Salt ignores is ignored, with a warning.
     """
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
@@ -79,10 +83,10 @@ def load_settings(
         implied = {option: roots for option, roots in project.roots().items() if option not in values}
         values.update(implied)
         origins.update(dict.fromkeys(implied, f"project {project.folder}"))
-    return _build(values, origins)
+    return _build(values, origins, as_salt=as_salt)
 
 
-def _build(values: Mapping[str, Any], origins: dict[str, str]) -> Settings:
+def _build(values: Mapping[str, Any], origins: dict[str, str], *, as_salt: bool = False) -> Settings:
     known: dict[str, Any] = {}
     extra: dict[str, Any] = {}
     for option, value in values.items():
@@ -93,7 +97,13 @@ def _build(values: Mapping[str, Any], origins: dict[str, str]) -> Settings:
             is_text = option in EXTRA_TEXTS and value is not None
             extra[option] = convert(option, value, str, origins.get(option, "")) if is_text else value
         elif value is not None:  # an empty value in a file means the default
-            known[option] = _typed(option, value, field.type, origins.get(option, ""))
+            try:
+                known[option] = _typed(option, value, field.type, origins.get(option, ""))
+            except ConfigError as error:
+                if not as_salt or option not in _SALT_IGNORES_MISTAKES:
+                    raise
+                log.warning("%s: ignored, as Salt does", error)
+                known[option] = tolerated(value, field.type, field.default)
     known["state_dir"] = known.get("state_dir") or machine_state_dir()
     settings = Settings(**known, extra=extra, origins=origins)
     for kind in _of_extras(extra):
@@ -112,14 +122,23 @@ def _of_extras(options: Iterable[str]) -> list[type[msgspec.Struct]]:
 
 EXTRA_TEXTS = frozenset({"config_dir", "extension_modules", "gpg_keydir", "master", "user"})
 """Custom options that this package reads, too."""
+_SALT_IGNORES_MISTAKES = frozenset(
+    "state_output log_level log_granular_levels top_file_merging_strategy backup_mode disabled_requisites".split()
+)
 
 
 def _typed(option: str, value: Any, wanted: Any, origin: str) -> Any:
     if option in ROOT_OPTIONS:
         return value  # may have several forms, see normalise_roots
-    if wanted == list[str] and isinstance(value, str):
+    if is_list_of_texts(wanted) and isinstance(value, str):
         value = [value]
-    return convert(option, value, wanted, origin)
+    try:
+        return convert(option, value, wanted, origin)
+    except ConfigError as error:
+        try:
+            return convert(option, in_lower_case(value), wanted, origin)
+        except ConfigError:
+            raise error from None
 
 
 def _trusts_all(variables: list[tuple[str, Any, str]], overrides: Mapping[str, Any] | None) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import msgspec
 
@@ -12,14 +13,22 @@ from asyncstate.config.files import SYSTEM_CONFIG
 from asyncstate.config.roots import ROOT_OPTIONS, Roots, check_roots, normalise_roots
 from asyncstate.config.values import base_directory, convert, copied, origin_file, prefix_of
 from asyncstate.errors import ConfigError
+from asyncstate.model.requisite import IN_SUFFIXED, RequisiteKind
 from asyncstate.model.rules import RULES
-from asyncstate.nearest import nearest
 
 PREFETCH_PLACES = 3
 """How many things at once are fetched ahead with ``prefetch: true``."""
 JOURNALED = True
 """Whether runs are kept in the journal if nothing is said."""
 
+if TYPE_CHECKING:
+    _Rule = str
+    _RequisiteWord = str
+else:
+    _Rule = Literal[tuple(RULES)]
+    _RequisiteWord = Literal[(*(kind.value for kind in RequisiteKind), *IN_SUFFIXED, "use")]
+
+_LogLevel = Literal["all", "garbage", "trace", "debug", "profile", "info", "warning", "error", "critical", "quiet"]
 _AtLeastZero = Annotated[int, msgspec.Meta(ge=0)]
 _UNDER_ROOT_DIR = ("cachedir", "state_dir", "pki_dir", "log_file")
 _PATH_LISTS = ("states_dirs", "module_dirs", "utils_dirs", "grains_dirs", "render_dirs")
@@ -46,8 +55,8 @@ class Settings(msgspec.Struct, kw_only=True):
     state_dir: str = ""
     pki_dir: str = "/etc/salt/pki/minion"
     log_file: str = "/var/log/asyncstate/asyncstate.log"
-    log_level: str = "warning"
-    log_granular_levels: dict[str, str] = {}
+    log_level: _LogLevel = "warning"
+    log_granular_levels: dict[str, _LogLevel] = {}
 
     file_client: str = "local"
     file_roots: Roots = {}
@@ -62,7 +71,7 @@ class Settings(msgspec.Struct, kw_only=True):
     pillarenv_from_saltenv: bool = False
     state_top: str = "top.sls"
     state_top_saltenv: str | None = None
-    top_file_merging_strategy: str = "merge"
+    top_file_merging_strategy: Literal["merge", "merge_all", "same"] = "merge"
     env_order: list[str] = []
     default_top: str = "base"
     nodegroups: dict[str, str | list[str]] = {}
@@ -109,16 +118,16 @@ class Settings(msgspec.Struct, kw_only=True):
     failhard: bool = False
     state_auto_order: bool = True
     state_aggregate: bool | list[str] | str | None = None
-    disabled_requisites: list[str] | str = []
-    global_state_conditions: dict[str, Any] | None = None
+    disabled_requisites: list[_RequisiteWord] = []
+    global_state_conditions: dict[str, str | list[str]] | None = None
     concurrency: _AtLeastZero = 0
     implicit_order: Literal["none", "footprint", "learned", "strict", "file"] = "footprint"
     strict_arguments: bool = False
-    ignore_rules: list[str] = []
+    ignore_rules: list[_Rule] = []
     duplicate_ids: Literal["error", "first"] = "error"
     lanes: dict[str, Annotated[int, msgspec.Meta(ge=1)]] = {}
     prefetch: bool | _AtLeastZero = True
-    timeout: float | None = None
+    timeout: Annotated[float, msgspec.Meta(gt=0)] | None = None
     grace_seconds: Annotated[float, msgspec.Meta(ge=0)] = 30.0
     event_loop: Literal["auto", "asyncio", "uvloop"] = "auto"
     journal: bool | Literal["on", "off", "required"] | None = None
@@ -128,12 +137,15 @@ class Settings(msgspec.Struct, kw_only=True):
     journal_keep_runs: Annotated[int, msgspec.Meta(ge=1)] = 100
     journal_keep_days: Annotated[float, msgspec.Meta(ge=0)] = 90.0
 
-    state_output: str = "full"
+    state_output: Literal[
+        "full", "full_id", "terse", "terse_id", "mixed", "mixed_id", "changes", "changes_id", "filter", "filter_id",
+        "brief", "brief_id",
+    ] = "full"  # fmt: skip
     state_output_diff: bool = False
     new_file_diff: bool = False
     state_verbose: bool = True
-    backup_mode: str = ""
-    hash_type: str = "sha256"
+    backup_mode: Literal["", "minion", "master", "both"] = ""
+    hash_type: Literal["md5", "sha1", "sha224", "sha256", "sha384", "sha512"] = "sha256"
 
     extra: dict[str, Any] = {}
     """Options without a field in this class, as they were given."""
@@ -183,19 +195,19 @@ class Settings(msgspec.Struct, kw_only=True):
         return "on" if self.traces else "off"
 
     def validate(self) -> None:
-        """Check types, names of rules, and that the configured roots exist.
+        """Check values, and that the configured roots exist.
 
-        Raises ConfigError for a wrong type, and for an environment none of whose roots exists. A pillar root named in a
-        configuration file may be missing, as in Salt; so may the default roots.
+        Raises ConfigError for a wrong value, and for an environment none of whose roots exists. A pillar root named in
+        a configuration file may be missing, as in Salt; so may the default roots.
         """
         for option, field in FIELDS.items():
             convert(option, getattr(self, option), field.type, self.origins.get(option, ""))
-        for rule in self.ignore_rules:
-            if rule not in RULES:
-                near = nearest(rule, RULES)
-                hint = f"Did you mean {near!r}?" if near else f"There are: {', '.join(RULES)}."
-                place = prefix_of(self.origins.get("ignore_rules", ""))
-                raise ConfigError(f"{place}ignore_rules: there is no rule {rule!r}. {hint}")
+        for regex in self.file_ignore_regex:
+            try:
+                re.compile(regex)
+            except re.error as error:
+                place = prefix_of(self.origins.get("file_ignore_regex", ""))
+                raise ConfigError(f"{place}file_ignore_regex: {regex!r} is not a regular expression: {error}") from None
         if self.extra:
             self._validate_extras()
         for option in ROOT_OPTIONS:

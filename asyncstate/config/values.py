@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any, Literal, get_args, get_origin
+from collections.abc import Mapping
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
 from asyncstate.errors import ConfigError
+from asyncstate.nearest import nearest
 
 _YAML_WORDS = {"array": "a list", "object": "a mapping", "str": "text", "int": "a whole number", "float": "a number"}
 _YAML_WORDS |= {"bool": "true or false", "null": "nothing"}
@@ -19,15 +22,71 @@ def convert(option: str, value: Any, wanted: Any, origin: str) -> Any:
     try:
         return msgspec.convert(value, wanted)
     except msgspec.ValidationError as error:
-        if get_origin(wanted) is Literal:
-            raise ConfigError(
-                f"{prefix_of(origin)}{option}: expected {_one_of(get_args(wanted))}, got {value!r}"
-            ) from None
-        raise ConfigError(f"{prefix_of(origin)}{option}: {_in_yaml_words(str(error))}") from None
+        raise ConfigError(f"{prefix_of(origin)}{_mistake(option, value, wanted, str(error))}") from None
 
 
-def _one_of(choices: tuple[str, ...]) -> str:
-    return f"{', '.join(choices[:-1])} or {choices[-1]}"
+def tolerated(value: Any, wanted: Any, default: Any) -> Any:
+    """Return what is right in a value that is wrong: the right entries of a list or mapping, else the default."""
+    if isinstance(value, list) and (item := _item_type(value, wanted)) is not None:
+        return [each for each in value if not _why_not(each, item)]
+    if isinstance(value, Mapping) and (item := _item_type(value, wanted)) is not None:
+        return {key: each for key, each in value.items() if not _why_not(each, item)}
+    return default
+
+
+def is_list_of_texts(wanted: Any) -> bool:
+    """Return whether an option is a list of texts, which may be one text, too."""
+    return wanted == list[str] or (get_origin(wanted) is list and get_origin(get_args(wanted)[0]) is Literal)
+
+
+def in_lower_case(value: Any) -> Any:
+    """Return a text, or the texts of a list or mapping, in lower case; any other value as it is."""
+    if isinstance(value, str):
+        return value.lower()
+    if isinstance(value, list):
+        return [in_lower_case(each) for each in value]
+    return {key: in_lower_case(each) for key, each in value.items()} if isinstance(value, Mapping) else value
+
+
+def _mistake(option: str, value: Any, wanted: Any, message: str) -> str:
+    """Return what is wrong with a value: the entry if it is in a list or mapping, what was expected, what is near."""
+    item = _item_type(value, wanted)
+    if item is not None:
+        for key, each in value.items() if isinstance(value, Mapping) else (("", each) for each in value):
+            if isinstance(key, str) and (why := _why_not(each, item)):
+                return _mistake(f"{option}: {key}" if key else option, each, item, why)
+    types = _members(wanted)
+    choices = [choice for each in types if get_origin(each) is Literal for choice in get_args(each) if choice]
+    if choices and item is None:
+        known = ["true", "false"] * (bool in types) + choices
+        near = nearest(value.lower(), known) if isinstance(value, str) else ""
+        hint = f". Did you mean {near!r}?" if near else ""
+        return f"{option}: expected {', '.join(known[:-1])} or {known[-1]}, got {value!r}{hint}"
+    for each in types:
+        for meta in getattr(each, "__metadata__", ()):
+            if meta.pattern and meta.description:
+                return f"{option}: expected {meta.description}, got {value!r}"
+    text = _in_yaml_words(message)
+    return f"{option}: {text}" if ", got " in text else f"{option}: {text}, got {value!r}"
+
+
+def _members(wanted: Any) -> tuple[Any, ...]:
+    """Return the types of a union; a type that is none, alone."""
+    return get_args(wanted) if get_origin(wanted) in {Union, UnionType} else (wanted,)
+
+
+def _item_type(value: Any, wanted: Any) -> Any:
+    """Return the type that entries of the value should have, if it is a list or mapping and should be; else None."""
+    kind = dict if isinstance(value, Mapping) else list if isinstance(value, list) else None
+    return next((get_args(each)[-1] for each in _members(wanted) if kind and get_origin(each) is kind), None)
+
+
+def _why_not(value: Any, wanted: Any) -> str:
+    try:
+        msgspec.convert(value, wanted)
+    except msgspec.ValidationError as error:
+        return str(error)
+    return ""
 
 
 def _in_yaml_words(message: str) -> str:

@@ -15,9 +15,9 @@ from asyncstate import extend
 from asyncstate.config.loading import EXTRA_TEXTS
 from asyncstate.config.roots import ROOT_OPTIONS
 from asyncstate.config.settings import FIELDS, FIXED_OPTIONS
+from asyncstate.config.values import is_list_of_texts
 from asyncstate.data.formats import yaml_data
 from asyncstate.model.event import AnyEvent
-from asyncstate.model.rules import RULES
 from asyncstate.plans.record import VERSION, PlanRecord
 
 if TYPE_CHECKING:
@@ -178,10 +178,8 @@ def _option(name: str, wanted: Any, read_as: type[msgspec.Struct] | None = None)
         made: Schema = _definitions(read_as)[read_as.__name__]
         made["properties"].pop("where", None)
         return made
-    if name == "ignore_rules":
-        rule = {"enum": [*RULES]}
-        return {"anyOf": [rule, {"type": "array", "items": rule}]}
-    return _TEXTS if wanted == list[str] else msgspec.json.schema(wanted)
+    made = msgspec.json.schema(wanted)
+    return {"anyOf": [made["items"], made]} if is_list_of_texts(wanted) else made
 
 
 def _or_nothing(made: Schema) -> Schema:

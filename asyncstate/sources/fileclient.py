@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from asyncstate.dunders import TreeFiles
-from asyncstate.errors import ConfigError, RenderError
+from asyncstate.errors import RenderError
 from asyncstate.sources.reads import note_found, note_read
 
 if TYPE_CHECKING:
@@ -89,13 +89,6 @@ class _SlsLookup:
         return expanded
 
 
-def _expression(regex: str) -> re.Pattern[str]:
-    try:
-        return re.compile(regex)
-    except re.error as error:
-        raise ConfigError(f"file_ignore_regex: {regex!r} is not a regular expression: {error}") from None
-
-
 class LocalFileClient(_SlsLookup):
     """Files below directories on this machine. Directory listings are read once per client, on first use."""
 
@@ -111,7 +104,7 @@ class LocalFileClient(_SlsLookup):
         self._roots = {env: [os.path.abspath(root) for root in roots] for env, roots in file_roots.items()}
         self._follow_symlinks = follow_symlinks
         self._ignore_symlinks = ignore_symlinks
-        self._ignored = [_expression(regex).search for regex in ignore_regex]
+        self._ignored = [re.compile(regex).search for regex in ignore_regex]
         self._ignored += [re.compile(fnmatch.translate(glob)).match for glob in ignore_glob]
         self._listings: dict[str, Listing] = {}
         self._states: dict[str, list[str]] = {}

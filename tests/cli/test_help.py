@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal, get_args, get_origin
 
 import click
 import pytest
@@ -11,10 +12,13 @@ from imported import HEAVY, imported
 from asyncstate import __version__
 from asyncstate.cli import main
 from asyncstate.cli.framework import general_options
+from asyncstate.cli.logs import LEVELS
 from asyncstate.cli.options import FORMS as OPTION_FORMS
 from asyncstate.cli.overview import GENERAL_OPTIONS, overview
 from asyncstate.cli.overview import commands as listed_commands
 from asyncstate.cli.root import root
+from asyncstate.cli.settings import _OVERRIDES
+from asyncstate.config.settings import FIELDS
 from asyncstate.report.human import FORMS
 
 
@@ -74,6 +78,26 @@ def test_the_overview_line_is_the_first_line_of_the_help(words, command):
 
 def test_state_output_offers_every_form():
     assert OPTION_FORMS == FORMS
+
+
+def words_of(option):
+    """Return the words that the type of a setting allows."""
+    wanted = FIELDS[option].type
+    types = [wanted, *get_args(wanted)] if get_origin(wanted) is not Literal else [wanted]
+    return {word for each in types if get_origin(each) is Literal for word in get_args(each)}
+
+
+def test_flags_offer_the_words_of_their_settings():
+    offered = [
+        (_OVERRIDES[option.name], option.type.choices)
+        for _, command in COMMAND_LIST
+        for option in command.params
+        if isinstance(option.type, click.Choice) and option.name in _OVERRIDES
+    ]
+    assert {option for option, _ in offered} == {"implicit_order", "journal", "traces", "state_output"}
+    assert [(option, words) for option, words in offered if set(words) != words_of(option)] == []
+    (level,) = (option for option in general_options() if option.name == "log_level")
+    assert set(level.type.choices) == set(LEVELS) == words_of("log_level")
 
 
 @pytest.mark.parametrize("flag", ["--help", "-h"])

@@ -137,7 +137,7 @@ def test_state_aggregate_has_three_forms(tmp_path, value):
         ("id: 5", "id: expected text, got a whole number"),
         ("concurrency: -1", "concurrency: expected a whole number >= 0"),
         ("implicit_order: maybe", "implicit_order: expected none, footprint, learned, strict or file, got 'maybe'"),
-        ("lanes: {downloads: 0}", "lanes: expected a whole number >= 1"),
+        ("lanes: {downloads: 0}", "lanes: downloads: expected a whole number >= 1, got 0"),
         ("env_order: {a: b}", "env_order: expected a list, got a mapping"),
         ("extension_modules: 1", "extension_modules: expected text, got a whole number"),
     ],

@@ -39,7 +39,7 @@ def settings_of(console: Console, request: Request, localconfig: str = "") -> Se
     lent = not request.trust_writable and _TRUST not in os.environ and trusts_configuration(files)
     if lent or request.trust_writable:
         overrides["trust_writable"] = True
-    settings = load_settings(files, overrides)
+    settings = load_settings(files, overrides, as_salt=True)
     start_logging(console, settings.log_level, settings.log_granular_levels)
     if lent:
         settings.trust_writable = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
@@ -12,11 +12,26 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+_COUNT: Final = r"\s*([0-9]{1,9}|(100(\.0+)?|[0-9]{1,2}(\.[0-9]+)?)%)\s*$"
+_WORDS: Final = "or a percentage of hosts, 2 or 10%"
+
+Hosts = (
+    Annotated[str, msgspec.Meta(pattern=f"^{_COUNT}", description=f"a number from 0 on {_WORDS}")]
+    | Annotated[int, msgspec.Meta(ge=0)]
+)
+"""A number of hosts, or a percentage of all."""
+SomeHosts = (
+    Annotated[str, msgspec.Meta(pattern=f"^(?=.*[1-9]){_COUNT}", description=f"a number from 1 on {_WORDS}")]
+    | Annotated[int, msgspec.Meta(ge=1)]
+)
+"""A number of hosts, or a percentage of all, that is not 0."""
+
+
 class FleetSettings(msgspec.Struct, kw_only=True):
     """Options of roll-outs, and what a host lets operators do."""
 
-    fleet_batch: str | int = ""
-    fleet_max_failures: str | int = ""
+    fleet_batch: SomeHosts = ""
+    fleet_max_failures: Hosts = ""
     fleet_lanes: dict[str, Annotated[int, msgspec.Meta(ge=1)]] = {}
     fleet_policy: dict[str, Any] = {}
 

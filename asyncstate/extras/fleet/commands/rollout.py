@@ -55,12 +55,12 @@ def rollout_options(function: Any) -> Any:
 def rollout_of(options: dict[str, Any], settings: Settings) -> Rollout:
     """Return the roll-out that the options and the configuration ask for."""
     from asyncstate.extras.fleet.protocol import Rollout
-    from asyncstate.extras.fleet.settings import FleetSettings
+    from asyncstate.extras.fleet.settings import FleetSettings, Hosts, SomeHosts
 
     configured = settings.of(FleetSettings)
     batch, most = options["batch"], options["max_failures"]
-    _require_count("--batch", batch, least=1)
-    _require_count("--max-failures", most, least=0)
+    _require_count("--batch", batch, SomeHosts)
+    _require_count("--max-failures", most, Hosts)
     return Rollout(
         batch=str(configured.fleet_batch) if batch is None else batch,
         canary=options["canary"],
@@ -74,15 +74,15 @@ def lanes_of(options: dict[str, Any]) -> dict[str, int]:
     return dict(map(_lane, options["lanes"]))
 
 
-def _require_count(option: str, text: str | None, *, least: int) -> None:
-    """Raise UsageError for a number of hosts that is none, before anybody is asked."""
-    from asyncstate.errors import FleetError
-    from asyncstate.extras.fleet.rollout.admission import count_of
+def _require_count(option: str, text: str | None, wanted: Any) -> None:
+    """Raise UsageError for a text that is not a number of hosts, before any host is asked."""
+    from asyncstate.config.values import convert
+    from asyncstate.errors import ConfigError
 
     try:
         if text:
-            count_of(option, text, 1, least=least)
-    except FleetError as error:
+            convert(option, text, wanted, "")
+    except ConfigError as error:
         raise click.UsageError(str(error)) from None
 
 

@@ -7,11 +7,12 @@ is under way waits only for what is under way, or has ended: a batch never waits
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from asyncstate.errors import FleetError
+from asyncstate.config.values import convert
+from asyncstate.errors import ConfigError, FleetError
+from asyncstate.extras.fleet.settings import Hosts, SomeHosts
 from asyncstate.model.dag import Dag
 from asyncstate.nearest import nearest
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from asyncstate.extras.fleet.protocol import HostPlan, Rollout, RunRecord
 
-_COUNT: Final = re.compile(r"([0-9]+)|([0-9]+(?:\.[0-9]+)?)%")
 _SHOWN: Final = 5
 
 
@@ -29,16 +29,12 @@ def count_of(option: str, text: str, hosts: int, *, least: int = 0) -> int:
 
     Raises FleetError, which names the option.
     """
-    found = _COUNT.fullmatch(text.strip())
-    wanted = f"a number from {least} on or a percentage of hosts, 2 or 10%"
-    if found is None:
-        raise FleetError(f"{option}: {text!r} is not {wanted}")
-    if least and not float(found[1] or found[2]):
-        raise FleetError(f"{option}: with {text} no host would ever begin: it is {wanted}")
-    if found[2] is not None and float(found[2]) > 100:
-        raise FleetError(f"{option}: {text} is more than all hosts, which are 100%: it is {wanted}")
-    number = int(found[1]) if found[1] is not None else int(hosts * float(found[2]) / 100)
-    return max(number, least)
+    try:
+        convert(option, text, SomeHosts if least else Hosts, "")
+    except ConfigError as error:
+        raise FleetError(str(error)) from None
+    number, percent, _ = text.partition("%")
+    return max(int(hosts * float(number) / 100) if percent else int(number), least)
 
 
 def turns_of(graph: Dag, hosts: Sequence[str], canaries: Collection[str]) -> tuple[tuple[str, ...], ...]:

@@ -31,9 +31,9 @@ def test_an_option_wins_over_the_configuration(options, configured, rollout):
 @pytest.mark.parametrize(
     ("option", "text", "words"),
     [
-        ("batch", "200%", "--batch: 200% is more than all hosts, which are 100%"),
-        ("batch", "0", "--batch: with 0 no host would ever begin: it is a number from 1 on"),
-        ("max_failures", "few", "--max-failures: 'few' is not a number from 0 on or a percentage of hosts, 2 or 10%"),
+        ("batch", "200%", "--batch: expected a number from 1 on or a percentage of hosts, 2 or 10%, got '200%'"),
+        ("batch", "0", "--batch: expected a number from 1 on or a percentage of hosts, 2 or 10%, got '0'"),
+        ("max_failures", "few", "--max-failures: expected a number from 0 on or a percentage of hosts, 2 or 10%, got"),
     ],
 )
 def test_what_is_no_number_of_hosts_is_refused_before_anybody_is_asked(option, text, words):
