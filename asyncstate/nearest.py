@@ -47,6 +47,17 @@ def near_miss(name: str, known: Collection[str]) -> str:
     return best
 
 
+def nearest_id(given: str, known: Iterable[str]) -> str:
+    """Return the ID that a mistyped ID, or a mistyped beginning of one, probably means; "" if none is similar.
+
+    IDs are random: unlike a word, a few letters that two of them share mean nothing.
+    """
+    if len(given) < _LONG:
+        return ""
+    by_beginning = {each[: len(given)]: each for each in known}
+    return by_beginning.get(near_miss(given, by_beginning), "")
+
+
 def _begin_alike(name: str, other: str) -> bool:
     """Whether two words share the first letter, have the first two exchanged, or one lacks the other's first letter."""
     same = name[:1] == other[:1] or name[:2] == other[1::-1]

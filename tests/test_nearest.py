@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.nearest import near_miss, nearest, slips
+from asyncstate.nearest import near_miss, nearest, nearest_id, slips
 
 WORDS = st.text(alphabet="abcde_", max_size=9)
 
@@ -23,6 +23,17 @@ def test_one_slip_of_any_kind_is_a_near_miss(word, data):
         word[:at] + word[at + 1] + word[at] + word[at + 2 :],
     ):
         assert near_miss(slip, [word]) == ("" if slip == word else word)
+
+
+@given(st.lists(st.text("0123456789abcdef", min_size=16, max_size=16), min_size=1), st.text(max_size=7))
+def test_what_is_too_short_for_a_mistyped_id_has_none_near(ids, given):
+    assert nearest_id(given, ids) == ""
+
+
+def test_a_mistyped_id_or_beginning_of_one_is_near():
+    ids = ["2643036907d3e9d1", "9f00aa5512345678"]
+    assert nearest_id("2643036907d3e9d7", ids) == nearest_id("2634036907", ids) == ids[0]
+    assert nearest_id("something", ids) == nearest_id("99999999", ids) == ""
 
 
 def test_what_was_meant():

@@ -56,8 +56,9 @@ class Console:
     ``answered`` is true once an answer was begun, after which errors go to standard error too. ``incomplete`` is true
     if a part of the answer, or a requested file, could not be written. What is said while messages are held (`hold`) is
     kept back. ``arguments`` is the command line. ``metrics`` is the file of --metrics, which is written last, about
-    ``results`` and the exit code; ``junit`` is that of --junit, which tells of ``problems`` if there is no result.
-    ``last`` is left to write if the process ends where it is; ``ended_by`` is what ended a run from within.
+    ``results`` and the exit code; ``ended_at`` is when a past run ended. ``junit`` is the file of --junit, which tells
+    of ``problems`` if there is no result. ``last`` is left to write if the process ends where it is; ``ended_by`` is
+    what ended a run from within.
     ``codes`` marks commands whose mistakes end with their codes, also as data; a run gives the texts of Salt.
     """
 
@@ -77,6 +78,7 @@ class Console:
         self.junit = ""
         self.arguments: tuple[str, ...] = ()
         self.results: list[HostResult] = []
+        self.ended_at: float | None = None
         self.problems: list[Issue] = []
         self.last: LastReport | None = None
         self.ended_by: str = ""

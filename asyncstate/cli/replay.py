@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import Command
-from asyncstate.cli.options import report_options
+from asyncstate.cli.options import metrics_option, report_options
 from asyncstate.cli.past_runs import journal_in, past_run_options, plan_of, run_argument
 from asyncstate.cli.settings import settings_from
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @run_argument
 @past_run_options
 @report_options
+@metrics_option
 @click.pass_obj
 def command(console: Console, /, run: str | None, **options: Any) -> int:
     """Show the report of a past run again, in any form.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import sys
 import traceback
 from typing import TYPE_CHECKING
@@ -104,7 +105,8 @@ def _write_metrics(console: Console, code: int) -> None:
 
     success = code in _SUCCESS
     shown = OUTPUT_LOST if success and console.incomplete else code
-    text = metrics_text(console.results, shown, time.time(), success=success and not console.incomplete)
+    ended = console.ended_at or time.time()
+    text = metrics_text(console.results, shown, ended, success=success and not console.incomplete)
     write_answer(console, console.metrics, text, mode=0o644)
 
 
@@ -137,9 +139,21 @@ def _usage(console: Console, error: click.ClickException) -> int:
         message = f"no such option: {error.option_name}. {SALT_OPTIONS[error.option_name]}"
         hint = "Salt's own command lines work as they are with: asyncstate salt-call"
     else:
-        message = error.format_message()
+        message = error.format_message() + _nearest_choice(error)
     console.complain(message, hint)
     return 1
+
+
+def _nearest_choice(error: click.ClickException) -> str:
+    """Return the word that was probably meant where an option or argument takes one of a few; "" for other mistakes."""
+    kind = getattr(getattr(error, "param", None), "type", None)
+    given = re.search("'([^']*)' is not one of ", error.format_message())
+    if given is None or not isinstance(kind, click.Choice):
+        return ""
+    from asyncstate.nearest import nearest
+
+    near = nearest(given[1], [str(each) for each in kind.choices])
+    return f" Did you mean {near!r}?" if near else ""
 
 
 def _failure(console: Console, error: BaseException) -> int:

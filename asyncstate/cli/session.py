@@ -313,6 +313,7 @@ class Session:
         from asyncstate.report.recorded import RecordedReport
 
         self._about, self._host, cut_short = entry.about, entry.host, entry.ending
+        self.console.ended_at = entry.ended
         if cut_short == KILLED:
             self.problem = "The run was killed."
         recorded = RecordedReport()

@@ -152,10 +152,10 @@ def _check_tree(console: Console, options: dict[str, Any]) -> tuple[Conformance,
 
 
 def _no_interface(name: str, known: list[str], what: str = "interface") -> click.UsageError:
-    from difflib import get_close_matches
+    from asyncstate.nearest import nearest
 
-    near = get_close_matches(name, known, n=1)
-    hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(sorted(known))}"
+    near = nearest(name, known)
+    hint = f"Did you mean {near}?" if near else f"There are: {', '.join(sorted(known))}"
     return click.UsageError(f"there is no {what} {name!r}. {hint}")
 
 

@@ -13,7 +13,7 @@ from asyncstate.journal.folder import DATABASE, logs_in, require_own
 from asyncstate.journal.log import dead_log, read_log
 from asyncstate.journal.mapped import end_of_line
 from asyncstate.logs.loggers import get_logger
-from asyncstate.nearest import nearest
+from asyncstate.nearest import nearest_id
 
 if TYPE_CHECKING:
     import logging
@@ -143,8 +143,9 @@ class Journal:
             return found[0]
         if found:
             raise JournalError(f"several runs begin with {run!r}: {', '.join(entry.id for entry in found[:5])}")
-        near = nearest(run, [entry.id for entry in entries]) or entries[0].id
-        raise JournalError(f"the journal in {self._state_dir} has no run {run!r}. Did you mean {near!r}?")
+        near = nearest_id(run, [entry.id for entry in entries])
+        hint = f"Did you mean {near!r}?" if near else f"The last one is {entries[0].id}; asyncstate runs list has all."
+        raise JournalError(f"the journal in {self._state_dir} has no run {run!r}. {hint}")
 
     def lines(self, run_id: str) -> Iterator[bytes]:
         """Yield the lines of a run: events, and records of the journal itself."""

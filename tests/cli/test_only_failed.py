@@ -94,7 +94,7 @@ def test_pillar_of_the_command_line_is_asked_for_again(machine):
     ("words", "message"),
     [
         (["--only-failed", "web"], "SLS names stand before --only-failed: it takes a run after it."),
-        (["--only-failed", "0000"], "has no run '0000'. Did you mean"),
+        (["--only-failed", "0000"], "has no run '0000'. The last one is "),
         (["--only-failed", "--id", "a"], "--only-failed selects states by itself: leave out --file and --id"),
     ],
 )

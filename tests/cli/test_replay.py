@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 
 from tests.cli.test_runs import TREE, Machine
@@ -63,6 +66,17 @@ def test_a_replay_gives_the_output_the_files_and_the_exit_code_of_the_run(machin
     assert machine.call("replay", *forms, code=code) == out
     assert machine.said.err == err
     assert [(machine.path / name).read_bytes() for name in ("junit", "html")] == files
+
+
+def test_metrics_that_nobody_asked_for_then_say_when_the_run_ended(machine):
+    machine.sls(VARIED)
+    metrics = machine.path / "metrics"
+    machine.call("apply", "web", "--metrics", str(metrics), code=2)
+    of_the_run = metrics.read_text()
+    metrics.unlink()
+    machine.call("replay", "--metrics", str(metrics), code=2)
+    ended = json.loads(machine.call("runs", "show", "--out", "json"))["ended"]
+    assert metrics.read_text() == re.sub(r"(?<=end_timestamp_seconds )\d+\.\d+", f"{ended:.3f}", of_the_run)
 
 
 def test_a_profile_and_an_explanation_that_nobody_asked_for_then(machine):

@@ -104,6 +104,15 @@ def test_a_run_that_does_not_exist_is_named_with_the_nearest(machine, words):
     assert f"has no run '{wrong}'. Did you mean '{run}'?" in machine.said.err
 
 
+@pytest.mark.parametrize("words", [["runs", "show"], ["replay"], ["runs", "diff"], ["apply", "--resume"]])
+@pytest.mark.parametrize("wrong", ["zzz", "lastest", "0000"])
+def test_what_is_like_no_run_is_answered_with_the_last_one(machine, words, wrong):
+    run = machine.apply()
+    machine.call(*words, wrong, code=1)
+    said = f"has no run {wrong!r}. The last one is {run}; asyncstate runs list has all."
+    assert said in machine.said.err or run.startswith(wrong)
+
+
 def test_diff_shows_what_differs_and_nothing_else(machine):
     first = machine.apply()
     second = machine.apply(text=TREE.replace("fail_without", "succeed_with").replace("fourth", "fifth"), code=0)

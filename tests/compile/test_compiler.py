@@ -146,6 +146,9 @@ g: {test.nop: [{listen: [c]}]}
 def test_only_ids_that_are_not_there():
     with pytest.raises(CompileError, match="No matches for ID 'zz' found in SLS 's' within saltenv 'base'"):
         plan("a: test.nop\n", only_ids=["zz"])
+    with pytest.raises(CompileError) as caught:
+        plan("website: test.nop\n", only_ids=["websit"])
+    assert [issue.hint for issue in caught.value.issues] == ["did you mean 'website'?"]
 
 
 def test_optional_functions_are_asked_for_once():

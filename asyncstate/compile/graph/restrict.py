@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from asyncstate.errors import CompileError, Issue
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.walk import edges_through
+from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from asyncstate.compile.graph.requisite_graph import RequisiteGraph
 
@@ -23,7 +24,7 @@ def restrict(graph: RequisiteGraph, serial: Sequence[int], ids: Sequence[str], w
     known = {draft.id for draft in graph.drafts}
     missing = [id_ for id_ in ids if id_ not in known]
     if missing:
-        raise CompileError([Issue(f"No matches for ID '{id_}' found in {where}", code="E120") for id_ in missing])
+        raise CompileError([_no_such_id(id_, known, where) for id_ in missing])
     before: list[list[int]] = [[] for _ in graph.chunk]
     for node, targets in enumerate(graph.after):
         for target in targets:
@@ -36,3 +37,9 @@ def restrict(graph: RequisiteGraph, serial: Sequence[int], ids: Sequence[str], w
 
     kept.update([node for _, node in edges_through(kept, needed)])
     return [node for node in serial if node in kept]
+
+
+def _no_such_id(id_: str, known: Collection[str], where: str) -> Issue:
+    near = nearest(id_, known)
+    hint = f"did you mean {near!r}?" if near else ""
+    return Issue(f"No matches for ID '{id_}' found in {where}", code="E120", hint=hint)
