@@ -5,6 +5,7 @@ SCRATCH := $(CURDIR)/build/quickstart
 CACHE := $(CURDIR)/build/quickstart-cache
 STATE := $(CURDIR)/build/quickstart-state
 TREE := examples/quickstart
+TESTS := tests --ignore tests/extras
 
 .PHONY: help quickstart dev test check lock wheel clean
 
@@ -19,8 +20,8 @@ quickstart: $(ENV)/.runtime  ## install, and apply examples/quickstart into buil
 dev: $(ENV)/.dev  ## install what tests and checks need, too
 
 test: export PYTHONDONTWRITEBYTECODE =  # compiled once, not by every process that a test starts
-test: $(ENV)/.dev  ## the tests, three workers for two cores
-	$(ENV)/bin/python -m pytest -n auto --dist worksteal
+test: $(ENV)/.dev  ## the tests of the engine and its plugins, three workers for two cores; TESTS=tests/extras: of the extras
+	$(ENV)/bin/python -m pytest -n auto --dist worksteal $(TESTS)
 
 check: $(ENV)/.dev  ## lint, format, layers, types
 	$(ENV)/bin/python -m nox -s lint types

@@ -28,7 +28,6 @@ _running = {"name": "own"}
 
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("ci", derandomize=True, max_examples=60, database=None, **_COMMON)
-settings.register_profile("again", settings.get_profile("ci"), max_examples=20)  # another machine: of the same, a third
 settings.register_profile("mutation", settings.get_profile("ci"), phases=(Phase.explicit, Phase.generate))
 settings.register_profile("explore", max_examples=2000, **_COMMON)
 _PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
@@ -40,8 +39,10 @@ if _PROFILE == "explore":
 def pytest_configure():
     """Take signals also where the tests were started in the background: what is ignored, every program inherits.
 
-    Temporary folders are in memory where there is room: removing a file from a disk can take milliseconds.
+    Settings in the environment are those of whoever runs the tests. Temporary folders are in memory where there is room: removing a file from a disk can take milliseconds.
     """
+    for name in [name for name in os.environ if name.startswith("ASYNCSTATE_")]:
+        del os.environ[name]
     if _has_room(IN_MEMORY):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", IN_MEMORY)
     for number, handler in (
@@ -112,10 +113,23 @@ def _encodable(data):
     return data
 
 
-def pytest_runtest_setup():
+def pytest_runtest_setup(item):
     """Give each test a name of its own for what it did not ask for, and a log that no command line has silenced."""
     _running["name"] = f"own-{next(_NUMBERS)}"
     logging.getLogger().setLevel(logging.WARNING)
+    _count_branches(item)
+
+
+COUNTED = frozenset({"model", "compile", "run", "equivalence"})
+
+
+def _count_branches(item):
+    """Count branches (``--cov``) in the tests of the rooms that are counted: it doubles a test's time, and other tests
+    hardly add a branch."""
+    plugin = item.config.pluginmanager.getplugin("_cov")
+    counter = plugin and plugin.cov_controller
+    if counter and counter.started != (item.path.relative_to(ROOT / "tests").parts[0] in COUNTED):
+        counter.pause() if counter.started else counter.resume()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -118,7 +118,13 @@ BEFORE_A_RUN = {
 
 
 @pytest.mark.parametrize("concurrency", [1])
-@pytest.mark.parametrize("name", BEFORE_A_RUN)
+@pytest.mark.parametrize(
+    "name",
+    [
+        each if each in ("task cancelled", "loop closed under compile") else pytest.param(each, marks=pytest.mark.slow)
+        for each in BEFORE_A_RUN
+    ],
+)
 def test_compiling_that_is_cut_off_leaves_nothing(site, name):
     way = BEFORE_A_RUN[name]
     site.write(COMPILING, anew=True)

@@ -69,7 +69,10 @@ def test_ten_times_the_states_take_ten_times_the_memory(memory, shape):
     assert large.kib / small.kib <= 12.5
 
 
-@pytest.mark.parametrize("shape", [*KIB_A_STATE, "watch"])
+@pytest.mark.parametrize(
+    "shape",
+    ["layered", *(pytest.param(each, marks=pytest.mark.slow) for each in (*KIB_A_STATE, "watch") if each != "layered")],
+)
 async def test_ten_times_the_states_take_ten_times_the_calls(memory, tmp_path, shape):
     """What is counted, calls of functions, is the same on a slow machine and on a busy one."""
     start, small, large = [await calls(memory.trees, tmp_path / str(count), shape, count) for count in (10, 100, 1000)]
@@ -258,7 +261,7 @@ def stays(early, late, more):
     assert max(threads for *_, threads, _ in late) <= THREADS
 
 
-@pytest.mark.parametrize("made", [new, reused])
+@pytest.mark.parametrize("made", [new, pytest.param(reused, marks=pytest.mark.slow)])
 async def test_a_few_applies_leave_nothing_behind(tmp_path, made):
     held = await curve(tmp_path, made, (*range(6, 16), *range(36, 46)), tree=WORKING, together=1)
     stays(held[:10], held[10:], 30 * 30)  # a report alone has more than 30

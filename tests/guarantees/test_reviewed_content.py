@@ -243,7 +243,7 @@ EVERY_SWITCH = ("of several", "cp")
 def _cells():
     for way in WAYS:
         for switch in SWITCHES:
-            is_fast = switch in ("new file", "older file") or way in EVERY_SWITCH
+            is_fast = switch == "older file" or way in EVERY_SWITCH
             yield pytest.param(way, switch, id=f"{way}-{switch}", marks=() if is_fast else pytest.mark.slow)
 
 

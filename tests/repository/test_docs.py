@@ -212,15 +212,16 @@ def test_the_first_two_shell_blocks_are_the_two_commands(checkout):
 
 
 def test_ci_runs_the_second_command_of_the_readme(checkout):
-    assert re.search(r'^step "tests" make test$', (checkout / ".ci" / "run").read_text(), re.MULTILINE)
+    gate = (checkout / ".ci" / "run").read_text()
+    assert re.search(
+        r'^  env PYTEST_ADDOPTS="--cov --cov-report=" \.ci/circle build/circle "make test" ', gate, re.MULTILINE
+    )
+    assert re.search(r'^step "[^"]*" make test TESTS="tests/extras tests/repository"$', gate, re.MULTILINE)
 
 
 def test_ci_runs_both_commands_of_the_readme_on_a_minimal_debian(checkout):
     gate = (checkout / ".ci" / "run").read_text()
-    assert (
-        '\nbeside fresh env HYPOTHESIS_PROFILE=again .ci/fresh --without-extras build/fresh "make quickstart" "make test"\n'
-        in gate
-    )
+    assert '\nbeside fresh .ci/fresh build/fresh "make quickstart" "make test TESTS=tests/features"\n' in gate
     assert 'without rights" ended fresh\n' in gate
     asked = re.search(r"^packages=(\S+)", (checkout / ".ci" / "fresh").read_text(), re.MULTILINE)[1].split(",")
     assert set(asked) == {"python3", "python3-venv", "git", "make", "ca-certificates"}, "the README asks for no more"
