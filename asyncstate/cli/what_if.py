@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asyncstate.cli.framework import Command, option
-from asyncstate.cli.options import data_option, in_a_directory
+from asyncstate.cli.options import data_option
 from asyncstate.cli.past_runs import journal_in, past_run_options, run_argument
 from asyncstate.cli.settings import settings_from
 
@@ -45,7 +45,7 @@ class SlotsType(click.ParamType[tuple[int, ...]]):
     cls=Command,
     examples=(
         ("asyncstate what-if", "The last run, with 1 to 64 states at once."),
-        ("asyncstate what-if 4be1 -j 1,2,4,8 --svg curve.svg", "Some numbers, and a drawing of the curve."),
+        ("asyncstate what-if 4be1 -j 1,2,4,8", "Some numbers."),
         ("asyncstate what-if -j 1..16 --out json", "Every number, for a program."),
     ),
 )
@@ -61,23 +61,15 @@ class SlotsType(click.ParamType[tuple[int, ...]]):
     show_default=True,
     help="How many states at once: a number, a range, or several with commas.",
 )
-@option(
-    "--svg",
-    section="Output",
-    metavar="FILE",
-    type=click.Path(dir_okay=False),
-    callback=in_a_directory,
-    help="Draw the time over the number of states at once into FILE.",
-)
 @past_run_options
 @data_option("human", "json", "yaml")
 @click.pass_obj
-def command(console: Console, /, run: str | None, slots: tuple[int, ...], svg: str | None, **options: Any) -> int:
+def command(console: Console, /, run: str | None, slots: tuple[int, ...], **options: Any) -> int:
     """Show how long a past run would have taken with more or fewer states at once.
 
     RUN is the ID of a run or a unique beginning of it; without it, the last run. Nothing is run: the scheduler works
-    the plan of that run off on a clock of its own, and each state takes as long as it took. Shows the critical path,
-    and what each lane, state that runs alone, and common file or resource costs.
+    the plan of that run off on a clock of its own, and each state takes as long as it took. The answer has the critical
+    path, too.
     """
     from asyncstate.analyse.recording import recording
     from asyncstate.analyse.simulate import Rules
@@ -89,11 +81,6 @@ def command(console: Console, /, run: str | None, slots: tuple[int, ...], svg: s
         plan = record.plan()
         times = recording(plan, journal.events(entry.id), resumed=bool(entry.resumes))
     found = what_if(plan, times, slots, Rules(record.exclusive, record.lanes_of, record.lanes))
-    if svg:
-        from asyncstate.analyse.curve import curve_svg
-        from asyncstate.cli.output_file import write_file
-
-        write_file(svg, curve_svg(found, f"asyncstate what-if {entry.id}").encode())
     if console.out == "human":
         console.lines(what_if_lines(found, console.palette()))
     else:
