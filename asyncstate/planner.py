@@ -27,11 +27,12 @@ from asyncstate.sources.reads import noted_reads
 from asyncstate.sources.real_paths import RealPaths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from asyncstate.compile.effects.seen import Learned
     from asyncstate.compile.high.highstate import HighData
+    from asyncstate.compile.low.draft import Draft
     from asyncstate.compile.planning import Touched
     from asyncstate.config import Settings
     from asyncstate.redact.secrets import Secrets
@@ -50,6 +51,8 @@ class Planner:
         self._services = services
         self._host = services.host
         self._secrets = secrets
+        self.judge: Callable[[Draft], Iterable[Issue]] | None = None
+        """Returns the mistakes in the values of one state. Only commands that check a tree set it."""
 
     def tree(
         self,
@@ -211,6 +214,7 @@ class Planner:
             render=render,
             states=host.loaders["states"],
             functions=host.loaders["states"],
+            judge=self.judge,
             matcher=services.matcher(),
             grains=host.grains,
             machine=Machine(

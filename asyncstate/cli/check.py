@@ -53,16 +53,16 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     from asyncstate.errors import CompileError
     from asyncstate.redact.shown import ShownPlan
     from asyncstate.reference.origins import origin_line, origins
-    from asyncstate.reference.values import with_wrong_values
+    from asyncstate.reference.values import judge_values
     from asyncstate.report.issues import warning_lines
     from asyncstate.runtime import StateRuntime
 
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
+        judge_values(runtime)
         plan = runtime.compile_sync(
             selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
         )
         plan = structs.replace(plan, digest=ShownPlan(plan, runtime.secrets).digest)
-        plan = with_wrong_values(plan, runtime)
         plan = structs.replace(plan, warnings=(*folders_without_effect(settings), *plan.warnings))
         whose = origins(plan, runtime.host.loaders["states"])
     learn_from(plan, settings, console.secrets.redactor)

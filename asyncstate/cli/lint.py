@@ -109,15 +109,16 @@ def command(
     settings, selection = select(console, sls, options)
     from asyncstate.analyse.lint import lint_data, lint_lines, one_for_each_place
     from asyncstate.analyse.tree_findings import tree_findings
-    from asyncstate.reference.values import with_wrong_values
+    from asyncstate.reference.values import judge_values
     from asyncstate.runtime import StateRuntime
 
     with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
+        judge_values(runtime)
         pillar = runtime.planner.watch_pillar()
         plan = runtime.compile_sync(
             selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
         )
-        plan = runtime.shown(with_wrong_values(plan, runtime))
+        plan = runtime.shown(plan)
         # A part of a tree reads only a part of the pillar.
         whole = selection.sls is None and not selection.ids and not selection.exclude
         wanted = (select_rules or RULES.keys()) - ignore_rules

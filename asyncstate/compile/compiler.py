@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.capabilities import StateIndex
     from asyncstate.compile.low.arguments import Functions
+    from asyncstate.compile.ordering import Judge
     from asyncstate.compile.planning import Touched
     from asyncstate.sources.fileclient import FileClient, SlsFile
     from asyncstate.sources.matchers import Matcher
@@ -41,7 +42,8 @@ class Compiler:
 
     ``render(file, context)`` renders one SLS. ``states.has("module.function")`` says which functions state modules
     have. ``functions``, the loader of state modules, says which arguments each function takes; without it the compiler
-    does not check arguments. ``remote``: requisites may name states of other hosts.
+    does not check arguments. ``judge(draft)`` returns the mistakes in the values of one state. ``remote``: requisites
+    may name states of other hosts.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Compiler:
         matcher: Matcher,
         grains: Mapping[str, Any],
         functions: Functions | None = None,
+        judge: Judge | None = None,
         machine: Machine | None = None,
         remote: bool = False,
     ) -> None:
@@ -68,6 +71,7 @@ class Compiler:
             file_client=file_client,
             capabilities=capabilities,
             functions=functions,
+            judge=judge,
             allows_remote=remote,
         )
         self._planning = Planning(

@@ -22,7 +22,7 @@ from asyncstate.compile.low.salt_sources import SaltSources
 from asyncstate.model.rules import ANY, Silenced
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from asyncstate.compile.capabilities import Capabilities
     from asyncstate.compile.findings import Findings
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from asyncstate.compile.low.draft import Draft
     from asyncstate.errors import Issue
     from asyncstate.sources.fileclient import FileClient
+
+    Judge = Callable[[Draft], Iterable[Issue]]
 
 
 class Ordered(NamedTuple):
@@ -58,12 +60,14 @@ class Ordering:
         file_client: FileClient,
         capabilities: Capabilities,
         functions: Functions | None,
+        judge: Judge | None,
         allows_remote: bool,
     ) -> None:
         self._opts = opts
         self._file_client = file_client
         self._capabilities = capabilities
         self._functions = functions
+        self._judge = judge
         self._allows_remote = allows_remote
         self._disabled_requisites: frozenset[str] = frozenset(_texts(opts.get("disabled_requisites")))
         self._disabled_states: list[str] = _texts(grains.get("state_runs_disabled"))
@@ -121,6 +125,8 @@ class Ordering:
         sources = SaltSources(self._file_client)
         check_arguments(drafts, self._functions, findings, used_by=sources.text_of, whole=whole)
         sources.check(drafts, findings)
+        if self._judge is not None:
+            findings.warnings += dict.fromkeys(issue for draft in drafts for issue in self._judge(draft))
         silence(findings, self._opts, self._file_client)
         if self._opts.get("strict_arguments"):
             findings.refuse_mistakes()

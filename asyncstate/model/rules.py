@@ -45,7 +45,13 @@ CODES = {
     "E405": "argument-type",
     "E406": "requisite-word",
     "E407": "missing-source",
-    **dict.fromkeys(("E410", "E411", "E412", "E413", "E414", "E415", "E416", "E417", "E418"), "argument-value"),
+    **dict.fromkeys(
+        (
+            *("E410", "E411", "E412", "E413", "E414", "E415", "E416", "E417", "E418"),
+            *("E419", "E420", "E421", "E422", "E423"),
+        ),
+        "argument-value",
+    ),
     "E430": "undone",
     "E431": "refused",
     "W301": "footprint-order",

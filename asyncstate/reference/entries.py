@@ -3,8 +3,9 @@
 The texts are in ``arguments/``: an entry is an argument, or ``module.argument``, or ``module.function.argument``,
 its meaning after two blanks or in the next line, its kind after ``kind:`` and its example after ``e.g.`` in lines of
 their own. An example is the value as YAML; where it needs other arguments, they follow ``with``, with semicolons
-between them. A kind says which values make sense (`asyncstate.reference.values`); ``any`` is none. Of several entries
-for an argument the most exact one that has a meaning gives the meaning, and likewise the kind and the example.
+between them. A kind says which values make sense (`asyncstate.reference.kinds`); ``any`` is none. ``not with:`` names
+arguments that exclude the argument. Of several entries for an argument the most exact one that has a meaning gives the
+meaning, and likewise the kind, the exclusions and the example.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import NamedTuple
 _FOLDER = Path(__file__).resolve().parent / "arguments"
 _EXAMPLE = "e.g. "
 _KIND = "kind: "
+_EXCLUDES = "not with: "
 
 
 class Entry(NamedTuple):
@@ -24,6 +26,7 @@ class Entry(NamedTuple):
     meaning: str = ""
     example: str = ""
     kind: str = ""
+    excludes: str = ""
 
 
 @cache
@@ -45,6 +48,8 @@ def entries() -> dict[str, Entry]:
                 found[name] = found[name]._replace(example=text.removeprefix(_EXAMPLE))
             elif text.startswith(_KIND):
                 found[name] = found[name]._replace(kind=text.removeprefix(_KIND))
+            elif text.startswith(_EXCLUDES):
+                found[name] = found[name]._replace(excludes=text.removeprefix(_EXCLUDES))
             elif text:
                 found[name] = found[name]._replace(meaning=text)
     return found
@@ -58,6 +63,7 @@ def entry_of(function: str, argument: str) -> Entry:
         next((each.meaning for each in known if each.meaning), ""),
         next((each.example for each in known if each.example), ""),
         next((each.kind for each in known if each.kind), ""),
+        next((each.excludes for each in known if each.excludes), ""),
     )
 
 

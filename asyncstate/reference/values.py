@@ -1,140 +1,88 @@
 """Values of arguments that a run would reject, or take for something else than they say.
 
 The kind of an argument is that of its entry in ``arguments/`` (`entries`), or follows from the annotation of its
-parameter. Only bundled functions are looked at: those of others may take what they like. What is only known during the
-run, such as a slot, is left alone.
+parameter; an entry also names the arguments that exclude it. Only bundled functions are looked at: those of others may
+take what they like. What is only known during the run, such as a slot, is left alone.
 """
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from msgspec import structs
-
+from asyncstate.data.paths import DELIMITER, traverse
 from asyncstate.data.urls import SALT_SCHEME
 from asyncstate.errors import Issue
-from asyncstate.load.annotations import Expected
-from asyncstate.model.rules import CODES, Silenced
+from asyncstate.load.annotations import Expected, described
+from asyncstate.model.rules import CODES
+from asyncstate.nearest import nearest
 from asyncstate.reference.entries import entry_of
+from asyncstate.reference.kinds import FALSE, NOTHING, kind_of
+from asyncstate.render.pipe import BUILT_IN
 from asyncstate.run.chunk.retry import RetryPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from asyncstate.load.plugin import LoadedFunction
-    from asyncstate.model.chunk import LowChunk
-    from asyncstate.model.plan import Plan
+    from asyncstate.compile.low.draft import Draft
+    from asyncstate.load.host import PluginHost
+    from asyncstate.reference.kinds import Kind
     from asyncstate.runtime import StateRuntime
 
-_DIGESTS = {
-    name: 2 * hashlib.new(name, usedforsecurity=False).digest_size
-    for name in ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
-}
-"""The digests that a source may have, with the number of their digits."""
 _REMOTE = ("http://", "https://", "ftp://")
-_ONE_SLASH = re.compile(r"(?:salt|https?|ftp|s3|swift):(?!//)", re.IGNORECASE)
-_MODE = re.compile(r"o?[0-7]{0,4}|keep", re.IGNORECASE)
-_TRUE = frozenset({"true", "yes", "y", "on", "1", "t"})
-_FALSE = frozenset({"false", "no", "n", "off", "0", "f"})
 _CODE = re.compile(r"``(\w+)(?:: [^`]*)?``")
-_NOTHING = "None"
-"""What a template writes for a value that is missing."""
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True
-
-
-class _Kind(NamedTuple):
-    """A kind of argument: the code of a wrong value, which texts and numbers are right, and what is expected."""
-
-    code: str
-    fits: Callable[[Any], bool]
-    expected: str
-    hint: str = ""
-
-
-_KINDS = {
-    "mode": _Kind(
-        "E410",
-        lambda value: _MODE.fullmatch(str(value).strip("\"'").lstrip("0")) is not None,
-        "octal digits in quotes",
-        "write the rights as a number: rw-r--r-- is '0644', rwxr-xr-x is '0755'",
-    ),
-    "path": _Kind(
-        "E411",
-        lambda value: not isinstance(value, str) or value.startswith(("/", "~")) or not value,
-        "an absolute path",
-        "write the whole path, from / on",
-    ),
-    "name": _Kind("E412", lambda value: value != _NOTHING, "a name"),
-    "source": _Kind(
-        "E413",
-        lambda value: not isinstance(value, str) or not _ONE_SLASH.match(value),
-        "a URL with two slashes, or a path",
-        "write salt://path for a file of the tree, https://host/path for one elsewhere",
-    ),
-    "hash": _Kind("E414", lambda value: not isinstance(value, str) or _is_hash(value), "a digest or a file of digests"),
-    "boolean": _Kind(
-        "E416",
-        lambda value: not isinstance(value, str) or not value or value.lower() in _TRUE | _FALSE,
-        "True or False",
-        "write True or False, without quotes",
-    ),
-    "number": _Kind("E417", _is_number, "a number", "write digits"),
-    "seconds": _Kind("E418", _is_number, "a number of seconds", "write seconds, without a unit"),
-}
-"""Which values make sense, by kind. Only texts and numbers are judged; the shape is judged when a tree is compiled."""
 
 _OF_ANNOTATION = {"bool": "boolean", "int": "number", "float": "number"}
 _OF_ALL_STATES = {"timeout": "seconds", "umask": "mode"}
 """Arguments that any state may have."""
 _OF_ANY_KEYWORD = {"umask": "mode"}
 """Those among them that are not passed on to a function that takes any keyword, as a variable of a template may be."""
+_CONDITIONS = frozenset({"unless", "onlyif", "creates", "onfail", "onfail_any", "onfail_all"})
+"""Arguments that may keep a state from running where its data is missing."""
+_SLOT = "__slot__:"
+_TEMPLATES = frozenset({"source", "sources", "contents", "contents_pillar", "contents_grains"})
+"""Arguments with the text that a ``template`` renders."""
+_TEXTS = frozenset({"content", "contents", "text"})
 
 
-def with_wrong_values(plan: Plan, runtime: StateRuntime) -> Plan:
-    """Return the plan with a warning for each wrong value, unless the settings or a comment silence it."""
-    client, hide = runtime.file_client, runtime.secrets.redactor.issue
-    silenced = Silenced(lambda path: client.read(path).decode(errors="replace"))
-    ignored = frozenset(runtime.settings.ignore_rules)
-    find = runtime.host.loaders["states"].find
-    with runtime.host.enter():
-        found = list(dict.fromkeys(each for chunk in plan.chunks for each in wrong_values(chunk, find)))
-    kept = [
-        hide(each)
-        for each in found
-        if each.rule not in ignored and not silenced.holds(each.rule, each.file, each.line, each.code)
-    ]
-    return structs.replace(plan, warnings=(*plan.warnings, *kept))
+def judge_values(runtime: StateRuntime) -> None:
+    """Let the runtime's compilations report wrong values, too."""
+    hide = runtime.secrets.redactor.issue
+    runtime.planner.judge = lambda draft: map(hide, wrong_values(draft, runtime.host))
 
 
-def wrong_values(chunk: LowChunk, find: Callable[[str], LoadedFunction | None]) -> Iterator[Issue]:
-    """Yield what is wrong with the values of one state."""
-    function = find(chunk.function)
+def wrong_values(draft: Draft, host: PluginHost) -> Iterator[Issue]:
+    """Yield the mistakes in the values of one state. ``host`` has its function, the renderers and the pillar."""
+    name = f"{draft.state}.{draft.fun}"
+    function = host.loaders["states"].find(name)
     if function is None or not function.module.bundled:
         return
-    kinds = kinds_of(chunk.function, function.func)
+    kinds = kinds_of(name, function.func)
     of_all = _OF_ANY_KEYWORD if function.signature.has_kwargs else _OF_ALL_STATES
-    args = {"name": chunk.name, **chunk.args}
-    for name, value in args.items():
-        kind = kinds.get(name) or of_all.get(name, "")
-        for each in value if kind == "source" and isinstance(value, list) else [value]:
-            if kind and not (kind == "hash" and not _needs_hash(args, kinds)):
-                yield from _judged(chunk, name, each, kind)
-    yield from _without_hash(chunk, args, kinds)
-    if "retry" in chunk.args:
-        for what in RetryPolicy.parse(chunk.args["retry"])[1]:
+    args = {"name": draft.name, **draft.args}
+    for argument, value in args.items():
+        word, _, condition = (kinds.get(argument) or of_all.get(argument, "")).partition(" if ")
+        kind = kind_of(word)
+        if kind is None or (word == "hash" and not _needs_hash(args, kinds)) or not _holds(condition, args):
+            continue
+        several = kind.each and isinstance(value, (list, dict))
+        for each in value if several else [value]:
+            yield from _judged(draft, argument, each, kind)
+        if kind.container is not None and value and not isinstance(value, (bool, kind.container)):
+            yield from _misshapen(draft, argument, value, kind)
+    yield from _without_hash(draft, args, kinds)
+    yield from _excluded(draft, name, args)
+    for argument in args.keys() & kinds.keys():
+        if kinds[argument] == "renderer" and _is_rendered(function.signature.names, args):
+            yield from _unknown_renderer(draft, argument, args[argument], host)
+        elif kinds[argument] == "pillar key" and args.keys().isdisjoint(_CONDITIONS):
+            yield from _missing_key(draft, argument, args, host.pillar)
+    if "retry" in draft.args:
+        for what in RetryPolicy.parse(draft.args["retry"])[1]:
             hint = "write for example: - retry: {attempts: 3, interval: 10}"
-            yield _issue(chunk, "E418", "retry", f"has no effect as written: {what.removeprefix('retry: ')}", hint)
+            yield _issue(draft, "E418", "retry", f"has no effect as written: {what.removeprefix('retry: ')}", hint)
 
 
 @cache
@@ -145,7 +93,7 @@ def kinds_of(name: str, func: Callable[..., Any]) -> dict[str, str]:
     for argument in (*parameters, *keywords_of(func)):
         annotated = _of_annotation(parameters[argument].annotation) if argument in parameters else ""
         kind = entry_of(name, argument).kind or annotated
-        if kind in _KINDS:
+        if kind and kind != "any":
             found[argument] = kind
     return found
 
@@ -165,33 +113,87 @@ def _of_annotation(annotation: Any) -> str:
     return kinds.pop() if len(kinds) == 1 else ""
 
 
-def _judged(chunk: LowChunk, name: str, value: Any, kind: str) -> Iterator[Issue]:
-    if not isinstance(value, (str, int, float)) or str(value).startswith("__slot__:"):
+def _judged(draft: Draft, name: str, value: Any, kind: Kind) -> Iterator[Issue]:
+    if str(value).startswith(_SLOT):
         return
-    rule = _KINDS[kind]
     if isinstance(value, bool):
-        if kind in {"mode", "path", "source"}:
-            yield _wrong(chunk, rule, name, value)
-    elif value == _NOTHING:
+        if kind.code in {"E410", "E411", "E413"}:
+            yield _wrong(draft, kind, name, value)
+    elif value == NOTHING:
         hint = "a template wrote a value that is missing; give it a default: pillar.get('key', '…')"
-        yield _issue(chunk, "E412", name, f"must be {rule.expected}, not the text None", hint)
-    elif not rule.fits(value):
-        yield _wrong(chunk, rule, name, value)
-    elif kind == "boolean" and isinstance(value, str) and value.lower() in _FALSE:
-        what = f"is the text {value!r}, which counts as true"
-        yield _issue(chunk, rule.code, name, what, rule.hint)._replace(mistake=False)
+        yield _issue(draft, "E412", name, f"must be {kind.expected}, not the text None", hint)
+    elif isinstance(value, (str, int, float)) or (kind.whole and value is not None):
+        if not kind.fits(value):
+            yield _wrong(draft, kind, name, value)
+        elif kind.code == "E416" and isinstance(value, str) and value.lower() in FALSE:
+            what = f"is the text {value!r}, which counts as true"
+            yield _issue(draft, kind.code, name, what, kind.hint)._replace(mistake=False)
 
 
-def _wrong(chunk: LowChunk, rule: _Kind, name: str, value: Any) -> Issue:
-    shown = repr(value) if len(str(value)) < 80 else "a long text"
-    return _issue(chunk, rule.code, name, f"must be {rule.expected}, not {shown}", rule.hint)
+def _misshapen(draft: Draft, name: str, value: Any, kind: Kind) -> Iterator[Issue]:
+    if not str(value).startswith(_SLOT) and value != NOTHING:
+        word = kind.words[0]
+        shape, example = ("a list", f"[{word}]") if kind.container is list else ("a mapping", f"{word}: …")
+        yield _issue(draft, "E405", name, f"must be {shape}, not {described(value)}", f"write for example {example}")
 
 
-def _issue(chunk: LowChunk, code: str, name: str, what: str, hint: str) -> Issue:
-    lines = chunk.declared
-    line = lines if isinstance(lines, int) else lines.of(chunk.id, chunk.state, name) or chunk.line
-    message = f"'{name}' of '{chunk.function}' {what} (ID '{chunk.id}' in SLS '{chunk.sls}')"
-    return Issue(message, chunk.file, line, hint, CODES[code], mistake=True, code=code)
+def _wrong(draft: Draft, kind: Kind, name: str, value: Any) -> Issue:
+    shown = described(value) if kind.whole else repr(value) if len(str(value)) < 80 else "a long text"
+    return _issue(draft, kind.code, name, f"must be {kind.expected}, not {shown}", kind.next_step(value))
+
+
+def _issue(draft: Draft, code: str, name: str, what: str, hint: str) -> Issue:
+    lines = draft.lines
+    line = (lines.of(draft.id, draft.state, name) if lines is not None else 0) or draft.line
+    message = f"'{name}' of '{draft.state}.{draft.fun}' {what} (ID '{draft.id}' in SLS '{draft.sls}')"
+    return Issue(message, draft.file, line, hint, CODES[code], mistake=True, code=code)
+
+
+def _holds(condition: str, args: Mapping[str, Any]) -> bool:
+    """Return whether an argument has the value that ``argument=value`` says."""
+    name, _, value = condition.partition("=")
+    return str(args.get(name, "")) == value
+
+
+def _excluded(draft: Draft, function: str, args: Mapping[str, Any]) -> Iterator[Issue]:
+    """Yield that two arguments are given that exclude each other. An argument without a value is not given."""
+    given = {name: value for name, value in args.items() if value not in (None, False, "", [], {})}
+    for name in given:
+        for word in entry_of(function, name).excludes.split():
+            other, _, value = word.partition("=")
+            if other in given and value in {"", str(given[other])}:
+                shown = f"'{other}: {value}'" if value else f"'{other}'"
+                yield _issue(draft, "E421", name, f"cannot be given together with {shown}", "remove one of the two")
+
+
+def _unknown_renderer(draft: Draft, argument: str, value: Any, host: PluginHost) -> Iterator[Issue]:
+    if not isinstance(value, str) or not value or value.startswith(_SLOT) or value == NOTHING:
+        return
+    for part in value.split("|"):
+        name = (part.split() or [""])[0]
+        if name not in BUILT_IN and name not in host.renderers:
+            near = nearest(name.lower(), known := sorted({*BUILT_IN, *host.renderers}))
+            hint = f"did you mean '{near}'?" if near else f"known are {', '.join(known)}"
+            yield _issue(draft, "E419", argument, f"must be a renderer, not {name!r}", hint)
+
+
+def _is_rendered(names: Collection[str], args: Mapping[str, Any]) -> bool:
+    """Return whether the state has something to render: what takes its text from arguments may have no template."""
+    return _TEXTS.isdisjoint(names) or not _TEMPLATES.isdisjoint(args)
+
+
+def _missing_key(draft: Draft, argument: str, args: Mapping[str, Any], pillar: Mapping[str, Any]) -> Iterator[Issue]:
+    """Yield that the pillar lacks a key that a state reads: its run would fail."""
+    keys = args[argument]
+    delimiter = str(args.get("contents_delimiter") or DELIMITER)
+    for key in keys if isinstance(keys, list) else [keys]:
+        if not isinstance(key, str) or not key or key.startswith(_SLOT):
+            continue
+        missing = object()
+        if traverse(pillar, key, missing, delimiter=delimiter) is missing:
+            near = nearest(key, [name for name in pillar if isinstance(name, str)])
+            hint = f"did you mean '{near}'?" if near else "asyncstate call pillar.items shows the pillar of this host"
+            yield _issue(draft, "E423", argument, f"is {key!r}, which the pillar does not have", hint)
 
 
 def _needs_hash(args: Mapping[str, Any], kinds: Mapping[str, str]) -> bool:
@@ -208,7 +210,7 @@ def _needs_hash(args: Mapping[str, Any], kinds: Mapping[str, str]) -> bool:
     )
 
 
-def _without_hash(chunk: LowChunk, args: Mapping[str, Any], kinds: Mapping[str, str]) -> Iterator[Issue]:
+def _without_hash(draft: Draft, args: Mapping[str, Any], kinds: Mapping[str, str]) -> Iterator[Issue]:
     """Yield that a remote source has no digest, which a run refuses."""
     name = "name" if kinds.get("name") == "source" and "source" not in args else "source"
     source = args.get(name)
@@ -216,14 +218,4 @@ def _without_hash(chunk: LowChunk, args: Mapping[str, Any], kinds: Mapping[str, 
         return
     if str(source).lower().startswith(_REMOTE):
         hint = "give source_hash, the digest of the file (sha256=…), or skip_verify: True"
-        yield _issue(chunk, "E415", name, "is fetched over the network, and there is no source_hash", hint)
-
-
-def _is_hash(text: str) -> bool:
-    """Return whether a text is a digest, ``type=digest``, or the path or URL of a file of digests."""
-    if text.startswith("/") or "://" in text:
-        return True
-    kind, equals, digits = (part.strip() for part in text.partition("="))
-    if not equals:
-        return len(kind) in _DIGESTS.values() and re.fullmatch("[0-9a-fA-F]+", kind) is not None
-    return len(digits) == _DIGESTS.get(kind)
+        yield _issue(draft, "E415", name, "is fetched over the network, and there is no source_hash", hint)

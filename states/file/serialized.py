@@ -98,7 +98,10 @@ def serialize(
             refusal = check_copy(name, check_cmd, tmp_dir, tmp_ext, placement)
             if refusal is not None:
                 return row | refusal
-        row = __salt__["file.manage_file"](name, ret=row, backup=backup, makedirs=makedirs, **placement)
+        try:
+            row = __salt__["file.manage_file"](name, ret=row, backup=backup, makedirs=makedirs, **placement)
+        except LookupError as error:  # an encoding, or a way to handle its errors, that does not exist
+            return failed(name, f"Unable to manage file: {error}") | notes
     if isinstance(old, dict) and isinstance(dataset, dict):
         row["changes"]["diff"] = serializers.differences(old, dataset)
     return row

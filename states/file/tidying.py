@@ -155,6 +155,8 @@ def retention_schedule(name: str, retain: Any, strptime_format: str | None = Non
         return failed(name, f"Specified file {name} is not an absolute path")
     if not filesystem.is_directory(name):
         return failed(name, "Name provided to file.retention must be a directory")
+    if not isinstance(retain, dict):
+        return failed(name, f"'retain' must be a mapping of rules to numbers, not {retain!r}")
     moments: dict[str, datetime] = {}
     ignored = []
     for entry in __salt__["file.readdir"](name):

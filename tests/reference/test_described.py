@@ -48,7 +48,7 @@ def test_an_argument_has_type_default_meaning_and_example():
 def test_the_most_exact_entry_holds():
     links = [each.meaning for each in described("file.symlink", plain) if each.name == "mode"]
     assert links == [entries()["file.symlink.mode"].meaning] != [entries()["mode"].meaning]
-    assert entry_of("file.directory", "name") == (entries()["file.name"].meaning, "/srv/app", "path")
+    assert entry_of("file.directory", "name") == (entries()["file.name"].meaning, "/srv/app", "path", "")
 
 
 def test_an_example_brings_what_it_needs():

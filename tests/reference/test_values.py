@@ -14,11 +14,12 @@ from record_state_rows import CASES
 from recorded_states import recorded
 
 from asyncstate.cli import main
+from asyncstate.compile.low.draft import Draft
 from asyncstate.config import Settings
-from asyncstate.model.chunk import LowChunk
 from asyncstate.reference.entries import entries, example_of
+from asyncstate.reference.kinds import DIGESTS, KINDS, kind_of
 from asyncstate.reference.pages import bundled_modules
-from asyncstate.reference.values import _DIGESTS, _KINDS, keywords_of, kinds_of, wrong_values
+from asyncstate.reference.values import keywords_of, kinds_of, wrong_values
 from asyncstate.runtime import StateRuntime
 from modules.file.hashes import HASHES
 
@@ -31,8 +32,37 @@ WRONG = {
     "boolean": "perhaps",
     "number": "many",
     "seconds": "5s",
+    "integer": "many",
+    "integers": [1, "many"],
+    "regex": "(un",
+    "pattern": ["E@(un"],
+    "flags": ["MULTLINE"],
+    "encoding": "utf9",
+    "cron special": "@dayly",
+    "address": "999.1.1.1",
+    "list": "vim",
+    "entries": "vim",
+    "renderer": "jinaj",
+    "pillar key": "no:key",
 }
 """A wrong value of each kind."""
+OF_THE_HOST = {"renderer": "E419", "pillar key": "E423"}
+"""The kinds that are judged by what the host has, with their codes."""
+
+
+def wrong_of(kind):
+    """Return a wrong value of a kind, and the other arguments without which it is not judged."""
+    word, _, condition = kind.partition(" if ")
+    more = dict([condition.split("=")]) if condition else {}
+    if ": " not in word:
+        return WRONG[word], more
+    form = word.partition(": ")[0]
+    return {"some of": ["zz"], "keys of": {"zz": 1}}.get(form, "zz"), more
+
+
+def code_of(kind):
+    word = kind.partition(" if ")[0]
+    return OF_THE_HOST.get(word) or kind_of(word).code
 
 
 def functions():
@@ -49,10 +79,20 @@ ARGUMENTS = [
 ]
 
 
+def draft_of(state, fun, name, args):
+    return Draft(state, fun, "x", name, sls="s", env="base", args=args, order=None, included_from=())
+
+
 def settings_of(root):
     (root / "f").touch()
+    pillar = {"app": {"config": "port = 80", "encoded": "YQ==", "settings": {"port": 80}}}
+    (root / "pillar").mkdir(exist_ok=True)
+    (root / "pillar" / "top.sls").write_text("base: {'*': [app]}")
+    (root / "pillar" / "app.sls").write_text(yaml.safe_dump(pillar))
     kept = {"cachedir": str(root / "cache"), "state_dir": str(root / "state")}
-    return Settings(file_roots={"base": [str(root)]}, journal="off", **kept)
+    return Settings(
+        file_roots={"base": [str(root)]}, pillar_roots={"base": [str(root / "pillar")]}, journal="off", **kept
+    )
 
 
 @pytest.fixture(scope="module")
@@ -64,21 +104,32 @@ def runtime(tmp_path_factory):
 @pytest.fixture(scope="module")
 def codes_of(runtime):
     """Return the codes of what is wrong with the arguments of a function."""
-    find = runtime.host.loaders["states"].find
 
     def look(function, /, **args):
         state, fun = function.split(".")
         name = args.pop("name", "/x")
-        found = wrong_values(LowChunk(0, state, fun, "x", name, "s", "base", 0, args), find)
-        return [issue.code for issue in found]
+        return [issue.code for issue in wrong_values(draft_of(state, fun, name, args), runtime.host)]
 
     return look
 
 
 def test_every_kind_of_an_entry_is_known_and_every_kind_is_used():
-    assert {entry.kind for entry in entries().values()} <= {"", "any", *_KINDS}
-    assert {kind for _, _, kind in ARGUMENTS} == {*_KINDS} == {*WRONG}
+    written = {entry.kind.partition(" if ")[0] for entry in entries().values()} - {"", "any", *OF_THE_HOST}
+    assert [kind for kind in written if kind_of(kind) is None] == []
+    plain = {kind.partition(" if ")[0] for _, _, kind in ARGUMENTS if ": " not in kind}
+    assert plain == {*KINDS, *OF_THE_HOST} == {*WRONG}
     assert len(ARGUMENTS) > 300
+
+
+def test_arguments_that_exclude_each_other_are_arguments():
+    for key, entry in entries().items():
+        for word in entry.excludes.split():
+            module, _, name = key.rpartition(".")
+            other = word.partition("=")[0]
+            functions = [each for each in FUNCTIONS if f"{each}.".startswith(f"{module}.")]
+            taken = [{*inspect.signature(inspect.unwrap(FUNCTIONS[each])).parameters} for each in functions]
+            taken = [names | {*keywords_of(FUNCTIONS[each])} for each, names in zip(functions, taken, strict=True)]
+            assert any({name, other} <= names for names in taken), (key, word)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -89,25 +140,23 @@ def test_examples_and_defaults_have_no_wrong_value(codes_of, name):
         example = example_of(name, argument).get(argument)
         default = parameters[argument].default if argument in parameters else None
         for value in [default, yaml.safe_load(example) if example else None]:
-            if isinstance(value, (str, int)):
+            if value is not None and value is not inspect.Parameter.empty:
                 assert codes_of(name, **{"skip_verify": True, argument: value}) == [], value
 
 
 UNJUDGED = {
     "cmd.call": "retval",
-    "cmd.run": "success_retcodes",
     "cmd.script": "args",
     "docker_container.running": "environment binds port_bindings command entrypoint restart_policy hostname extra_hosts "
     "network_mode cap_add ulimits",
     "docker_network.present": "driver options labels subnet gateway iprange aux_addresses ipam_pools",
     "file.accumulated": "require_in watch_in",
-    "file.serialize": "formatter",
     "http.query": "string pcre list test_url",
     "module.run": "result retcode",
     "mount.mounted": "auto",
     "pkg.installed": "latest",
     "pkgrepo.absent": "keyid",
-    "pkgrepo.managed": "keyid key_text disabled enabled",
+    "pkgrepo.managed": "keyid key_text enabled",
     "salt.parallel_runners": "kwarg",
     "salt.runner": "arg kwarg",
     "test.fail_without_changes": "comment",
@@ -175,14 +224,62 @@ def test_every_keyword_that_a_state_reads_is_documented():
 def test_a_wrong_value_of_each_argument_is_found(runtime, codes_of, name, argument, kind):
     if runtime.host.loaders["states"].find(name) is None:
         pytest.skip("the module does not load here")
-    more = {"source": "https://example.org/x"} if kind == "hash" else {}
+    value, more = wrong_of(kind)
+    more |= {"source": "https://example.org/x"} if kind == "hash" else {}
+    more |= {"source": "salt://f"} if kind == "renderer" else {}
     if name == "file.cached" and kind == "hash":
         more = {"name": "https://example.org/x"}
-    found = codes_of(name, **more, **{argument: WRONG[kind]})
+    found = codes_of(name, **more, **{argument: value})
     if kind == "hash" and "skip_verify" not in kinds_of(name, FUNCTIONS[name]):
         assert found == []  # it takes a digest, but does not need one
     else:
-        assert _KINDS[kind].code in found
+        assert code_of(kind) in found
+
+
+NOT_FORESEEN = {
+    "alternatives.install": "link path priority",  # update-alternatives refuses them
+    "cmd.run": "env shell success_retcodes",  # a dry run does not start the command
+    "cmd.script": "env shell template",
+    "cron.present": "minute hour daymonth month dayweek special",  # crontab refuses them
+    "http.query": "match status",  # a dry run sends nothing
+    "mount.mounted": "device_name_regex",  # looked at where something is mounted
+    "service.dead": "sig",  # looked at where an init system runs
+    "service.running": "sig",
+    "user.present": "uid home shell mindays maxdays inactdays warndays",  # useradd and chage refuse them
+    "virtualenv.managed": "pip_exists_action",
+    "x509.certificate_managed": "encoding",  # looked at when the file is made
+    "x509.crl_managed": "encoding",
+    "x509.csr_managed": "encoding",
+}
+"""Wrong values that a dry run takes here, and a run does not: programs refuse them."""
+_JUDGED_BEFORE = {"mode", "name", "source", "hash", "boolean", "number", "seconds", "path"}
+
+
+async def test_a_run_refuses_every_value_that_is_called_wrong(tmp_path):
+    taken = []
+    settings = settings_of(tmp_path)
+    folder = tmp_path / "folder"
+    async with StateRuntime(settings) as runtime:
+        for name, argument, kind in ARGUMENTS:
+            if runtime.host.loaders["states"].find(name) is None or kind in _JUDGED_BEFORE:
+                continue
+            folder.mkdir(exist_ok=True)
+            (folder / "file").write_text("port = 1\n")
+            value, more = wrong_of(kind)
+            args = needed(name) | more | {argument: value}
+            in_folder = name.startswith(("file.", "archive."))
+            if in_folder:
+                whole = name in {"file.directory", "file.recurse", "file.tidied", "file.retention_schedule"}
+                args |= {"name": str(folder if whole or name.startswith("archive") else folder / "file")}
+                args |= {"contents": "x"} if argument == "encoding" and name == "file.managed" else {}
+                args |= {"source": "salt://f"} if argument == "template" or name.startswith("archive") else {}
+            report = await runtime.single(name, args, test=not in_folder)
+            if argument not in NOT_FORESEEN.get(name, "").split():
+                taken += [
+                    (name, argument, row["comment"]) for row in report.rows.values() if row["result"] is not False
+                ]
+                assert not any("Traceback" in row["comment"] for row in report.rows.values()), (name, argument)
+    assert taken == []
 
 
 async def test_a_run_refuses_every_relative_path(tmp_path):
@@ -190,7 +287,7 @@ async def test_a_run_refuses_every_relative_path(tmp_path):
     taken = []
     async with StateRuntime(settings_of(tmp_path)) as runtime:
         for name, argument, kind in ARGUMENTS:
-            if kind == "path":
+            if kind == "path" and argument not in NOT_FORESEEN.get(name, "").split():
                 args = needed(name) | {argument: "relative/path"}
                 moves = argument == "backupname"  # a real run moves what is in the way; a dry run may not look
                 if moves:
@@ -246,6 +343,31 @@ def test_what_salt_was_recorded_to_accept_is_left_alone(codes_of, name):
         ("file.symlink", {"target": "relative"}),
         ("cmd.run", {"timeout": "5", "retry": {"attempts": 2, "interval": 5}, "umask": "022"}),
         ("cmd.run", {"retry": True}),
+        ("file.managed", {"contents": "x", "source": None, "contents_pillar": ""}),
+        ("file.managed", {"contents": "x", "template": "__slot__:salt:test.echo(jinja)"}),
+        ("file.managed", {"contents": "x", "template": "jinja|gpg"}),
+        ("file.managed", {"contents_pillar": "no:key", "onlyif": "false"}),
+        ("file.managed", {"contents_pillar": "__slot__:salt:test.echo(x)"}),
+        ("file.append", {"text": "x", "template": "none"}),
+        ("file.directory", {"recurse": ["user", "mode"], "user": "root"}),
+        ("file.directory", {"exclude_pat": "*(un"}),
+        ("file.line", {"mode": "Insert", "content": "x", "after": "a[b]"}),
+        ("file.replace", {"pattern": 8080, "repl": "x", "flags": 8}),
+        ("file.replace", {"pattern": "[[a]", "repl": "x", "flags": "multiline"}),
+        ("file.serialize", {"dataset": {"a": 1}, "serializer": "JSON"}),
+        ("archive.extracted", {"source": "salt://f", "archive_format": "TAR", "trim_output": True}),
+        ("archive.extracted", {"source": "salt://f", "clean": False, "clean_parent": True}),
+        ("cmd.run", {"name": "x", "success_retcodes": "1,2", "env": [{"A": "b"}]}),
+        ("cmd.run", {"name": "x", "env": "__slot__:salt:test.echo(x)"}),
+        ("cron.present", {"name": "x", "minute": "*/5", "hour": "8-18/2,20", "dayweek": "Mon-Fri", "month": "jan,12"}),
+        ("cron.present", {"name": "x", "minute": "0~30", "hour": 0, "daymonth": "random", "dayweek": 7}),
+        ("cron.present", {"name": "x", "special": "@reboot"}),
+        ("git.latest", {"name": "https://example.org/x", "target": "/x", "force_reset": True}),
+        ("host.present", {"name": "x", "ip": ["192.0.2.1", "2001:db8::1"]}),
+        ("http.query", {"name": "http://x", "match": "(un"}),
+        ("pkg.installed", {"name": "x", "pkgs": "[vim, {git: 1.2}]"}),
+        ("pkg.installed", {"name": "x", "pkgs": ["vim", {"git": "1.2"}]}),
+        ("user.present", {"name": "x", "uid": "1000", "home": "/x", "shell": ""}),
         ("pkg.installed", {"sources": [{"x": "https://example.org/x.deb"}], "name": "x"}),
     ],
 )
@@ -253,9 +375,57 @@ def test_values_that_work_are_left_alone(codes_of, function, args):
     assert codes_of(function, **args) == []
 
 
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        ("archive.extracted", {"source": "salt://f", "clean": True, "clean_parent": True}),
+        ("archive.extracted", {"source": "salt://f", "skip_verify": True, "skip_files_list_verify": True}),
+        ("file.append", {"source": "salt://f", "sources": ["salt://f"]}),
+        ("file.blockreplace", {"append_if_not_found": True, "prepend_if_not_found": True}),
+        ("file.blockreplace", {"insert_before_match": "a", "insert_after_match": "b"}),
+        ("file.blockreplace", {"insert_before_match": "a", "append_if_not_found": True}),
+        ("file.decode", {"encoded_data": "YQ==", "contents_pillar": "a"}),
+        ("file.keyvalue", {"key": "a", "value": "b", "key_values": {"a": "b"}}),
+        ("file.managed", {"contents": "x", "contents_grains": "os"}),
+        ("file.managed", {"contents": "x", "contents_pillar": "a"}),
+        ("file.managed", {"contents": "x", "mode": "keep"}),
+        ("file.managed", {"contents": "x", "source": "salt://f"}),
+        ("file.managed", {"contents_grains": "os", "source": "salt://f"}),
+        ("file.managed", {"contents_pillar": "a", "contents_grains": "os"}),
+        ("file.replace", {"pattern": "a", "repl": "b", "append_if_not_found": True, "prepend_if_not_found": True}),
+        ("file.serialize", {"dataset": {"a": 1}, "dataset_pillar": "a"}),
+        ("file.serialize", {"dataset": {"a": 1}, "serializer": "json", "formatter": "json"}),
+        ("group.present", {"name": "g", "members": ["a"], "addusers": ["b"]}),
+        ("pkg.installed", {"name": "x", "pkgs": ["a"], "sources": [{"b": "/c"}]}),
+        ("pkgrepo.managed", {"name": "deb http://x y z", "key_url": "salt://k", "keyid": "A"}),
+        ("pkgrepo.managed", {"name": "deb http://x y z", "enabled": True, "disabled": True}),
+    ],
+)
+async def test_arguments_that_exclude_each_other_are_found_and_refused(codes_of, tmp_path, function, args):
+    (tmp_path / "file").write_text("x\n")
+    args = {"name": str(tmp_path / "file"), **args}
+    assert "E421" in codes_of(function, **args)
+    async with StateRuntime(settings_of(tmp_path)) as runtime:
+        if runtime.host.loaders["states"].find(function) is None:
+            pytest.skip("the module does not load here")
+        report = await runtime.single(function, args, test=True)
+    assert [row["result"] for row in report.rows.values()] == [False]
+
+
+def test_a_wrong_value_says_the_nearest_right_one_or_what_is_wrong(runtime):
+    def hint(function, **args):
+        found = wrong_values(draft_of(*function.split("."), "/x", args), runtime.host)
+        return [issue.hint for issue in found]
+
+    assert hint("file.managed", contents="x", template="jinaj") == ["did you mean 'jinja'?"]
+    assert hint("file.directory", recurse=["usr"]) == ["did you mean 'user'?"]
+    assert hint("file.replace", pattern="x", repl="y", flags=["MULTLINE"]) == ["did you mean 'MULTILINE'?"]
+    [said] = hint("file.replace", pattern="(un", repl="y")
+    assert said.startswith("missing ), unterminated subpattern at position 0; ")
+
+
 def test_a_quoted_false_counts_as_true_and_is_a_warning(runtime):
-    chunk = LowChunk(0, "file", "managed", "x", "/x", "s", "base", 0, {"contents": "x", "makedirs": "False"})
-    [issue] = wrong_values(chunk, runtime.host.loaders["states"].find)
+    [issue] = wrong_values(draft_of("file", "managed", "/x", {"contents": "x", "makedirs": "False"}), runtime.host)
     assert (issue.code, issue.mistake) == ("E416", False)
     assert "counts as true" in issue.message
 
@@ -266,12 +436,12 @@ def test_a_retry_is_judged_as_a_run_reads_it(codes_of):
 
 
 def test_digests_are_those_that_the_module_knows():
-    assert _DIGESTS == HASHES
+    assert DIGESTS == HASHES
 
 
 @given(st.integers(0, 0o7777), st.sampled_from(["{:o}", "0{:o}", "{:04o}", "0o{:o}", "'{:04o}'"]))
 def test_every_mode_that_a_file_can_have_is_right(mode, form):
-    assert _KINDS["mode"].fits(form.format(mode))
+    assert KINDS["mode"].fits(form.format(mode))
 
 
 @given(st.text(min_size=1).filter(lambda text: text.strip("\"'0") and not text.strip("\"'").isdigit()))
@@ -280,7 +450,7 @@ def test_texts_without_digits_are_no_modes(text):
         text.strip("\"'").lstrip("0").lower() not in {"keep", "o", ""}
         and not text.strip("\"'").lstrip("0")[1:].isdigit()
     ):
-        assert not _KINDS["mode"].fits(text)
+        assert not KINDS["mode"].fits(text)
 
 
 @pytest.fixture
@@ -310,6 +480,22 @@ def test_check_names_value_and_line_and_a_comment_silences_it(cli, tmp_path):
     assert cli(text.replace("'0999'", "'0999'  # asyncstate: ignore[argument-value]"), "check")[0] == 0
     assert cli(text.replace("'0999'", "'0999'  # asyncstate: ignore[E410]"), "check")[0] == 0
     assert "argument-value: 'mode' of 'file.managed'" in cli(text, "lint")[1]
+
+
+def test_check_names_a_missing_state_and_a_wrong_value_in_one_go(cli, tmp_path):
+    text = VALUES.format(here=tmp_path) + "    - require: [{pkg: nowhere}]\n"
+    code, said = cli(text, "check")
+    assert code == 1
+    assert "[E305]" in said
+    assert "[E410]" in said
+
+
+def test_a_list_for_a_single_value_is_a_mistake(cli, tmp_path):
+    text = f"a:\n  file.managed:\n    - name: {tmp_path}/a\n    - contents: x\n    - user: {{value}}\n"
+    code, said = cli(text.format(value="[root]"), "check")
+    assert code == 1
+    assert "s.sls:5 [E405]" in said
+    assert cli(text.format(value="[]"), "check")[0] == 0
 
 
 def test_apply_runs_the_state_and_does_not_judge_values(cli, tmp_path):

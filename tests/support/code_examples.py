@@ -8,7 +8,7 @@ from asyncstate.analyse.tree_findings import tree_findings
 from asyncstate.config import Settings
 from asyncstate.errors import CompileError
 from asyncstate.reference.codes import files_of
-from asyncstate.reference.values import with_wrong_values
+from asyncstate.reference.values import judge_values
 from asyncstate.runtime import StateRuntime
 
 
@@ -37,9 +37,9 @@ def issues_of(entry, example, folder):
     settings = Settings(id="example", **roots, **kept, **entry.options)
     try:
         with StateRuntime(settings).open_sync() as runtime:
+            judge_values(runtime)
             pillar = runtime.planner.watch_pillar()
             plan = runtime.compile_sync(sls, exclude=list(entry.exclude), ids=list(entry.ids))
-            plan = with_wrong_values(plan, runtime)
             findings = tree_findings(plan, settings, pillar.unused(), read=lambda path: Path(path).read_text())
     except CompileError as error:
         return list(error.issues), "does not compile"

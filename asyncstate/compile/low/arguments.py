@@ -199,10 +199,23 @@ class _Checker:
             self._note(UNKNOWN_ARGUMENT, draft, str(key), message, hint, mistake=True)
 
     def shape(self, draft: Draft, name: str, key: str, expected: Expected) -> None:
-        """Report an argument that is a list, a mapping or neither, against the annotation."""
+        """Report an argument that is a list, a mapping or neither, against the annotation.
+
+        An empty one is as good as none, and the keys of a mapping may be taken for a list.
+        """
         where = f"ID '{draft.id}' in SLS '{draft.sls}'"
-        message = f"'{key}' of '{name}' must be {expected}, not {described(draft.args[key])} ({where})"
-        self._note(ARGUMENT_TYPE, draft, key, message, "", mistake=False)
+        value = draft.args[key]
+        message = f"'{key}' of '{name}' must be {expected}, not {described(value)} ({where})"
+        shapes = expected.shapes()
+        if isinstance(value, (list, tuple, dict)):
+            hint = "write 'key: value' in lines of their own, without '- '" if dict in shapes else ""
+            hint = hint or "write one value behind the colon, in the same line"
+        else:
+            hint = (
+                "write each value in a line of its own behind '- '" if list in shapes else "write 'key: value' below it"
+            )
+        works = not value or (isinstance(value, dict) and list in shapes)
+        self._note(ARGUMENT_TYPE, draft, key, message, hint, mistake=not works)
 
     def _argument(self, draft: Draft, name: str, taken: _Taken, key: str) -> None:
         where = f"ID '{draft.id}' in SLS '{draft.sls}'"

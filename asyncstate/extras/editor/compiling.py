@@ -38,7 +38,7 @@ from asyncstate.extras.editor.tree import sls_name
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.rules import ANY
 from asyncstate.reference.lookup import documentation
-from asyncstate.reference.values import with_wrong_values
+from asyncstate.reference.values import judge_values
 from asyncstate.runtime import StateRuntime
 
 if TYPE_CHECKING:
@@ -128,6 +128,7 @@ class _Look:
 
     def _tree(self, *, whole: bool) -> tuple[list[Finding], tuple[Rendered, ...] | None]:
         """Return what check and lint say, and the states of the whole."""
+        judge_values(self.runtime)
         pillar = self.runtime.planner.watch_pillar()
         found: list[Finding] = []
         states = None
@@ -171,7 +172,7 @@ class _Look:
         return self._findings(plan.warnings, self._lint(plan, []))
 
     def _shown(self, plan: Plan) -> Plan:
-        return self.runtime.shown(with_wrong_values(plan, self.runtime))
+        return self.runtime.shown(plan)
 
     def fixes(self) -> Iterator[Fix]:
         """Yield the requisites that can be written in open files, as far as the tree compiles with them."""

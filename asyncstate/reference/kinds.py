@@ -1,0 +1,259 @@
+"""Kinds of values: which values an argument of a kind may have, and what is expected in place of others.
+
+``kind:`` in an entry of ``arguments/`` names a kind, or one with its words behind a colon: ``one of: tar zip rar``. In
+``regex if match_type=pcre`` the kind holds only with that value of another argument.
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import ipaddress
+import re
+import warnings
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from asyncstate.data.formats import yaml_data
+from asyncstate.nearest import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NOTHING = "None"
+"""What a template writes for a value that is missing."""
+TRUE = frozenset({"true", "yes", "y", "on", "1", "t"})
+FALSE = frozenset({"false", "no", "n", "off", "0", "f"})
+DIGESTS = {
+    name: 2 * hashlib.new(name, usedforsecurity=False).digest_size
+    for name in ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
+}
+"""The digests that a source may have, with the number of their digits."""
+
+_ONE_SLASH = re.compile(r"(?:salt|https?|ftp|s3|swift):(?!//)", re.IGNORECASE)
+_MODE = re.compile(r"o?[0-7]{0,4}|keep", re.IGNORECASE)
+_WITH_REGEX = "E@"
+_SPECIALS = tuple("@reboot @yearly @annually @monthly @weekly @daily @midnight @hourly".split())
+_REGEX_FLAGS = tuple(re.RegexFlag.__members__)
+
+
+class Kind(NamedTuple):
+    """The code of a wrong value, the values that are right, and the words for the expected value.
+
+    ``each``: a list may have several such values; ``container``: they have to stand in a list, or be the keys of a
+    mapping. ``whole``: a list or a mapping is judged as one value. The nearest of ``words`` is the suggestion.
+    """
+
+    code: str
+    fits: Callable[[Any], bool]
+    expected: str
+    hint: str = ""
+    each: bool = False
+    container: type | None = None
+    whole: bool = False
+    words: tuple[str, ...] = ()
+
+    def next_step(self, value: Any) -> str:
+        """Return what to write in place of a wrong value; "" if that is not known."""
+        if self.code == "E420":
+            return f"{regex_error(str(value).removeprefix(_WITH_REGEX))}; {self.hint}"
+        words = {word.lower(): word for word in self.words}
+        near = nearest(str(value).lower(), words)
+        return f"did you mean '{words[near]}'?" if near else self.hint
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_integer(value: Any) -> bool:
+    return value == "" or re.fullmatch(r"\s*[+-]?\d+\s*", str(value)) is not None
+
+
+def _are_integers(value: Any) -> bool:
+    return all(_is_integer(part.strip()) for part in str(value).split(","))
+
+
+def regex_error(value: Any) -> str:
+    """Return why a value, as text, is no regular expression; "" if it is one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            re.compile(str(value))
+        except (re.error, OverflowError, RecursionError) as error:
+            return str(error)
+    return ""
+
+
+def _is_pattern(value: Any) -> bool:
+    text = str(value)
+    return not text.startswith(_WITH_REGEX) or not regex_error(text.removeprefix(_WITH_REGEX))
+
+
+def _is_encoding(value: Any) -> bool:
+    try:
+        return not value or codecs.lookup(str(value)) is not None
+    except LookupError:
+        return False
+
+
+def _is_address(value: Any) -> bool:
+    try:
+        return ipaddress.ip_address(str(value)) is not None
+    except ValueError:
+        return False
+
+
+def _read(value: Any) -> Any:
+    """Return the data in YAML text; any other value, and text that is no YAML, as it is."""
+    try:
+        return yaml_data(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+def is_hash(text: str) -> bool:
+    """Return whether a text is a digest, ``type=digest``, or the path or URL of a file of digests."""
+    if text.startswith("/") or "://" in text:
+        return True
+    kind, equals, digits = (part.strip() for part in text.partition("="))
+    if not equals:
+        return len(kind) in DIGESTS.values() and re.fullmatch("[0-9a-fA-F]+", kind) is not None
+    return len(digits) == DIGESTS.get(kind)
+
+
+KINDS = {
+    "mode": Kind(
+        "E410",
+        lambda value: _MODE.fullmatch(str(value).strip("\"'").lstrip("0")) is not None,
+        "octal digits in quotes",
+        "write the rights as a number: rw-r--r-- is '0644', rwxr-xr-x is '0755'",
+    ),
+    "path": Kind(
+        "E411",
+        lambda value: not isinstance(value, str) or value.startswith(("/", "~")) or not value,
+        "an absolute path",
+        "write the whole path, from / on",
+    ),
+    "name": Kind("E412", lambda value: value != NOTHING, "a name"),
+    "source": Kind(
+        "E413",
+        lambda value: not isinstance(value, str) or not _ONE_SLASH.match(value),
+        "a URL with two slashes, or a path",
+        "write salt://path for a file of the tree, https://host/path for one elsewhere",
+        each=True,
+    ),
+    "hash": Kind("E414", lambda value: not isinstance(value, str) or is_hash(value), "a digest or a file of digests"),
+    "boolean": Kind(
+        "E416",
+        lambda value: not isinstance(value, str) or not value or value.lower() in TRUE | FALSE,
+        "True or False",
+        "write True or False, without quotes",
+    ),
+    "number": Kind("E417", _is_number, "a number", "write digits"),
+    "integer": Kind("E417", _is_integer, "a whole number", "write digits"),
+    "integers": Kind("E417", _are_integers, "whole numbers", "write digits: [1, 2]", each=True),
+    "seconds": Kind("E418", _is_number, "a number of seconds", "write seconds, without a unit"),
+    "regex": Kind(
+        "E420",
+        lambda value: not regex_error(value),
+        "a regular expression",
+        "a bracket that stands for itself has a backslash before it",
+        each=True,
+    ),
+    "pattern": Kind(
+        "E420",
+        _is_pattern,
+        "a glob, or E@ and a regular expression",
+        "a bracket that stands for itself has a backslash before it",
+        each=True,
+    ),
+    "flags": Kind(
+        "E419",
+        lambda value: isinstance(value, int) or str(value).upper() in _REGEX_FLAGS,
+        "flags of regular expressions",
+        "write names, such as [MULTILINE, IGNORECASE], or their sum",
+        each=True,
+        words=tuple(flag for flag in _REGEX_FLAGS if len(flag) > 1),
+    ),
+    "encoding": Kind(
+        "E419",
+        _is_encoding,
+        "an encoding that Python knows",
+        "write for example utf-8",
+        words=("utf-8", "latin-1", "ascii"),
+    ),
+    "cron special": Kind(
+        "E419",
+        lambda value: str(value) in _SPECIALS or str(value).startswith("@every"),
+        f"one of {', '.join(_SPECIALS)}",
+        words=_SPECIALS,
+    ),
+    "address": Kind("E422", _is_address, "an IP address", "write for example 192.0.2.10 or 2001:db8::10", each=True),
+    "list": Kind(
+        "E405",
+        lambda value: not value or isinstance(_read(value), list),
+        "a list",
+        "write each in a line of its own behind '- ', or in brackets",
+        whole=True,
+    ),
+    "entries": Kind(
+        "E405",
+        lambda value: not value or isinstance(_read(value), (list, dict)),
+        "a list of 'name: value'",
+        "write each in a line of its own: - name: value",
+        whole=True,
+    ),
+}
+"""Kinds without words. Only texts and numbers are judged, unless a kind says otherwise: `E405` is about shapes."""
+
+_CRON_RANGES = {"minute": (0, 59), "hour": (0, 23), "daymonth": (1, 31), "month": (1, 12), "dayweek": (0, 7)}
+_CRON_NAMES = {
+    "month": frozenset("jan feb mar apr may jun jul aug sep oct nov dec".split()),
+    "dayweek": frozenset("sun mon tue wed thu fri sat".split()),
+}
+_CRON_PART = re.compile(r"(\w+)(?:[-~:](\w+))?(?:/\d+)?")
+
+
+def _is_cron_time(field: str, value: Any) -> bool:
+    """Return False for what every crontab refuses. What only some of them know is right."""
+    text = str(value).lower()
+    low, high = _CRON_RANGES[field]
+    if text == "random":
+        return True
+    for part in text.split(","):
+        match = _CRON_PART.fullmatch(part)
+        for end in filter(None, match.groups() if match else ()):
+            if not (low <= int(end) <= high if end.isdecimal() else end in _CRON_NAMES.get(field, ())):
+                return False
+    return len(text.split()) == 1
+
+
+@cache
+def kind_of(text: str) -> Kind | None:
+    """Return the kind that ``kind:`` names, None for ``any`` and where nothing is written."""
+    name, colon, behind = text.partition(": ")
+    if not colon:
+        return KINDS.get(text)
+    words = tuple(behind.split())
+    listed = f"one of {', '.join(words)}"
+    if name == "cron time":
+        low, high = _CRON_RANGES[behind]
+        names = tuple(sorted(_CRON_NAMES.get(behind, ())))
+        expected = ", ".join([f"{low} to {high}", *([f"a name such as {names[0]}"] if names else []), "* or random"])
+        return Kind("E419", lambda value: _is_cron_time(behind, value), expected, f"write {expected}")
+    if name == "one of":
+        return Kind("E419", lambda value: value == "" or str(value) in words, listed, words=words)
+    if name == "one word of":
+        return Kind("E419", lambda value: value == "" or str(value).lower() in words, listed, words=words)
+    if name == "switch or one of":
+        expected = f"True, False or {', '.join(words)}"
+        return Kind("E419", lambda value: str(value) in words, expected, "write it without quotes", words=words)
+    if name in {"some of", "keys of"}:
+        container = list if name == "some of" else dict
+        return Kind("E419", lambda value: str(value) in words, listed, words=words, each=True, container=container)
+    raise ValueError(f"there is no kind {text!r}")
