@@ -48,10 +48,11 @@ CODES = {
     **dict.fromkeys(
         (
             *("E410", "E411", "E412", "E413", "E414", "E415", "E416", "E417", "E418"),
-            *("E419", "E420", "E421", "E422", "E423"),
+            *("E419", "E420", "E421", "E422", "E423", "E424", "E425"),
         ),
         "argument-value",
     ),
+    "W402": "argument-value",
     "E430": "undone",
     "E431": "refused",
     "W301": "footprint-order",

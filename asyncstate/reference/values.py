@@ -48,9 +48,26 @@ _TEXTS = frozenset({"content", "contents", "text"})
 
 
 def judge_values(runtime: StateRuntime) -> None:
-    """Let the runtime's compilations report wrong values, too."""
+    """Let the runtime's compilations report wrong values and broken templates, too."""
+    from asyncstate.reference.templates import Templates  # noqa: PLC0415 - imports Jinja
+
     hide = runtime.secrets.redactor.issue
-    runtime.planner.judge = lambda draft: map(hide, wrong_values(draft, runtime.host))
+    templates = Templates(runtime.file_client, runtime.host)
+
+    def judge(draft: Draft) -> Iterator[Issue]:
+        wrong = list(wrong_values(draft, runtime.host))
+        yield from map(hide, wrong)
+        if not any(issue.code == "E412" for issue in wrong):
+            yield from map(hide, templates.nothings(draft))
+        if _is_bundled(draft, runtime.host):
+            yield from map(hide, templates.mistakes(draft, always=draft.args.keys().isdisjoint(_CONDITIONS)))
+
+    runtime.planner.judge = judge
+
+
+def _is_bundled(draft: Draft, host: PluginHost) -> bool:
+    function = host.loaders["states"].find(f"{draft.state}.{draft.fun}")
+    return function is not None and function.module.bundled
 
 
 def wrong_values(draft: Draft, host: PluginHost) -> Iterator[Issue]:

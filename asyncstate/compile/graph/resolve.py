@@ -277,7 +277,7 @@ class Resolver:
             self._findings.error_at("E305", message, draft.file, line, self._hint(module, target, draft.env))
 
     def _hint(self, module: str, target: str, env: str) -> str:
-        """Return which modules or which other SLS have the target, or the nearest name.
+        """Return which modules or which other SLS have the target, or the nearest name; else what there is to do.
 
         Comparing is slow, so only a few errors get it.
         """
@@ -287,7 +287,7 @@ class Resolver:
                 return f"'{target}' is there, but as {', '.join(modules)}: write '- {modules[0]}: {target}'"
         self._hints += 1
         if self._hints > _HINT_LIMIT:
-            return ""
+            return _declare(module, target)
         elsewhere = self._findings.include_hint(target, env) if module != "sls" else ""
         if elsewhere:
             return elsewhere
@@ -297,13 +297,23 @@ class Resolver:
             else self.index.known_names(module) or self.index.known_names("id")
         )
         near = nearest(target, names)
-        return f"did you mean '{near}'?" if near else ""
+        return f"did you mean '{near}'?" if near else _declare(module, target)
 
     def _announce_disabled(self, key: str, draft: Draft) -> None:
         if key not in self._announced:
             self._announced.add(key)
             message = f"The {key} requisite has been disabled, Ignoring."
             self._findings.warn_at("W201", message, draft.file, draft.line)
+
+
+def _declare(module: str, target: str) -> str:
+    """Return the next step where nothing resembles the target of a requisite."""
+    if module == "sls":
+        return f"include SLS '{target}', or remove the requisite"
+    what = (
+        f"a state with the ID '{target}'" if module == "id" else f"a state of '{module}' with the ID or name '{target}'"
+    )
+    return f"declare {what}, include the SLS that has it, or remove the requisite"
 
 
 def _key_of(kind: int) -> str:

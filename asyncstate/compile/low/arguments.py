@@ -227,6 +227,7 @@ class _Checker:
             message = f"'{key}' is an invalid keyword argument for '{name}' ({where})"
             hint = _did_you_mean(near_miss(key, taken.names)) or misplaced(key)
             hint = hint or _did_you_mean(nearest(key, [*sorted(taken.names), *sorted(_COMMON)]))
+            hint = hint or f"remove it; asyncstate doc {name} lists all arguments"
             self._note(UNKNOWN_ARGUMENT, draft, key, message, hint, mistake=True)
         elif key not in MISTAKEN_IN and key not in taken.mentioned and draft.state not in _PASSING_ON:
             near = near_miss(key, taken.names) or near_miss(key, _LONG_COMMON)

@@ -82,6 +82,20 @@ class SaltSources:
         text = "\n".join(texts)
         return text, whole and bool(text.strip())
 
+    def templates_of(self, draft: Draft) -> Iterator[tuple[str, str]]:
+        """Yield path and text of each text file of the tree that a state with a ``template`` renders."""
+        folder = f"{draft.state}.{draft.fun}" in _FOLDERS
+        for _, urls in _wanted(draft):
+            url = next((url for url in urls if not self._lacks(url, draft)), "")
+            if url.startswith(SALT_SCHEME):
+                path, given = parse_salt_url(url)
+                env = given or _environment(draft)
+                for file in self._below(path, env) if folder else [path]:
+                    found = self._file_client.find(file, env)
+                    text = _text(self._file_client.read(found)) if found else ""
+                    if found and text:
+                        yield found, text
+
     def source_of(self, chunk: LowChunk) -> str:
         """Return the text of the file of the tree that a state names as its ``source``; "" if it cannot be read."""
         url = str(chunk.args.get("source"))
@@ -133,13 +147,18 @@ class SaltSources:
         """Whether there is a folder; its files are looked up, so that they count as found."""
         if not self._is_folder(path, env):
             return False
+        for file in self._below(path, env):
+            self._file_client.find(file, env)
+        return True
+
+    def _below(self, path: str, env: str) -> Iterator[str]:
+        """Yield the files below a folder of the tree."""
         files = self._file_client.list_files(env)
         below = "" if os.path.normpath(path) == "." else f"{os.path.normpath(path)}/"
         for place in range(bisect_left(files, below), len(files)):
             if not files[place].startswith(below):
                 break
-            self._file_client.find(files[place], env)
-        return True
+            yield files[place]
 
     def _is_made(self, urls: list[str], draft: Draft, drafts: Sequence[Draft]) -> bool:
         places = [os.path.join(root, path) for path, root in self._places(urls, draft)]
@@ -192,6 +211,14 @@ def _local(path: str) -> str:
     except (OSError, ValueError):
         return ""
     return path if stat.S_ISREG(status.st_mode) and status.st_size <= _LARGEST_TEMPLATE else ""
+
+
+def _text(data: bytes) -> str:
+    """Return a file's text; "" for a large one, and for what is no text."""
+    try:
+        return data.decode() if len(data) <= _LARGEST_TEMPLATE and b"\0" not in data else ""
+    except UnicodeDecodeError:
+        return ""
 
 
 def _environment(draft: Draft | LowChunk) -> str:

@@ -142,7 +142,10 @@ web: {service.running: []}
     assert [(issue.message, issue.hint) for issue in found] == [
         (reference.format("require: (test: nginxx)"), "did you mean 'nginx'?"),
         (reference.format("require: (pkg: web)"), "'web' is there, but as service: write '- service: web'"),
-        (reference.format("require: (id: gone)"), ""),
+        (
+            reference.format("require: (id: gone)"),
+            "declare a state with the ID 'gone', include the SLS that has it, or remove the requisite",
+        ),
         (reference.format("watch: (sls: libb)"), "did you mean 'lib'?"),
     ]
     assert {issue.line for issue in found} == {5, 6}

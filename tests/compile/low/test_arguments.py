@@ -62,7 +62,10 @@ def state(function, *arguments):
         (state("include", "b"), ("unknown-function", 2, BESIDE_IDS)),
         (state("include.b"), ("unknown-function", 2, BESIDE_IDS)),
         (state("own.plain", "include: [b]"), ("unknown-argument", 3, BESIDE_IDS)),
-        (state("own.plain", "xyzzy: y"), ("unknown-argument", 3, "")),
+        (
+            state("own.plain", "xyzzy: y"),
+            ("unknown-argument", 3, "remove it; asyncstate doc own.plain lists all arguments"),
+        ),
         (state("own.plain", "requires: [{own: b}]"), ("requisite-word", 3, "did you mean 'require'?")),
         (state("own.anything", "requires: [{own: b}]"), ("requisite-word", 3, "did you mean 'require'?")),
         (state("own.anything", "require-in: [b]"), ("requisite-word", 3, "did you mean 'require_in'?")),

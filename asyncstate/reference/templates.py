@@ -1,0 +1,171 @@
+"""Mistakes in templates: the syntax of files that states render, missing keys of the pillar, None in a text.
+
+Only Jinja is read, and only what every rendering reaches: a key behind a condition may be meant to be missing.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import TemplateSyntaxError, nodes
+
+from asyncstate.compile.low.salt_sources import SaltSources
+from asyncstate.errors import AsyncStateError, Issue
+from asyncstate.model.rules import CODES
+from asyncstate.nearest import nearest
+from asyncstate.render.jinja_environment import base_environment
+from asyncstate.render.jinja_options import options_of, read_header
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from asyncstate.compile.low.draft import Draft
+    from asyncstate.load.host import PluginHost
+    from asyncstate.render.jinja_options import Source
+    from asyncstate.sources.fileclient import FileClient
+
+_JINJA = "jinja"
+_NOTHING = re.compile(r"\bNone\b")
+_EXPRESSION = re.compile(r"\{\{.*?\}\}")
+_METHODS = frozenset(dir(dict))
+
+
+class Templates:
+    """Reads the templates of a tree, each for the first state that renders it."""
+
+    def __init__(self, file_client: FileClient, host: PluginHost) -> None:
+        self._file_client = file_client
+        self._sources = SaltSources(file_client)
+        self._options = options_of(host.opts, "jinja_env")
+        self._pillar: Mapping[str, Any] = host.pillar
+        self._first: dict[str, tuple[str, str]] = {}
+
+    def mistakes(self, draft: Draft, *, always: bool) -> Iterator[Issue]:
+        """Yield the mistakes in the templates of a state. A state that does not run ``always`` may lack its data."""
+        pipe = draft.args.get("template")
+        if not isinstance(pipe, str) or pipe.partition("|")[0].strip() != _JINJA:
+            return
+        for path, text in self._sources.templates_of(draft):
+            if self._first.setdefault(path, (draft.id, draft.sls)) == (draft.id, draft.sls):
+                yield from self._read(draft, path, text, always=always)
+        contents = draft.args.get("contents")
+        if isinstance(contents, str):
+            line = draft.lines.of(draft.id, draft.state, "contents") if draft.lines is not None else 0
+            for issue in self._read(draft, draft.file, contents, always=always):
+                yield issue._replace(line=line or draft.line)
+
+    def nothings(self, draft: Draft) -> Iterator[Issue]:
+        """Yield a warning for each text with a None that a template wrote; one that stands in the SLS is meant.
+
+        Data in mappings is left alone: None is a value there.
+        """
+        for name, value in {"name": draft.name, **draft.args}.items():
+            texts = value if isinstance(value, list) else [value]
+            if not any(isinstance(text, str) and _NOTHING.search(text) for text in texts) or draft.lines is None:
+                continue
+            line = draft.lines.of(draft.id, draft.state, name)
+            written = self._written(draft.file, line)
+            if _EXPRESSION.search(written) and not _NOTHING.search(written):
+                message = f"'{name}' of '{draft.state}.{draft.fun}' has None in its text"
+                message = f"{message} (ID '{draft.id}' in SLS '{draft.sls}')"
+                hint = "a template wrote a value that is missing; give it a default: pillar.get('key', '…')"
+                yield _issue("W402", message, draft.file, line, hint)._replace(mistake=False)
+
+    def _written(self, path: str, line: int) -> str:
+        """Return the line of an argument and the lines of its text below it, as they stand in an SLS file."""
+        if not path or not line:
+            return ""
+        try:
+            first, *more = self._file_client.read(path).decode(errors="replace").splitlines()[line - 1 :]
+        except (AsyncStateError, OSError, ValueError):
+            return ""
+        if first.rstrip()[-1:] not in {"|", ">", "-", "+", ":"}:
+            return first
+        indent = len(first) - len(first.lstrip())
+        below = takewhile(lambda text: not text.strip() or len(text) - len(text.lstrip()) > indent, more)
+        return "\n".join([first, *below])
+
+    def _read(self, draft: Draft, path: str, text: str, *, always: bool) -> Iterator[Issue]:
+        source = read_header(text, self._options)
+        if not source.options.template_syntax_in(source.text):
+            return
+        of = f"rendered by '{draft.state}.{draft.fun}' (ID '{draft.id}' in SLS '{draft.sls}')"
+        environment = base_environment(source.options)
+        try:
+            tree = environment.parse(source.text, filename=path)
+            environment.compile(source.text, filename=path)
+        except TemplateSyntaxError as error:
+            message = f"Jinja syntax error: {error.message}; {of}"
+            hint = "a run of the state would fail; mend the template"
+            yield _issue("E424", message, path, source.line(error.lineno), hint)
+        except (AsyncStateError, RecursionError):
+            return  # too large to be judged here; a run says so
+        else:
+            names = {"pillar"} & {*_keys(draft.args.get("context")), *_keys(draft.args.get("defaults"))}
+            if always and not names and not source.options.allow_undefined:
+                yield from self._lacking(tree, path, source, of)
+
+    def _lacking(self, tree: nodes.Template, path: str, source: Source, of: str) -> Iterator[Issue]:
+        if any(_changes_pillar(node) for node in tree.find_all((nodes.Name, nodes.Extends, nodes.ExprStmt))):
+            return
+        for expression in _reached(tree):
+            keys = _keys_of_pillar(expression)
+            data: Any = self._pillar
+            for depth, key in enumerate(keys):
+                if not isinstance(data, dict):
+                    break
+                if key not in data:
+                    where = ":".join(["pillar", *map(str, keys[:depth])])
+                    message = f"Jinja variable: {where} has no key '{key}'; {of}"
+                    near = nearest(str(key), [name for name in data if isinstance(name, str)])
+                    hint = f"did you mean '{near}'?" if near else ""
+                    hint = hint or f"give it in the pillar; for a key that may be missing, write {_call(keys)}"
+                    yield _issue("E425", message, path, source.line(expression.lineno), hint)
+                    break
+                data = data[key]
+
+
+def _issue(code: str, message: str, path: str, line: int, hint: str) -> Issue:
+    return Issue(message, path, line, hint, CODES[code], mistake=True, code=code)
+
+
+def _keys(data: Any) -> list[Any]:
+    return list(data) if isinstance(data, dict) else []
+
+
+def _call(keys: list[Any]) -> str:
+    return f"salt['pillar.get']('{':'.join(map(str, keys))}', DEFAULT)"
+
+
+def _changes_pillar(node: nodes.Node) -> bool:
+    """Return whether a template may have another pillar from here on, or be only a part of another template."""
+    if isinstance(node, nodes.Name):
+        return node.name == "pillar" and node.ctx != "load"
+    return isinstance(node, nodes.Extends) or any(name.name == "pillar" for name in node.find_all(nodes.Name))
+
+
+def _reached(tree: nodes.Template) -> Iterator[nodes.Node]:
+    """Yield the expressions that every rendering writes, or goes through."""
+    for node in tree.body:
+        if isinstance(node, nodes.Output):
+            yield from node.nodes
+        elif isinstance(node, nodes.For):
+            yield node.iter
+
+
+def _keys_of_pillar(node: nodes.Node) -> list[Any]:
+    """Return the keys of ``pillar['a'].b``; [] for any other expression."""
+    keys: list[Any] = []
+    while isinstance(node, (nodes.Getitem, nodes.Getattr)):
+        if isinstance(node, nodes.Getattr):
+            key: Any = node.attr
+        elif isinstance(node.arg, nodes.Const):
+            key = node.arg.value
+        else:
+            return []
+        keys.append(key)
+        node = node.node
+    plain = isinstance(node, nodes.Name) and node.name == "pillar" and _METHODS.isdisjoint(map(str, keys))
+    return keys[::-1] if plain else []

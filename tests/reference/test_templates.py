@@ -1,0 +1,143 @@
+"""Check reads the templates that states render, and finds what every rendering would fail with."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from asyncstate.config import Settings
+from asyncstate.errors import CompileError
+from asyncstate.reference.values import judge_values
+from asyncstate.runtime import StateRuntime
+
+PILLAR = "base: {'*': [data]}", "web: {port: 80}\n"
+STATE = """web:
+  file.managed:
+    - name: {root}/web
+    - source: salt://web.j2
+    - template: jinja
+"""
+
+
+@pytest.fixture
+def found(tmp_path):
+    """Return (code, file, line, mistake) of each finding in an SLS and the template web.j2."""
+
+    def look(template, sls=STATE, **files):
+        for name, text in {
+            "salt/s.sls": sls.replace("{root}", str(tmp_path)),
+            "salt/web.j2": template,
+            "pillar/top.sls": PILLAR[0],
+            "pillar/data.sls": PILLAR[1],
+            **files,
+        }.items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text)
+        kept = {"cachedir": str(tmp_path / "cache"), "state_dir": str(tmp_path / "state"), "journal": "off"}
+        roots = {"file_roots": {"base": [str(tmp_path / "salt")]}, "pillar_roots": {"base": [str(tmp_path / "pillar")]}}
+        with StateRuntime(Settings(**roots, **kept)).open_sync() as runtime:
+            judge_values(runtime)
+            try:
+                issues = runtime.compile_sync(["s"]).warnings
+            except CompileError as error:
+                issues = error.issues
+        return [
+            (issue.code, issue.file.rpartition("/")[2], issue.line, issue.mistake)
+            for issue in issues
+            if issue.code in {"E424", "E425", "W402"}
+        ]
+
+    return look
+
+
+def fails(tmp_path):
+    """Return whether the state of the tree fails in a run."""
+    kept = {"cachedir": str(tmp_path / "cache"), "state_dir": str(tmp_path / "state"), "journal": "off"}
+    roots = {"file_roots": {"base": [str(tmp_path / "salt")]}, "pillar_roots": {"base": [str(tmp_path / "pillar")]}}
+
+    async def applied():
+        async with StateRuntime(Settings(**roots, **kept)) as runtime:
+            return await runtime.apply(["s"])
+
+    return any(row["result"] is False for row in asyncio.run(applied()).rows.values())
+
+
+@pytest.mark.parametrize(
+    ("template", "finding"),
+    [
+        ("a\n{% if true %}\n", ("E424", "web.j2", 2, True)),
+        ("a\n{{ x }\n", ("E424", "web.j2", 2, True)),
+        ("a\n\n{{ 'x' | nofilter }}\n", ("E424", "web.j2", 3, True)),
+        ("#jinja2: {}\na\n{% endif %}\n", ("E424", "web.j2", 3, True)),
+        ("a\n{{ pillar['zz'] }}\n", ("E425", "web.j2", 2, True)),
+        ("a\n{{ pillar.web.prt }}\n", ("E425", "web.j2", 2, True)),
+        ("{% for x in pillar['zz'] %}{{ x }}{% endfor %}", ("E425", "web.j2", 1, True)),
+    ],
+)
+def test_a_template_that_no_run_can_render_is_a_mistake_at_its_line(found, tmp_path, template, finding):
+    assert found(template) == [finding]
+    assert fails(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ pillar['web']['port'] }} {{ pillar.web.port }} {{ pillar.get('zz', 1) }}",
+        "{{ pillar['zz'] | default(1) }} {{ pillar['zz'] or 1 if pillar['zz'] is defined else 2 }}",
+        "{% if 'zz' in pillar %}{{ pillar['zz'] }}{% endif %}",
+        "{% do pillar.update({'zz': 1}) %}{{ pillar['zz'] }}",
+        "{% set pillar = {'zz': 1} %}{{ pillar['zz'] }}",
+        "{{ pillar.items() | list }}",
+        "{% raw %}{{ x }{% endraw %}",
+        "plain { % text",
+    ],
+)
+def test_a_template_that_renders_is_left_alone(found, tmp_path, template):
+    assert found(template) == []
+    assert not fails(tmp_path)
+
+
+def test_a_key_of_a_state_with_a_condition_or_a_pillar_of_its_own_is_left_alone(found):
+    assert found("{{ pillar['zz'] }}", STATE + "    - onlyif: 'false'\n") == []
+    assert found("{{ pillar['zz'] }}", STATE + "    - context: {pillar: {zz: 1}}\n") == []
+
+
+def test_other_renderers_and_files_without_one_are_left_alone(found):
+    assert found("{% if %}", STATE.replace("    - template: jinja\n", "")) == []
+    assert found("{% if %}", STATE.replace("jinja", "text")) == []
+
+
+def test_the_files_of_a_folder_are_templates_too(found):
+    sls = "web:\n  file.recurse:\n    - name: {root}/web\n    - source: salt://conf\n    - template: jinja\n"
+    files = {"salt/conf/a": "{% if %}", "salt/conf/b/c": "x\n{{", "salt/conf/d": "fine"}
+    assert found("", sls, **files) == [("E424", "a", 1, True), ("E424", "c", 2, True)]
+
+
+def test_a_template_of_two_states_is_read_once(found):
+    second = STATE.replace("web:\n", "other:\n", 1).replace("/web", "/other")
+    assert found("{% if %}", STATE + second) == [("E424", "web.j2", 1, True)]
+
+
+def test_a_comment_in_the_template_silences_a_finding(found):
+    assert found("{# asyncstate: ignore[E425] #}\n{{ pillar['zz'] }}") == []
+
+
+def test_a_template_within_an_sls_is_read_at_the_argument(found):
+    sls = "web:\n  file.managed:\n    - name: {root}/web\n    - template: jinja\n    - contents: '{% raw %}{{ x }{% endraw %}'\n"
+    assert found("", sls) == [("E424", "s.sls", 5, True)]
+
+
+@pytest.mark.parametrize(
+    ("argument", "finding"),
+    [
+        ("echo {{ pillar.get('zz') }}", [("W402", "s.sls", 3, False)]),
+        ("|\n        x\n        echo {{ pillar.get('zz') }} y", [("W402", "s.sls", 3, False)]),
+        ("echo None", []),
+        ("echo None {{ pillar.get('web:port') }}", []),
+        ("echo {{ pillar.get('web') }} Nonesuch", []),
+        ("echo {{ pillar.get('zz', 'x') }}", []),
+    ],
+)
+def test_none_that_a_template_wrote_into_a_text_is_a_warning(found, argument, finding):
+    assert found("", f"x:\n  cmd.run:\n    - name: {argument}\n") == finding
