@@ -7,12 +7,14 @@ import re
 from typing import Any
 
 from asyncstate import filesystem
+from asyncstate.data import edits
+from asyncstate.data.edits import compiled, regex_flags
 from asyncstate.errors import CommandExecutionError, InvocationError
 
 from .backups import copy_beside
-from .diffs import is_text, lines_of, unified
+from .diffs import is_text, unified
 from .paths import expand
-from .patterns import compiled, read_text, regex_flags
+from .patterns import read_text
 
 
 def replace(
@@ -56,15 +58,17 @@ def replace(
     old, codec = load_text(path, encoding)
     if search_only:
         return regex.search(old) is not None
-    literal = str(repl)
-    try:
-        new, hits = regex.subn(literal.replace("\\", "\\\\") if backslash_literal else literal, old, count)
-    except (re.error, IndexError) as error:
-        raise CommandExecutionError(f"Invalid replacement {literal!r}: {error}") from error
-    if not hits and (append_if_not_found or prepend_if_not_found):
-        line = literal if not_found_content is None else str(not_found_content)
-        if not _has_line(old, line, regex_flags(flags)):
-            new = f"{line}\n{new}" if prepend_if_not_found else f"{_ended(new)}{line}\n"
+    new = edits.replaced(
+        old,
+        pattern,
+        repl,
+        count=count,
+        flags=flags,
+        append_if_not_found=append_if_not_found,
+        prepend_if_not_found=prepend_if_not_found,
+        not_found_content=not_found_content,
+        backslash_literal=backslash_literal,
+    )
     if new != old and not dry_run:
         if backup:
             copy_beside(path, backup)
@@ -87,14 +91,6 @@ def load_text(path: str, encoding: str | None = None) -> tuple[str, str]:
         return filesystem.read_bytes(path).decode(encoding), encoding
     except (UnicodeError, LookupError) as error:
         raise CommandExecutionError(f"Unable to open file '{path}'. Exception: {error}") from error
-
-
-def _has_line(text: str, line: str, flags: re.RegexFlag) -> bool:
-    return re.search(rf"^{re.escape(line)}($|(?=\r\n))", text, flags) is not None
-
-
-def _ended(text: str) -> str:
-    return text if not text or text.endswith("\n") else f"{text}\n"
 
 
 def _lines(text: str) -> list[str]:
@@ -148,31 +144,20 @@ def comment_line(path: str, regex: str, char: str = "#", cmnt: bool = True, back
 
     Returns the diff of those lines, False if no line matches.
     """
-    end = "$" if regex.endswith("$") else ""
-    core = regex.lstrip("^").rstrip("$")
-    pattern = compiled(
-        f"{'^' if regex.startswith('^') else ''}({core}){end}" if cmnt else rf"^{re.escape(char)}\s*({core}){end}", 0
-    )
     path = filesystem.resolved(os.path.abspath(expand(path)))
     if not filesystem.is_file(path):
         raise InvocationError(f"File not found: {path}")
     if not is_text(path):
         raise InvocationError(f"Cannot perform string replacements on a binary file: {path}")
     old, codec = load_text(path)
-    before, after, result = [], [], []
-    for line in lines_of(old.encode()):
-        edited = line
-        if pattern.match(line):
-            edited = f"{char}{line}" if cmnt else line.lstrip(char)
-            before.append(line)
-            after.append(edited)
-        result.append(edited)
-    if not before:
+    lines = edits.toggled(edits.lines_of(old), regex, char, comment=cmnt)
+    different = [(line, edited) for line, edited in lines if line != edited]
+    if not different:
         return False
     if backup:
         copy_beside(path, backup)
-    filesystem.replace_content(path, "".join(result).encode(codec))
-    return unified(before, after)
+    filesystem.replace_content(path, "".join(edited for _, edited in lines).encode(codec))
+    return unified([line for line, _ in different], [edited for _, edited in different])
 
 
 def append(path: str, *args: Any, **kwargs: Any) -> str:
@@ -180,7 +165,7 @@ def append(path: str, *args: Any, **kwargs: Any) -> str:
     lines = _arguments(args, kwargs)
     path = filesystem.resolved(os.path.abspath(expand(path)))
     old, codec = load_text(path)
-    store_text(path, _ended(old) + "".join(f"{line}\n" for line in lines), codec)
+    store_text(path, edits.appended(old, lines), codec)
     return f'Wrote {len(lines)} lines to "{path}"'
 
 
@@ -189,7 +174,7 @@ def prepend(path: str, *args: Any, **kwargs: Any) -> str:
     lines = _arguments(args, kwargs)
     path = filesystem.resolved(os.path.abspath(expand(path)))
     old, codec = load_text(path) if filesystem.exists(path) else ("", "utf-8")
-    store_text(path, "".join(f"{line}\n" for line in lines) + old, codec)
+    store_text(path, edits.prepended(old, lines), codec)
     return f'Prepended {len(lines)} lines to "{path}"'
 
 

@@ -1,47 +1,19 @@
-"""Regular expressions as states write them: flags by number or name, and searching files with them."""
+"""Searching files with regular expressions and globs."""
 
 from __future__ import annotations
 
 import fnmatch
 import glob
-import re
 import shlex
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 from asyncstate import filesystem
+from asyncstate.data.edits import compiled
 from asyncstate.dunders import __salt__
-from asyncstate.errors import CommandExecutionError, InvocationError
+from asyncstate.errors import InvocationError
 
 from .diffs import decode
 from .paths import expand
-
-
-def regex_flags(flags: Any) -> re.RegexFlag:
-    """Return flags given as a number, a name, or a list of names (``MULTILINE``, ``IGNORECASE``, …)."""
-    if isinstance(flags, int):
-        return re.RegexFlag(flags)
-    names = [flags] if isinstance(flags, str) else flags
-    if not isinstance(names, Iterable) or isinstance(names, Mapping):
-        raise CommandExecutionError(
-            f'Invalid re flags: "{flags}", must be given either as a single flag string, a list of strings, '
-            "as an integer, or as an re flag"
-        )
-    combined = re.RegexFlag(0)
-    for name in names:
-        flag = getattr(re.RegexFlag, str(name).upper(), None)
-        if not flag:
-            raise CommandExecutionError(f"Invalid re flag given: {name}")
-        combined |= flag
-    return combined
-
-
-def compiled(pattern: Any, flags: Any) -> re.Pattern[str]:
-    """Compile a pattern. Raises CommandExecutionError if it is invalid."""
-    try:
-        return re.compile(str(pattern), regex_flags(flags))
-    except re.error as error:
-        raise CommandExecutionError(f"Invalid regular expression {pattern!r}: {error}") from error
 
 
 def read_text(path: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from asyncstate import filesystem
+from asyncstate.data import edits
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
@@ -43,11 +43,7 @@ def append(
     old = texts.read(name)
     if not texts.is_text(old):
         return failed(name, "No text found to append. Nothing appended")
-    added = []
-    for chunk in chunks:
-        found = texts.is_there(old, chunk) if ignore_whitespace else re.search(chunk, old, re.MULTILINE)
-        if not found:
-            added += chunk.splitlines()
+    added = edits.missing_lines(old, chunks, ignore_whitespace=ignore_whitespace)
     before = old.splitlines()
     return _finish(name, "append", before, [*before, *added], added, old, show_changes=show_changes, joint="\n")
 
@@ -78,9 +74,7 @@ def prepend(
         return chunks
     old = texts.read(name)
     before = texts.lines(old)
-    added = [line for chunk in chunks if header or not texts.is_there(old, chunk) for line in chunk.splitlines()]
-    if header and [line.rstrip("\r\n") for line in before[: len(added)]] == added:
-        added = []
+    added = edits.missing_header(old, chunks) if header else edits.missing_lines(old, chunks)
     after = [*(f"{line}\n" for line in added), *before]
     return _finish(name, "prepend", before, after, added, old, show_changes=show_changes, joint="")
 

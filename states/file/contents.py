@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from asyncstate.data.edits import contents_text
 from asyncstate.dunders import __env__, __salt__
 
 from .arguments import string_list
@@ -85,6 +86,4 @@ def _as_lines(wanted: Any, *, newline: bool, binary: bool) -> str | bytes:
             "Contents specified by contents/contents_pillar/contents_grains is not a string or list of strings, and "
             "is not binary data. SLS is likely malformed."
         )
-    lines = [line.rstrip("\r") for part in parts for line in part.splitlines()]
-    text = "\n".join(lines) + ("\n" if lines else "")
-    return text if newline else text.rstrip("\n").rstrip("\r")
+    return contents_text(parts, newline=newline)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from asyncstate.data.edits import toggle_patterns
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
 
@@ -131,10 +131,9 @@ def comment(name: str, regex: str, char: str = "#", backup: Any = ".bak", ignore
     problem = file_problem(name)
     if problem:
         return failed(name, problem)
-    core = re.sub(r"^(\(\?[iLmsux]\))?\^?(.*?)\$?$", r"\2", regex)
-    commented = re.escape(char) + core
+    plain, commented, core = toggle_patterns(regex, char, comment=True)
     try:
-        if not _finds(name, rf"^(?!\s*{re.escape(char)})\s*{core}"):
+        if not _finds(name, plain):
             if _finds(name, commented):
                 return unchanged(name, "Pattern already commented")
             if ignore_missing:
@@ -153,10 +152,9 @@ def uncomment(name: str, regex: str, char: str = "#", backup: Any = ".bak") -> R
     problem = file_problem(name)
     if problem:
         return failed(name, problem)
-    core = regex.lstrip("^")
-    plain = f"^[ \t]*{core}"
+    commented, plain, _ = toggle_patterns(regex, char, comment=False)
     try:
-        if not _finds(name, f"{re.escape(char)}[ \t]*{core}"):
+        if not _finds(name, commented):
             if not _finds(name, plain):
                 return failed(name, f"{regex}: Pattern not found")
             return unchanged(name, "Pattern already uncommented")

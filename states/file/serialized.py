@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from asyncstate import filesystem
+from asyncstate.data import serializers
 from asyncstate.dunders import Row, __env__, __salt__, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
-from . import serializers
 from .arguments import expand, misspelt, normalize_mode
 from .managed import check_copy
 

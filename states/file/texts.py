@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
-
 from asyncstate import filesystem
 
 _HEAD = 512
@@ -35,30 +32,6 @@ def shown(old: list[str], new: list[str], text: str, *, show_changes: bool = Tru
     if not is_text(text):
         return "Replace binary file"
     return joint.join(difflib.unified_diff(old, new)) if show_changes else "<show_changes=False>"
-
-
-def is_there(text: str, chunk: str) -> bool:
-    """Return whether ``text`` has the lines of ``chunk``, however much white space is between its words."""
-    words = [re.escape(word) for line in chunk.splitlines() for word in _words(line)]
-    # Each run of white space is scanned once: a file of nothing but line breaks, which any user may write, would
-    # otherwise take hours.
-    between = r"\s*+".join(words)
-    return re.search(rf"^[^\S\n]*{between}[^\S\n]*$", text, re.MULTILINE) is not None
-
-
-def _words(line: str) -> list[str]:
-    """Split at white space, but not within quotes of one kind if the line has only that."""
-    lexer = shlex.shlex(line)
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    if "'" in line:
-        lexer.quotes = '"'
-    elif '"' in line:
-        lexer.quotes = "'"
-    try:
-        return list(lexer)
-    except ValueError:  # quotes that don't close
-        return line.split()
 
 
 def lines(text: str) -> list[str]:

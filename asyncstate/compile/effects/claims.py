@@ -113,7 +113,8 @@ _ANY = "random"
 class Clash(NamedTuple):
     """Two states whose claims to a thing cannot both hold; not ``certain``: perhaps they can.
 
-    ``meant``: their order says so. ``resource`` is what a state between them would touch.
+    ``meant``: their order says so. ``in_turn``: one takes away what the other makes, which an order of theirs may mean.
+    ``resource`` is what a state between them would touch.
     """
 
     first: LowChunk
@@ -122,6 +123,7 @@ class Clash(NamedTuple):
     resource: str
     certain: bool = True
     meant: bool = False
+    in_turn: bool = False
 
 
 class _Claim(NamedTuple):
@@ -152,20 +154,24 @@ def clashes(steps: Iterable[LowChunk], known: Sequence[Footprint]) -> Iterator[C
                     found.add(pair)
                     anew = first.value == _GONE and first.chunk.state == "file" and first.chunk.sls == second.chunk.sls
                     certain = differ is True
-                    yield Clash(first.chunk, second.chunk, thing, resource, certain, meant=turns > 1 or anew)
+                    in_turn = _GONE in {first.value, second.value} or {first.value, second.value} == {True, False}
+                    yield Clash(first.chunk, second.chunk, thing, resource, certain, turns > 1 or anew, in_turn)
 
 
-def is_between(clash: Clash, chunks: Sequence[LowChunk], known: Sequence[Footprint]) -> bool:
-    """Whether a state of the same SLS between the two may need what the first has done: then they are steps."""
-    first, second = clash.first, clash.second
+def is_between(
+    first: LowChunk, second: LowChunk, resource: str, chunks: Sequence[LowChunk], known: Sequence[Footprint]
+) -> bool:
+    """Whether one of these states, between the two and of their SLS, may need what the first has done: steps."""
     if first.sls != second.sls:
         return False
     between = (
-        each for each in chunks[first.index + 1 : second.index] if each.sls == first.sls and each.state != "test"
+        each
+        for each in chunks
+        if first.index < each.index < second.index and each.sls == first.sls and each.state != "test"
     )
-    if clash.resource.startswith("service:"):
+    if resource.startswith("service:"):
         return any(between)
-    return any(known[each.index].unknown or _touches(known[each.index], clash.resource) for each in between)
+    return any(known[each.index].unknown or _touches(known[each.index], resource) for each in between)
 
 
 def _touches(footprint: Footprint, resource: str) -> bool:

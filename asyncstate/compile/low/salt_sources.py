@@ -96,13 +96,14 @@ class SaltSources:
                     if found and text:
                         yield found, text
 
-    def source_of(self, chunk: LowChunk) -> str:
-        """Return the text of the file of the tree that a state names as its ``source``; "" if it cannot be read."""
+    def source_of(self, chunk: LowChunk) -> str | None:
+        """Return the text of the file of the tree that a state names as its ``source``; None if it cannot be read."""
         url = str(chunk.args.get("source"))
         try:
-            return self._read(url, chunk)[1] if url.startswith(SALT_SCHEME) else ""
+            found, text = self._read(url, chunk) if url.startswith(SALT_SCHEME) else ("", "")
         except (AsyncStateError, OSError):
-            return ""
+            return None
+        return text if found and "\N{REPLACEMENT CHARACTER}" not in text else None
 
     def script_of(self, chunk: LowChunk) -> tuple[str, str]:
         """Return path and text of the script that a state runs; "" where nobody knows them before a run."""

@@ -27,11 +27,79 @@ def rules(first, second, *more, files=None):
         "file.managed: [{name: /x}, {contents: ['a = 1', b]}]",
         "file.replace: [{name: /x}, {pattern: 'a = .*'}, {repl: 'a = 2'}]",
         "file.line: [{name: /x}, {content: 'b = 2'}, {mode: ensure}, {after: a}]",
+        "file.line: [{name: /x}, {content: 'a = 1'}, {mode: ensure}, {after: a}]",
+        "file.append: [{name: /x}, {text: b}]",
+        "file.append: [{name: /x}, {text: [a = 1, b]}]",
+        "file.prepend: [{name: /x}, {text: b}]",
+        "file.comment: [{name: /x}, {regex: ^a}]",
+        "file.blockreplace: [{name: /x}, {content: b}, {append_if_not_found: True}]",
+        "file.keyvalue: [{name: /x}, {key: a}, {value: 2}, {separator: ' = '}]",
+        "file.serialize: [{name: /x}, {dataset: {a: 1}}]",
+        "file.serialize: [{name: /x}, {dataset: {a: 1}}, {merge_if_exists: True}]",
+        "file.decode: [{name: /x}, {encoded_data: Yg==}]",
+        "file.managed: [{name: /x}, {contents: ''}]",
     ],
 )
 def test_two_states_that_write_one_file_differently_are_a_mistake(second):
     assert rules(MANAGED, second) == {"undone"}
     assert rules(second, MANAGED) == {"undone"}
+    head, _, tail = second.rpartition("]")
+    assert rules(MANAGED, f"{head}, {{require: [{{file: s0}}]}}]{tail}") == {"undone"}
+    assert rules(MANAGED, f"{head}, {{order: last}}]{tail}") == {"undone"}
+
+
+BLOCK = "file.blockreplace: [{name: /x}, {marker_start: '# a'}, {marker_end: '# b'}"
+OF_NO_TEXT = [
+    ("file.append: [{name: /x}, {text: a}]", "file.replace: [{name: /x}, {pattern: ^a}, {repl: b}]"),
+    ("file.append: [{name: /x}, {text: a}]", "file.comment: [{name: /x}, {regex: ^a}]"),
+    ("file.append: [{name: /x}, {text: a}]", "file.line: [{name: /x}, {match: a}, {mode: delete}]"),
+    ("file.comment: [{name: /x}, {regex: ^a}]", "file.uncomment: [{name: /x}, {regex: ^a}]"),
+    (f"{BLOCK}, {{content: c}}]", f"{BLOCK}, {{content: d}}]"),
+    (f"{BLOCK}, {{content: c}}, {{append_if_not_found: True}}]", f"{BLOCK}, {{content: d}}]"),
+    ("file.serialize: [{name: /x}, {dataset: {a: 1}}]", "file.serialize: [{name: /x}, {dataset: {a: 2}}]"),
+    ("file.serialize: [{name: /x}, {dataset: {a: 1}}]", "file.serialize: [{name: /x}, {dataset: {a: 1}}, {formatter: json}]"),
+    ("file.prepend: [{name: /x}, {text: a}, {header: True}]", "file.prepend: [{name: /x}, {text: b}, {header: True}]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "second"), OF_NO_TEXT)
+def test_states_that_no_text_contents_are_a_mistake(first, second):
+    assert rules(first, second) == {"undone"}
+    assert rules(second, first) == {"undone"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("file.append: [{name: /x}, {text: a}]", "file.append: [{name: /x}, {text: b}]"),
+        ("file.append: [{name: /x}, {text: a}]", "file.replace: [{name: /x}, {pattern: ^b}, {repl: c}]"),
+        ("file.append: [{name: /x}, {text: a}]", "file.replace: [{name: /x}, {pattern: \\Aa}, {repl: c}]"),
+        (f"{BLOCK}, {{content: c}}]", f"{BLOCK}, {{content: c}}]"),
+        (f"{BLOCK}, {{content: c}}]", "file.append: [{name: /x}, {text: d}]"),
+        ("file.serialize: [{name: /x}, {dataset: {a: 1}}]", "file.append: [{name: /x}, {text: 'a: 1'}]"),
+        ("file.keyvalue: [{name: /x}, {key: a}, {value: 1}]", "file.keyvalue: [{name: /x}, {key: b}, {value: 1}]"),
+    ],
+)
+def test_states_that_a_text_contents_are_no_mistake(first, second):
+    assert "undone" not in rules(first, second)
+    assert "undone" not in rules(second, first)
+
+
+def test_what_is_in_the_file_decides_about_two_replacements():
+    first, second = (f"file.replace: [{{name: /x}}, {{pattern: ^a=.*}}, {{repl: a={number}}}]" for number in (1, 2))
+    assert rules(first, second) == {"may-undo"}
+
+
+@pytest.mark.parametrize("number", [3, 60])
+def test_of_many_states_the_pairs_are_found(number):
+    appended = [f"file.append: [{{name: /x}}, {{text: line {each}}}]" for each in range(number)]
+    assert rules(*appended) == set()
+    made = plan("\n".join(f"s{index}: {{{each}}}" for index, each in enumerate([MANAGED, *appended])), ["s"])
+    pairs = [(each.first, each.second) for each in made.contradictions]
+    assert pairs == [(0, index + 1) for index in range(number)]
+    other = "file.replace: [{name: /x}, {pattern: line 2$}, {repl: other}]"
+    made = plan("\n".join(f"s{index}: {{{each}}}" for index, each in enumerate([*appended, other])), ["s"])
+    assert [(each.first, each.second) for each in made.contradictions] == [(2, number)]
 
 
 def test_no_requisite_is_advised_between_states_that_contradict_each_other():
@@ -65,9 +133,12 @@ def test_a_mistake_names_both_places():
         "file.managed: [{name: /x}, {contents: b}, {prereq: [{file: s0}]}]",
         "file.replace: [{name: /x}, {pattern: nothing}, {repl: x}]",
         "file.replace: [{name: /x}, {pattern: '['}, {repl: x}]",
-        "file.line: [{name: /x}, {content: 'a = 1'}, {mode: ensure}, {after: a}]",
-        "file.append: [{name: /x}, {text: b}]",
-        "file.blockreplace: [{name: /x}, {content: b}, {append_if_not_found: True}]",
+        "file.line: [{name: /x}, {content: 'a = 1'}, {mode: ensure}, {before: b}]",
+        "file.append: [{name: /x}, {text: 'a = 1'}]",
+        "file.append: [{name: /x}, {text: b}, {unless: grep b /x}]",
+        "file.append: [{name: /x}]",
+        "file.comment: [{name: /x}, {regex: ^b}]",
+        "file.blockreplace: [{name: /x}, {content: b}]",
         "file.exists: [{name: /x}]",
     ],
 )
@@ -78,23 +149,29 @@ def test_what_leaves_the_other_alone_is_no_mistake(second):
 @pytest.mark.parametrize(
     "second",
     [
-        "file.managed: [{name: /x}, {contents: b}, {require: [{file: s0}]}]",
-        "file.managed: [{name: /x}, {contents: b}, {order: last}]",
-        "file.replace: [{name: /x}, {pattern: 'a = .*'}, {repl: 'a = 2'}, {require: [{file: s0}]}]",
         "file.managed: [{name: /x}, {contents: '{{ 1 }}'}, {template: jinja}]",
         "file.managed: [{name: /x}, {contents_pillar: web}]",
         "file.replace: [{name: /x}, {pattern: '(.+)+b'}, {repl: x}]",
-        "file.serialize: [{name: /x}, {dataset: {a: 1}}]",
+        "file.serialize: [{name: /x}, {dataset_pillar: web}]",
     ],
 )
-def test_what_may_be_meant_or_may_agree_is_for_lint(second):
+def test_what_may_agree_is_for_lint(second):
     assert rules(MANAGED, second) == {"may-undo"}
 
 
-def test_a_chain_of_requisites_says_that_an_order_is_meant():
-    between = "test.nop: [{require: [{file: s0}]}]"
-    last = "file.managed: [{name: /x}, {contents: b}, {require: [{test: s1}]}]"
-    assert rules(MANAGED, between, last) == {"may-undo"}
+LAST = "file.managed: [{name: /x}, {contents: b}, {require: [{id: s1}]}]"
+
+
+@pytest.mark.parametrize(
+    ("between", "found"),
+    [
+        ("test.nop: [{require: [{file: s0}]}]", "undone"),
+        ("file.append: [{name: /x}, {text: 'a = 1'}, {require: [{file: s0}]}]", "undone"),
+        ("cmd.run: [{name: cp /x /y}, {require: [{file: s0}]}]", "may-undo"),
+    ],
+)
+def test_only_a_state_that_uses_the_file_meanwhile_says_that_both_texts_are_meant(between, found):
+    assert found in rules(MANAGED, between, LAST)
 
 
 def test_a_file_that_is_removed_between_may_be_written_twice():
@@ -170,21 +247,25 @@ def test_states_that_want_one_thing_differently_are_a_mistake(first, second, thi
     assert undone(second, first) == ([thing], [])
 
 
-MEANT = [
-    "{require: [{sls: a0}]}",
-    "{watch: [{sls: a0}]}",
-    "{onlyif: test -e /y}",
-    "{onchanges: [{sls: a0}]}",
-    "{order: last}",
-]
+ORDERS = ["{require: [{sls: a0}]}", "{watch: [{sls: a0}]}", "{order: last}"]
+AT_TIMES = ["{onlyif: test -e /y}", "{unless: test -e /y}", "{onchanges: [{sls: a0}]}", "{onfail: [{sls: a0}]}", "{prereq: [{sls: a0}]}"]  # fmt: skip
+TAKE_AWAY = tuple("absent: removed: purged: dead: disabled: unmounted: unmasked: options_absent: env_absent:".split())
 
 
-@pytest.mark.parametrize("meant", [*MEANT, "{onfail: [{sls: a0}]}", "{prereq: [{sls: a0}]}", "{unless: test -e /y}"])
+@pytest.mark.parametrize("when", AT_TIMES)
 @pytest.mark.parametrize(("first", "second", "thing"), OPPOSED)
-def test_an_order_that_is_written_is_meant(first, second, thing, meant):
+def test_what_does_not_run_each_time_may_be_meant(first, second, thing, when):
     head, _, tail = second.rpartition("]")
-    certain, _ = undone(first, f"{head}, {meant}]{tail}")
+    certain, _ = undone(first, f"{head}, {when}]{tail}")
     assert certain == []
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(("first", "second", "thing"), OPPOSED)
+def test_an_order_may_be_meant_only_where_one_state_takes_away_what_the_other_makes(first, second, thing, order):
+    head, _, tail = second.rpartition("]")
+    certain, _ = undone(first, f"{head}, {order}]{tail}")
+    assert certain == ([] if any(function in second for function in TAKE_AWAY) else [thing])
 
 
 @pytest.mark.parametrize("meant", ["onchanges_in", "onfail_in", "prereq_in"])

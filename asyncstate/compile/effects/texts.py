@@ -1,0 +1,345 @@
+"""What file states make of the text of a file, as far as the tree says it; and whether two of them can be content.
+
+A state is content with a text that it leaves as it is. Two states undo each other's work if no text contents both: then
+no order of the two helps.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from asyncstate.data import edits, serializers
+from asyncstate.data.key_values import KeyValues
+from asyncstate.errors import AsyncStateError
+from asyncstate.model.requisite import REQUISITE_KEYWORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from asyncstate.model.chunk import LowChunk
+
+    Edit = Callable[[str], str]
+
+_CONTENT = ("contents", "source", "contents_pillar", "contents_grains", "dataset", "dataset_pillar")
+_UNLIKE = REQUISITE_KEYWORDS | {"user", "group", "mode", "makedirs", "dir_mode", "backup", "show_changes", "attrs"}
+"""Arguments that say nothing about the content of a file."""
+_MAKE_ANOTHER_TEXT = frozenset(
+    """template encoding contents_pillar contents_grains allow_empty create ignore_whitespace ignore_ordering
+    ignore_comment_characters""".split()
+)
+"""Arguments with which ``file.managed`` does not write its contents, or its source, as they are, or not always."""
+_PATTERNS = {
+    "replace": ("pattern",),
+    "line": ("match", "before", "after"),
+    "comment": ("regex",),
+    "uncomment": ("regex",),
+    "blockreplace": ("insert_before_match", "insert_after_match"),
+}
+"""Arguments that are regular expressions."""
+_LOOKED_FOR = frozenset({"replace", "line"})
+"""Edits that may change what another state writes, where only a run knows that."""
+_LARGEST = 1 << 12
+"""The longest text in which a pattern of the tree is searched for: that may take long."""
+_REPEATED_GROUP = re.compile(r"\)[*+?{]")
+_FAILURES = (AsyncStateError, re.error, ValueError, TypeError, LookupError, AttributeError, RecursionError)
+_ROUNDS = 3
+_FEW = 8
+"""How many writers of one file are compared pair by pair at once; of more, only those that do not settle together."""
+_OTHER_LINE = "\N{SECTION SIGN}\n"
+"""A line that hardly any state is about."""
+
+
+class Writer(NamedTuple):
+    """A state that writes the text of a file in each run: ``whole``, or a part of what is there.
+
+    ``edit`` returns what it makes of a text, and raises one of _FAILURES where the state fails; None: only a run knows.
+    ``sample`` is a text in which it has something to do.
+    """
+
+    chunk: LowChunk
+    whole: bool
+    edit: Edit | None
+    sample: str = ""
+
+
+class _OnlyARunKnows(Exception):
+    """What becomes of this text."""
+
+
+def writer(chunk: LowChunk, text_of_source: Callable[[LowChunk], str | None], *, accumulated: bool) -> Writer | None:
+    """Return what a chunk of ``file`` does with the text of its file, None if it does not write it each time.
+
+    ``text_of_source`` reads the file of the tree that a state names. ``accumulated``: other states add to its text.
+    """
+    args, fun = chunk.args, chunk.fun
+    if fun in {"managed", "serialize"} and not args.get("merge_if_exists"):
+        if args.get("replace", True) is not True or all(args.get(each) is None for each in _CONTENT):
+            return None
+        text = _managed(args, chunk, text_of_source) if fun == "managed" else _dataset(args)
+        return Writer(chunk, whole=True, edit=_always(text))
+    if fun == "decode":
+        return Writer(chunk, whole=True, edit=_always(_decoded(args.get("encoded_data"))))
+    make = _EDITS.get(fun)
+    if make is None:
+        return None
+    patterns = [str(args[each]) for each in _PATTERNS.get(fun, ()) if args.get(each) is not None]
+    if (fun == "append" and args.get("ignore_whitespace", True) is not True) or "encoding" in args:
+        return Writer(chunk, whole=False, edit=None)
+    if any(map(_REPEATED_GROUP.search, patterns)) or not args.keys().isdisjoint({"source", "sources"}) or accumulated:
+        return Writer(chunk, whole=False, edit=None)
+    try:
+        edit, sample = make(args)
+    except _FAILURES:
+        return None  # it fails in each run, too
+    return Writer(chunk, whole=False, edit=_bounded(edit) if patterns else edit, sample=sample)
+
+
+def contradict(first: Writer, second: Writer) -> bool | None:
+    """Whether no text contents both; None: only a run can tell."""
+    if first.edit is None or second.edit is None:
+        if not (first.whole or second.whole) or _alike(first.chunk, second.chunk):
+            return False
+        return None if all(each.whole or each.chunk.fun in _LOOKED_FOR for each in (first, second)) else False
+    if first.whole or second.whole:
+        whole, other = (first.edit, second.edit) if first.whole else (second.edit, first.edit)
+        try:
+            text = whole("")
+            return other(text) != text
+        except _OnlyARunKnows:
+            return None
+        except _FAILURES:
+            return False
+    settled = {_settle(first.edit, second.edit, text) for text in _texts(first, second)}
+    return (None if True in settled else True) if False in settled else False
+
+
+def unsettled(writers: Sequence[Writer]) -> list[Writer]:
+    """Return the writers of one file among which those are that contradict another one."""
+    wholes = [each for each in writers if each.whole and each.edit is not None]
+    if len(writers) <= _FEW or len(wholes) > 1:
+        return list(writers)
+    found: dict[int, Writer] = {}
+    for seed in ("", "".join(each.sample for each in writers)):
+        text = seed
+        for number in range(2 * len(writers)):
+            each = writers[number % len(writers)]
+            changed = _tried(each, text)
+            if changed is None or (number >= len(writers) and changed != text):
+                found[number % len(writers)] = each
+            text = text if changed is None else changed
+    return [found[number] for number in sorted(found)]
+
+
+def _tried(each: Writer, text: str) -> str | None:
+    """Return what a state makes of a text, the text itself if it fails; None if only a run knows."""
+    if each.edit is None:
+        return None
+    try:
+        return each.edit(text)
+    except _OnlyARunKnows:
+        return None
+    except _FAILURES:
+        return text
+
+
+def _texts(first: Writer, second: Writer) -> Iterator[str]:
+    """Yield texts that the file of two edits may have."""
+    yield ""
+    yield _OTHER_LINE
+    for sample in dict.fromkeys((first.sample, second.sample)):
+        yield sample
+        yield f"{_OTHER_LINE}{sample}{_OTHER_LINE}"
+
+
+def _settle(one: Edit, other: Edit, text: str) -> bool | None:
+    """Whether runs of two states come to an end with a text; None if one fails, or finds no end alone."""
+    try:
+        for _ in range(_ROUNDS):
+            text = other(one(text))
+        changing = [edit for edit, before in ((one, text), (other, one(text))) if edit(before) != before]
+        if not changing:
+            return True
+        return False if any(edit(edit(text)) == edit(text) for edit in changing) else None
+    except (_OnlyARunKnows, *_FAILURES):
+        return None
+
+
+def _alike(first: LowChunk, second: LowChunk) -> bool:
+    return first.fun == second.fun and _content_arguments(first) == _content_arguments(second)
+
+
+def _content_arguments(chunk: LowChunk) -> dict[str, Any]:
+    return {key: value for key, value in chunk.args.items() if key not in _UNLIKE}
+
+
+def _always(text: str | None) -> Edit | None:
+    return None if text is None else lambda _: text
+
+
+def _managed(args: dict[str, Any], chunk: LowChunk, text_of_source: Callable[[LowChunk], str | None]) -> str | None:
+    contents, source = args.get("contents"), args.get("source")
+    if not args.keys().isdisjoint(_MAKE_ANOTHER_TEXT) or (contents is None) is (source is None):
+        return None
+    if contents is None:
+        return text_of_source(chunk) if isinstance(source, str) else None
+    parts = _strings(contents)
+    return edits.contents_text(parts, newline=bool(args.get("contents_newline", True))) if parts else None
+
+
+def _dataset(args: dict[str, Any]) -> str | None:
+    try:
+        return _serialized(args, args["dataset"]) if "encoding" not in args else None
+    except _FAILURES:
+        return None
+
+
+def _serialized(args: dict[str, Any], data: Any) -> str:
+    options = args.get("serializer_opts") or {}
+    if isinstance(options, list):
+        options = {key: value for item in options for key, value in item.items()}
+    return serializers.serialize(_serializer(args), data, options, encoding=None) + "\n"
+
+
+def _serializer(args: dict[str, Any]) -> str:
+    return str(args.get("serializer") or args.get("formatter") or "yaml").lower()
+
+
+def _decoded(data: Any) -> str | None:
+    try:
+        return base64.b64decode(data).decode()
+    except _FAILURES:
+        return None
+
+
+def _strings(value: Any) -> list[str]:
+    """Return a text or a list of texts and numbers as texts, [] for anything else."""
+    items = value if isinstance(value, list) else [value]
+    return [str(item) for item in items] if all(isinstance(item, (str, int, float)) for item in items) else []
+
+
+def _bounded(edit: Edit) -> Edit:
+    def bounded(text: str) -> str:
+        if len(text) > _LARGEST:
+            raise _OnlyARunKnows
+        return edit(text)
+
+    return bounded
+
+
+def _append(args: dict[str, Any]) -> tuple[Edit, str]:
+    chunks = _strings(args["text"])
+    return lambda text: _added(text, edits.missing_lines(text, chunks), edits.appended), ""
+
+
+def _prepend(args: dict[str, Any]) -> tuple[Edit, str]:
+    chunks = _strings(args["text"])
+    missing = edits.missing_header if args.get("header") else edits.missing_lines
+    return lambda text: _added(text, missing(text, chunks), edits.prepended), ""
+
+
+def _added(text: str, lines: list[str], put: Callable[[str, Iterable[str]], str]) -> str:
+    return put(text, lines) if lines else text
+
+
+def _replace(args: dict[str, Any]) -> tuple[Edit, str]:
+    known = "count flags append_if_not_found prepend_if_not_found not_found_content backslash_literal".split()
+    given = {each: args[each] for each in known if each in args}
+    repl = str(args["repl"])
+    return lambda text: edits.replaced(text, args["pattern"], repl, **given), f"{repl}\n"
+
+
+def _line(args: dict[str, Any]) -> tuple[Edit, str]:
+    content, mode = args.get("content"), args["mode"].lower()
+    if mode not in edits.LINE_MODES or (content is None and mode != "delete"):
+        raise ValueError(mode)
+    text_of_line = None if content is None else str(content)
+    given = {each: args[each] for each in ("match", "location", "before", "after", "indent") if each in args}
+    sample = "".join(f"{args[each]}\n" for each in ("after", "content", "before") if args.get(each))
+    return lambda text: "".join(edits.with_line(edits.lines_of(text), text_of_line, mode, **given)), sample
+
+
+def _comment(args: dict[str, Any]) -> tuple[Edit, str]:
+    return _toggle(args, comment=True)
+
+
+def _uncomment(args: dict[str, Any]) -> tuple[Edit, str]:
+    return _toggle(args, comment=False)
+
+
+def _toggle(args: dict[str, Any], *, comment: bool) -> tuple[Edit, str]:
+    regex, char = args["regex"], args.get("char", "#")
+    to_do, done, core = edits.toggle_patterns(regex, char, comment=comment)
+
+    def toggled(text: str) -> str:
+        if not re.search(to_do, text, re.MULTILINE):
+            if not args.get("ignore_missing") and not re.search(done, text, re.MULTILINE):
+                raise LookupError(core)
+            return text
+        lines = edits.toggled(edits.lines_of(text), regex, char, comment=comment)
+        new = "".join(edited for _, edited in lines)
+        if not re.search(done, new, re.MULTILINE):
+            raise LookupError(core)
+        return new
+
+    return toggled, f"{'' if comment else char}{core.rstrip('$')}\n"
+
+
+def _blockreplace(args: dict[str, Any]) -> tuple[Edit, str]:
+    start = args.get("marker_start", "#-- start managed zone --")
+    end = args.get("marker_end", "#-- end managed zone --")
+    known = "append_if_not_found prepend_if_not_found insert_before_match insert_after_match".split()
+    given = {each: args[each] for each in known if each in args}
+    content, newline = str(args.get("content", "")), args.get("append_newline")
+
+    def with_block(text: str) -> str:
+        lines = text.splitlines(keepends=True)
+        return "".join(edits.with_block(lines, start, end, content, append_newline=newline, **given))
+
+    return with_block, f"{start}\n{end}\n"
+
+
+def _keyvalue(args: dict[str, Any]) -> tuple[Edit, str]:
+    wanted = args.get("key_values") or {args["key"]: args["value"]}
+    values = {str(key): value for key, value in wanted.items()}
+    separator = args.get("separator", "=")
+
+    def with_values(text: str) -> str:
+        edit = KeyValues(values, separator, args.get("count", 1), args.get("uncomment"))
+        for each in ("key_ignore_case", "value_ignore_case", "prune"):
+            setattr(edit, each, args.get(each, False))
+        for line in text.splitlines(keepends=True):
+            edit.take(line)
+        if args.get("append_if_not_found"):
+            edit.append()
+        elif args.get("prepend_if_not_found"):
+            edit.prepend()
+        return "".join(edit.content) if edit.changed or edit.pruned else text
+
+    return with_values, "".join(f"{key}{separator}{value}\n" for key, value in values.items())
+
+
+def _merge(args: dict[str, Any]) -> tuple[Edit, str]:
+    dataset, options = args["dataset"], args.get("deserializer_opts") or {}
+    sample = _serialized(args, dataset)
+
+    def merged(text: str) -> str:
+        old = serializers.deserialize(_serializer(args), text, options)
+        new = dataset if old is None else serializers.merged(old, dataset)
+        return text if new == old else _serialized(args, new)
+
+    return merged, sample
+
+
+_EDITS: dict[str, Callable[[dict[str, Any]], tuple[Edit, str]]] = {
+    "append": _append,
+    "prepend": _prepend,
+    "replace": _replace,
+    "line": _line,
+    "comment": _comment,
+    "uncomment": _uncomment,
+    "blockreplace": _blockreplace,
+    "keyvalue": _keyvalue,
+    "serialize": _merge,
+}
