@@ -59,6 +59,8 @@ _TAKE_AWAY = frozenset(
     sections_absent config_unset""".split()
 )
 """Functions that remove or end what another state may make or start."""
+_OF_FOLDERS = frozenset({"clean", "recurse"})
+"""Arguments with which a state changes what others make below its folder."""
 _OF_THE_MACHINE = "system"
 """The function of states of what a machine has one of: its time zone, locale, keyboard."""
 _CONDITIONS = frozenset({*CONDITIONS_BEFORE, "cwd", "env", "prepend_path", "root", "runas", "shell"})
@@ -185,7 +187,7 @@ class Planning:
         chunks = builder.chunks
         if known is None:
             known = self._footprints(chunks, Findings()).of_all(chunks, range(len(chunks)))
-        found = [*undone(chunks, builder.dag, known, SaltSources(self._file_client).source_of)]
+        found = [*undone(chunks, builder.dag, known, SaltSources(self._file_client))]
         found += refused(chunks, known) if self._machine.is_root else []
         for each in found:
             if each.certain:
@@ -266,8 +268,12 @@ def _only_tests(chunk: LowChunk) -> LowChunk:
 
 
 def _may_contradict(chunks: Sequence[LowChunk]) -> bool:
-    """Whether a closer look is worth it: something is named twice or removed, or given to a user and used by root."""
+    """Whether a closer look is worth it.
+
+    Something is named twice or removed, or below a folder of another state, or given to a user and used by root.
+    """
     named, programs, given, systems = set[tuple[str, str]](), False, False, 0
+    folders: list[str] = []
     for chunk in chunks:
         if chunk.state in _CLAIM_NOTHING:
             continue
@@ -276,6 +282,11 @@ def _may_contradict(chunks: Sequence[LowChunk]) -> bool:
             return True
         named.add(name)
         systems += chunk.fun == _OF_THE_MACHINE
+        if chunk.state == "file" and (chunk.fun == "recurse" or not _OF_FOLDERS.isdisjoint(chunk.args)):
+            folders.append(f"{name[1].rstrip('/')}/")
         programs = programs or chunk.state in _RUN_IN_FOLDERS or chunk.fun == "patch"
         given = given or chunk.state == "user" or "user" in chunk.args
-    return systems > 1 or (given and programs)
+    if systems > 1 or (given and programs):
+        return True
+    above = tuple(folders)
+    return bool(above) and any(f"{chunk.args.get('target', chunk.name)}/".startswith(above) for chunk in chunks)

@@ -6,11 +6,11 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
+from asyncstate.data.patterns import is_included
 from asyncstate.dunders import __lowstate__, __salt__, check_cancelled, is_dry_run
 from asyncstate.errors import CommandExecutionError, PathRefused
 
 from .._paths import plain  # noqa: TID252 - as `states` for type checkers
-from .patterns import is_included
 from .salttree import recursed_paths
 
 if TYPE_CHECKING:

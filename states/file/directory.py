@@ -7,13 +7,13 @@ import stat
 from typing import Any
 
 from asyncstate import filesystem
+from asyncstate.data.patterns import is_included
 from asyncstate.dunders import Row, __salt__, changed, check_cancelled, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, PathRefused
 
 from .._paths import plain  # noqa: TID252 - as `states` for type checkers
 from .arguments import expand, missing_accounts, normalize_mode, owner_of
 from .cleaning import clean_directory, required_files
-from .patterns import is_included
 
 Listing = tuple[str, list[str], list[str]]
 

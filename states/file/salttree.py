@@ -6,11 +6,11 @@ import os
 import posixpath
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.data.patterns import is_included
 from asyncstate.dunders import __env__, tree_files
 from asyncstate.errors import CommandExecutionError
 
 from .arguments import string_list
-from .patterns import is_included
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -132,7 +132,14 @@ def test_the_job_of_github_passes_with_a_good_tree_and_shows_a_mistake_at_its_li
 
 def test_the_jobs_pass_with_a_tree_whose_states_need_what_earlier_ones_make(job, site):
     states = {
-        "conf": {"file.managed": [{"name": f"{site}/new/conf"}, {"contents": "a = 1"}, {"makedirs": True}]},
+        "conf": {
+            "file.managed": [
+                {"name": f"{site}/new/conf"},
+                {"contents": "a = 1"},
+                {"makedirs": True},
+                {"replace": False},
+            ]
+        },
         "edit": {
             "file.replace": [{"name": f"{site}/new/conf"}, {"pattern": "1"}, {"repl": "2"}, {"require": ["conf"]}]
         },

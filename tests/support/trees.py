@@ -100,6 +100,8 @@ def compiler(
 
 
 def _path(name):
+    if name.startswith("salt://"):  # no SLS
+        return name.removeprefix("salt://")
     return name if name.endswith(".sls") else name.replace(".", "/") + ".sls"
 
 

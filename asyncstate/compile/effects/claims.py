@@ -11,12 +11,14 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asyncstate.compile.effects.below import removes, wanted
 from asyncstate.compile.effects.resources import PATH, TREE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from asyncstate.compile.effects.declared import Footprint
+    from asyncstate.compile.low.salt_sources import SaltSources
     from asyncstate.model.chunk import LowChunk
 
 _THERE, _GONE = "there", "gone"
@@ -99,6 +101,7 @@ _MAKES = {
 }
 """What functions of ``file`` leave at their path."""
 _OWNED = frozenset({"managed", "serialize", "directory"})
+_FOLDERS = frozenset({"file.directory", "file.recurse"})
 _FILL = {"git.latest": "target", "git.cloned": "target", "archive.extracted": "name", "virtualenv.managed": "name"}
 """Other functions that fill a folder, and the argument that names it."""
 _TIMES = frozenset({"minute", "hour", "daymonth", "month", "dayweek"})
@@ -106,6 +109,8 @@ _NO_VERSION = re.compile(r"[<>=!*,\s]|^latest$")
 _ACCOUNTS = frozenset({"user", "group"})
 _NUMBERS = frozenset({"uid", "gid", "user", "group"})
 _LISTS = frozenset({"groups", "members", "opts", "fs_mntops"})
+_LET_ONE_DECIDE = "let one state decide; unless, onchanges and the like say when the other one runs"
+_LET_IT_REQUIRE = "let the state with clean: True require the other one, whose file it then keeps, or exclude it"
 _ANY = "random"
 """What a time of a cron job is that nobody has chosen."""
 
@@ -114,7 +119,7 @@ class Clash(NamedTuple):
     """Two states whose claims to a thing cannot both hold; not ``certain``: perhaps they can.
 
     ``meant``: their order says so. ``in_turn``: one takes away what the other makes, which an order of theirs may mean.
-    ``resource`` is what a state between them would touch.
+    ``resource`` is what a state between them would touch, ``hint`` what helps.
     """
 
     first: LowChunk
@@ -124,6 +129,7 @@ class Clash(NamedTuple):
     certain: bool = True
     meant: bool = False
     in_turn: bool = False
+    hint: str = ""
 
 
 class _Claim(NamedTuple):
@@ -131,12 +137,18 @@ class _Claim(NamedTuple):
     value: Any
 
 
-def clashes(steps: Iterable[LowChunk], known: Sequence[Footprint]) -> Iterator[Clash]:
-    """Yield the pairs of states that cannot both have what they want; each pair once, with its first thing."""
+def clashes(
+    steps: Sequence[LowChunk], chunks: Sequence[LowChunk], known: Sequence[Footprint], sources: SaltSources
+) -> Iterator[Clash]:
+    """Yield the pairs of states that cannot both have what they want; each pair once, with its first thing.
+
+    ``steps`` are those of the ``chunks``, and parts of them, that are to be compared.
+    """
     claims: dict[tuple[str, str], list[_Claim]] = {}
     for chunk in steps:
         for thing, resource, value in _claims(chunk, known[chunk.index]):
             claims.setdefault((thing, resource), []).append(_Claim(chunk, value))
+    _add_folders(claims, steps, chunks, sources)
     found: set[tuple[int, int]] = set()
     for (thing, resource), made in claims.items():
         more = _gone_above(claims, resource) if thing.startswith("/") else []
@@ -147,15 +159,51 @@ def clashes(steps: Iterable[LowChunk], known: Sequence[Footprint]) -> Iterator[C
         for number, first in enumerate(ordered):
             for second in ordered[number + 1 :]:
                 pair = (first.chunk.index, second.chunk.index)
-                if pair in found or first.chunk is second.chunk or (first in more and second in more):
+                if pair in found or pair[0] == pair[1] or (first in more and second in more):
                     continue
                 differ = _differ(first.value, second.value)
                 if differ is not False:
                     found.add(pair)
+                    values = {first.value, second.value}
+                    cleaned = any(isinstance(value, _Cleaned) for value in values)
+                    in_turn = (_GONE in values or values == {True, False}) and not cleaned
                     anew = first.value == _GONE and first.chunk.state == "file" and first.chunk.sls == second.chunk.sls
-                    certain = differ is True
-                    in_turn = _GONE in {first.value, second.value} or {first.value, second.value} == {True, False}
-                    yield Clash(first.chunk, second.chunk, thing, resource, certain, turns > 1 or anew, in_turn)
+                    yield Clash(
+                        first.chunk,
+                        second.chunk,
+                        thing,
+                        resource,
+                        certain=differ is True,
+                        meant=(turns > 1 or anew) and not cleaned,
+                        in_turn=in_turn,
+                        hint=_LET_IT_REQUIRE if cleaned else _LET_ONE_DECIDE,
+                    )
+
+
+def _add_folders(
+    claims: dict[tuple[str, str], list[_Claim]],
+    steps: Sequence[LowChunk],
+    chunks: Sequence[LowChunk],
+    sources: SaltSources,
+) -> None:
+    """Add what ``clean`` and ``recurse`` of folders want of what other states make below them."""
+    folders: dict[str, list[LowChunk]] = {}
+    for chunk in steps:
+        if chunk.function in {"file.directory", "file.recurse"} and not chunk.args.keys().isdisjoint(
+            {"clean", "recurse"}
+        ):
+            folders.setdefault(os.path.normpath(chunk.name), []).append(chunk)
+    made = [(path, claims[path, resource]) for path, resource in claims if path.startswith("/")] if folders else []
+    for path, makers in made:
+        resource = f"{PATH}{path}"
+        for folder in (each for above in _above(path) for each in folders.get(above, ())):
+            if folder.fun == "directory":
+                for argument, given in wanted(folder, path, is_folder=makers[0].value == _FOLDER):
+                    setting, key = _plain(argument, given), (f"{argument} of {path}", resource)
+                    if setting is not None and key in claims:
+                        claims[key].append(_Claim(folder, (argument, setting)))
+            if any(each.value != _GONE for each in makers) and removes(folder, path, chunks, sources):
+                makers.append(_Claim(folder, _Cleaned(_GONE)))
 
 
 def is_between(
@@ -291,14 +339,25 @@ class _Unlinked(str):
     __slots__ = ()
 
 
+class _Cleaned(str):
+    """Gone, unless the folder requires it."""
+
+    __slots__ = ()
+
+
 def _gone_above(claims: dict[tuple[str, str], list[_Claim]], resource: str) -> list[_Claim]:
     """Return the claims that a folder above a path is gone."""
-    path = os.path.dirname(resource.removeprefix(PATH))
-    found = []
-    while path not in {"/", ""}:
-        found += [claim for claim in claims.get((path, f"{PATH}{path}"), ()) if claim.value == _GONE]
-        path = os.path.dirname(path)
-    return found
+    return [
+        claim
+        for path in _above(resource.removeprefix(PATH))
+        for claim in claims.get((path, f"{PATH}{path}"), ())
+        if claim.value == _GONE and not isinstance(claim.value, _Cleaned)
+    ]
+
+
+def _above(path: str) -> Iterator[str]:
+    while (path := os.path.dirname(path)) not in {"/", ""}:
+        yield path
 
 
 def _plain(argument: str, value: Any) -> Any:

@@ -8,21 +8,22 @@ away, or where a state between them needs what the first has done. Other pairs a
 from __future__ import annotations
 
 import os
-from itertools import combinations
 from typing import TYPE_CHECKING
 
+from asyncstate.compile.effects.below import parts
 from asyncstate.compile.effects.claims import clashes, is_between
 from asyncstate.compile.effects.resources import PATH
-from asyncstate.compile.effects.texts import contradict, unsettled, writer
+from asyncstate.compile.effects.texts import contradict, suspects, writer
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.plan import Contradiction
 from asyncstate.model.requisite import CONDITIONS
 from asyncstate.model.walk import edges_through
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from asyncstate.compile.effects.declared import Footprint
+    from asyncstate.compile.low.salt_sources import SaltSources
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.dag import Dag
 
@@ -35,7 +36,6 @@ _MAY_NOT_RUN = frozenset({*CONDITIONS, "retry"}) | _REACTING
 """Arguments with which a state does not run each time."""
 _TAKE_AWAY = frozenset({"absent", "rename", "copy", "symlink", "hardlink"})
 """Functions after which another state may have to write a file again."""
-_LET_ONE_DECIDE = "let one state decide; unless, onchanges and the like say when the other one runs"
 _ONE_WRITER = "let one state say all that is in the file; with replace: False it is written only where it is missing"
 
 
@@ -43,22 +43,24 @@ def undone(
     chunks: Sequence[LowChunk],
     dag: Dag,
     known: Sequence[Footprint],
-    source_of: Callable[[LowChunk], str | None],
+    sources: SaltSources,
 ) -> Iterator[Contradiction]:
     """Yield the pairs that change one thing to and fro in each run.
 
-    ``known`` says what the chunks touch. ``source_of`` reads the file of the tree that a state names; None if it cannot
-    be read.
+    ``known`` says what the chunks touch. ``sources`` has the files of the tree that states name.
     """
     steps = [chunk for chunk in chunks if not _may_not_run(chunk, dag)]
-    yield from _written_differently(steps, chunks, dag, known, source_of)
-    for clash in clashes(steps, known):
+    files = [chunk for chunk in steps if chunk.state == "file" and isinstance(chunk.name, str)]
+    paths = {os.path.normpath(chunk.name) for chunk in files}
+    steps += [part for chunk in files if chunk.fun == "recurse" for part in parts(chunk, paths, sources)]
+    yield from _written_differently(steps, chunks, dag, known, sources)
+    for clash in clashes(steps, chunks, known, sources):
         first, second = clash.first, clash.second
         meant = clash.meant or is_between(first, second, clash.resource, chunks, known)
         meant = meant or (clash.in_turn and _waits(dag, first, second))
         message = f"{second.place} and {first.place} want {clash.thing} differently: each run changes it to and fro"
         yield Contradiction(
-            UNDONE, first.index, second.index, message, _LET_ONE_DECIDE, clash.thing, clash.certain and not meant
+            UNDONE, first.index, second.index, message, clash.hint, clash.thing, clash.certain and not meant
         )
 
 
@@ -67,7 +69,7 @@ def _written_differently(
     chunks: Sequence[LowChunk],
     dag: Dag,
     known: Sequence[Footprint],
-    source_of: Callable[[LowChunk], str | None],
+    sources: SaltSources,
 ) -> Iterator[Contradiction]:
     """Yield the pairs that want other text in one file. An order of theirs only says what a run leaves behind."""
     named = [chunk for chunk in chunks if chunk.state == "file" and isinstance(chunk.name, str)]
@@ -80,10 +82,11 @@ def _written_differently(
     for path, states in files.items():
         if len(states) < 2:
             continue
-        found = (writer(chunk, source_of, accumulated=chunk.name in added) for chunk in states)
-        writers = unsettled([each for each in found if each is not None])
-        others = [chunk for chunk in chunks if chunk.index not in {each.chunk.index for each in writers}]
-        for one, other in combinations(writers, 2):
+        found = (writer(chunk, sources.source_of, accumulated=chunk.name in added) for chunk in states)
+        writers = [each for each in found if each is not None]
+        own = {each.chunk.index for each in writers}
+        others = [chunk for chunk in chunks if chunk.index not in own]
+        for one, other in suspects(writers):
             certain = contradict(one, other)
             if certain is not False:
                 first, second = one.chunk, other.chunk

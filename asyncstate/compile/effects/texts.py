@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.data import edits, serializers
@@ -46,7 +47,7 @@ _REPEATED_GROUP = re.compile(r"\)[*+?{]")
 _FAILURES = (AsyncStateError, re.error, ValueError, TypeError, LookupError, AttributeError, RecursionError)
 _ROUNDS = 3
 _FEW = 8
-"""How many writers of one file are compared pair by pair at once; of more, only those that do not settle together."""
+"""How many writers of one file are compared pair by pair; of more, only those that do not settle when all run."""
 _OTHER_LINE = "\N{SECTION SIGN}\n"
 """A line that hardly any state is about."""
 
@@ -115,32 +116,49 @@ def contradict(first: Writer, second: Writer) -> bool | None:
     return (None if True in settled else True) if False in settled else False
 
 
-def unsettled(writers: Sequence[Writer]) -> list[Writer]:
-    """Return the writers of one file among which those are that contradict another one."""
-    wholes = [each for each in writers if each.whole and each.edit is not None]
-    if len(writers) <= _FEW or len(wholes) > 1:
-        return list(writers)
-    found: dict[int, Writer] = {}
+def suspects(writers: Sequence[Writer]) -> list[tuple[Writer, Writer]]:
+    """Return the pairs of writers of one file that may contradict each other, in the order of the writers.
+
+    Where one writes the whole file, all others are compared with that.
+    """
+    pairs = list(combinations(range(len(writers)), 2)) if len(writers) <= _FEW else _unsettled(writers)
+    known = any(each.whole and each.edit is not None for each in writers)
+    found = ((writers[first], writers[second]) for first, second in pairs)
+    return [pair for pair in found if not known or pair[0].whole or pair[1].whole]
+
+
+def _unsettled(writers: Sequence[Writer]) -> list[tuple[int, int]]:
+    """Return the pairs in which one undoes what the other does when all run twice, and those that only a run knows."""
+    found: set[tuple[int, int]] = set()
+    edits_of = {number: each.edit for number, each in enumerate(writers) if each.edit is not None}
+    for number in range(len(writers)):
+        if number not in edits_of:
+            found |= {(min(number, other), max(number, other)) for other in range(len(writers)) if other != number}
+    numbers = list(edits_of)
     for seed in ("", "".join(each.sample for each in writers)):
-        text = seed
-        for number in range(2 * len(writers)):
-            each = writers[number % len(writers)]
-            changed = _tried(each, text)
-            if changed is None or (number >= len(writers) and changed != text):
-                found[number % len(writers)] = each
-            text = text if changed is None else changed
-    return [found[number] for number in sorted(found)]
+        trace = [seed]
+        for number in [*numbers, *numbers]:
+            trace.append(_tried(edits_of[number], trace[-1]))
+        for place, number in enumerate(numbers):
+            content, discontent = place + 1, len(numbers) + place
+            if trace[discontent] == trace[discontent + 1]:
+                continue
+            while discontent - content > 1:
+                between = (content + discontent) // 2
+                if _tried(edits_of[number], trace[between]) == trace[between]:
+                    content = between
+                else:
+                    discontent = between
+            other = numbers[(discontent - 1) % len(numbers)]
+            found.add((min(number, other), max(number, other)))
+    return sorted(found)
 
 
-def _tried(each: Writer, text: str) -> str | None:
-    """Return what a state makes of a text, the text itself if it fails; None if only a run knows."""
-    if each.edit is None:
-        return None
+def _tried(edit: Edit, text: str) -> str:
+    """Return what a state makes of a text, the text itself if it fails or only a run knows."""
     try:
-        return each.edit(text)
-    except _OnlyARunKnows:
-        return None
-    except _FAILURES:
+        return edit(text)
+    except (_OnlyARunKnows, *_FAILURES):
         return text
 
 

@@ -105,6 +105,15 @@ class SaltSources:
             return None
         return text if found and "\N{REPLACEMENT CHARACTER}" not in text else None
 
+    def kind_of(self, chunk: LowChunk) -> str:
+        """Return what the ``source`` of a state is: a "file", a "folder" with files of its own, or "" for neither."""
+        path, given = parse_salt_url(str(chunk.args.get("source")))
+        env = given or _environment(chunk)
+        if self._file_client.find(path, env) is not None:
+            return "file"
+        folder = os.path.normpath(path)
+        return "folder" if any((os.path.dirname(file) or ".") == folder for file in self._below(path, env)) else ""
+
     def script_of(self, chunk: LowChunk) -> tuple[str, str]:
         """Return path and text of the script that a state runs; "" where nobody knows them before a run."""
         url = chunk.args.get("source") or (str(chunk.name).split(maxsplit=1) or [""])[0]

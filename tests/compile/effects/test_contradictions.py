@@ -178,14 +178,12 @@ def test_a_file_that_is_removed_between_may_be_written_twice():
     assert rules(MANAGED, "file.absent: [{name: /x}]", "file.managed: [{name: /x}, {contents: b}]") == {"may-undo"}
 
 
-def test_sources_of_the_tree_are_read(tmp_path):
-    (tmp_path / "one").write_text("text\n")
-    sources = ["file.managed: [{name: /x}, {source: 'salt://one'}]", "file.managed: [{name: /x}, {contents: text}]"]
-    files = {"one": "text\n", "two": "other\n"}
-    assert rules(*sources, files=files) - {"may-undo"} == set()
-    other = "file.managed: [{name: /x}, {source: 'salt://two'}]"
-    assert "undone" not in rules(sources[0], sources[0], files=files)
-    assert rules(sources[0], other, files=files)
+def test_sources_of_the_tree_are_read():
+    one, two = ("file.managed: [{name: /x}, {source: 'salt://" + name + "'}]" for name in ("one", "two"))
+    files = {"salt://one": "text\n", "salt://two": "other\n"}
+    assert rules(one, "file.managed: [{name: /x}, {contents: text}]", files=files) == set()
+    assert rules(one, two, files=files) == {"undone"}
+    assert rules(one, "file.append: [{name: /x}, {text: other}]", files=files) == {"undone"}
 
 
 def undone(*states, apart=True):

@@ -1,0 +1,85 @@
+"""What states of folders want of the files below: those of ``file.recurse``, ``recurse`` and ``clean``."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from asyncstate.data.patterns import is_included
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from asyncstate.compile.low.salt_sources import SaltSources
+    from asyncstate.model.chunk import LowChunk
+
+_LEAVE_OUT = frozenset({"include_pat", "maxdepth", "merge", "keep_symlinks"})
+"""Arguments of ``file.recurse`` with which it is not looked into here."""
+_OF_THE_TREE = frozenset({"clean", "dir_mode", "file_mode", "sym_mode", "exclude_pat", "include_empty", "mode"})
+
+
+def parts(recursing: LowChunk, paths: Collection[str], sources: SaltSources) -> Iterator[LowChunk]:
+    """Yield the parts of a ``file.recurse`` that are among ``paths``, as states of a file or a folder."""
+    args, source = recursing.args, recursing.args.get("source")
+    if not _LEAVE_OUT.isdisjoint(args) or not isinstance(source, str):
+        return
+    top = os.path.normpath(recursing.name)
+    url, mark, query = source.rstrip("/").partition("?")
+    own = {key: value for key, value in args.items() if key not in _OF_THE_TREE}
+    for path in paths:
+        inside = _inside(path, top)
+        if inside is None or not is_included(inside or ".", None, args.get("exclude_pat")):
+            continue
+        part = {**own, "source": f"{url}/{inside}".rstrip("/") + mark + query}
+        chunk = structs.replace(recursing, fun="managed", name=path, args=part)
+        kind = sources.kind_of(chunk)
+        if kind == "file":
+            yield structs.replace(chunk, args={**part, "mode": args.get("file_mode")})
+        elif kind == "folder" and "exclude_pat" not in args:
+            yield structs.replace(chunk, fun="directory", args={**part, "mode": args.get("dir_mode")})
+
+
+def wanted(folder: LowChunk, path: str, *, is_folder: bool) -> Iterator[tuple[str, Any]]:
+    """Yield what ``recurse`` of a ``file.directory`` sets of a path: argument and value."""
+    args, recurse = folder.args, folder.args.get("recurse")
+    inside = _inside(path, os.path.normpath(folder.name))
+    if not isinstance(recurse, list) or not inside or ("ignore_dirs" if is_folder else "ignore_files") in recurse:
+        return
+    depth = args.get("max_depth")
+    if isinstance(depth, int) and inside.count("/") >= depth:
+        return
+    mode = args.get("dir_mode") or args.get("mode")
+    for argument, value in (
+        ("mode", mode if is_folder else args.get("file_mode") or mode),
+        ("user", args.get("user")),
+        ("group", args.get("group")),
+    ):
+        if argument in recurse:
+            yield argument, value
+
+
+def removes(folder: LowChunk, path: str, chunks: Sequence[LowChunk], sources: SaltSources) -> bool:
+    """Whether ``clean`` of a folder removes what another state makes there: it neither requires nor excludes it."""
+    args, inside = folder.args, _inside(path, os.path.normpath(folder.name))
+    if args.get("clean") is not True or not inside or not is_included(inside, None, args.get("exclude_pat")):
+        return False
+    if folder.fun == "recurse" and (not _LEAVE_OUT.isdisjoint(args) or any(parts(folder, [path], sources))):
+        return False
+    required = args.get("require")
+    named = {item.get("file") for item in required if isinstance(item, dict)} if isinstance(required, list) else set()
+    kept = (chunk.name for chunk in chunks if named and (chunk.name in named or chunk.id in named))
+    return not any(isinstance(each, str) and _share_a_way(os.path.normpath(each), path) for each in kept)
+
+
+def _inside(path: str, folder: str) -> str | None:
+    """Return a path relative to the folder that it is in, "" for the folder itself; None if it is elsewhere."""
+    if path == folder:
+        return ""
+    head = folder.rstrip("/") + "/"
+    return path[len(head) :] if path.startswith(head) else None
+
+
+def _share_a_way(one: str, other: str) -> bool:
+    return _inside(one, other) is not None or _inside(other, one) is not None
