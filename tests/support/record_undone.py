@@ -1,7 +1,7 @@
 """Record which states Salt changes in the third apply of each tree: ``python tests/support/record_undone.py SALT_CALL``.
 
 Run it as root: tests/recorded/undone/trees.yaml has trees for a scratch folder, some with owners. The IDs go into
-answers.json beside it. Each tree has a configuration and a root of its own.
+answers.json beside it; those recorded already are kept. Each tree has a configuration and a root of its own.
 """
 
 import json
@@ -61,5 +61,7 @@ def changing(salt_call, name):
 
 if __name__ == "__main__":
     names = yaml.safe_load((FOLDER / "trees.yaml").read_text())
-    answers = {name: changing(sys.argv[1], name) for name in names}
-    (FOLDER / "answers.json").write_text(json.dumps(answers, indent=1) + "\n")
+    kept = FOLDER / "answers.json"
+    known = json.loads(kept.read_text()) if kept.exists() else {}
+    answers = {name: known[name] if name in known else changing(sys.argv[1], name) for name in names}
+    kept.write_text(json.dumps(answers, indent=1) + "\n")

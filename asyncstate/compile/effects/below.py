@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -23,6 +24,8 @@ _OF_THE_TREE = frozenset({"clean", "dir_mode", "file_mode", "sym_mode", "exclude
 def parts(recursing: LowChunk, paths: Collection[str], sources: SaltSources) -> Iterator[LowChunk]:
     """Yield the parts of a ``file.recurse`` that are among ``paths``, as states of a file or a folder."""
     args, source = recursing.args, recursing.args.get("source")
+    if isinstance(source, list) and len(source) == 1:
+        [source] = source
     if not _LEAVE_OUT.isdisjoint(args) or not isinstance(source, str):
         return
     top = os.path.normpath(recursing.name)
@@ -30,7 +33,7 @@ def parts(recursing: LowChunk, paths: Collection[str], sources: SaltSources) -> 
     own = {key: value for key, value in args.items() if key not in _OF_THE_TREE}
     for path in paths:
         inside = _inside(path, top)
-        if inside is None or not is_included(inside or ".", None, args.get("exclude_pat")):
+        if inside is None or _is_excluded(inside or ".", args):
             continue
         part = {**own, "source": f"{url}/{inside}".rstrip("/") + mark + query}
         chunk = structs.replace(recursing, fun="managed", name=path, args=part)
@@ -63,7 +66,7 @@ def wanted(folder: LowChunk, path: str, *, is_folder: bool) -> Iterator[tuple[st
 def removes(folder: LowChunk, path: str, chunks: Sequence[LowChunk], sources: SaltSources) -> bool:
     """Whether ``clean`` of a folder removes what another state makes there: it neither requires nor excludes it."""
     args, inside = folder.args, _inside(path, os.path.normpath(folder.name))
-    if args.get("clean") is not True or not inside or not is_included(inside, None, args.get("exclude_pat")):
+    if args.get("clean") is not True or not inside or _is_excluded(inside, args):
         return False
     if folder.fun == "recurse" and (not _LEAVE_OUT.isdisjoint(args) or any(parts(folder, [path], sources))):
         return False
@@ -71,6 +74,13 @@ def removes(folder: LowChunk, path: str, chunks: Sequence[LowChunk], sources: Sa
     named = {item.get("file") for item in required if isinstance(item, dict)} if isinstance(required, list) else set()
     kept = (chunk.name for chunk in chunks if named and (chunk.name in named or chunk.id in named))
     return not any(isinstance(each, str) and _share_a_way(os.path.normpath(each), path) for each in kept)
+
+
+def _is_excluded(inside: str, args: dict[str, Any]) -> bool:
+    try:
+        return not is_included(inside, None, args.get("exclude_pat"))
+    except re.error:
+        return True  # the state fails
 
 
 def _inside(path: str, folder: str) -> str | None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from bundled_states import Bundled
+from hypothesis import given
+from hypothesis import strategies as st
 from trees import plan
 
 from asyncstate.analyse.lint import lint
@@ -355,3 +359,30 @@ def test_no_value_is_told():
     made = plan(tree, ["a", "b"], states=Bundled(), implicit_order="footprint")
     (issue,) = [issue for issue in made.warnings if issue.code == "E430"]
     assert "secret" not in f"{issue.message}{issue.hint}{made.contradictions}"
+
+
+ODD = st.recursive(
+    st.sampled_from([None, True, False, 0, -1, 8, 1.5, "", "(", "[", "E@(", "\\", "{", "a", "/x", "salt://s", "mode"]),
+    lambda value: st.lists(value, max_size=2) | st.dictionaries(st.sampled_from(["a", "file"]), value, max_size=1),
+    max_leaves=3,
+)
+ARGUMENTS = """append_if_not_found append_newline backslash_literal clean contents contents_newline content count dataset
+    deserializer_opts encoded_data exclude_pat file_mode flags formatter header ignore_missing ignore_whitespace
+    insert_before_match key key_values location marker_start match max_depth merge_if_exists mode not_found_content
+    pattern recurse regex repl replace separator serializer serializer_opts source text user value""".split()
+FUNCTIONS = """append blockreplace comment decode directory keyvalue line managed prepend recurse replace serialize
+    uncomment""".split()
+ODD_STATE = st.tuples(
+    st.sampled_from(FUNCTIONS),
+    st.sampled_from(["/x", "/x/y", "/x/"]),
+    st.dictionaries(st.sampled_from(ARGUMENTS), ODD, max_size=6),
+)
+
+
+@given(st.lists(ODD_STATE, min_size=2, max_size=10), st.sampled_from(["footprint", "none"]))
+def test_whatever_the_arguments_are_the_tree_compiles(states, order):
+    tree = {
+        f"s{number}": {f"file.{function}": [{"name": name}, *({key: value} for key, value in args.items())]}
+        for number, (function, name, args) in enumerate(states)
+    }
+    plan({"s": json.dumps(tree), "salt://s/y": "a"}, ["s"], implicit_order=order)
