@@ -47,7 +47,6 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     settings, selection = select(console, sls, options)
     from msgspec import structs
 
-    from asyncstate.cli.complete.compiled import learn_from
     from asyncstate.compile.findings import mistakes
     from asyncstate.config.without_effect import folders_without_effect
     from asyncstate.errors import CompileError
@@ -65,7 +64,6 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
         plan = structs.replace(plan, digest=ShownPlan(plan, runtime.secrets).digest)
         plan = structs.replace(plan, warnings=(*folders_without_effect(settings), *plan.warnings))
         whose = origins(plan, runtime.host.loaders["states"])
-    learn_from(plan, settings, console.secrets.redactor)
     found = mistakes(plan.warnings)
     if console.out == "github":
         from asyncstate.report.github import issue_annotations

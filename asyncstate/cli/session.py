@@ -222,7 +222,6 @@ class Session:
         planned: Callable[[StateRuntime], Awaitable[Plan]],
         hand_over: Callable[[], Callable[[], None]] | None,
     ) -> int:
-        from asyncstate.cli.complete.compiled import learn_from
         from asyncstate.report.summary import applied_lines
         from asyncstate.runtime import StateRuntime
 
@@ -234,7 +233,6 @@ class Session:
             plan = await planned(runtime)
             self._shown_plan = partial(runtime.shown, plan)
             self._about["line"] = self._line()
-            await runtime.host.workers.run(learn_from, plan, self.settings, self.console.secrets.redactor)
             if self._saved is not None:
                 plan = await runtime.host.workers.run(self._saved.compiled, runtime, plan)
             self._warn_of_plan(plan)

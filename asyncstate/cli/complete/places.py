@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from asyncstate.cli.complete import store
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     import click
 
-    from asyncstate.config.files import Project
-
-_FORMAT = 2
-"""Counts the changes of what is kept."""
 _KINDS = ("states", "modules")
 
 
@@ -29,10 +21,7 @@ class Places(NamedTuple):
 
 
 def places_of(ctx: click.Context) -> Places:
-    """Return the places that the configuration and the options typed so far name.
-
-    The configuration is read only if a file of it has changed since the last time; in another tree it is the same one.
-    """
+    """Return the places that the configuration and the options typed so far name."""
     configured = _configured(ctx)
     roots: dict[str, list[str]] = {}
     for saltenv, root in ctx.params.get("file_root") or ():
@@ -48,21 +37,29 @@ def places_of(ctx: click.Context) -> Places:
 
 def _configured(ctx: click.Context) -> Places:
     """Return the places of the configuration, with the folders of plugins outside the tree."""
+    from asyncstate.config import default_files, load_settings
     from asyncstate.config.files import find_project
+    from asyncstate.errors import AsyncStateError
+    from asyncstate.load.search_path import bundled_folder, plugin_folders
 
     options = {name: ctx.params.get(name) for name in ("saltenv", "trust_writable")}
     named = [os.path.abspath(name) for name in ctx.params.get("config") or ()]
-    surroundings = {name: value for name, value in os.environ.items() if name.startswith(("ASYNCSTATE_", "XDG_"))}
     project = None if named else find_project()
-    here = os.getcwd() if any(not os.path.isabs(value) for value in surroundings.values()) else ""
-    home, code = os.environ.get("HOME"), os.path.dirname(__file__)
-    name = f"places-{store.key_of('places', _FORMAT, options, named, project, home, surroundings, here, code)}.json"
-    known = store.load(name)
-    if known and all(store.stamp(path) == stamp for path, stamp in known["stamps"].items()):
-        return Places(**known["places"])
-    places, files = _read(named, options, project)
-    store.save(name, {"places": places._asdict(), "stamps": {path: store.stamp(path) for path in files}})
-    return places
+    try:
+        settings = load_settings(named or default_files(), options, project=project)
+    except AsyncStateError:  # a mistake there is told by the command, not by a completion
+        settings = load_settings([], options)
+    extensions = settings.extra.get("extension_modules") or os.path.join(settings.cachedir, "extmods")
+    opts = {
+        "module_dirs": settings.module_dirs,
+        "states_dirs": settings.states_dirs,
+        "extension_modules": str(extensions),
+    }
+    outside = {
+        kind: [folder.path for folder in (*plugin_folders(kind, opts, _NoTree()), *bundled_folder(kind))]
+        for kind in _KINDS
+    }
+    return Places(settings.file_roots, settings.saltenv or "base", settings.state_dir, outside)
 
 
 def _matching(root: str) -> list[str]:
@@ -74,30 +71,6 @@ def _matching(root: str) -> list[str]:
     return sorted(glob.glob(root)) or [root]
 
 
-def _read(named: Sequence[str], overrides: Mapping[str, Any], project: Project | None) -> tuple[Places, set[str]]:
-    """Read the configuration. Return also the files and folders whose change would change the answer."""
-    from asyncstate.config import default_files, load_settings
-    from asyncstate.errors import AsyncStateError
-    from asyncstate.load.search_path import bundled_folder, plugin_folders
-
-    try:
-        settings = load_settings(named or default_files(), overrides, project=project)
-    except AsyncStateError:  # a mistake there is told by the command, not by a completion
-        settings = load_settings([], overrides)
-    extensions = settings.extra.get("extension_modules") or os.path.join(settings.cachedir, "extmods")
-    opts = {
-        "module_dirs": settings.module_dirs,
-        "states_dirs": settings.states_dirs,
-        "extension_modules": str(extensions),
-    }
-    outside = {
-        kind: [folder.path for folder in (*plugin_folders(kind, opts, _NoTree()), *bundled_folder(kind))]
-        for kind in _KINDS
-    }
-    places = Places(settings.file_roots, settings.saltenv or "base", settings.state_dir, outside)
-    return places, _read_files(named, project)
-
-
 class _NoTree:
     """No file roots, as the search path of plugins asks for them."""
 
@@ -106,21 +79,3 @@ class _NoTree:
 
     def roots(self, _saltenv: str) -> list[str]:
         return []
-
-
-def _read_files(named: Iterable[str], project: Project | None) -> set[str]:
-    from pathlib import Path
-
-    from asyncstate.config.files import default_candidates, main_file, read_with_includes
-    from asyncstate.errors import AsyncStateError
-
-    found: set[str] = set()
-    of_project = [Path(project.config)] if project and project.config else []
-    for path in [*([Path(name) for name in named] or default_candidates()), *of_project]:
-        found |= {str(path), str(path.parent)}
-        try:
-            read = [each for each, _ in read_with_includes(main_file(path))] if path.exists() else []
-        except AsyncStateError:
-            continue
-        found |= {str(each) for file in read for each in (file, file.parent, file.parent / "minion.d")}
-    return found

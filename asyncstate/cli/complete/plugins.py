@@ -5,14 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from asyncstate.cli.complete import store
-
 if TYPE_CHECKING:
     import ast
     from collections.abc import Iterable, Iterator, Sequence
-
-_FORMAT = 2
-"""Counts the changes of what an index holds."""
 
 
 class Argument(NamedTuple):
@@ -27,62 +22,19 @@ class Plugins:
 
     def __init__(self, folders: Sequence[str]) -> None:
         self._files = _plugin_files(folders)
-        self._indexes = {folder: _Index(folder) for folder in dict.fromkeys(map(_folder_of, self._files))}
 
     def modules(self) -> list[str]:
         """Return the names by which the plugins are called, sorted."""
-        return sorted({name for path in self._files for name in self._about(path)["names"]})
+        return sorted({name for path, stem in self._files.items() for name in _names(stem, path)})
 
     def functions(self, module: str) -> dict[str, list[Argument]]:
         """Return the functions of a module and their arguments; of several files with its name, those of all."""
         found: dict[str, list[Argument]] = {}
-        for path in self._files:
-            about = self._about(path)
-            if module in about["names"]:
-                for name, arguments in self._functions_of(path, about).items():
-                    found.setdefault(name, [Argument(*argument) for argument in arguments])
+        for path, stem in self._files.items():
+            if module in _names(stem, path):
+                for name, arguments in sorted(_Text(path).functions()):
+                    found.setdefault(name, arguments)
         return found
-
-    def keep(self) -> None:
-        """Write what was read anew, without files that are gone."""
-        for index in self._indexes.values():
-            index.keep()
-
-    def _about(self, path: str) -> dict[str, Any]:
-        stamp = store.stamp(path)
-        index = self._indexes[_folder_of(path)]
-        known: dict[str, Any] | None = index.known.get(path)
-        if known is None or known["stamp"] != stamp:
-            known = {"stamp": stamp, "names": _names(self._files[path], path), "functions": None}
-            index.known[path] = known
-            index.changed = True
-        return known
-
-    def _functions_of(self, path: str, about: dict[str, Any]) -> dict[str, Any]:
-        if about["functions"] is None:
-            about["functions"] = dict(sorted(_Text(path).functions()))
-            self._indexes[_folder_of(path)].changed = True
-        functions: dict[str, Any] = about["functions"]
-        return functions
-
-
-class _Index:
-    """What is known of the plugins in one folder; it serves all trees that use the folder."""
-
-    def __init__(self, folder: str) -> None:
-        self._name = f"functions-{store.key_of('functions', _FORMAT, folder)}.json"
-        self.known: dict[str, Any] = store.load(self._name)
-        self.changed = False
-
-    def keep(self) -> None:
-        if self.changed:
-            store.save(self._name, {path: known for path, known in self.known.items() if os.path.exists(path)})
-
-
-def _folder_of(path: str) -> str:
-    """Return the folder of plugins that a file is in: a package is a folder in it."""
-    folder, name = os.path.split(path)
-    return os.path.dirname(folder) if name == "__init__.py" else folder
 
 
 def _plugin_files(folders: Iterable[str]) -> dict[str, str]:

@@ -6,17 +6,13 @@ import os
 import re
 import stat
 import time
-from typing import TYPE_CHECKING, Any
-
-from asyncstate.cli.complete import store
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-_FORMAT = 1
-"""Counts the changes of what an index holds."""
-_SECONDS_OF_READING = 0.1
-"""How long files that changed are read; what is left has its former IDs, or none, until the next press of the key."""
+_SECONDS_OF_READING = 0.2
+"""How long files are read; the IDs of those that are left are not offered."""
 _LARGEST_SLS = 1 << 20
 _COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
 _KEY = re.compile(
@@ -86,49 +82,15 @@ def ids_of(
 ) -> list[str]:
     """Return the IDs in the named SLS and those that they include; if none of them exists, in all of the environment.
 
-    Only those that begin with ``begun``, sorted. IDs that a template computes are those of the last compilation.
+    Only those that begin with ``begun``, sorted, and without IDs that a template computes.
     """
-    roots = _roots(file_roots, saltenv)
-    index = _Index(roots)
-    wanted = _with_includes(index, roots, named) or sls_files(roots).values()
-    computed = store.load(_computed_name(roots))
-    found = {id_ for path in wanted for id_ in (*index.of(path)[0], *computed.get(path, ())) if id_.startswith(begun)}
-    index.keep()
-    return sorted(found)
+    roots = file_roots.get(saltenv) or file_roots.get("__env__") or []
+    texts = _Texts()
+    wanted = _with_includes(texts, roots, named) or sls_files(roots).values()
+    return sorted({id_ for path in wanted for id_ in texts.of(path)[0] if id_.startswith(begun)})
 
 
-def keep_computed_ids(
-    file_roots: Mapping[str, Sequence[str]], saltenv: str, declared: Iterable[tuple[str, str]]
-) -> None:
-    """Keep the IDs that a compilation had and that the text of their files does not show.
-
-    ``declared`` are files and IDs; what is known of other files stays. Where nobody completes, nothing is kept.
-    """
-    if not os.path.isdir(store.folder_path()):
-        return
-    roots = _roots(file_roots, saltenv)
-    index = _Index(roots)
-    ids: dict[str, dict[str, None]] = {}
-    for path, id_ in declared:
-        ids.setdefault(path, {})[id_] = None
-    known = store.load(_computed_name(roots))
-    now = {path: listed for path, listed in known.items() if path not in ids and os.path.exists(path)}
-    for path, found in ids.items():
-        if computed := sorted({*found} - {*index.of(path)[0]}):
-            now[path] = computed
-    if now != known:
-        store.save(_computed_name(roots), now)
-
-
-def _roots(file_roots: Mapping[str, Sequence[str]], saltenv: str) -> Sequence[str]:
-    return file_roots.get(saltenv) or file_roots.get("__env__") or []
-
-
-def _computed_name(roots: Sequence[str]) -> str:
-    return f"computed-{store.key_of('computed', _FORMAT, list(roots))}.json"
-
-
-def _with_includes(index: _Index, roots: Sequence[str], named: Iterable[str]) -> set[str]:
+def _with_includes(texts: _Texts, roots: Sequence[str], named: Iterable[str]) -> set[str]:
     found: set[str] = set()
     waiting = [*named]
     while waiting:
@@ -138,7 +100,7 @@ def _with_includes(index: _Index, roots: Sequence[str], named: Iterable[str]) ->
             continue
         found.add(path)
         package = name if path.endswith("/init.sls") else name.rpartition(".")[0]
-        waiting += [_absolute(included, package) for included in index.of(path)[1]]
+        waiting += [_absolute(included, package) for included in texts.of(path)[1]]
     return found
 
 
@@ -152,28 +114,18 @@ def _absolute(included: str, package: str) -> str:
     return ".".join([*parts[: len(parts) - up + 1], name])
 
 
-class _Index:
-    """IDs and includes by file, from the last time that somebody pressed the key."""
+class _Texts:
+    """IDs and includes by file, each read once."""
 
-    def __init__(self, roots: Sequence[str]) -> None:
-        self._name = f"ids-{store.key_of('ids', _FORMAT, list(roots))}.json"
-        self._known: dict[str, Any] = store.load(self._name)
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[list[str], list[str]]] = {}
         self._until = time.monotonic() + _SECONDS_OF_READING
-        self._changed = False
 
     def of(self, path: str) -> tuple[list[str], list[str]]:
-        """Return the IDs of a file and what it includes."""
-        stamp = store.stamp(path)
-        known = self._known.get(path)
-        if (known is None or known[0] != stamp) and time.monotonic() < self._until:
-            known = self._known[path] = [stamp, *_read(path)]
-            self._changed = True
-        return (known[1], known[2]) if known else ([], [])
-
-    def keep(self) -> None:
-        """Write what was read anew, without files that are gone."""
-        if self._changed:
-            store.save(self._name, {path: known for path, known in self._known.items() if os.path.exists(path)})
+        """Return the IDs of a file and what it includes; nothing once the time is up."""
+        if path not in self._known:
+            self._known[path] = _read(path) if time.monotonic() < self._until else ([], [])
+        return self._known[path]
 
 
 def ids_in(path: str) -> list[str]:

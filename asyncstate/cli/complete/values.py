@@ -81,10 +81,7 @@ def complete_documented(ctx: click.Context, _param: click.Parameter, incomplete:
 
 def complete_module_names(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer the names of execution modules."""
-    plugins = _plugins(ctx, "modules")
-    names = plugins.modules()
-    plugins.keep()
-    return beginning(names, incomplete)
+    return beginning(_plugins(ctx, "modules").modules(), incomplete)
 
 
 def complete_state_arguments(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -162,11 +159,9 @@ def _functions(ctx: click.Context, kinds: Iterable[str], incomplete: str) -> lis
             begun = [name for name in plugins.modules() if name.startswith(module)]
             found.update(f"{name}." for name in begun)
             if len(begun) != 1:
-                plugins.keep()
                 continue
             module = begun[0]
         found.update(f"{module}.{name}" for name in plugins.functions(module) if not name.startswith("mod_"))
-        plugins.keep()
     return sorted(found - {f"{module}."} if len(found) > 1 and (dot or _one_module(found)) else found)
 
 
@@ -196,9 +191,7 @@ def complete_arguments(
     if (value if equals else incomplete).startswith(_LIKE_A_PATH):
         return _a_file(incomplete)
     module, _, wanted = called.function.partition(".")
-    plugins = _plugins(ctx, called.kind)
-    arguments = plugins.functions(module).get(wanted, [])
-    plugins.keep()
+    arguments = _plugins(ctx, called.kind).functions(module).get(wanted, [])
     if equals:
         values = next((argument.values for argument in arguments if argument.name == name), [])
         offered = beginning((f"{name}={each}" for each in values), incomplete)

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import os
 
 import asyncstate.states
-import pytest
 
 from asyncstate.cli.complete.plugins import Plugins
 from asyncstate.config import Settings
 from asyncstate.runtime import StateRuntime
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("ASYNCSTATE_CACHEDIR", str(tmp_path / "cache"))
 
 
 def test_bundled_states_have_the_functions_and_arguments_of_the_loader(tmp_path):
@@ -31,20 +24,6 @@ def test_bundled_states_have_the_functions_and_arguments_of_the_loader(tmp_path)
         assert sorted(arguments) == sorted(wanted), name
 
 
-def test_what_is_known_of_bundled_plugins_serves_every_tree(tmp_path, monkeypatch):
-    for name in ("first", "second"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / f"of_{name}.py").write_text("def f(): ...\n")
-    first = Plugins([str(tmp_path / "first"), *asyncstate.states.__path__])
-    names = first.modules()
-    first.keep()
-    read = []
-    monkeypatch.setattr("asyncstate.cli.complete.plugins._names", lambda stem, path: read.append(path) or [stem])
-    second = Plugins([str(tmp_path / "second"), *asyncstate.states.__path__])
-    assert {*second.modules()} ^ {*names} == {"of_first", "of_second"}
-    assert read == [str(tmp_path / "second" / "of_second.py")]
-
-
 def test_a_plugin_of_the_tree_comes_before_a_bundled_one_and_is_read_anew(tmp_path):
     (tmp_path / "mine.py").write_text("__virtualname__ = 'test'\ndef own(name, flag=False, **kwargs): ...\n_x = 1\n")
     (tmp_path / "broken.py").write_text("def f(:\n")
@@ -53,7 +32,5 @@ def test_a_plugin_of_the_tree_comes_before_a_bundled_one_and_is_read_anew(tmp_pa
     assert {"own", "nop"} <= {*plugins.functions("test")}
     assert plugins.functions("broken") == {}
     assert plugins.functions("test")["own"] == [("name", []), ("flag", ["True", "False"])]
-    plugins.keep()
     (tmp_path / "mine.py").write_text("__virtualname__ = 'test'\ndef other(name): ...\n")
-    os.utime(tmp_path / "mine.py", ns=(1, 1))
     assert "own" not in Plugins(folders).functions("test")

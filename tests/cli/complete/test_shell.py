@@ -68,8 +68,7 @@ def test_words_of_the_language_rules_and_runs_have_their_places():
     assert offered("apply", "--state-output=ter") == ["--state-output=terse", "--state-output=terse_id"]
 
 
-def test_sls_on_the_line_say_which_ids_are_meant(tmp_path, monkeypatch):
-    monkeypatch.setenv("ASYNCSTATE_CACHEDIR", str(tmp_path / "cache"))
+def test_sls_on_the_line_say_which_ids_are_meant(tmp_path):
     for name in ("a", "b"):
         (tmp_path / f"{name}.sls").write_text(f"of-{name}: test.nop\n")
     tree = ("--file-root", str(tmp_path))
@@ -80,30 +79,7 @@ def test_sls_on_the_line_say_which_ids_are_meant(tmp_path, monkeypatch):
     assert offered("apply", *tree, "a,", "") == ["b"]
 
 
-def test_ids_that_a_template_computes_are_those_of_the_last_compilation(tmp_path, monkeypatch, capfd):
-    for name in ("HOME", "ASYNCSTATE_CACHEDIR", "ASYNCSTATE_STATE_DIR"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-    sls = tmp_path / "a.sls"
-    text = "{% for x in [1, 2] %}\nmade-{{ x }}: test.nop\n{% endfor %}\nmade-plain: test.nop\n"
-    sls.write_text(text)
-    tree = ("--file-root", str(tmp_path))
-    assert main(["check", "a", *tree]) == 0
-    assert not (tmp_path / "ASYNCSTATE_CACHEDIR" / "completion").exists()
-    assert offered("apply", "a", *tree, "--id", "made") == ["made-plain"]
-    assert main(["check", "a", *tree]) == 0
-    assert offered("apply", "a", *tree, "--id", "made") == ["made-1", "made-2", "made-plain"]
-    sls.write_text(text.replace("[1, 2]", "[3]").replace("made-plain", "made-other"))
-    assert offered("apply", "a", *tree, "--id", "made") == ["made-1", "made-2", "made-other"]
-    assert main(["plan", "a", *tree, "--progress", "none"]) == 0
-    assert offered("apply", "a", *tree, "--id", "made") == ["made-3", "made-other"]
-    sls.write_text("made-{{ 'https' }}://joe:hunter22@example.org/:\n  test.nop\nmade-{{ 5 }}: test.nop\n")
-    assert main(["check", "a", *tree]) == 0
-    assert offered("apply", "a", *tree, "--id", "made") == ["made-5"]
-    capfd.readouterr()
-
-
-def test_another_tree_has_its_own_plugins_by_the_configuration_that_is_known(tmp_path, monkeypatch):
-    monkeypatch.setenv("ASYNCSTATE_CACHEDIR", str(tmp_path / "cache"))
+def test_each_tree_has_its_own_plugins_beside_those_of_the_configuration(tmp_path):
     (tmp_path / "minion").write_text("states_dirs: [more]\n")
     plugins = {"more": "outside", "a/_states": "of_a", "b/_states": "of_b"}
     for folder, name in plugins.items():
@@ -111,5 +87,4 @@ def test_another_tree_has_its_own_plugins_by_the_configuration_that_is_known(tmp
         (tmp_path / folder / f"{name}.py").write_text("def here(name): ...\n")
     ways = [("single", "--config", str(tmp_path / "minion"), "--file-root", str(tmp_path / tree)) for tree in "ab"]
     assert [offered(*ways[0], word) for word in ("of", "outs")] == [["of_a.here"], ["outside.here"]]
-    monkeypatch.setattr("asyncstate.config.load_settings", None)
     assert [offered(*ways[1], word) for word in ("of", "outs")] == [["of_b.here"], ["outside.here"]]

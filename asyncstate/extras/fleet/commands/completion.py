@@ -1,16 +1,11 @@
-"""What a shell completes in the commands of a fleet: hosts and runs, as the server knows them.
-
-What the server said is kept, and good for a minute: it takes longer to ask than anybody waits for a completion.
-"""
+"""What a shell completes in the commands of a fleet: hosts and runs, as the server knows them."""
 
 from __future__ import annotations
 
 import re
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from asyncstate.cli.complete import store
 from asyncstate.cli.complete.tree import ids_in
 
 if TYPE_CHECKING:
@@ -20,7 +15,6 @@ if TYPE_CHECKING:
 
 _PATIENCE = 2.0
 """Seconds after which a shell is answered without the server."""
-_SECONDS_KEPT = 60.0
 _BEFORE_A_HOST = re.compile(r"(?:.*[\s,(]|)(?:[LE]@|)", re.DOTALL)
 
 
@@ -58,29 +52,16 @@ def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
 
 
 def _known(ctx: click.Context) -> dict[str, list[str]]:
-    """Return hosts and runs, as the server said in the last minute, or says now; none if it does not answer soon."""
-    creds, address = ctx.params.get("creds"), ctx.params.get("nats")
-    if not creds or not address:
-        return {"hosts": [], "runs": []}
-    name = f"fleet-{store.key_of('fleet', str(creds), store.stamp(str(creds)), address)}.json"
-    kept = store.load(name)
-    if kept and 0 <= time.time() - kept["at"] < _SECONDS_KEPT:
-        return {"hosts": kept["hosts"], "runs": kept["runs"]}
-    found = _asked(ctx)
-    if found["hosts"] or found["runs"]:
-        store.save(name, {**found, "at": time.time()})
-    return found
-
-
-def _asked(ctx: click.Context) -> dict[str, list[str]]:
+    """Return hosts and runs, as the server says; none if it does not answer soon."""
+    found: dict[str, list[str]] = {"hosts": [], "runs": []}
+    if not ctx.params.get("creds") or not ctx.params.get("nats"):
+        return found
     import click
 
     from asyncstate.cli.event_loop import run_on
     from asyncstate.errors import AsyncStateError
     from asyncstate.extras.fleet.commands.connection import operator_of
     from asyncstate.extras.fleet.controller.records import host_infos, run_records
-
-    found: dict[str, list[str]] = {"hosts": [], "runs": []}
 
     async def ask() -> None:
         import anyio
