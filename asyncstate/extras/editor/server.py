@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types
@@ -18,9 +18,10 @@ from asyncstate._version import __version__
 from asyncstate.extras.editor.actions import actions
 from asyncstate.extras.editor.completion import complete
 from asyncstate.extras.editor.navigation import definitions, references
+from asyncstate.extras.editor.protocol import Protocol, is_worth_a_line, parse_error
 from asyncstate.extras.editor.publishing import Publisher
 from asyncstate.extras.editor.session import Program, Session
-from asyncstate.extras.editor.texts import Protocol, whole
+from asyncstate.extras.editor.texts import whole
 from asyncstate.extras.editor.tree import changed
 from asyncstate.extras.editor.units import from_units, to_units
 from asyncstate.extras.editor.watching import concerns, registration
@@ -84,6 +85,14 @@ class Server(LanguageServer):
             session = Session(self._program, self.tell, lambda answer: publisher.take(answer, session.knowledge.tree))
             self._session = session
         return self._session
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Answer a message that is not JSON; show the user any other mistake that no answer tells of."""
+        refused = parse_error(error) if source is JsonRpcException else None
+        if refused is not None and isinstance(self.protocol, Protocol):
+            self.protocol.refuse(None, refused)
+        else:
+            super().report_server_error(error, source)
 
     def tell(self, text: str) -> None:
         """Show the user a mistake that belongs to no place in a file."""
@@ -201,16 +210,20 @@ def make_server(program: Program) -> Server:
     """Return a server that answers all that it announces."""
     server = Server(program)
 
+    @server.feature(types.INITIALIZE)
+    def _initialize(_params: types.InitializeParams) -> None:
+        server.session.open_folder(server.workspace.root_path or "")
+
     @server.feature(types.INITIALIZED)
     async def _initialized(_params: types.InitializedParams) -> None:
-        server.session.open_folder(server.workspace.root_path or "")
         await server.session.ready.wait()
         await server.watch()
 
     _texts(server)
     _answers(server)
     _renames(server)
-    logging.getLogger("pygls.protocol.json_rpc").addFilter(_is_no_refusal)
+    for name in ("pygls.protocol.json_rpc", "pygls.server"):
+        logging.getLogger(name).addFilter(is_worth_a_line)
     return server
 
 
@@ -349,11 +362,6 @@ def _renames(server: Server) -> None:
             more = f" and {len(found.unseen) - _MOST_UNSEEN} more" if len(found.unseen) > _MOST_UNSEEN else ""
             server.tell(f"a template that this machine does not render may name the ID too: {places}{more}")
         return server.workspace_edit(found.edits)
-
-
-def _is_no_refusal(record: logging.LogRecord) -> bool:
-    """Return whether a line of the log is more than an answer that the editor has shown."""
-    return not (record.exc_info and isinstance(record.exc_info[1], Refused))
 
 
 def _item(item: Item, place: types.Range) -> types.CompletionItem:

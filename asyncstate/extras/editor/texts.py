@@ -7,15 +7,14 @@ than that of the editor from the next change on.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from lsprotocol import types
-from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from asyncstate.extras.editor.units import from_units
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Iterable
 
 _BREAK: Final = re.compile(r"\r\n|\n|\r")
 _HALF: Final = re.compile("[\ud800-\udfff]")
@@ -50,18 +49,3 @@ def _offset(text: str, place: types.Position, encoding: str) -> int:
     end = _BREAK.search(text, start)
     line = text[start : end.start() if end else len(text)]
     return start + from_units(line, place.character, encoding)
-
-
-class Protocol(LanguageServerProtocol):
-    """pygls' protocol with changes made as the editor makes them."""
-
-    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
-    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> Generator[Any, Any, None]:
-        """Take the changes of a text as one."""
-        text = self.workspace.get_text_document(params.text_document.uri).source
-        encoding = self.workspace.position_encoding or types.PositionEncodingKind.Utf16
-        text = changed_text(text, params.content_changes, str(getattr(encoding, "value", encoding)))
-        change = types.TextDocumentContentChangeWholeDocument(text)
-        yield from super().lsp_text_document__did_change(
-            types.DidChangeTextDocumentParams(params.text_document, [change])
-        )
