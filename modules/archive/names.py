@@ -54,7 +54,7 @@ def stripped(paths: list[str], count: int) -> list[str]:
 
 def trimmed(names: list[str], trim_output: Any) -> list[str]:
     """Return the first ``trim_output`` names (True: 100) and a line that says that the list is shortened."""
-    if not trim_output:
+    if not trim_output and (isinstance(trim_output, bool) or trim_output != 0):
         return names
     count = 100 if trim_output is True else int(trim_output)
     return [*names[:count], f"List trimmed after {count} files."] if len(names) > count else names

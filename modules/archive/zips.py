@@ -56,7 +56,7 @@ def unzip(
 ) -> list[str]:
     """Unpack a zip into ``dest`` and return the names in it, the first ``trim_output`` of them (True: 100).
 
-    With ``runas`` the files belong to that user.
+    A missing ``dest`` is made. With ``runas`` the files belong to that user.
     """
     zip_file, dest = _rendered([zip_file, dest], template)
     left_out = listed(excludes)
@@ -64,22 +64,33 @@ def unzip(
     secret = None if password is None else str(password).encode()
     names = []
     try:
-        with (
-            filesystem.open_read(zip_file) as stream,
-            zipfile.ZipFile(stream) as archive,
-            filesystem.Beneath(dest) as top,
-        ):
-            for member in archive.infolist():
-                if member.filename in left_out:
-                    continue
-                check_cancelled()
-                path = _unpack(archive, member, top, secret, extract_perms=extract_perms)
-                if uid != -1:
-                    top.give(path, filesystem.Access(uid, gid))
-                names.append(member.filename)
+        with filesystem.open_read(zip_file) as stream, zipfile.ZipFile(stream) as archive:
+            wanted = [member for member in archive.infolist() if member.filename not in left_out]
+            if not wanted:
+                return []
+            owner = filesystem.KEEP if uid == -1 else filesystem.Access(uid, gid)
+            _make_folder(dest, owner)
+            with filesystem.Beneath(dest) as top:
+                for member in wanted:
+                    check_cancelled()
+                    path = _unpack(archive, member, top, secret, extract_perms=extract_perms)
+                    if uid != -1:
+                        top.give(path, owner)
+                    names.append(member.filename)
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError) as error:
         raise CommandExecutionError(f"Exception encountered unpacking zipfile: {error}") from error
     return trimmed(names, trim_output)
+
+
+def _make_folder(path: str, owner: filesystem.Access) -> None:
+    """Make a folder, and those above it that are missing, for ``owner``."""
+    missing = []
+    while path and not filesystem.exists(path):
+        missing.append(path)
+        path = os.path.dirname(path.rstrip("/"))
+    for folder in reversed(missing):
+        filesystem.mkdir(folder)
+        filesystem.give(folder, owner)
 
 
 def _unpack(

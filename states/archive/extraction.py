@@ -172,7 +172,7 @@ class Extraction(ArchiveSource):
                 self.files = self._unzip(extract_perms=extract_perms)
             elif self.format == "rar":
                 self.files = self._staged(
-                    lambda folder: __salt__["archive.unrar"](self.cached, folder, trim_output=self.trim_output)
+                    lambda folder: __salt__["archive.unrar"](self.cached, folder, trim_output=self.trim_output or False)
                 )
             elif self.options:
                 self.files = self._staged(self._run_tar)
@@ -186,7 +186,7 @@ class Extraction(ArchiveSource):
             self.files = self.files[: self.trim_output]
 
     def _unzip(self, *, extract_perms: bool) -> list[str]:
-        common = {"options": self.options or None, "trim_output": self.trim_output, "password": self.password}
+        common = {"options": self.options or None, "trim_output": self.trim_output or False, "password": self.password}
         if self.use_unzip:
             done: list[str] = self._staged(lambda folder: __salt__["archive.cmd_unzip"](self.cached, folder, **common))
         else:

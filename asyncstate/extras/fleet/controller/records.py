@@ -14,7 +14,7 @@ from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.join.soundness import require_sound
 from asyncstate.extras.fleet.protocol import Go, HostInfo, HostPlan, Lease, RunRecord, decode, require_fields
 from asyncstate.logs.loggers import get_logger
-from asyncstate.nearest import nearest_id
+from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
     import logging
@@ -110,7 +110,7 @@ async def find_record(board: Board, run: str) -> RunRecord:
         raise FleetError(
             f"{run!r} is the beginning of {len(fitting)} runs: {', '.join(each.run for each in fitting[:5])}"
         )
-    near = nearest_id(run, records)
+    near = nearest(run, list(records))
     hint = f"did you mean {near!r}?" if near else "`asyncstate fleet runs` lists them"
     raise FleetError(f"there is no run {run!r} on the board: {hint}")
 
