@@ -252,7 +252,10 @@ def kind_of(text: str) -> Kind | None:
         return Kind("E419", lambda value: value == "" or str(value).lower() in words, listed, words=words)
     if name == "switch or one of":
         expected = f"True, False or {', '.join(words)}"
-        return Kind("E419", lambda value: str(value) in words, expected, "write it without quotes", words=words)
+        any_case = {word.lower() for word in words}
+        return Kind(
+            "E419", lambda value: str(value).lower() in any_case, expected, "write it without quotes", words=words
+        )
     if name in {"some of", "keys of"}:
         container = list if name == "some of" else dict
         return Kind("E419", lambda value: str(value) in words, listed, words=words, each=True, container=container)

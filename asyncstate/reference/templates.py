@@ -40,7 +40,7 @@ class Templates:
         self._sources = SaltSources(file_client)
         self._options = options_of(host.opts, "jinja_env")
         self._pillar: Mapping[str, Any] = host.pillar
-        self._first: dict[str, tuple[str, str]] = {}
+        self._found: dict[str, tuple[tuple[str, str], list[Issue]]] = {}
 
     def mistakes(self, draft: Draft, *, always: bool) -> Iterator[Issue]:
         """Yield the mistakes in the templates of a state. A state that does not run ``always`` may lack its data."""
@@ -48,8 +48,11 @@ class Templates:
         if not isinstance(pipe, str) or pipe.partition("|")[0].strip() != _JINJA:
             return
         for path, text in self._sources.templates_of(draft):
-            if self._first.setdefault(path, (draft.id, draft.sls)) == (draft.id, draft.sls):
-                yield from self._read(draft, path, text, always=always)
+            if path not in self._found:
+                self._found[path] = (draft.id, draft.sls), list(self._read(draft, path, text, always=always))
+            first, issues = self._found[path]
+            if first == (draft.id, draft.sls):
+                yield from issues
         contents = draft.args.get("contents")
         if isinstance(contents, str):
             line = draft.lines.of(draft.id, draft.state, "contents") if draft.lines is not None else 0

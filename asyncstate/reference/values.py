@@ -136,7 +136,7 @@ def _judged(draft: Draft, name: str, value: Any, kind: Kind) -> Iterator[Issue]:
     if isinstance(value, bool):
         if kind.code in {"E410", "E411", "E413"}:
             yield _wrong(draft, kind, name, value)
-    elif value == NOTHING:
+    elif value == NOTHING and kind.code != "E420":
         hint = "a template wrote a value that is missing; give it a default: pillar.get('key', '…')"
         yield _issue(draft, "E412", name, f"must be {kind.expected}, not the text None", hint)
     elif isinstance(value, (str, int, float)) or (kind.whole and value is not None):

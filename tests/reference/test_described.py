@@ -74,7 +74,7 @@ def test_nothing_is_written_of_an_argument_that_does_not_exist():
         module = name.partition(".")[0]
         for argument in (*(each.name for each in described(name, func)), *keywords_of(func)):
             keys = (f"{name}.{argument}", f"{module}.{argument}", argument)
-            for part in ("meaning", "example", "kind"):
+            for part in ("meaning", "example", "kind", "excludes"):
                 used |= set([key for key in keys if key in entries() and getattr(entries()[key], part)][:1])
     assert sorted(entries().keys() - used) == []
 
