@@ -194,6 +194,13 @@ KINDS = {
         words=_SPECIALS,
     ),
     "address": Kind("E422", _is_address, "an IP address", "write for example 192.0.2.10 or 2001:db8::10", each=True),
+    "variable": Kind(
+        "E405",
+        lambda value: isinstance(value, (str, dict)) or value is False,
+        "a text, a mapping of variables or False",
+        "put it in quotes",
+        whole=True,
+    ),
     "list": Kind(
         "E405",
         lambda value: not value or isinstance(_read(value), list),
@@ -248,6 +255,8 @@ def kind_of(text: str) -> Kind | None:
         return Kind("E419", lambda value: _is_cron_time(behind, value), expected, f"write {expected}")
     if name == "one of":
         return Kind("E419", lambda value: value == "" or str(value) in words, listed, words=words)
+    if name == "each one of":
+        return Kind("E419", lambda value: str(value) in words, listed, words=words, each=True)
     if name == "one word of":
         return Kind("E419", lambda value: value == "" or str(value).lower() in words, listed, words=words)
     if name == "switch or one of":

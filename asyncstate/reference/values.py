@@ -134,7 +134,7 @@ def _judged(draft: Draft, name: str, value: Any, kind: Kind) -> Iterator[Issue]:
     if str(value).startswith(_SLOT):
         return
     if isinstance(value, bool):
-        if kind.code in {"E410", "E411", "E413"}:
+        if kind.code in {"E410", "E411", "E413"} or (kind.whole and not kind.fits(value)):
             yield _wrong(draft, kind, name, value)
     elif value == NOTHING and kind.code != "E420":
         hint = "a template wrote a value that is missing; give it a default: pillar.get('key', '…')"
