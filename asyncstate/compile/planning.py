@@ -289,4 +289,5 @@ def _may_contradict(chunks: Sequence[LowChunk]) -> bool:
     if systems > 1 or (given and programs):
         return True
     above = tuple(folders)
-    return bool(above) and any(f"{chunk.args.get('target', chunk.name)}/".startswith(above) for chunk in chunks)
+    places = (place for chunk in chunks for place in (chunk.name, chunk.args.get("target"))) if above else ()
+    return any(str(place).rstrip("/").startswith(above) for place in places)
