@@ -48,7 +48,7 @@ _TEXTS = frozenset({"content", "contents", "text"})
 
 
 def judge_values(runtime: StateRuntime) -> None:
-    """Let the runtime's compilations report wrong values and broken templates, too."""
+    """Let the compilations of a runtime report wrong values and broken templates, too."""
     from asyncstate.reference.templates import Templates  # noqa: PLC0415 - imports Jinja
 
     hide = runtime.secrets.redactor.issue
@@ -136,7 +136,7 @@ def _judged(draft: Draft, name: str, value: Any, kind: Kind) -> Iterator[Issue]:
     if isinstance(value, bool):
         if kind.code in {"E410", "E411", "E413"} or (kind.whole and not kind.fits(value)):
             yield _wrong(draft, kind, name, value)
-    elif value == NOTHING and kind.code != "E420":
+    elif value == NOTHING and kind.code not in {"E405", "E420"}:
         hint = "a template wrote a value that is missing; give it a default: pillar.get('key', '…')"
         yield _issue(draft, "E412", name, f"must be {kind.expected}, not the text None", hint)
     elif isinstance(value, (str, int, float)) or (kind.whole and value is not None):

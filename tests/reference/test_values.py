@@ -367,6 +367,7 @@ def test_what_salt_was_recorded_to_accept_is_left_alone(codes_of, name):
         ("cron.present", {"name": "x", "special": "@reboot"}),
         ("file.replace", {"pattern": "None", "repl": "x"}),
         ("environ.setenv", {"name": "x", "value": False}),
+        ("environ.setenv", {"name": "x", "value": "None"}),
         ("environ.setenv", {"name": "x", "value": {"A": "1"}}),
         ("mount.mounted", {"device": "/dev/x", "fstype": "ext4", "match_on": ["name", "device"]}),
         ("git.latest", {"name": "https://example.org/x", "target": "/x", "force_reset": True}),
