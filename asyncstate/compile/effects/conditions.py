@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.compile.effects.calls import texts
@@ -100,7 +101,9 @@ def _command(text: str, args: dict[str, Any]) -> Tested:
     runs_as = (f"user:{user}",) if isinstance(user, str) and user else ()
     touched = (*effects.reads, *effects.writes, *effects.makes)
     programs = None if args.get("root") else effects.programs
-    runs_in = _paths([args.get("shell"), args.get("prepend_path"), args.get("root")])
+    runs_in = [*_paths([args.get("shell"), args.get("prepend_path"), args.get("root")])]
+    if isinstance(folder, str) and folder.startswith("/"):
+        runs_in.append(f"{_PATH}{posixpath.normpath(folder)}")
     return Tested((_ENVIRONMENT, *runs_as, *runs_in, *map(_with_all_below, touched)), effects.unknown, programs)
 
 

@@ -82,11 +82,12 @@ class Foresight:
         to_change = row["result"] is None or (row["result"] is True and bool(row["changes"]))
         if self._to_change and self._enter_refusal(chunk, row):
             return row
-        if self._to_change and not to_change:
+        tested = to_change and not chunk.args.keys().isdisjoint(CONDITIONS_BEFORE)
+        if self._to_change and (tested or not to_change):
             async with self._finding:
                 touched = self._touched = self._touched or await self._find_touched()
             self._enter_new(touched)
-            self._complete(touched, chunk, row)
+            self._complete(touched, chunk, row, tested=tested)
         if work.kind is NodeKind.CHUNK and (to_change or row["result"] is None):
             self._to_change[chunk.index] = row
             self._new.append(chunk.index)
@@ -125,13 +126,16 @@ class Foresight:
         for place in places[:-1]:
             self._below.setdefault(place, []).append(change)
 
-    def _complete(self, touched: Touched, chunk: LowChunk, row: Row) -> None:
-        """Say in a row that it cannot be told, if what the state touches, or requires, is to change before."""
+    def _complete(self, touched: Touched, chunk: LowChunk, row: Row, *, tested: bool) -> None:
+        """Say in a row that it cannot be told, if what the state touches, or requires, is to change before.
+
+        ``tested``: the state is to change because its conditions say so now; only what these read counts.
+        """
         met: dict[int, str] = {}
-        for number, name in self._met(touched, chunk, row):
+        for number, name in self._met(touched, chunk, row, tested=tested):
             met[number] = max(met.get(number, ""), name, key=len)
         found = {number: met[number] for number in self._before(chunk.index, met)}
-        if not found:
+        if not found and not tested:
             found = dict.fromkeys(self._needed_unknown(touched, chunk, row), "")
         if found:
             said = self._words(dict(sorted(found.items())[-_MOST_SHOWN:]))
@@ -155,18 +159,21 @@ class Foresight:
         named = " and ".join(states)
         return f"This cannot be told before {named} {has} run{f', which {change} {things}' if things else ''}."
 
-    def _met(self, touched: Touched, chunk: LowChunk, row: Row) -> Iterator[tuple[int, str]]:
+    def _met(self, touched: Touched, chunk: LowChunk, row: Row, *, tested: bool) -> Iterator[tuple[int, str]]:
         """Yield the states that are to change what a state touches, with the name of the resource."""
+        if row["result"] is False and any(name.startswith(_ACCOUNTS) for name in touched.by_all[chunk.index].reads):
+            yield from ((number, "") for number in self._to_change if self._brings_accounts(number))
         skipped = row["result"] is True and row.get("skip_watch")
-        footprint = (touched.by_conditions if skipped else {}).get(chunk.index) or touched.by_all[chunk.index]
-        beyond = not (skipped and chunk.args.keys() & set(CONDITIONS_BEFORE) == {"creates"})
+        of_conditions = touched.by_conditions if tested or skipped else {}
+        footprint = of_conditions.get(chunk.index) or touched.by_all[chunk.index]
+        beyond = not ((tested or skipped) and chunk.args.keys() & set(CONDITIONS_BEFORE) == {"creates"})
         reads = (*footprint.reads, *map(_folder, footprint.makes))
-        if isinstance(cwd := chunk.args.get("cwd"), str) and os.path.isabs(cwd):  # conditions run there, too
-            reads = (*reads, f"{PATH}{os.path.normpath(cwd)}")
         for places, tree, writes in self._resources.placed(reads, footprint.writes):
             own = places[-1]
             for place in reversed(places):
                 for change in self._at.get(place, ()):
+                    if tested and place is not own and self._keeps(change):
+                        continue  # in a folder that is made, what a condition found missing stays missing
                     if self._matters(change, place, chunk, row, written=writes and place is own):
                         yield change.chunk, place.name
             for change in self._below.get(own, ()) if beyond else ():
@@ -181,8 +188,9 @@ class Foresight:
         if name in _ACCOUNT_FILES:  # two accounts are two things
             return bool(row.get("skip_watch")) or not {other.state, chunk.state} <= _ACCOUNT_STATES
         if name.startswith(PATH):
-            keeps = change.made or (other.function in _KEEP_CONTENT and not change.tree)
-            return not keeps or (written and not change.made) or not os.path.lexists(name.removeprefix(PATH))
+            return (
+                not self._keeps(change) or (written and not change.made) or not os.path.lexists(name.removeprefix(PATH))
+            )
         if row["result"] is False:
             return True
         if name.startswith("formula:"):
@@ -195,6 +203,14 @@ class Foresight:
             between = {other.state, chunk.state} <= _ACCOUNT_STATES
             return between or other.fun == "absent" or not _NUMBERS.isdisjoint(self._to_change[change.chunk]["changes"])
         return True
+
+    def _keeps(self, change: _Change) -> bool:
+        """Whether a change of a folder leaves alone what is in it."""
+        return change.made or (self._plan.chunks[change.chunk].function in _KEEP_CONTENT and not change.tree)
+
+    def _brings_accounts(self, number: int) -> bool:
+        """Whether a state installs a package, which may make an account that its footprint does not name."""
+        return self._plan.chunks[number].state == "pkg" and self._brings_new(number)
 
     def _brings_new(self, number: int) -> bool:
         """Whether a package state installs something that is not there yet."""
