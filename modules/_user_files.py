@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 from asyncstate import filesystem
@@ -34,11 +36,16 @@ def read(path: str) -> str | None:
 def write(path: str, text: str, user: Mapping[str, Any] | None) -> None:
     """Replace a file in one step. Owner and mode are kept; a new file belongs to the user, who alone can read it.
 
-    Missing folders are made, the last of them for the user alone. CommandExecutionError if that fails.
+    Missing folders are made, the last of them for the user alone. CommandExecutionError if that fails. A dry run that
+    foretells calls it, too: nothing is written then.
     """
     path = filesystem.resolved(path)
+    folder = os.path.dirname(path)
     try:
-        _make_folder(os.path.dirname(path), user)
+        if not filesystem.room_for(path, partial(_make_folder, folder, user)):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), folder)
+        if filesystem.foretells():
+            return
         access = filesystem.KEEP if filesystem.lexists(path) else filesystem.Access(*_owner(user), _FILE_MODE)
         filesystem.replace_content(path, text.encode("utf-8", "surrogateescape"), access=access)
     except OSError as error:
@@ -47,8 +54,6 @@ def write(path: str, text: str, user: Mapping[str, Any] | None) -> None:
 
 def _make_folder(path: str, user: Mapping[str, Any] | None) -> None:
     """Make ``path`` and its missing parents."""
-    if filesystem.is_directory(path):
-        return
     filesystem.makedirs(os.path.dirname(path))
     filesystem.mkdir(path, _FOLDER_MODE if user is not None else 0o777)
     if user is not None:

@@ -78,14 +78,17 @@ def run(
     """
     test_name = _test_command(stateful)
     stateful = stateful is True or isinstance(stateful, list)
-    command = test_name if is_dry_run() and test_name else name
+    dry_run = is_dry_run()
+    command = test_name if dry_run and test_name else name
     if env is not None and not isinstance(env, (list, dict)):
         return failed(name, "Invalidly-formatted 'env' parameter. See documentation.")
-    if is_dry_run() and not test_name:
+    if dry_run and not root and filesystem.foretells() and (problem := _unrunnable(cwd, runas, shell)):
+        return failed(name, problem)
+    if dry_run and not test_name:
         row = would_change(name, f'Command "{name}" would have been executed', {"cmd": name})
         return _reinterpreted(row) if stateful else row
     if cwd and not os.path.isdir(cwd):
-        return failed(name, f'Desired working directory "{cwd}" is not available')
+        return failed(name, _no_folder(cwd))
     arguments = {key: kwargs[key] for key in _PASSED_ON if key in kwargs}
     arguments.update(cwd=cwd, runas=runas, shell=_shell(shell), env=env, hide_output=hide_output, in_row=True)
     if root:
@@ -132,11 +135,17 @@ def script(
     local = str(source or name).removeprefix("file://")
     if is_dry_run() and os.path.isabs(local):
         filesystem.require_readable(local)
+    if filesystem.foretells():
+        problem = _unrunnable(cwd, runas, shell)
+        if not problem and os.path.isabs(local) and not filesystem.is_file(local):
+            problem = f"Unable to cache script {name if source is None else source} from saltenv '{__env__}'"
+        if problem:
+            return failed(name, problem)
     if is_dry_run() and not test_name:
         row = would_change(name, f"Command '{name}' would have been executed")
         return _reinterpreted(row) if stateful else row
     if cwd and not os.path.isdir(cwd):
-        return failed(name, f'Desired working directory "{cwd}" is not available')
+        return failed(name, _no_folder(cwd))
     arguments = {key: kwargs[key] for key in (*_PASSED_ON, "args") if key in kwargs}
     if not arguments.get("args") and len(name.split()) > 1:
         arguments["args"] = name.split(" ", 1)[1]
@@ -301,6 +310,21 @@ def _by_place(pairs: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
     return places
 
 
+def _unrunnable(cwd: str | None, runas: Any, shell: str | None) -> str:
+    """Return the error with which a command would not start: no such folder, user or shell. For dry runs."""
+    if cwd and not os.path.isdir(cwd):
+        return _no_folder(cwd)
+    if runas and __salt__["file.user_to_uid"](runas) == "":
+        return f"User '{runas}' is not available"
+    if (path := _shell(shell)) and os.path.isabs(path) and not os.path.isfile(path):
+        return f"The shell {path} is not available"
+    return ""
+
+
+def _no_folder(cwd: str) -> str:
+    return f'Desired working directory "{cwd}" is not available'
+
+
 def _shell(shell: str | None) -> str | None:
     return shell or __grains__.get("shell")
 
@@ -331,7 +355,7 @@ def _finished_row(name: str, comment: str, done: dict[str, Any], *, stateful: bo
     row = make_row(name, comment, done, result=not done["retcode"])
     if stateful:
         row = _reinterpreted(row)
-    if is_dry_run() and done["retcode"] == 0 and row["changes"]:
+    if done["retcode"] == 0 and row["changes"] and is_dry_run():
         row["result"] = None
     return row
 

@@ -53,6 +53,8 @@ def present(
     times = dict(zip(_FIELDS, (minute, hour, daymonth, month, dayweek), strict=True))
     wanted = {"spec": special} if special is not None else {key: str(value).lower() for key, value in times.items()}
     if is_dry_run():
+        if filesystem.foretells() and __salt__["file.user_to_uid"](user) == "":
+            return _set_row(name, f"Cron {name}", user, f"User {user} is not available")
         status = _status(user, name, identifier, {**wanted, "comment": comment, "commented": commented is True})
         return _dry_run_row(name, f"Cron {name}", status)
     try:
@@ -81,6 +83,8 @@ def absent(name: str, user: str = "root", identifier: Any = False, special: str 
 def env_present(name: str, value: Any = None, user: str = "root") -> Row:
     """Make sure that a variable of a user's crontab has this value."""
     if is_dry_run():
+        if filesystem.foretells() and __salt__["file.user_to_uid"](user) == "":
+            return _set_row(name, f"Cron env {name}", user, f"User {user} is not available")
         text = '""' if value is None or value == "" else str(value)
         found = [each["value"] for each in __salt__["cron.list_tab"](user)["env"] if each["name"] == name]
         status = "absent" if not found else "present" if found[0] == text else "update"

@@ -79,6 +79,11 @@ def set_file(
     if is_dry_run():
         if os.path.isabs(source):
             filesystem.require_readable(source)
+            if filesystem.foretells():
+                try:
+                    filesystem.open_read(source).close()
+                except OSError as error:
+                    return failed(name, str(error))
         return would_change(name, "Debconf selections would have been set.")
     if template:
         done = __salt__["debconf.set_template"](source, template, context or {}, defaults or {}, saltenv=str(__env__))

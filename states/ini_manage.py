@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import (
     Row,
-    __opts__,
     __salt__,
     changed,
     entry_of,
@@ -62,7 +62,8 @@ def options_present(
     if is_dry_run():
         steps = [*(_surplus_steps(wanted, current) if strict and wanted else []), *_steps(wanted, current)]
         needed = any(not step.startswith("Unchanged") for step in steps)
-        return make_row(name, "".join(f"{step}\n" for step in steps), result=None if needed else True)
+        row = make_row(name, "".join(f"{step}\n" for step in steps), result=None if needed else True)
+        return (needed and _unwritable(name)) or row
     changes = _remove_surplus(file, wanted, current) if strict and wanted else {}
     done = __salt__["ini.set_option"](sections=wanted, no_spaces=no_spaces, **file)
     for key, change in done.items():
@@ -88,8 +89,8 @@ def options_absent(
         return failed(name, f"Specified file {name} is not an absolute path")
     file = {"file_name": name, "separator": separator, "encoding": encoding}
     if is_dry_run():
-        if __opts__.get("foresight") and not os.path.lexists(name):
-            return would_change(name, "An empty file is set to be made.")
+        if filesystem.foretells() and not os.path.exists(name):
+            return _unwritable(name) or would_change(name, "An empty file is set to be made.")
         steps, needed = [], False
         for section, option in _options(sections or {}):
             there = __salt__["ini.get_option"](section=section, option=option, **file) is not None
@@ -185,7 +186,19 @@ def _row(name: str, changes: dict[str, Any]) -> Row:
 
 
 def _dry_run_row(name: str, steps: list[str], *, needed: bool) -> Row:
-    return make_row(name, "".join(steps) or "No changes detected.", result=None if needed else True)
+    row = make_row(name, "".join(steps) or "No changes detected.", result=None if needed else True)
+    return (needed and _unwritable(name)) or row
+
+
+def _unwritable(name: str) -> Row | None:
+    """Return the row of a dry run that foretells that the file cannot be written, None if it can."""
+    try:
+        if filesystem.room_for(name, follow=True):
+            return None
+        reason = f"its folder {os.path.dirname(name)} does not exist"
+    except OSError as error:
+        reason = str(error)
+    return failed(name, f"Unable to write file '{name}'. Exception: {reason}")
 
 
 def _flat(sections: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

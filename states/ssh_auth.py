@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asyncstate import filesystem
 from asyncstate.dunders import Row, __env__, __salt__, changed, entry_of, failed, is_dry_run, make_row, unchanged
 
 from . import _resources
@@ -56,9 +57,12 @@ def present(
         return failed(name, _SEVERAL)
     where = {"config": config, "fingerprint_hash_type": fingerprint_hash_type}
     key = _parsed(name, enc, comment, options) if not source else _Wanted(name, enc, comment, options)
+    foretold: Row | None = None
     if is_dry_run():
         result, sentence = _predict_present(user, key, source, where)
-        return make_row(name, sentence, result=result)
+        foretold = make_row(name, sentence, result=result)
+        if result is not None or not filesystem.foretells():
+            return foretold
     if not source:
         done = __salt__["ssh.set_auth_key"](
             user, key.name, enc=key.enc, comment=key.comment, options=key.options or [], **where
@@ -67,7 +71,8 @@ def present(
         done = __salt__["ssh.set_auth_key_from_file"](user, source, saltenv=_env(), options=options, **where)
     else:
         done = "no key"
-    return _present_row(name, key.name, user, source, done, where)
+    row = _present_row(name, key.name, user, source, done, where)
+    return foretold if foretold is not None and row["result"] is not False else row
 
 
 def absent(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 
 from . import _resources
@@ -44,7 +45,13 @@ def present(
     about = {"fingerprint": fingerprint, "key": key, "port": port, "config": config}
     about["fingerprint_hash_type"] = fingerprint_hash_type
     if is_dry_run():
-        return _dry_run(name, user, enc, about)
+        row = _dry_run(name, user, enc, about)
+        if row["result"] is None and key and filesystem.foretells():  # without a key, the network would be asked
+            done = __salt__["ssh.set_known_host"](
+                user=user, hostname=name, enc=enc, hash_known_hosts=hash_known_hosts, timeout=timeout, **about
+            )
+            return failed(name, done["error"]) if done["status"] == "error" else row
+        return row
     if key and not enc:  # Salt writes a useless line, and another one in every run
         return failed(name, _NO_TYPE)
     done = __salt__["ssh.set_known_host"](

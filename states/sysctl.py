@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
@@ -43,9 +44,23 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     return {"reads": reads, "writes": writes, "makes": [f"path:{os.path.dirname(config)}"] if config else []}
 
 
+def _unwritable(config: str) -> str:
+    """Return the error with which the file could not be read and written, "" if it could."""
+    try:
+        if filesystem.exists(config):
+            filesystem.open_read(config).close()
+        elif not filesystem.room_for(config, partial(filesystem.makedirs, os.path.dirname(config))):
+            return f"Could not write to file: {config}: its folder cannot be made"
+    except OSError as error:
+        return f"Could not read from file: {config}: {error.strerror}"
+    return ""
+
+
 def _dry_run(name: str, value: Any, config: str) -> Row:
     """Return the row of a dry run: whether the running kernel or the file would change."""
     filesystem.require_readable(config)
+    if filesystem.foretells() and (problem := _unwritable(config)):
+        return failed(name, f"Failed to set {name} to {value}: {problem}")
     configured = __salt__["sysctl.show"](config_file=config)
     if configured is None:
         return would_change(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 from asyncstate import filesystem
@@ -162,6 +163,8 @@ def _cached(requirements: Any) -> Any:
 
 def _dry_run_row(name: str, files: Any, packages: Any, *, clear: bool, user: str | None) -> Row:
     if not os.path.exists(_python(name)):
+        if filesystem.foretells():
+            _require_room(name, user)
         return would_change(name, f"Virtualenv {name} is set to be created")
     if clear:
         packages = __salt__["pip.freeze"](bin_env=name, user=user)
@@ -172,6 +175,15 @@ def _dry_run_row(name: str, files: Any, packages: Any, *, clear: bool, user: str
     if not unmet:
         return unchanged(name, comment)
     return would_change(name, f"{comment}, packages are set to be installed: {', '.join(unmet)}")
+
+
+def _require_room(name: str, user: str | None) -> None:
+    """Raise the error with which no environment could be made: no such user, something else in its place."""
+    if user and __salt__["file.user_to_uid"](user) == "":
+        raise _Failed(f"User '{user}' is not available")
+    in_the_way = filesystem.lexists(name) and not filesystem.is_plain_directory(name)
+    if in_the_way or not filesystem.room_for(name, partial(filesystem.makedirs, os.path.dirname(name))):
+        raise _Failed(f"Error: Unable to create directory '{name}'")
 
 
 def _make(row: Row, making: dict[str, Any]) -> None:

@@ -342,7 +342,9 @@ def _managed(
     right = f"The {what} is in the correct state"
     try:
         _refuse(unknown)
-        dry_run = _file(name, dry_run=True, replace=False, **files)
+        # Through a link that leads nowhere, a file without content is not made.
+        content = {"contents": ""} if filesystem.foretells() and filesystem.is_link(name) else {}
+        dry_run = _file(name, dry_run=True, replace=False, **content, **files)
         parts: dict[str, Any] = {"sub_state_run": [dry_run]}
         if dry_run["result"] is False:
             return failed(name, "Problem while testing file.managed changes, see its output") | parts
@@ -358,9 +360,11 @@ def _managed(
         if is_dry_run():
             if not changes:
                 return unchanged(name, right) | parts
+            if filesystem.foretells() and not is_key:
+                _content(make(path, changes), encoding)  # it is thrown away: a key that cannot be loaded is an error
             return would_change(name, f"The {what} would have been {verb}", changes) | parts
-        content = _content(make(path, changes), encoding) if changes else None
-        written = _file(name, replace=bool(changes), contents=content, **files)
+        text = _content(make(path, changes), encoding) if changes else None
+        written = _file(name, replace=bool(changes), contents=text, **files)
     except AsyncStateError as error:
         return failed(name, str(error))
     parts = {"sub_state_run": [written]}
@@ -380,12 +384,13 @@ def _named(changes: dict[str, Any], path: str, name: str) -> dict[str, Any]:
 
 def _file(name: str, *, dry_run: bool = False, **arguments: Any) -> Row:
     """Return the row of ``file.managed`` as a part of this state's row; ``dry_run`` makes it that of a dry run."""
-    before = is_dry_run()
-    __opts__["test"] = dry_run or before
+    before, foretells = is_dry_run(), __opts__.get("foresight")
+    # In a real run, what cannot be written is said by the row of the writing.
+    __opts__["test"], __opts__["foresight"] = dry_run or before, foretells and before
     try:
         row: Row = __states__["file.managed"](name, **arguments)
     finally:
-        __opts__["test"] = before
+        __opts__["test"], __opts__["foresight"] = before, foretells
     if not isinstance(row, dict):
         raise CommandExecutionError(f"Failed running file.managed: {row}")
     return {**row, "low": {"name": name, "state": "file", "__id__": __low__["__id__"], "fun": "managed"}}

@@ -37,6 +37,7 @@ from .beneath import Beneath
 from .change import (
     KEEP,
     Access,
+    foretells,
     give,
     give_descriptor,
     link,
@@ -46,6 +47,7 @@ from .change import (
     remove,
     rename,
     rmdir,
+    room_for,
     set_times,
     symlink,
 )
@@ -86,6 +88,7 @@ __all__ = [
     "copy_tree",
     "edit_content",
     "exists",
+    "foretells",
     "give",
     "give_descriptor",
     "handed_over",
@@ -122,6 +125,7 @@ __all__ = [
     "require_unshared",
     "resolved",
     "rmdir",
+    "room_for",
     "same_file",
     "set_times",
     "stat",

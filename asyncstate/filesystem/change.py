@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import stat
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from asyncstate.dunders.context import current
 
 from . import place, query
 from .journal import note, note_renamed
 from .sight import seen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _AT_EMPTY_PATH = 0x1000
 
@@ -90,6 +96,47 @@ def makedirs(path: str, mode: int = 0o777, *, exist_ok: bool = True) -> None:
         except FileExistsError:
             if not query.is_directory(folder):
                 raise
+
+
+def foretells() -> bool:
+    """Return whether this call is a dry run that says what an apply comes to; one with Salt's rows asks less."""
+    call = current.get(None)
+    return call is not None and bool(call.opts.get("test")) and bool(call.opts.get("foresight"))
+
+
+def room_for(path: str, make: Callable[[], object] | None = None, *, follow: bool = False) -> bool:
+    """Return whether the folder of ``path`` is there; ``make`` makes a missing one, and returns what is in its way.
+
+    Whatever writes a path calls it first, in a dry run too: then nothing is made, and OSError says what making the
+    folder, or an entry in it, would raise; with ``follow``, of what a link at ``path`` leads to. A dry run with Salt's
+    rows does not look.
+    """
+    call = current.get(None)
+    if call is not None and call.opts.get("test"):
+        return not call.opts.get("foresight") or _would_have_room(path, makes=make is not None, follow=follow)
+    folder = os.path.dirname(path)
+    if query.is_directory(folder):
+        return True
+    # What make found in its way may be the folder, made meanwhile by a state that runs beside this one.
+    return make is not None and (not make() or query.is_directory(folder))
+
+
+def _would_have_room(path: str, *, makes: bool, follow: bool) -> bool:
+    if follow and (target := place.resolved(path)) != path:
+        if not _would_have_room(target, makes=False, follow=False):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), target)
+        return True
+    missing, folder = "", os.path.dirname(path)
+    while not query.is_directory(folder or "."):
+        missing, folder = folder, os.path.dirname(folder)
+    if missing and (not makes or query.exists(os.path.dirname(path))):
+        return False
+    if missing and query.lexists(missing):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), missing)
+    with place.parent(missing or path) as here:
+        if not os.access(".", os.W_OK | os.X_OK, dir_fd=here.fd, effective_ids=True):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), missing or path)
+    return True
 
 
 def remove(path: str) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import errno
+import os
+import stat
+from functools import partial
+from typing import Any
 
 from asyncstate import filesystem
 from asyncstate.errors import CommandExecutionError, PathRefused
@@ -11,12 +15,11 @@ from .attributes import attribute_difference, require_settable
 from .content import Content, read_bytes
 from .diffs import Leniency, diff_or_note
 from .modes import normalize_mode
-from .perms import Wanted, status
+from .perms import Wanted, makedirs_, status
 from .selinux import context_difference, require_relabelled
 from .sources import drop_rendered, get_managed, local_copy, source_list, source_mode
 
-if TYPE_CHECKING:
-    import os
+NO_PARENT = "Parent directory not present"
 
 
 def check_file_meta(
@@ -119,9 +122,13 @@ def check_managed_changes(
     new_file_diff: bool = False,
     encoding: str | None = None,
     encoding_errors: str = "strict",
+    makedirs: bool | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Return the changes that ``file.managed`` would make, or ``(False, why it would fail)``."""
+    """Return the changes that ``file.managed`` would make, or ``(False, why it would fail)``.
+
+    With ``makedirs``, True or False, the file's place is looked at, too: its folder, what is there, the accounts.
+    """
     source, source_hash = source_list(source, source_hash, saltenv)
     sfn = ""
     source_sum: dict[str, str] = {}
@@ -148,7 +155,7 @@ def check_managed_changes(
                 return False, problem
             if source and keep_mode:
                 mode = source_mode(source, saltenv) or mode
-        return check_file_meta(
+        changes = check_file_meta(
             name,
             sfn,
             source,
@@ -171,8 +178,37 @@ def check_managed_changes(
             encoding=encoding,
             encoding_errors=encoding_errors,
         )
+        if makedirs is not None and changes and filesystem.foretells():
+            made = changes[1] if isinstance(changes, tuple) else changes
+            problem = _problem(
+                name, sfn, contents, Wanted(user, group, mode), made, follow_symlinks=follow_symlinks, makedirs=makedirs
+            )
+            if problem:
+                return False, problem
+        return changes
     finally:
         drop_rendered(sfn)
+
+
+def _problem(
+    name: str, sfn: str, contents: Any, wanted: Wanted, changes: Any, *, follow_symlinks: bool, makedirs: bool
+) -> str:
+    """Return the error with which `manage_file` would fail to make these changes, "" if it would not."""
+    try:
+        found = status(name, follow_symlinks) if filesystem.lexists(name) else None
+        dangling = follow_symlinks and found is not None and stat.S_ISLNK(found.st_mode)
+        if dangling and contents is None and not sfn:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+        if dangling or changes.keys() & {"newfile", "diff"}:
+            if sfn and contents is None:
+                filesystem.open_read(sfn).close()
+            if not filesystem.room_for(name, partial(makedirs_, name) if makedirs else None, follow=follow_symlinks):
+                return NO_PARENT
+            if filesystem.is_directory(name):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+    except OSError as error:
+        return f"Failed to commit change: {error}"
+    return "; ".join(wanted.refused(found))
 
 
 def check_managed(

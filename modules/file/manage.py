@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import stat
+from functools import partial
 from typing import Any
 
 from asyncstate import filesystem
@@ -16,7 +17,7 @@ from .attributes import check_attributes, require_settable
 from .backups import backup_if_asked
 from .content import Content, read_bytes
 from .diffs import Leniency, content_diff, diff_or_note
-from .dry_run import check_file_meta
+from .dry_run import NO_PARENT, check_file_meta
 from .hashes import get_hash, verify_signature
 from .modes import directory_mode, mode_text
 from .paths import expand
@@ -293,14 +294,12 @@ class _Placement:
         """Make a file that does not exist yet."""
         if not self._is_genuine(updating=False):
             return
-        folder = os.path.dirname(self.name)
-        if not filesystem.is_directory(folder):
-            if not makedirs:
-                _failed(self.ret, "Parent directory not present")
-                return
-            if dir_mode is None and self.wanted.mode is not None:
-                dir_mode = directory_mode(self.wanted.mode)
-            makedirs_(self.name, self.wanted.user, self.wanted.group, dir_mode)
+        # First what `filesystem.room_for` does first, too: most files have their folder, and a call less.
+        if not filesystem.is_directory(os.path.dirname(self.name)) and not filesystem.room_for(
+            self.name, partial(self._make_folders, dir_mode) if makedirs else None
+        ):
+            _failed(self.ret, NO_PARENT)
+            return
         changes = self.ret["changes"]
         if self.content is None:
             changes["new"] = f"file {self.name} created"
@@ -320,6 +319,11 @@ class _Placement:
                     changes["mode"] = default
             self._give(new, differences)
             new.commit(sync=False)
+
+    def _make_folders(self, mode: Any) -> str | None:
+        if mode is None and self.wanted.mode is not None:
+            mode = directory_mode(self.wanted.mode)
+        return makedirs_(self.name, self.wanted.user, self.wanted.group, mode)
 
     def _is_genuine(self, *, updating: bool) -> bool:
         """Compare a source with its expected hash and signature."""

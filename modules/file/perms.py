@@ -170,6 +170,19 @@ class Wanted:
             changes["mode"] = self.mode
         return changes
 
+    def refused(self, found: os.stat_result | None) -> list[str]:
+        """Return the errors about owners that this process cannot give to the file ``found``, or to a new one."""
+        own = os.geteuid()
+        groups = {None, os.getegid(), *os.getgroups()}
+        user = self.uid not in {None, own if found is None else found.st_uid}
+        group = self.gid not in {None, os.getegid() if found is None else found.st_gid}
+        notes = []
+        if user and (own != 0 or self.uid == ""):
+            notes.append(f"Failed to change user to {self.user}")
+        if group and (self.gid == "" or (own != 0 and self.gid not in groups)):
+            notes.append(f"Failed to change group to {self.group}")
+        return notes
+
     def access(self, changes: dict[str, Any]) -> Access:
         """Return the part of ``changes`` that can be set, as numbers."""
         return Access(
@@ -203,6 +216,7 @@ def check_perms(
     else:
         ret, earlier = unchanged(name), ""
     notes: list[str] = []
+    refused: list[str] = []
     found = status(name, follow_symlinks)
     wanted = Wanted(user, group, mode)
     is_link = not follow_symlinks and stat.S_ISLNK(found.st_mode)
@@ -215,6 +229,8 @@ def check_perms(
     if changes:
         if is_dry_run():
             filesystem.require_changeable(name, follow=follow_symlinks)
+            refused = wanted.refused(found) if filesystem.foretells() else []
+            notes += refused
         else:
             changes = _enforce(name, ret, wanted, found, changes, notes, follow_symlinks=follow_symlinks)
         ret["changes"].update(changes)
@@ -226,7 +242,9 @@ def check_perms(
         ret["comment"] = "; ".join([earlier, *notes] if earlier else notes)
     else:
         ret["comment"] = [*earlier, *notes]
-    if ret["changes"] and is_dry_run():
+    if refused:
+        ret["result"], ret["changes"] = False, {}
+    elif ret["changes"] and is_dry_run():
         ret["result"] = None
     return ret, before
 

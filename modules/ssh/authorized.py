@@ -102,7 +102,7 @@ def set_auth_key(
         lines = f"{old}{'' if old.endswith(chr(10)) or not old else chr(10)}".splitlines(keepends=True)
         lines.insert(edit.place(map(_key_of, lines), key), str(line))
         _user_files.write(path, "".join(lines), account)
-        if text is None:
+        if text is None and not filesystem.foretells():
             _relabel(path)
     return "new"
 

@@ -101,6 +101,8 @@ def extracted(
             job.verify(source_hash, skip_verify=skip_verify)
             if is_dry_run():
                 job.check_members()
+                if not (clean_parent and _filesystem.lexists(job.name.rstrip("/"))):
+                    job.make_folder()
                 _refuse(job.announcement(clean=clean, by_hash=by_hash, missing=missing), result=None)
             job.clear(clean=clean, clean_parent=clean_parent)
             job.unpack(extract_perms=extract_perms)

@@ -159,14 +159,18 @@ class Extraction(ArchiveSource):
                 if __salt__["file.remove"](full.rstrip("/")):
                     self.changes.setdefault("removed", []).append(full)
 
+    def make_folder(self) -> None:
+        """Make the destination, or in a dry run say why that would fail."""
+        if not filesystem.is_directory(self.name):
+            made = __states__["file.directory"](self.name, user=self.user, makedirs=True)
+            if made["result"] is False:
+                raise Refusal(made["comment"])
+            self.made_directory = True
+
     def unpack(self, *, extract_perms: bool) -> None:
         """Unpack the archive. A new destination is removed again if nothing could be unpacked."""
         check_cancelled()
-        if not filesystem.is_directory(self.name):
-            made = __states__["file.directory"](self.name, user=self.user, makedirs=True)
-            if not made["result"]:
-                raise Refusal(made["comment"])
-            self.made_directory = True
+        self.make_folder()
         try:
             if self.format == "zip":
                 self.files = self._unzip(extract_perms=extract_perms)

@@ -108,7 +108,7 @@ def _prepared(
     problem = file_problem(name)
     if problem:
         touched = touch(name, makedirs=makedirs)
-        if is_dry_run():
+        if is_dry_run() and touched["result"] is not False:
             return touched
         if not filesystem.exists(name):
             return failed(name, problem)

@@ -47,13 +47,13 @@ def owner_of(kwargs: Mapping[str, Any], user: Any) -> Any:
 
 
 def missing_accounts(user: Any, group: Any) -> str:
-    """Return which account is missing; "" if none, and in a dry run, as an earlier state may be the one to make it."""
+    """Return which account is missing; "" if none. As in Salt, a dry run that does not foretell only logs it."""
     problem = ""
     if user and __salt__["file.user_to_uid"](user) == "":
         problem = f"User {user} is not available "
     if group and __salt__["file.group_to_gid"](group) == "":
         problem += f"Group {group} is not available"
-    if problem and is_dry_run():
+    if problem and is_dry_run() and not filesystem.foretells():
         log.warning("%s", problem)
         return ""
     return problem

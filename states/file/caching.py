@@ -59,6 +59,8 @@ def cached(
         return _local(name, os.path.realpath(os.path.expanduser(parts.path)), {} if skip_verify else wanted, kind)
     before = __salt__["cp.is_cached"](name, saltenv=saltenv)
     if is_dry_run() and not (before and parts.scheme == "salt"):
+        if parts.scheme == "salt" and filesystem.foretells():
+            return failed(name, f"Failed to cache {name}, check minion log for more information")
         return _foretold(name, before, wanted, kind)
     old = __salt__["file.get_hash"](before, kind) if before else None
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from functools import partial
 from typing import Any
 
 from asyncstate import filesystem
@@ -41,9 +43,16 @@ def mknod(
     if filesystem.is_file(name):
         return failed(name, f"File {name} exists and is not {kind}. Refusing to continue")
     if not __salt__[test](name):
-        if is_dry_run():
-            return would_change(name, f"{title} {name} is set to be created")
-        made: Row = __salt__["file.mknod"](name, ntype, major, minor, user, group, mode)
+        if filesystem.foretells() and filesystem.lexists(name):
+            return failed(name, f"File {name} exists and cannot be overwritten")
+        try:
+            if not filesystem.room_for(name, partial(__salt__["file.makedirs"], name, user, group)):
+                return failed(name, f"{os.path.dirname(name)} is not a directory")
+            if is_dry_run():
+                return would_change(name, f"{title} {name} is set to be created")
+            made: Row = __salt__["file.mknod"](name, ntype, major, minor, user, group, mode)
+        except OSError as error:
+            return failed(name, str(error))
         return made
     if ntype != "p":
         present = __salt__["file.get_devmm"](name)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+from functools import partial
 from typing import Any
 
 from asyncstate import filesystem
@@ -107,14 +109,22 @@ def _made(
     expected = check.differences(listing, children_only=children_only)
     if clean:
         expected.update(_unkept(path, listing, require, exclude_pat))
-    if not filesystem.is_directory(path):
+    owners = {"user": check.user, "group": check.group, "mode": check.dir_mode}
+    is_new = not filesystem.is_directory(path)
+    if is_new:
+        if filesystem.foretells() and filesystem.lexists(path) and "forced" not in changes:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
         expected[path] = {"directory": "new"}
     changes.update(expected)
+    if is_new and not filesystem.room_for(
+        path, partial(__salt__["file.makedirs"], path, **owners) if makedirs else None
+    ):
+        return failed(name, f"No directory to create {path} in", {} if is_dry_run() else changes)
     if is_dry_run() or not changes:
         comment = _announcement(expected) if expected else f"The directory {path} is in the correct state"
         return would_change(name, comment, changes) if changes else unchanged(name, comment)
-    if not filesystem.is_directory(path):
-        return _create(name, path, check.user, check.group, check.dir_mode, changes, makedirs=makedirs)
+    if is_new:
+        return _create(name, path, changes, **owners)
     return _settle(
         name, check, changes, listing, clean, require, exclude_pat, children_only=children_only, recurse=recurse
     )
@@ -135,6 +145,8 @@ def _clear_the_way(name: str, path: str, backupname: str | None, changes: dict[s
                 changes["forced"] = f"Existing file at backup path {backupname} would be removed"
             else:
                 __salt__["file.remove"](backupname)
+        if not filesystem.room_for(backupname):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), backupname)
         if dry_run:
             changes["backup"] = f"{path} would be renamed to {backupname}"
             changes[path] = {"directory": "new"}
@@ -313,14 +325,8 @@ def _forget_unremoved(changes: dict[str, Any], removed: list[str]) -> None:
             del changes[path]
 
 
-def _create(
-    name: str, path: str, user: Any, group: Any, dir_mode: str | None, changes: dict[str, Any], *, makedirs: bool
-) -> Row:
-    if not filesystem.is_directory(os.path.dirname(path)):
-        if not makedirs:
-            return failed(name, f"No directory to create {path} in", changes)
-        __salt__["file.makedirs"](path=path, user=user, group=group, mode=dir_mode)
-    __salt__["file.mkdir"](path, user=user, group=group, mode=dir_mode)
+def _create(name: str, path: str, changes: dict[str, Any], **owners: Any) -> Row:
+    __salt__["file.mkdir"](path, **owners)
     if not filesystem.is_directory(path):
         return failed(name, f"Failed to create directory {path}", changes)
     return changed(name, "", {**changes, path: {"directory": "new"}})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.data.edits import toggle_patterns
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
@@ -96,9 +97,11 @@ def line(
     name = expand(name)
     if not name:
         return failed(name, "Must provide name to file.line")
-    managed(name, create=create, user=user, group=group, mode=file_mode, replace=False)
+    made = managed(name, create=create, user=user, group=group, mode=file_mode, replace=False)
     problem = file_problem(name)
     if problem:
+        if create and filesystem.foretells() and made["result"] is None:
+            return made
         return failed(name, problem)
     if mode is None:
         return failed(name, "Mode was not defined. How to process the file?")

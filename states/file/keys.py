@@ -67,6 +67,12 @@ def _finish(name: str, edit: KeyValues, *, show_changes: bool) -> Row:
         return unchanged(name)
     diff = [*edit.diff[:1], *(f"- {line}" for line in reversed(edit.pruned)), *edit.diff[1:]]
     changes = {"diff": "".join(diff)} if show_changes else {}
+    try:
+        has_room = filesystem.room_for(name, follow=True)
+    except OSError:
+        has_room = False
+    if not has_room:
+        return failed(name, f"{name} not writable", changes)
     if is_dry_run():
         would = f"File {name} is set to be changed ({modified} lines modified, {deleted} deleted)"
         predicted = "\nPredicted diff:\n\r\t\t" + "\r\t\t".join(diff) if show_changes else ""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
@@ -11,6 +13,9 @@ from asyncstate.errors import AsyncStateError, RunCancelled
 
 from .._paths import plain  # noqa: TID252 - as `states` for type checkers
 from .arguments import default_owner, expand, normalize_mode, owner_of, preflight
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def symlink(
@@ -34,7 +39,8 @@ def symlink(
 ) -> Row:
     """Make ``name`` a link to ``target``, owned by ``user`` and ``group``.
 
-    If ``name`` is something else than a link, it is moved to ``backupname``, removed with ``force``, or is an error.
+    If ``name`` is something else than a link, it is moved to ``backupname``, replaced with ``force``, or is an error; a
+    directory is never removed.
     ``mode`` is that of the directories ``makedirs`` makes.
     """
     name = expand(name)
@@ -50,17 +56,22 @@ def symlink(
         return failed(name, problem)
     path = plain(name)
     parent = os.path.dirname(path)
+    folders = {"user": user, "group": group, "mode": normalize_mode(mode)}
+    try:
+        if not filesystem.room_for(path, partial(__salt__["file.makedirs"], path, **folders) if makedirs else None):
+            return failed(name, f"Directory {parent} for symlink is not present")
+    except OSError as error:
+        return failed(name, f"Unable to create new symlink {path} -> {target}: {error}")
     if is_dry_run():
         row = _would_symlink(name, path, target, force, user, group)
+        moved = force or atomic or backupname is not None
+        if moved and filesystem.foretells() and filesystem.lexists(path) and not filesystem.is_link(path):
+            row = _would_make_way(name, path, target, backupname, force=force, atomic=atomic)
         if not filesystem.is_directory(parent):
             row["comment"] += (
                 f"\n{parent} will be created" if makedirs else f"\nDirectory {parent} for symlink is not present"
             )
         return row
-    if not filesystem.is_directory(parent):
-        if not makedirs:
-            return failed(name, f"Directory {parent} for symlink is not present")
-        __salt__["file.makedirs"](path=path, user=user, group=group, mode=normalize_mode(mode))
     if filesystem.is_link(path):
         if os.path.normpath(filesystem.readlink(path)) == os.path.normpath(target):
             return _settle_owner(name, path, user, group)
@@ -138,10 +149,19 @@ def _would_replace(name: str, path: str, target: str, kind: str, *, force: bool)
     return failed(name, f"File or directory exists where the {kind} {path} should be. Did you mean to use force?")
 
 
+def _would_make_way(name: str, path: str, target: str, backupname: str | None, *, force: bool, atomic: bool) -> Row:
+    """Return the row of a dry run that foretells; as in Salt, no directory is removed, though its dry run says so."""
+    problem = _clear_the_way(path, target, backupname, force, atomic, False)
+    if not problem and backupname is None and filesystem.is_plain_directory(path):
+        error = IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        problem = f"Unable to create new symlink {path} -> {target}: {error}"
+    return failed(name, problem) if problem else _would_replace(name, path, target, "symlink", force=True)
+
+
 def _clear_the_way(
     name: str, target: str, backupname: str | None, force: bool, atomic: bool, disallow_copy_and_unlink: bool
 ) -> str:
-    """Remove what is at ``name``, or move it to ``backupname``. Return what is wrong, "" if the link may be made."""
+    """Move what is at ``name`` to ``backupname``, if there is one. Return what is wrong, "" if the link may be made."""
     if backupname is None:
         if force or atomic:
             return ""
@@ -161,8 +181,13 @@ def _clear_the_way(
     if filesystem.lexists(backupname):
         if not force:
             return f"Symlink & backup dest exists and Force not set. {name} -> {target} - backup: {backupname}"
-        __salt__["file.remove"](backupname)
+        if not is_dry_run():
+            __salt__["file.remove"](backupname)
     try:
+        if not filesystem.room_for(backupname):
+            return f"Unable to rename {name} to backup {backupname} -> : {os.path.dirname(backupname)} is not present"
+        if is_dry_run():
+            return ""
         __salt__["file.move"](name, backupname, disallow_copy_and_unlink=disallow_copy_and_unlink)
     except RunCancelled:
         raise
@@ -194,19 +219,26 @@ def hardlink(
     if problem:
         return failed(name, problem)
     path = plain(name)
+    folders = {"user": user, "group": group, "mode": normalize_mode(dir_mode)}
+    make = partial(__salt__["file.makedirs"], path, **folders) if makedirs else None
     if is_dry_run():
-        return _would_hardlink(name, path, target, force)
+        return _would_hardlink(name, path, target, force, make)
     for direction, place in (("to", path), ("from", target)):
         if filesystem.is_directory(place):
             return failed(name, f"Unable to hard link {direction} directory {place}")
     if not filesystem.exists(target):
         return failed(name, f"Target {target} for hard link does not exist")
-    parent = os.path.dirname(path)
-    if not filesystem.is_directory(parent):
-        if not makedirs:
-            return failed(name, f"Directory {parent} for hard link is not present")
-        __salt__["file.makedirs"](path, user=user, group=group, mode=normalize_mode(dir_mode))
-    return _make_hardlink(name, path, target, force)
+    return _roomless(name, path, target, make) or _make_hardlink(name, path, target, force)
+
+
+def _roomless(name: str, path: str, target: str, make: Callable[[], object] | None) -> Row | None:
+    """Return the row of a hard link whose folder is not there and is not to be made, None if it is."""
+    try:
+        if filesystem.room_for(path, make):
+            return None
+    except OSError as error:
+        return failed(name, f"Unable to create new hard link {path} -> {target}: {error}")
+    return failed(name, f"Directory {os.path.dirname(path)} for hard link is not present")
 
 
 def _make_hardlink(name: str, path: str, target: str, force: bool) -> Row:
@@ -235,14 +267,17 @@ def _same_file(name: str, target: str) -> bool:
     return (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 
 
-def _would_hardlink(name: str, path: str, target: str, force: bool) -> Row:
+def _would_hardlink(name: str, path: str, target: str, force: bool, make: Callable[[], object] | None) -> Row:
     if not filesystem.exists(target):
         return failed(name, f"Target {target} for hard link does not exist")
     if filesystem.is_directory(target):
         return failed(name, f"Unable to hard link from directory {target}")
     if filesystem.is_directory(path):
         return failed(name, f"Unable to hard link to directory {path}")
-    if not filesystem.exists(path):
+    roomless = _roomless(name, path, target, make)
+    if roomless is not None:
+        return roomless
+    if not (filesystem.lexists if filesystem.foretells() else filesystem.exists)(path):
         return would_change(name, f"Hard link {path} to {target} is set for creation", {"new": path})
     if not __salt__["file.is_hardlink"](path):
         return _would_replace(name, path, target, "hard link", force=force)

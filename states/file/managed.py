@@ -170,6 +170,7 @@ def managed(
                 new_file_diff=new_file_diff or bool(__opts__.get("new_file_diff")),
                 encoding=encoding,
                 encoding_errors=encoding_errors,
+                makedirs=makedirs,
                 **labels,
                 **trust,
                 **lenient,

@@ -82,7 +82,7 @@ def serialize(
         return failed(name, str(error)) | notes
     wanted = {"user": user, "group": group, "mode": normalize_mode(mode)}
     if is_dry_run():
-        row = _dry_run(name, wanted, text, show_changes=show_changes) | notes
+        row = _dry_run(name, wanted, text, show_changes=show_changes, makedirs=makedirs) | notes
     else:
         placement = {
             **_nothing_fetched(),
@@ -120,7 +120,7 @@ def _options(given: Any) -> dict[str, Any]:
     return dict(given or {})
 
 
-def _dry_run(name: str, wanted: dict[str, Any], text: str, *, show_changes: bool) -> Row:
+def _dry_run(name: str, wanted: dict[str, Any], text: str, *, show_changes: bool, makedirs: bool) -> Row:
     changes = __salt__["file.check_managed_changes"](
         name=name,
         source=None,
@@ -132,8 +132,12 @@ def _dry_run(name: str, wanted: dict[str, Any], text: str, *, show_changes: bool
         defaults=None,
         saltenv=str(__env__),
         contents=text,
+        follow_symlinks=filesystem.foretells(),
+        makedirs=makedirs,
         **wanted,
     )
+    if isinstance(changes, tuple):
+        return failed(name, changes[1])
     if not changes:
         return unchanged(name, f"The file {name} is in the correct state")
     hidden = {} if show_changes else {"diff": "<show_changes=False>"}
@@ -163,6 +167,8 @@ def decode(
     if old == new:
         return unchanged(name, "File is in the correct state.")
     changes = {"old": old, "new": new}
+    if not filesystem.room_for(name, follow=True):
+        return failed(name, "Parent directory not present")
     if is_dry_run():
         return would_change(name, "File is set to be updated.", changes)
     return make_row(name, "File was updated.", changes, result=__salt__["hashutil.base64_decodefile"](content, name))

@@ -128,6 +128,8 @@ def pruned(name: str, recurse: bool = False, ignore_errors: bool = False, older_
         return failed(name, f"Specified file {name} is not an absolute path")
     if not filesystem.is_directory(name):
         return unchanged(name, f"Directory {name} is not present")
+    if filesystem.foretells() and not (ignore_errors or older_than) and _holds_files(name, recurse=recurse):
+        return failed(name, f"Failed to remove directory {name}")
     if is_dry_run():
         return would_change(name, f"Directory {name} is set for removal", {"deleted": name})
     done = __salt__["file.rmdir"](name, recurse=recurse, verbose=True, older_than=older_than)
@@ -138,6 +140,13 @@ def pruned(name: str, recurse: bool = False, ignore_errors: bool = False, older_
     if not worked:
         return failed(name, f"Failed to remove directory {name}", done)
     return unchanged(name) if recurse else changed(name, f"Removed directory {name}", {"deleted": name})
+
+
+def _holds_files(name: str, *, recurse: bool) -> bool:
+    """Return whether ``rmdir`` would fail: a link, or a directory that is not empty."""
+    if not recurse or filesystem.is_link(name):
+        return filesystem.is_link(name) or bool(filesystem.listdir(name))
+    return any(files for _, _, files in filesystem.walk(name))
 
 
 _DEPTHS = {"first_of_year": 1, "first_of_month": 2, "first_of_day": 3, "first_of_hour": 4, "most_recent": 5}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
 from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, unchanged, would_change
@@ -11,6 +12,9 @@ from asyncstate.errors import CommandExecutionError
 
 from .._paths import plain  # noqa: TID252 - as `states` for type checkers
 from .arguments import default_owner, expand, missing_accounts, misspelt, normalize_mode, owner_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def absent(name: str, **kwargs: Any) -> Row:
@@ -64,14 +68,16 @@ def touch(name: str, atime: Any = None, mtime: Any = None, makedirs: bool = Fals
     if problem:
         return failed(name, problem)
     extant = filesystem.exists(name)
-    if is_dry_run():
-        return _would_touch(name, atime, mtime, extant=extant)
-    if makedirs:
-        __salt__["file.makedirs"](path=name)
-    if not filesystem.is_directory(os.path.dirname(name)):
-        return failed(name, f"Directory not present to touch file {name}")
-    if not __salt__["file.touch"](name, atime, mtime):
-        return failed(name, "")
+    try:
+        make = partial(__salt__["file.makedirs"], name) if makedirs else None
+        if not extant and not filesystem.room_for(name, make, follow=True):
+            return failed(name, f"Directory not present to touch file {name}")
+        if is_dry_run():
+            return _would_touch(name, atime, mtime, extant=extant)
+        if not __salt__["file.touch"](name, atime, mtime):
+            return failed(name, "")
+    except (CommandExecutionError, OSError) as error:
+        return failed(name, str(error))
     if not extant:
         return changed(name, f"Created empty file {name}", {"new": name})
     kind = "directory" if filesystem.is_directory(name) else "file"
@@ -136,22 +142,29 @@ def copy_(
     if occupied and filesystem.is_file(path) and filesystem.is_file(source) and _same_content(path, source):
         comment += " - files are identical but force flag is set"
     filesystem.require_readable(source)
-    if is_dry_run():
-        return would_change(name, f'File "{source}" is set to be copied to "{path}"')
-    problem = _unfit(path, occupied=occupied, makedirs=makedirs)
+
+    def make() -> Any:
+        folders_mode = dir_mode or _directory_mode(mode)
+        return __salt__["file.makedirs"](path, user=user, group=group, mode=folders_mode)
+
+    problem = _unfit(path, occupied=occupied, make=make if makedirs else None)
     if problem:
         return failed(name, problem)
-    if not filesystem.is_directory(os.path.dirname(path)):
-        __salt__["file.makedirs"](path, user=user, group=group, mode=dir_mode or _directory_mode(mode))
+    if is_dry_run():
+        return would_change(name, f'File "{source}" is set to be copied to "{path}"')
     return _copied(name, source, path, user, group, mode, comment, preserve=preserve)
 
 
-def _unfit(path: str, *, occupied: bool, makedirs: bool) -> str:
-    """Remove what is at ``path``; return what is wrong with it now, "" if a file may be put there."""
-    if occupied and not _removed(path):
+def _unfit(path: str, *, occupied: bool, make: Callable[[], object] | None) -> str:
+    """Remove what is at ``path``, or ``make`` its folder; return what is wrong, "" if a file may be put there now."""
+    try:
+        if not filesystem.room_for(path, make):
+            return f"The target directory {os.path.dirname(path)} is not present"
+    except OSError as error:
+        return str(error)
+    if occupied and not is_dry_run() and not _removed(path):
         return f'Failed to delete "{path}" in preparation for forced move'
-    parent = os.path.dirname(path)
-    return "" if makedirs or filesystem.is_directory(parent) else f"The target directory {parent} is not present"
+    return ""
 
 
 def _copied(
@@ -241,13 +254,11 @@ def rename(name: str, source: str, force: bool = False, makedirs: bool = False, 
         return unchanged(name, f'The target file "{path}" exists and will not be overwritten')
     if occupied and _holds(path, source):
         return failed(name, f'Source file "{source}" would be lost with what is at "{path}" now')
-    if is_dry_run():
-        return would_change(name, f'File "{source}" is set to be moved to "{path}"')
-    problem = _unfit(path, occupied=occupied, makedirs=makedirs)
+    problem = _unfit(path, occupied=occupied, make=partial(__salt__["file.makedirs"], path) if makedirs else None)
     if problem:
         return failed(name, problem)
-    if not filesystem.is_directory(os.path.dirname(path)):
-        __salt__["file.makedirs"](path=path)
+    if is_dry_run():
+        return would_change(name, f'File "{source}" is set to be moved to "{path}"')
     try:
         __salt__["file.move"](source, path)
     except (CommandExecutionError, OSError):

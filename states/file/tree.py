@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
@@ -86,8 +87,11 @@ def recurse(
     if not filesystem.is_directory(top):
         if filesystem.exists(top):
             return failed(name, f"The path {top} exists and is not a directory")
-        if not is_dry_run():
-            __salt__["file.makedirs_perms"](name=top, user=user, group=group, mode=dir_mode)
+        try:
+            make = partial(__salt__["file.makedirs_perms"], name=top, user=user, group=group, mode=dir_mode)
+            filesystem.room_for(f"{top}/", make)
+        except OSError as error:
+            return failed(name, f"Recurse failed: {error}")
     content = TreeContent(top, keep_symlinks, include_pat, exclude_pat, maxdepth, include_empty)
     for single in sources if merge else sources[:1]:
         content.add(single)

@@ -5,7 +5,9 @@ Neither rows nor the log show ``https_pass`` or a password in a URL.
 
 from __future__ import annotations
 
+import errno
 import os
+from functools import partial
 from typing import Any
 
 from asyncstate import filesystem
@@ -239,6 +241,8 @@ def present(
                 return
             _clear_for_init(row, path, kind, force=force)
         if is_dry_run():
+            if filesystem.foretells():
+                _require_room(path)
             row["changes"]["new"] = name
             raise _would_do(f"New {kind} would be created")
         __salt__["git.init"](
@@ -335,6 +339,14 @@ def _reached(name: str, user: Any, home: str) -> list[str]:
 
 def _is_repository(path: str, bare: bool, repository: _Repository) -> bool:
     return filesystem.is_file(os.path.join(path, "HEAD")) if bare else repository.exists()
+
+
+def _require_room(path: str) -> None:
+    """Raise the error with which git could not make a repository."""
+    if filesystem.lexists(path) and not filesystem.is_directory(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+    if not filesystem.room_for(path, partial(filesystem.makedirs, os.path.dirname(path))):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
 
 
 def _clear_for_init(row: Row, path: str, kind: str, *, force: bool) -> None:

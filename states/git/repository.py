@@ -22,6 +22,8 @@ class Repository:
         output_encoding: str | None = None,
     ) -> None:
         filesystem.require_unshared(target, "git", user)
+        if user and filesystem.foretells() and __salt__["file.user_to_uid"](user) == "":
+            raise CommandExecutionError(f"User '{user}' is not available")
         self.target = target
         self.as_user = {"user": user, "password": password, "output_encoding": output_encoding}
         self.over_ssh = {**self.as_user, "identity": identity, "saltenv": str(__env__)}

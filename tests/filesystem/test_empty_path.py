@@ -21,9 +21,17 @@ GIVEN = {
 }
 PATHS = ("path", "source", "folder", "top", "one")
 """The names of parameters that take a path."""
-ANSWERS = {"exists", "lexists", "is_directory", "is_file", "is_link", "is_plain_directory", "handed_over"}
+ANSWERS = {"exists", "lexists", "is_directory", "is_file", "is_link", "is_plain_directory", "handed_over", "room_for"}
 """Functions that say of a path what is there: nothing is."""
-OF_NO_PATH = {"version_of", "changes_so_far", "give_descriptor", "merged", "copy_attributes", "require_own_place"}
+OF_NO_PATH = {
+    "version_of",
+    "foretells",
+    "changes_so_far",
+    "give_descriptor",
+    "merged",
+    "copy_attributes",
+    "require_own_place",
+}
 QUIET = {
     "require_changeable",
     "resolved",

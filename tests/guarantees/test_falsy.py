@@ -44,6 +44,7 @@ class Host:
                 cachedir=str(own / "cache"),
                 state_dir=str(own / "state"),
                 id="here",
+                foresight=False,  # Salt has none
                 extra=filled(OPTS, self.root),
             )
         )

@@ -112,6 +112,7 @@ def called(text):
 def runtime(tmp_path):
     """A runtime for a tree with the example of each state in an SLS file of its own."""
     (tmp_path / "salt").mkdir()
+    (tmp_path / "srv").mkdir()  # commands run there
 
     def write(name, text):
         here = text.replace("/etc/app", f"{tmp_path}/app").replace("/srv/app", f"{tmp_path}/srv")

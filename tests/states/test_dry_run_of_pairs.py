@@ -207,6 +207,49 @@ def test_a_condition_in_a_folder_that_is_to_be_made_cannot_be_told(dry_runs, mad
     assert (row["result"], row.get(NOT_TOLD)) == (None, True), row["comment"]
 
 
+IS_THERE = "test -e <D>/x"
+TESTING = [
+    {"unless": IS_THERE},
+    {"onlyif": f"! {IS_THERE}"},
+    {"creates": "<D>/x"},
+    {"unless": [{"fun": "file.file_exists", "path": "<D>/x"}]},
+]
+
+
+@pytest.mark.feature("F112")
+@pytest.mark.parametrize("condition", TESTING)
+@pytest.mark.parametrize("function", ["cmd.run", "file.touch"])
+def test_conditions_that_an_earlier_state_will_change_cannot_be_told(dry_runs, function, condition):
+    later = (function, {"name": "/tmp/never-made-by-tests" if function == "file.touch" else "echo", **condition})
+    row = dry_runs.row(MADE_FILE, later)
+    assert (row["result"], row.get(NOT_TOLD)) == (None, True), row["comment"]
+
+
+@pytest.mark.parametrize("condition", [*TESTING, {"unless": "test -e /nonexistent"}])
+def test_what_is_missing_in_a_folder_that_is_made_is_missing_after_it(dry_runs, condition):
+    row = dry_runs.row(MADE_FOLDER, ("cmd.run", {"name": "echo > <D>/x", **condition}))
+    assert (row["result"], row.get(NOT_TOLD)) == (None, None), row["comment"]
+
+
+SURELY_FAILS = [
+    ("cmd.run", {"name": "ls", "cwd": "/nonexistent/of/tests"}),
+    ("cmd.run", {"name": "ls", "shell": "/nonexistent/of/tests"}),
+    ("cmd.run", {"name": "id", "runas": USER}),
+    ("cmd.script", {"source": "/nonexistent/of/tests"}),
+    ("git.cloned", {"name": "/nonexistent/r.git", "target": "<D>/clone"}),
+    ("git.config_set", {"name": "a.b", "value": "c", "global": True, "user": USER}),
+    ("virtualenv.managed", {"name": "<D>/v", "user": USER}),
+    ("archive.extracted", {"name": "/etc/passwd/x", "source": "salt://s.tar", "enforce_toplevel": False}),
+]
+
+
+@pytest.mark.parametrize("state", SURELY_FAILS, ids=lambda state: state[0])
+def test_what_surely_fails_is_not_to_change(dry_runs, state):
+    nothing = ("test.nop", {"name": "a"})
+    assert dry_runs.row(nothing, state)["result"] is False
+    assert dry_runs.row(nothing, state, test=False)["result"] is False
+
+
 def test_a_failure_of_its_own_stays_one(dry_runs):
     elsewhere = ("file.replace", {"name": "<D>/../../elsewhere", "pattern": "a", "repl": "b"})
     assert dry_runs.row(MADE_FILE, elsewhere)["result"] is False
@@ -233,7 +276,8 @@ def test_a_dry_run_refuses_what_the_run_refuses_in_a_folder_of_a_user(dry_runs, 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root is refused; run the tests as root")
 @pytest.mark.parametrize("there", [False, True])
-def test_only_a_home_that_is_to_be_made_will_belong_to_its_user(dry_runs, there):
+def test_only_a_home_that_is_to_be_made_will_belong_to_its_user(dry_runs, tmp_path, there):
+    subprocess.run(["git", "init", "--bare", "--quiet", str(tmp_path / "r.git")], check=True)
     if there:
         Path(dry_runs.folder).mkdir(parents=True)
     row = dry_runs.row(("user.present", {"name": USER, "home": "<D>"}), BY_PROGRAMS_OF_ROOT[1])

@@ -22,7 +22,7 @@ def test_without_a_condition_there_is_nothing_to_read(args):
         ({"unless": "false"}, {"environ:process"}),
         ({"unless": "test -e /a"}, {"environ:process", "path:/a/**"}),
         ({"check_cmd": "touch /a"}, {"environ:process", "path:/a/**"}),
-        ({"unless": "touch a", "cwd": "/srv"}, {"environ:process", "path:/srv/a/**"}),
+        ({"unless": "touch a", "cwd": "/srv"}, {"environ:process", "path:/srv", "path:/srv/a/**"}),
         ({"check_cmd": "touch a", "cwd": "/srv"}, {"environ:process", "path:~/a/**"}),
         ({"onlyif": "ls $X", "env": {"X": "/srv"}}, {"environ:process", "path:/srv/**"}),
         ({"onlyif": ["cat x"], "runas": "u"}, {"environ:process", "user:u", "path:~u/x/**", *LOGIN_OF_U}),

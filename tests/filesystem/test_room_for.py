@@ -1,0 +1,32 @@
+"""Whether a path has a folder, or gets one: `filesystem.room_for` outside of dry runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from asyncstate import filesystem
+
+
+def test_a_folder_that_is_there_is_not_made(tmp_path):
+    assert filesystem.room_for(str(tmp_path / "x"), lambda: pytest.fail("it is there"))
+
+
+def test_a_missing_folder_is_made_if_something_makes_it(tmp_path):
+    path = tmp_path / "new" / "x"
+    assert not filesystem.room_for(str(path))
+    assert filesystem.room_for(str(path), path.parent.mkdir)
+    assert path.parent.is_dir()
+
+
+@pytest.mark.parametrize("made_beside", [True, False])
+def test_what_is_in_the_way_may_be_the_folder_that_another_state_made_meanwhile(tmp_path, made_beside):
+    folder = tmp_path / "new"
+
+    def make():
+        if made_beside:
+            folder.mkdir()
+        else:
+            folder.write_text("a file")
+        return f"{folder} is there already"
+
+    assert filesystem.room_for(str(folder / "x"), make) is made_beside

@@ -1,0 +1,180 @@
+"""What a dry run says of a place comes true: failed means that the run fails, to change that it does not.
+
+A table: every bundled state that takes a path, times what there may be at the path and above it, times accounts that
+do not exist. The dry run and the run find the same ground.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import shutil
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from asyncstate.modules import linux_sysctl
+from plugin_harness import PluginHarness, snapshot
+from states_with_paths import STATES, UNKNOWN, harness_of_states
+
+from asyncstate.errors import CommandExecutionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+TEXT = "root=secret\n"
+
+
+def _nothing(path: Path) -> None:
+    assert not path.exists()
+
+
+def _a_file(path: Path) -> None:
+    path.write_text(TEXT)
+
+
+def _a_folder(path: Path) -> None:
+    path.mkdir()
+    (path / "in").write_text(TEXT)
+
+
+def _read_only(path: Path) -> None:
+    path.mkdir()
+    path.chmod(0o555)
+
+
+def _link(target: str, make: Callable[[Path], object]) -> Callable[[Path], None]:
+    def plant(path: Path) -> None:
+        make(path.parent / target)
+        path.symlink_to(path.parent / target)
+
+    return plant
+
+
+PLACES: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "nothing": (_nothing, "x"),
+    "no folder": (_nothing, "x/y"),
+    "no folder above": (_nothing, "x/y/z"),
+    "a file for a folder": (_a_file, "x/y"),
+    "a file for a folder above": (_a_file, "x/y/z"),
+    "a file": (_a_file, "x"),
+    "a file, slash": (_a_file, "x/"),
+    "a folder": (_a_folder, "x"),
+    "an empty folder": (os.mkdir, "x"),
+    "a pipe": (os.mkfifo, "x"),
+    "a link to nothing": (_link("nowhere", _nothing), "x"),
+    "a link to nothing in no folder": (_link("nowhere/x", _nothing), "x"),
+    "a link to nothing for a folder": (_link("nowhere", _nothing), "x/y"),
+    "a link to a folder": (_link("real", os.mkdir), "x"),
+    "a link to a file": (_link("real", _a_file), "x"),
+}
+ACCOUNTS = [("user", "a user that does not exist"), ("group", "a group that does not exist")]
+ONLY_THE_PROGRAM_KNOWS = {
+    ("git setting", "a folder"),
+    ("git setting", "an empty folder"),
+    ("git setting", "a link to a folder"),
+}
+
+
+LEFT_OUT = {
+    "managed, attributes": "what it makes cannot be removed",
+    "pip, requirements": "what is in a file of requirements, pip alone reads",
+}
+
+
+class Ground:
+    """The folder in which a state finds its path, made anew for the dry run and for the run."""
+
+    def __init__(self, base: Path) -> None:
+        self.base = base
+        self.folder = base / "ground"
+        (base / "home").mkdir()
+        self.harness: PluginHarness = harness_of_states(base)
+        self.harness.opts["foresight"] = True
+
+    def rows(self, state: str, make: Callable[[Path], Any], below: str, **more: str) -> list[dict[str, Any]] | None:
+        """Return the rows of a dry run and of a run; None if the state does not take ``more``."""
+        function, arguments = STATES[state](f"{self.folder}/{below}", self.base)
+        if more.keys() - inspect.signature(self.harness.states[function]).parameters.keys():
+            return None
+        found = []
+        for test in (True, False):
+            self._renew(make)
+            before = snapshot(self.folder)
+            try:
+                found.append(self.harness.state(function, test=test, **deepcopy(arguments | more)))
+            except (CommandExecutionError, OSError) as error:  # a failed row of the engine's
+                found.append({"result": False, "changes": {}, "comment": str(error)})
+            if test:
+                assert snapshot(self.folder) == before, "the dry run changed something"
+        return found
+
+    def _renew(self, make: Callable[[Path], Any]) -> None:
+        for name in ("ground", "home"):
+            for top, folders, _ in os.walk(self.base / name):
+                for folder in folders:
+                    if not os.path.islink(f"{top}/{folder}"):
+                        os.chmod(f"{top}/{folder}", 0o755)
+            shutil.rmtree(self.base / name, ignore_errors=True)
+            (self.base / name).mkdir()
+        (self.base / "own.txt").write_text("own=1\n")
+        for name in ("got", "aside"):
+            path = self.base / name
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            path.unlink(missing_ok=True)
+        make(self.folder / "x")
+
+
+@pytest.fixture
+def ground(tmp_path, monkeypatch):
+    (tmp_path / "proc" / "kernel").mkdir(parents=True)
+    (tmp_path / "proc" / "kernel" / "ostype").write_text("Linux\n")
+    monkeypatch.setattr(linux_sysctl, "_PROC", str(tmp_path / "proc"))
+    return Ground(tmp_path)
+
+
+def lie(dry: dict[str, Any], done: dict[str, Any]) -> str:
+    """Return what the dry run says that does not come true."""
+    told = f"dry run: {dry['result']} {dry['comment']!r}; run: {done['result']} {done['comment']!r}"
+    if (dry["result"] is False) != (done["result"] is False):
+        return told
+    return told if dry["result"] is True and not dry["changes"] and done["changes"] else ""
+
+
+@pytest.mark.feature("F112")
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("state", [state for state in STATES if state not in LEFT_OUT])
+def test_what_a_dry_run_says_of_a_place_comes_true(ground, state):
+    lies = {}
+    for place, (make, below) in PLACES.items():
+        lies[place] = lie(*ground.rows(state, make, below))
+        if (state, place) in ONLY_THE_PROGRAM_KNOWS:
+            assert lies.pop(place), "the dry run knows it now"
+    for argument, what in ACCOUNTS:
+        rows = ground.rows(state, _nothing, "x", **{argument: UNKNOWN})
+        lies[what] = lie(*rows) if rows else ""
+    assert {place: told for place, told in lies.items() if told} == {}
+
+
+@pytest.mark.feature("F112")
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere; run the tests as an ordinary user")
+@pytest.mark.parametrize("state", [state for state in STATES if not state.startswith(("git", "pip", "virtualenv"))])
+def test_what_a_dry_run_says_of_a_folder_that_cannot_be_written_comes_true(ground, state):
+    for below in ("x/y", "x/y/z"):
+        assert lie(*ground.rows(state, _read_only, below)) == ""
+
+
+@pytest.mark.parametrize("state", ["managed", "append", "touch at a time", "symlink", "serialize", "directory, clean"])
+@pytest.mark.parametrize("place", ["no folder", "a file for a folder"])
+def test_the_reason_is_that_of_the_run(ground, state, place):
+    dry, done = ground.rows(state, *PLACES[place])
+    assert (dry["result"], dry["comment"]) == (False, done["comment"])
+
+
+def test_without_foresight_a_dry_run_does_not_look(ground):
+    ground.harness.opts["foresight"] = False
+    for state in ("managed", "touch at a time", "serialize", "directory, clean"):
+        dry, done = ground.rows(state, *PLACES["no folder"])
+        assert (dry["result"], done["result"]) == (None, False)
