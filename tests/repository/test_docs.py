@@ -149,6 +149,27 @@ def test_a_dry_run_is_asked_for_with_its_own_command(checkout):
     assert [line for line in told if re.search(r"asyncstate apply\b.* --test\b", line)] == []
 
 
+def test_each_flag_of_a_shown_command_line_is_one_of_its_command(checkout):
+    """In code and within sentences: the page of the command line has all flags, but not those of each command."""
+    by_path = dict(commands())
+    shown, wrong = 0, []
+    for path in texts(checkout):
+        text = path.read_text()
+        lines = [*shown_commands(text), *re.findall(r"`([^`\n]+)`", text)]
+        for words in (
+            words for line in lines for words in re.findall(r"asyncstate ((?:[a-z][a-z-]* ?)+[^|;&#<>]*)", line)
+        ):
+            name = next((at for n in (2, 1) if (at := " ".join(["asyncstate", *words.split()[:n]])) in by_path), "")
+            if not name or name == "asyncstate salt-call":
+                continue
+            shown += 1
+            known = flags(by_path[name]) | {"--config"}
+            given = re.findall(r"(?<![\w=/-])--[a-z][a-z-]*", words)
+            wrong += [(path.name, name, flag) for flag in given if flag not in known]
+    assert shown > 100
+    assert wrong == []
+
+
 def shown_commands(text):
     """The lines of code, fenced or indented."""
     fenced = re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)

@@ -12,7 +12,13 @@ from asyncstate.cli.framework import Command, option
 from asyncstate.cli.settings import settings_from
 from asyncstate.extras.fleet.commands.completion import complete_target
 from asyncstate.extras.fleet.commands.connection import operator_of
-from asyncstate.extras.fleet.commands.options import compile_options, driving_options, run_options
+from asyncstate.extras.fleet.commands.options import (
+    compile_options,
+    deadline_option,
+    driving_options,
+    patience_option,
+    run_options,
+)
 from asyncstate.extras.fleet.commands.over_ssh import require_one_way, root_options, session_of, way_options
 from asyncstate.extras.fleet.commands.rollout import lanes_of, rollout_of, rollout_options
 
@@ -49,23 +55,8 @@ if TYPE_CHECKING:
 @option(
     "-j", "--concurrency", section="Run", metavar="N", type=click.IntRange(min=1), help="States at once on each host."
 )
-@option(
-    "--deadline",
-    section="Run",
-    metavar="SECONDS",
-    type=click.FloatRange(min=0, min_open=True),
-    default=60.0,
-    help="How long hosts have to answer (60).",
-)
-@option(
-    "--patience",
-    section="Run",
-    metavar="SECONDS",
-    type=click.FloatRange(min=0, min_open=True),
-    default=600.0,
-    help="How long hosts wait without a sign of this program, and this program for lost hosts if states are to wait "
-    "for them (600).",
-)
+@deadline_option()
+@patience_option(", and this program for lost hosts if states are to wait for them")
 @option(
     "--on-lost",
     section="Run",

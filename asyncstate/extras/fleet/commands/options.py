@@ -33,6 +33,30 @@ progress_option: Callable[[Any], Any] = option(
 )
 
 
+def deadline_option(where: str = "") -> Callable[[Any], Any]:
+    """Declare ``--deadline``; ``where`` says for what it counts, if not for all."""
+    return option(
+        "--deadline",
+        section="Run",
+        metavar="SECONDS",
+        type=click.FloatRange(min=0, min_open=True),
+        default=60.0,
+        help=f"How long hosts have to answer{where} (60).",
+    )
+
+
+def patience_option(more: str = "") -> Callable[[Any], Any]:
+    """Declare ``--patience``; ``more`` says who else waits as long."""
+    return option(
+        "--patience",
+        section="Run",
+        metavar="SECONDS",
+        type=click.FloatRange(min=0, min_open=True),
+        default=600.0,
+        help=f"How long hosts wait without a sign of this program{more} (600).",
+    )
+
+
 _report_option = option(
     "--report",
     section="Output",

@@ -22,6 +22,7 @@ from asyncstate.cli.options import (
 from asyncstate.cli.selection import select
 from asyncstate.extras.fleet.commands.completion import complete_target
 from asyncstate.extras.fleet.commands.connection import operator_of, optional_connection_options
+from asyncstate.extras.fleet.commands.options import deadline_option, patience_option
 from asyncstate.extras.fleet.commands.over_ssh import require_one_way, session_of, way_options
 from asyncstate.extras.fleet.controller.tale import Observer
 
@@ -76,22 +77,8 @@ _STEPS: Final = 64
     help="Cancel the orchestration after this time and exit with 124.",
 )
 @grace_option
-@option(
-    "--deadline",
-    section="Run",
-    metavar="SECONDS",
-    type=click.FloatRange(min=0, min_open=True),
-    default=60.0,
-    help="How long hosts have to answer, in steps without a timeout of their own (60).",
-)
-@option(
-    "--patience",
-    section="Run",
-    metavar="SECONDS",
-    type=click.FloatRange(min=0, min_open=True),
-    default=600.0,
-    help="How long hosts wait without a sign of this program (600).",
-)
+@deadline_option(", in steps without a timeout of their own")
+@patience_option()
 @report_options
 @metrics_option
 @traces_option
