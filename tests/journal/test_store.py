@@ -192,8 +192,11 @@ def test_a_run_is_found_by_the_beginning_of_its_id(journal, keep):
     assert journal().find(None).id == journal().find("b").id == "bb33"
     with pytest.raises(JournalError, match="several runs begin with 'aa': aa22, aa11"):
         journal().find("aa")
-    with pytest.raises(JournalError, match=r"no run 'bb34'\. Did you mean 'bb33'"):
+    with pytest.raises(JournalError, match=r"no run 'bb34'\. The last one is bb33; asyncstate runs list has all"):
         journal().find("bb34")
+    keep("2643036907d3e9d1", wall=4e9 + 9)
+    with pytest.raises(JournalError, match=r"no run '2643036908'\. Did you mean '2643036907d3e9d1'"):
+        journal().find("2643036908")
 
 
 def test_old_runs_and_plans_that_none_has_are_forgotten(journal, keep, settings):
