@@ -146,9 +146,14 @@ class _Parts:
         self.result: bool | None = True
         self.changes: dict[str, Any] = {}
         self.comments: dict[str, list[str]] = {}
+        self.ways: tuple[str, ...] = ()
+        """Paths below what a dry run would replace: what is there now says nothing of them."""
 
     def take(self, path: str, state: Callable[..., Row], *args: Any, **kwargs: Any) -> None:
         """Run the state of one part; a part that is refused does not stop the others."""
+        if path.startswith(self.ways):
+            self.merge(path, would_change(path, f"{path} is set to be made"))
+            return
         try:
             row = state(*args, **kwargs)
         except (PathRefused, CommandExecutionError, OSError) as error:
@@ -176,6 +181,7 @@ class _Parts:
             return True
         if is_dry_run():
             self.merge(path, would_change(path, would.format(path)))
+            self.ways += (f"{path}/",)
             return False
         __salt__["file.remove"](path)
         self.merge(path, changed(path, "", {"diff": did}))

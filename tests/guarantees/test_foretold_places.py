@@ -110,12 +110,17 @@ class Ground:
                 assert snapshot(self.folder) == before, "the dry run changed something"
         return found
 
-    def _renew(self, make: Callable[[Path], Any]) -> None:
+    def open(self) -> None:
+        """Make all folders removable."""
         for name in ("ground", "home"):
             for top, folders, _ in os.walk(self.base / name):
                 for folder in folders:
                     if not os.path.islink(f"{top}/{folder}"):
                         os.chmod(f"{top}/{folder}", 0o755)
+
+    def _renew(self, make: Callable[[Path], Any]) -> None:
+        self.open()
+        for name in ("ground", "home"):
             shutil.rmtree(self.base / name, ignore_errors=True)
             (self.base / name).mkdir()
         (self.base / "own.txt").write_text("own=1\n")
@@ -132,7 +137,9 @@ def ground(tmp_path, monkeypatch):
     (tmp_path / "proc" / "kernel").mkdir(parents=True)
     (tmp_path / "proc" / "kernel" / "ostype").write_text("Linux\n")
     monkeypatch.setattr(linux_sysctl, "_PROC", str(tmp_path / "proc"))
-    return Ground(tmp_path)
+    made = Ground(tmp_path)
+    yield made
+    made.open()
 
 
 def lie(dry: dict[str, Any], done: dict[str, Any]) -> str:

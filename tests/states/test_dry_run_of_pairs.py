@@ -231,6 +231,26 @@ def test_what_is_missing_in_a_folder_that_is_made_is_missing_after_it(dry_runs, 
     assert (row["result"], row.get(NOT_TOLD)) == (None, None), row["comment"]
 
 
+@pytest.mark.feature("F112")
+def test_a_file_that_a_folder_replaces_is_not_in_the_way(dry_runs):
+    Path(dry_runs.folder).parent.mkdir()
+    Path(dry_runs.folder).write_text("a file")
+    row = dry_runs.row(("file.directory", {"name": "<D>", "force": True}), IN_A_FOLDER[0])
+    assert (row["result"], row.get(NOT_TOLD)) == (None, True), row["comment"]
+
+
+@pytest.mark.feature("F112")
+def test_what_a_tree_replaces_is_not_in_the_way_of_its_files(dry_runs, tmp_path):
+    (tmp_path / "salt" / "tree" / "sub").mkdir(parents=True)
+    (tmp_path / "salt" / "tree" / "sub" / "f").write_text("a file")
+    Path(dry_runs.folder).mkdir(parents=True)
+    (Path(dry_runs.folder) / "sub").write_text("a file")
+    tree = ("file.recurse", {"name": "<D>", "source": "salt://tree", "clean": True})
+    nothing = ("test.nop", {"name": "a"})
+    assert dry_runs.row(nothing, tree)["result"] is None
+    assert dry_runs.row(nothing, tree, test=False)["result"] is True
+
+
 SURELY_FAILS = [
     ("cmd.run", {"name": "ls", "cwd": "/nonexistent/of/tests"}),
     ("cmd.run", {"name": "ls", "shell": "/nonexistent/of/tests"}),

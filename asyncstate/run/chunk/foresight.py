@@ -189,7 +189,7 @@ class Foresight:
             return bool(row.get("skip_watch")) or not {other.state, chunk.state} <= _ACCOUNT_STATES
         if name.startswith(PATH):
             return (
-                not self._keeps(change) or (written and not change.made) or not os.path.lexists(name.removeprefix(PATH))
+                not self._keeps(change) or (written and not change.made) or not os.path.isdir(name.removeprefix(PATH))
             )
         if row["result"] is False:
             return True
