@@ -343,7 +343,7 @@ def _managed(
     try:
         _refuse(unknown)
         # Through a link that leads nowhere, a file without content is not made.
-        content = {"contents": ""} if filesystem.foretells() and filesystem.is_link(name) else {}
+        content = {"contents": "to come"} if filesystem.foretells() and filesystem.is_link(name) else {}
         dry_run = _file(name, dry_run=True, replace=False, **content, **files)
         parts: dict[str, Any] = {"sub_state_run": [dry_run]}
         if dry_run["result"] is False:
