@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from editor import editor
 
-CONF = "conf:\n  file.managed:\n    - name: /srv/l2.conf\n    - contents: a\n"
+CONF = "conf:\n  file.managed:\n    - name: /srv/l2.conf\n    - contents: a\n    - replace: False\n"
 MORE = "more:\n  file.append:\n    - name: /srv/l2.conf\n    - text: b\n"
 TITLE = "Write the requisite: require file: conf"
 
