@@ -242,7 +242,7 @@ def test_ci_runs_the_second_command_of_the_readme(checkout):
 
 def test_ci_runs_both_commands_of_the_readme_on_a_minimal_debian(checkout):
     gate = (checkout / ".ci" / "run").read_text()
-    assert '\nbeside fresh .ci/fresh build/fresh "make quickstart" "make test TESTS=tests/features"\n' in gate
+    assert re.search(r'^beside fresh \.ci/fresh build/fresh "make quickstart" "make test ', gate, re.MULTILINE)
     assert 'without rights" ended fresh\n' in gate
     asked = re.search(r"^packages=(\S+)", (checkout / ".ci" / "fresh").read_text(), re.MULTILINE)[1].split(",")
     assert set(asked) == {"python3", "python3-venv", "git", "make", "ca-certificates"}, "the README asks for no more"

@@ -242,7 +242,7 @@ async def test_hosts_of_a_step_in_batches(world):
     log = world.log()
     assert [line.split()[0] for line in log[::2]] == [line.split()[0] for line in log[1::2]]
     assert rows["half"]["changes"]["ret"] == {"db1": True, "web1": True, "web2": True}
-    assert "'many' is not a number" in rows["wrong"]["comment"]
+    assert "expected a number from 1 on or a percentage of hosts, 2 or 10%, got 'many'" in rows["wrong"]["comment"]
 
 
 async def test_a_batch_that_fails_is_the_last_with_failhard(world):
