@@ -10,6 +10,7 @@ import asyncio
 import os
 import shutil
 import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -175,6 +176,30 @@ def dry_runs(tmp_path):
 def test_what_an_earlier_state_makes_is_not_missed(dry_runs, first, second):
     row = dry_runs.row(first, second)
     assert row["result"] is None, row["comment"]
+
+
+MAKE_FOLDERS = [
+    ("file.managed", {"name": "<D>/a/x", "contents": "a", "makedirs": True}),
+    ("file.append", {"name": "<D>/a/x", "text": "a", "makedirs": True}),
+    ("file.symlink", {"name": "<D>/a/x", "target": "/x", "makedirs": True}),
+    ("file.copy", {"name": "<D>/a/x", "source": "/etc/passwd", "makedirs": True}),
+    ("file.directory", {"name": "<D>/a/x", "makedirs": True}),
+    ("file.recurse", {"name": "<D>/a/x", "source": "salt://folder"}),
+    ("archive.extracted", {"name": "<D>/a/x", "source": "salt://folder/t.tar", "enforce_toplevel": False}),
+    ("cmd.run", {"name": "mkdir -p <D>/a/x", "creates": "<D>/a/x"}),
+]
+"""States that make folders above what they are about."""
+
+
+@pytest.mark.feature("F112")
+@pytest.mark.parametrize("first", MAKE_FOLDERS, ids=lambda state: state[0])
+@pytest.mark.parametrize("second", IN_A_FOLDER, ids=lambda state: state[0])
+def test_folders_on_the_way_to_what_an_earlier_state_makes_are_not_missed(dry_runs, tmp_path, first, second):
+    (tmp_path / "salt" / "folder").mkdir()
+    with tarfile.open(tmp_path / "salt" / "folder" / "t.tar", "w") as archive:
+        archive.add(tmp_path / "salt" / "s", "s")
+    row = dry_runs.row(first, second)
+    assert row["result"] is not False, row["comment"]
 
 
 @pytest.mark.feature("F112")

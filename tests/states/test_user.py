@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
+import subprocess
+import traceback
+from pathlib import Path
 
 import pytest
 from asyncstate.states import user
@@ -241,36 +245,54 @@ def test_footprint():
     assert "path:~ada/**" in user.mod_footprint({**gone, "purge": True})["writes"]
 
 
-NAME = f"asx-test-{os.getpid()}"
+NAME = "asx-test"
+
+
+def in_a_machine_of_its_own(folder, call):
+    """Call a function in a process to which a copy of /etc, in ``folder``, is /etc."""
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            assert ctypes.CDLL(None).unshare(0x00020000) == 0  # CLONE_NEWNS
+            subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+            subprocess.run(["cp", "-a", "/etc", folder], check=True)
+            subprocess.run(["mount", "--bind", f"{folder}/etc", "/etc"], check=True)
+            call()
+            code = 0
+        except BaseException:  # noqa: BLE001 - the parent tells it
+            (folder / "failed").write_text(traceback.format_exc())
+        os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0, (folder / "failed").read_text()
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("useradd"), reason="needs root and the shadow tools")
 def test_with_the_real_tools(plugins, tmp_path):
+    before = Path("/etc/passwd").read_bytes()
+    in_a_machine_of_its_own(tmp_path, lambda: accounts_come_and_go(plugins, tmp_path))
+    assert Path("/etc/passwd").read_bytes() == before
+
+
+def accounts_come_and_go(plugins, tmp_path):
     for module in ("user", "group", "shadow", "file", "cmd"):
         plugins.load("modules", module)
     plugins.load("states", "group")
     group = f"{NAME}-g"
     home = str(tmp_path / "home")
-    try:
-        assert plugins.state("group.present", name=group)["result"] is True
-        wanted = {"name": NAME, "home": home, "groups": [group], "shell": "/bin/sh", "maxdays": 90, "usergroup": True}
-        row = plugins.state("user.present", **wanted, password="clear", hash_password=True, fullname="A B")
-        assert row["result"] is True, row
-        assert row["changes"]["groups"] == sorted([NAME, group])
-        assert os.path.isdir(home)
-        assert plugins.state("user.present", **wanted, password="clear", hash_password=True)["changes"] == {}
-        row = plugins.state("user.present", **wanted, fullname="C D", roomnumber="7", mindays=2, expire=30000)
-        assert row["changes"] == {"fullname": "C D", "roomnumber": "7", "min": 2, "expire": 30000}
-        row = plugins.state("user.present", name=NAME, groups=[], home=home)
-        assert row["changes"] == {"groups": [NAME]}
-        assert plugins.state("group.present", name=group, members=[NAME])["result"] is True
-        assert plugins.call("group.info", group)["members"] == [NAME]
-        row = plugins.state("user.absent", name=NAME, purge=True)
-        assert row["changes"] == {NAME: "removed", f"{NAME} group": "removed"}
-        assert not os.path.exists(home)
-        assert plugins.state("group.absent", name=group)["changes"] == {group: ""}
-    finally:
-        for function in ("user.delete", "group.delete"):
-            for name in (NAME, group):
-                if plugins.call(function.replace("delete", "info"), name):
-                    plugins.call(function, name)
+    assert plugins.state("group.present", name=group)["result"] is True
+    wanted = {"name": NAME, "home": home, "groups": [group], "shell": "/bin/sh", "maxdays": 90, "usergroup": True}
+    row = plugins.state("user.present", **wanted, password="clear", hash_password=True, fullname="A B")
+    assert row["result"] is True, row
+    assert row["changes"]["groups"] == sorted([NAME, group])
+    assert os.path.isdir(home)
+    assert plugins.state("user.present", **wanted, password="clear", hash_password=True)["changes"] == {}
+    row = plugins.state("user.present", **wanted, fullname="C D", roomnumber="7", mindays=2, expire=30000)
+    assert row["changes"] == {"fullname": "C D", "roomnumber": "7", "min": 2, "expire": 30000}
+    row = plugins.state("user.present", name=NAME, groups=[], home=home)
+    assert row["changes"] == {"groups": [NAME]}
+    assert plugins.state("group.present", name=group, members=[NAME])["result"] is True
+    assert plugins.call("group.info", group)["members"] == [NAME]
+    row = plugins.state("user.absent", name=NAME, purge=True)
+    assert row["changes"] == {NAME: "removed", f"{NAME} group": "removed"}
+    assert not os.path.exists(home)
+    assert plugins.state("group.absent", name=group)["changes"] == {group: ""}

@@ -176,8 +176,10 @@ class Foresight:
                         continue  # in a folder that is made, what a condition found missing stays missing
                     if self._matters(change, place, chunk, row, written=writes and place is own):
                         yield change.chunk, place.name
+            missing = row["result"] is False and not os.path.lexists(own.name.removeprefix(PATH))
             for change in self._below.get(own, ()) if beyond else ():
-                if (tree or change.entry) and self._matters(change, own, chunk, row, written=writes):
+                # What is made below a folder that is missing makes the folder, too.
+                if (tree or change.entry or missing) and self._matters(change, own, chunk, row, written=writes):
                     yield change.chunk, own.name
 
     def _matters(self, change: _Change, place: Place, chunk: LowChunk, row: Row, *, written: bool) -> bool:
