@@ -40,7 +40,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     last.is_written = argv is not None  # a program that calls this is not replaced
     before = _end_early(last)
     try:
-        return _answer(list(arguments), last)
+        code = _answer(list(arguments), last)
+        if argv is None and code > 128:
+            _keep_from_signals()
+        return code
     except MemoryError:  # there was not even enough to say so in the usual way
         os.write(2, _NO_MEMORY)
         if argv is None:
@@ -50,6 +53,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         if argv is not None:  # called by a program: otherwise nothing is left to do but to end
             for number, handler in before.items():
                 _signal.signal(number, handler)
+
+
+def _keep_from_signals() -> None:
+    """Let no later signal give the exit code while the interpreter ends; what holds that up is ended in ten seconds.
+
+    By then Python gives up its handlers, so that each signal would end the process by itself.
+    """
+    try:
+        for name in _EARLY:
+            _signal.signal(getattr(_signal, name), _signal.SIG_IGN)
+        _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)
+        _signal.alarm(10)
+    except ValueError:  # only the main thread may set handlers
+        return
 
 
 def _end_early(last: LastReport) -> dict[int, object]:

@@ -50,7 +50,18 @@ def option(*names: str, section: str, **attributes: Any) -> Callable[[Any], Any]
     return click.option(*names, cls=Option, section=section, **attributes)
 
 
-class Command(click.Command):
+class _Explained(click.Command):
+    """A command whose help is written as its answers are: in full, or with an exit code that says otherwise."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """Return the option --help."""
+        found = super().get_help_option(ctx)
+        if found is not None:
+            found.callback = _help
+        return found
+
+
+class Command(_Explained):
     """A command with the general options, help in sections, and its examples."""
 
     def __init__(self, *args: Any, examples: tuple[tuple[str, str], ...] = (), **attributes: Any) -> None:
@@ -116,7 +127,7 @@ class Root(click.Group):
         return super().resolve_command(ctx, args)
 
 
-class Family(click.Group):
+class Family(_Explained, click.Group):
     """A command with sub-commands, such as ``show``.
 
     ``parts`` are those that have a file of their own in the package of the command, ``folder``, which is imported when
@@ -216,11 +227,15 @@ def _set_on_console(ctx: click.Context, param: click.Parameter, value: Any) -> A
     return value
 
 
-def _help_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+def _help(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        ctx.meta[_EVERYTHING] = True
-        click.echo(ctx.get_help(), color=ctx.color)
+        console_of(ctx).write(f"{ctx.get_help()}\n")
         ctx.exit()
+
+
+def _help_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    ctx.meta[_EVERYTHING] = value
+    _help(ctx, param, value)
 
 
 def general_options() -> list[click.Parameter]:

@@ -17,11 +17,11 @@ class KeyValues:
         self.wanted = wanted
         self.separator = separator
         self.uncomment = uncomment
-        self.left = dict.fromkeys(wanted, count)
+        self.left: dict[str, int] = dict.fromkeys(wanted, count)
         self.content: list[str] = []
         self.diff: list[str] = []
         self.pruned: list[str] = []
-        self.changed = 0
+        self.changed: int = 0
 
     def take(self, line: str) -> None:
         """Add one line to the new content, with the wanted value if it has one of the keys."""

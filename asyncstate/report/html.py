@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import time
 from base64 import b64encode
 from functools import cache
 from html import escape
@@ -31,7 +30,7 @@ from asyncstate.report.page_data import (
     place_bars,
 )
 from asyncstate.report.summary import cut_short, foretold_text
-from asyncstate.report.terminal import clean, count, short_time
+from asyncstate.report.terminal import clean, count, date_and_time, short_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -119,7 +118,7 @@ def _facts(
 
 def date_text(seconds: float) -> str:
     """Return a time of day with its date and the difference to UTC; "" for 0, which is not known."""
-    return time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(seconds)) if seconds else ""
+    return date_and_time(seconds, zone=True) if seconds else ""
 
 
 def sls_text(asked: Sequence[str], states: Iterable[PageState]) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from asyncstate.report.brief import brief_lines
-from asyncstate.report.terminal import PLAIN, Palette, clean, count, short_time
+from asyncstate.report.terminal import PLAIN, Palette, clean, count, date_and_time, short_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +23,7 @@ _NUMBERS = frozenset({"Took", "States", "Changed", "Failed", "Held back"})
 
 def begun_text(entry: RunEntry) -> str:
     """Return when a run began, in the time of this machine."""
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry.begun))
+    return date_and_time(entry.begun)
 
 
 def ending_text(entry: RunEntry) -> str:

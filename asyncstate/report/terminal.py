@@ -7,6 +7,7 @@ import io
 import os
 import re
 import stat
+import time
 from contextlib import suppress
 from math import inf
 from typing import IO, Any, NamedTuple
@@ -75,6 +76,14 @@ def one_line(text: str, longest: int = 120) -> str:
     """Return the first line of ``text``, cleaned, with at most ``longest`` characters; ``…`` marks an omission."""
     first, newline, _ = clean(text.strip()).partition("\n")
     return f"{first[: longest - 1].rstrip()}…" if len(first) > longest else first + (" …" if newline else "")
+
+
+def date_and_time(seconds: float, *, zone: bool = False) -> str:
+    """Return seconds since the epoch as a date and the time of this machine; ``?`` if they are no date."""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S %z" if zone else "%Y-%m-%d %H:%M:%S", time.localtime(seconds))
+    except (OverflowError, ValueError, OSError):
+        return "?"
 
 
 def short_time(seconds: float) -> str:

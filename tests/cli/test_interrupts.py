@@ -175,3 +175,17 @@ with in_words(last_act), interrupts.delivered_to(receive):
         time.sleep(0.05)
 """
     assert run(text) == (143, "asyncstate: ended by SIGTERM\n143 SIGTERM True 3\n")
+
+
+@pytest.mark.parametrize("late", ["SIGTERM", "SIGHUP", "SIGQUIT", "SIGINT"])
+def test_a_signal_while_the_interpreter_ends_leaves_the_exit_code(late):
+    text = f"""
+import threading
+from asyncstate import cli
+cli._answer = lambda *_: 130
+class Last:
+    def __del__(self, kill=os.kill, pid=os.getpid(), number=signal.{late}): kill(pid, number)
+sys.modules["__main__"].last = Last()
+sys.exit(cli.main())
+"""
+    assert run(text) == (130, "")

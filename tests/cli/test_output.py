@@ -64,6 +64,17 @@ def test_a_closed_standard_output_is_said(run, form):
 
 
 @needs_full
+@pytest.mark.parametrize(
+    "words", [["apply", "--help"], ["apply", "--help-all"], ["show", "--help"], ["runs", "list", "-h"]]
+)
+def test_help_that_is_not_written_is_said(run_cli, words):
+    def code(shell):
+        return in_shell(f'exec asyncstate "$@" {shell}', words, run_cli.environ).returncode
+
+    assert (code("> /dev/full"), code(">&-"), code("| true")) == (74, 74, 0)
+
+
+@needs_full
 def test_a_run_that_failed_keeps_its_code(run):
     assert run("apply", "bad", shell="> /dev/full").returncode == 2
     assert run("apply", "wrong", shell="> /dev/full").returncode == 1

@@ -4,7 +4,7 @@ import pytest
 
 from asyncstate.errors import Issue
 from asyncstate.report.issues import issue_lines, warning_lines
-from asyncstate.report.terminal import COLOURED, PLAIN, clean, count, short_time, without_control
+from asyncstate.report.terminal import COLOURED, PLAIN, clean, count, date_and_time, short_time, without_control
 
 
 @pytest.mark.parametrize(
@@ -72,3 +72,9 @@ def test_only_the_colours_of_this_program_reach_a_terminal():
     assert without_control(ours) == ours
     assert without_control("a\x1b[8mb\x1b]0;t\x07c\x9b2J\rd\u202ee\r\nf") == "abc\\x9b2J\\rd\\u202ee\nf"
     assert without_control("\x1b") == "\\x1b"
+
+
+@pytest.mark.parametrize("seconds", [1e300, -1e300, float("inf"), float("nan")])
+def test_seconds_that_are_no_date_are_shown_all_the_same(seconds):
+    assert date_and_time(seconds) == "?"
+    assert date_and_time(0.0).startswith(("1969-12-31 ", "1970-01-01 "))

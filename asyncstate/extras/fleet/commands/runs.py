@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,7 +30,7 @@ async def _list(console: Console, options: dict[str, Any]) -> int:
 
     from asyncstate.extras.fleet.controller.records import run_records
     from asyncstate.extras.fleet.rollout.admission import described
-    from asyncstate.report.terminal import count
+    from asyncstate.report.terminal import count, date_and_time
 
     board, _ = operator_of(options)
     async with board:
@@ -40,7 +39,7 @@ async def _list(console: Console, options: dict[str, Any]) -> int:
         console.data([msgspec.to_builtins(record) for record in records])
         return 0
     for record in records:
-        begun = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.begun))
+        begun = date_and_time(record.begun)
         ended = "not ended" if record.exit_code is None else f"exit code {record.exit_code}"
         what = record.function or ", ".join(record.sls) or "highstate"
         dry = " (plans only)" if record.plans_only else " (dry run)" if record.options.test else ""
