@@ -139,6 +139,23 @@ def _would_have_room(path: str, *, makes: bool, follow: bool) -> bool:
     return True
 
 
+def refused_owners(uid: object, gid: object, found: os.stat_result | None = None) -> list[str]:
+    """Return which of "user" and "group" a run could not give to the file ``found``, or to a new one.
+
+    None and -1 leave one alone; an account that does not exist is "". Only a dry run that foretells looks.
+    """
+    if not foretells():
+        return []
+    own, group = os.geteuid(), os.getegid()
+    refused = []
+    if uid not in {None, -1, own if found is None else found.st_uid} and (own != 0 or uid == ""):
+        refused.append("user")
+    givable = {None, -1, group if found is None else found.st_gid, *((group, *os.getgroups()) if own else ())}
+    if gid not in givable and (own != 0 or gid == ""):
+        refused.append("group")
+    return refused
+
+
 def remove(path: str) -> None:
     """Remove a file or a link, never what it leads to."""
     with place.parent(path) as here:

@@ -171,17 +171,9 @@ class Wanted:
         return changes
 
     def refused(self, found: os.stat_result | None) -> list[str]:
-        """Return the errors about owners that this process cannot give to the file ``found``, or to a new one."""
-        own = os.geteuid()
-        groups = {None, os.getegid(), *os.getgroups()}
-        user = self.uid not in {None, own if found is None else found.st_uid}
-        group = self.gid not in {None, os.getegid() if found is None else found.st_gid}
-        notes = []
-        if user and (own != 0 or self.uid == ""):
-            notes.append(f"Failed to change user to {self.user}")
-        if group and (self.gid == "" or (own != 0 and self.gid not in groups)):
-            notes.append(f"Failed to change group to {self.group}")
-        return notes
+        """Return a dry run's errors about owners that the run cannot give to the file ``found``, or to a new one."""
+        refused = filesystem.refused_owners(self.uid, self.gid, found)
+        return [f"Failed to change {kind} to {getattr(self, kind)}" for kind in refused]
 
     def access(self, changes: dict[str, Any]) -> Access:
         """Return the part of ``changes`` that can be set, as numbers."""
@@ -229,7 +221,7 @@ def check_perms(
     if changes:
         if is_dry_run():
             filesystem.require_changeable(name, follow=follow_symlinks)
-            refused = wanted.refused(found) if filesystem.foretells() else []
+            refused = wanted.refused(found)
             notes += refused
         else:
             changes = _enforce(name, ret, wanted, found, changes, notes, follow_symlinks=follow_symlinks)

@@ -120,6 +120,8 @@ def _made(
         path, partial(__salt__["file.makedirs"], path, **owners) if makedirs else None
     ):
         return failed(name, f"No directory to create {path} in", {} if is_dry_run() else changes)
+    if check.refused and not (is_new or "forced" in changes):  # of a new directory, a run does not report it
+        return failed(name, "; ".join(check.refused))
     if is_dry_run() or not changes:
         comment = _announcement(expected) if expected else f"The directory {path} is in the correct state"
         return would_change(name, comment, changes) if changes else unchanged(name, comment)
@@ -220,6 +222,7 @@ class _Check:
         self.file_mode = file_mode
         self.follow_symlinks = follow_symlinks
         self.recursion: set[str] = set()
+        self.refused: list[str] = []  # in a dry run: what the run could not give
         self.uid = __salt__["file.user_to_uid"](user) if self.user is not None else None
         self.gid = __salt__["file.group_to_gid"](group) if self.group is not None else None
 
@@ -270,6 +273,12 @@ class _Check:
             changes["user"] = user
         if group is not None and self.gid != found.st_gid:
             changes["group"] = group
+        self.refused += [
+            f"Failed to change {kind} to {changes[kind]}"
+            for kind in filesystem.refused_owners(
+                self.uid if "user" in changes else None, self.gid if "group" in changes else None, found
+            )
+        ]
         if mode is not None and mode != f"{stat.S_IMODE(found.st_mode):04o}" and not stat.S_ISLNK(found.st_mode):
             changes["mode"] = mode
         return changes

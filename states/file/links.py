@@ -67,6 +67,8 @@ def symlink(
         moved = force or atomic or backupname is not None
         if moved and filesystem.foretells() and filesystem.lexists(path) and not filesystem.is_link(path):
             row = _would_make_way(name, path, target, backupname, force=force, atomic=atomic)
+        if row["result"] is None and (problem := _unowned(path, target, user, group)):
+            return failed(name, problem)
         if not filesystem.is_directory(parent):
             row["comment"] += (
                 f"\n{parent} will be created" if makedirs else f"\nDirectory {parent} for symlink is not present"
@@ -121,6 +123,18 @@ def _settle_owner(name: str, path: str, user: Any, group: Any) -> Row:
     if not _own(path, user, group):
         return failed(name, f"Failed to set ownership of symlink {path} to {user}:{group}")
     return changed(name, f"Set ownership of symlink {path} to {user}:{group}", {"ownership": f"{user}:{group}"})
+
+
+def _unowned(path: str, target: str, user: Any, group: Any) -> str:
+    """Return the error with which a run fails to set the owner, "" if it does not; for dry runs."""
+    stays = filesystem.is_link(path) and os.path.normpath(filesystem.readlink(path)) == os.path.normpath(target)
+    found = filesystem.lstat(path) if stays else None
+    uid, gid = __salt__["file.user_to_uid"](user), __salt__["file.group_to_gid"](group)
+    if not filesystem.refused_owners(uid, gid, found):
+        return ""
+    if stays:
+        return f"Failed to set ownership of symlink {path} to {user}:{group}"
+    return f"Created new symlink {path} -> {target}, but was unable to set ownership to {user}:{group}"
 
 
 def _would_symlink(name: str, path: str, target: str, force: bool, user: Any, group: Any) -> Row:

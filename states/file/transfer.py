@@ -151,6 +151,8 @@ def copy_(
     if problem:
         return failed(name, problem)
     if is_dry_run():
+        if not preserve and (problem := _unowned(source, path, user, group, comment)):
+            return failed(name, problem)
         return would_change(name, f'File "{source}" is set to be copied to "{path}"')
     return _copied(name, source, path, user, group, mode, comment, preserve=preserve)
 
@@ -165,6 +167,16 @@ def _unfit(path: str, *, occupied: bool, make: Callable[[], object] | None) -> s
     if occupied and not is_dry_run() and not _removed(path):
         return f'Failed to delete "{path}" in preparation for forced move'
     return ""
+
+
+def _unowned(source: str, path: str, user: Any, group: Any, comment: str) -> str:
+    """Return the error with which a run fails to set the owner of the copy, "" if it does not; for dry runs."""
+    uid, gid = __salt__["file.user_to_uid"](user), __salt__["file.group_to_gid"](group)
+    refused = filesystem.refused_owners(uid, gid)
+    if refused and filesystem.is_directory(source) and filesystem.listdir(source):
+        return f'Failed to copy "{source}" to "{path}"'
+    wanted = {"user": user, "group": group}
+    return "; ".join([comment, *(f"Failed to change {kind} to {wanted[kind]}" for kind in refused)]) if refused else ""
 
 
 def _copied(
