@@ -136,6 +136,35 @@ def test_warnings_alone_are_no_mistake(run, tree):
     assert "order 'early' of state 'c'" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("state", "word", "right"),
+    [
+        ("file.managed", "content: hi", "contents"),
+        ("file.managed", "owner: root", "user"),
+        ("file.managed", "permissions: 644", "mode"),
+        ("file.managed", "src: /etc/hosts", "source"),
+        ("cmd.run", "user: root", "runas"),
+        ("pkg.installed", "packages: [vim]", "pkgs"),
+    ],
+)
+def test_another_word_for_an_argument_is_a_mistake(run, tree, state, word, right):
+    text = f"s:\n  {state}:\n    - name: {tree}/new\n    - {word}\n"
+    (tree / "some.sls").write_text(text)
+    done = run("check", "some")
+    assert done.returncode == 1
+    assert re.search(rf"some\.sls:4 \[E404\]\n +did you mean '{right}'\?", done.stdout)
+    (tree / "some.sls").write_text(text.replace(word.partition(":")[0], right))
+    assert "E404" not in run("check", "some").stdout
+
+
+def test_a_variable_of_a_template_may_be_another_word_for_an_argument(run, tree):
+    text = f"s:\n  file.managed:\n    - name: {tree}/new\n    - owner: me\n    - contents: x\n"
+    (tree / "some.sls").write_text(text + "    - template: jinja\n")
+    assert run("check", "some").returncode == 0
+    (tree / "some.sls").write_text(text)
+    assert run("check", "some").returncode == 1
+
+
 def test_what_is_nearly_an_argument_is_a_mistake_that_a_comment_silences(run, tree):
     text = "c:\n  cmd.run:\n    - name: 'true'\n    - cdw: /{comment}\n"
     (tree / "some.sls").write_text(text.format(comment=""))

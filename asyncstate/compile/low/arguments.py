@@ -1,8 +1,8 @@
 """Compare states with the functions they call, to find before the run what would fail in it.
 
 A *mistake* is a call that the run answers with a failed row: the function does not exist, does not take an argument, or
-lacks one. If a function takes any keyword, one that resembles a documented argument has no effect. The run does not
-depend on these findings: its rows are Salt's.
+lacks one. If a function takes any keyword, one that resembles a documented argument, or is another word for it, has no
+effect. The run does not depend on these findings: its rows are Salt's.
 """
 
 from __future__ import annotations
@@ -43,6 +43,16 @@ _COMMON = (
 _LONG_COMMON = frozenset(word for word in _COMMON if len(word) > 4)
 """The longer of them: of a short one, a changed letter makes another word (``user`` does not mean ``use``)."""
 
+_SYNONYMS = {
+    "content": "contents",
+    "owner": "user",
+    "packages": "pkgs",
+    "permissions": "mode",
+    "src": "source",
+    "user": "runas",
+}
+"""Words of other tools, and of other functions, for what an argument of a bundled function says."""
+
 _PASSING_ON = frozenset({"event", "module", "stateconf"})
 """Modules whose functions pass on all arguments, under names that the tree chooses."""
 
@@ -79,12 +89,19 @@ class _Taken(NamedTuple):
     mentioned: frozenset[str]
     expected: dict[str, Expected]
     shapes: dict[str, frozenset[type | None]]
+    synonyms: dict[str, str]
 
     @classmethod
     def by(cls, function: LoadedFunction) -> _Taken:
         signature = function.signature
         names = frozenset(signature.names)
-        expected = _expected(function) if function.module.bundled else {}
+        bundled = function.module.bundled
+        expected = _expected(function) if bundled else {}
+        synonyms = {
+            word: argument
+            for word, argument in _SYNONYMS.items()
+            if bundled and argument in names and word not in names and f"``{word}``" not in function.doc
+        }
         return cls(
             names,
             names | INTERNAL_KEYWORDS | OPTIONAL_KEYWORDS,
@@ -93,6 +110,7 @@ class _Taken(NamedTuple):
             frozenset(re.findall(r"\w+", function.doc)) if signature.has_kwargs else frozenset(),
             expected,
             {name: frozenset({*annotation.shapes(), None}) for name, annotation in expected.items()},
+            synonyms,
         )
 
 
@@ -225,10 +243,13 @@ class _Checker:
             self._note(REQUISITE_WORD, draft, key, message, f"did you mean '{word}'?", mistake=True)
         elif not taken.anything:
             message = f"'{key}' is an invalid keyword argument for '{name}' ({where})"
-            hint = _did_you_mean(near_miss(key, taken.names)) or misplaced(key)
+            hint = _did_you_mean(near_miss(key, taken.names) or taken.synonyms.get(key, "")) or misplaced(key)
             hint = hint or _did_you_mean(nearest(key, [*sorted(taken.names), *sorted(_COMMON)]))
             hint = hint or f"remove it; asyncstate doc {name} lists all arguments"
             self._note(UNKNOWN_ARGUMENT, draft, key, message, hint, mistake=True)
+        elif key in taken.synonyms and not draft.args.get("template"):  # a template may use any word as a variable
+            message = f"'{key}' is no argument of '{name}', which takes any keyword ({where})"
+            self._note(PROBABLE_ARGUMENT, draft, key, message, _did_you_mean(taken.synonyms[key]), mistake=True)
         elif key not in MISTAKEN_IN and key not in taken.mentioned and draft.state not in _PASSING_ON:
             near = near_miss(key, taken.names) or near_miss(key, _LONG_COMMON)
             if near and not re.search(rf"\b{re.escape(key)}\b", self._used_by(draft)):
