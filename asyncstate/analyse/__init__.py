@@ -4,5 +4,5 @@ No state runs here. With the profile of a recorded run, ``explain`` also reports
 
 Read in this order: ``explain`` (one state) and ``waits`` (what it waited for in a run), ``impact`` (what its outcome
 decides), ``lint`` (order without a requisite) and ``patch`` (the missing requisites as a diff), ``aggregate``,
-``graph`` and ``svg`` (drawings).
+``graph`` and ``picture`` (drawings).
 """

@@ -1,4 +1,4 @@
-"""A plan as a graph: dot, mermaid, SVG, JSON."""
+"""A plan as a graph: a picture, or JSON."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from asyncstate.analyse.picture import GraphEdge, Picture, Point, family_of, red
 from asyncstate.model.encode import json_bytes
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
+from asyncstate.report.html import place_text
 from asyncstate.report.summary import describe_tag
 
 if TYPE_CHECKING:
@@ -49,17 +50,16 @@ def node_label(plan: Plan, node: Node) -> str:
 
 def picture_of(plan: Plan) -> Picture:
     """Return the plan as a graph to draw."""
-    nodes = tuple(Point(node_label(plan, node), node.kind, details=_details(plan, node)) for node in plan.nodes)
+    nodes = tuple(Point(node_label(plan, node), node.kind, place=_place(plan, node)) for node in plan.nodes)
     return Picture(nodes, tuple(graph_edges(plan)))
 
 
-def _details(plan: Plan, node: Node) -> str:
-    """Return the lines that tell of a state: ID and name if its label has not all of them, then file:line."""
+def _place(plan: Plan, node: Node) -> str:
+    """Return the place of a state, "" for other nodes."""
     if node.chunk < 0:
         return ""
     chunk = plan.chunks[node.chunk]
-    whole = [chunk.id, chunk.name] if "…" in describe_tag(chunk.tag) else []
-    return "\n".join([*dict.fromkeys(map(str, whole)), f"{chunk.file}:{chunk.line}" if chunk.line else chunk.file])
+    return place_text(chunk.file, chunk.line)
 
 
 def to_json(plan: Plan, *, every_edge: bool = True) -> str:

@@ -1,37 +1,43 @@
-"""A graph of states as a picture: dot, mermaid, SVG. The reason for an edge decides how it is drawn."""
+"""A graph of states as a picture: dot, mermaid, a page. The reason for an edge decides how it is drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from asyncstate.analyse.svg import Drawing, Line, Node, draw
-from asyncstate.layout.graph import Graph, Layout
-from asyncstate.layout.whole import layout
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.reduction import transitive_reduction
 from asyncstate.model.requisite import RequisiteKind
-from asyncstate.report.terminal import count
+from asyncstate.report.html import page
+from asyncstate.report.page_data import Edges, PageData, PageState
+from asyncstate.report.page_data import family_of as edges_family
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _REQUISITES = frozenset(kind.value for kind in RequisiteKind)
 
+
+class Line(NamedTuple):
+    """The pattern and the colour of an edge, as Graphviz names them."""
+
+    pattern: str
+    colour: str
+
+
 _LINES = {
-    "watch": Line("solid", "#2563eb", "#7aa2f7", "watch"),
-    "onchanges": Line("solid", "#0b8457", "#5fd4a6", "onchanges"),
-    "prereq": Line("dashed", "#8b3fd9", "#c39bff", "prereq"),
-    "onfail": Line("dashed", "#d9480f", "#ff9466", "onfail"),
-    "require": Line("solid", "#52606d", "#9fb3c8", "require"),
-    "across": Line("solid", "#b42318", "#ff7a6b", "from host to host"),
-    "listen": Line("dotted", "#2563eb", "#7aa2f7", "listen"),
-    "stage": Line("bold", "#9aa5b1", "#616e7c", "explicit order"),
-    "footprint": Line("dashed", "#a0761c", "#d9b04f", "touches the same"),
-    "group": Line("dotted", "#c05621", "#e8985e", "shares a call"),
-    "set": Line("dotted", "#718096", "#8b99a8", "is one of several"),
+    "watch": Line("solid", "#2563eb"),
+    "onchanges": Line("solid", "#0b8457"),
+    "prereq": Line("dashed", "#8b3fd9"),
+    "onfail": Line("dashed", "#d9480f"),
+    "require": Line("solid", "#52606d"),
+    "across": Line("solid", "#b42318"),
+    "listen": Line("dotted", "#2563eb"),
+    "stage": Line("bold", "#9aa5b1"),
+    "footprint": Line("dashed", "#a0761c"),
+    "group": Line("dotted", "#c05621"),
+    "set": Line("dotted", "#718096"),
 }
 """What the kind of an edge looks like. Of several kinds of requisites, the first counts."""
 
@@ -74,23 +80,19 @@ _KINDS = {kind.value: "prereq" if kind is RequisiteKind.PREREQUIRED else kind.fa
 
 
 class Point(msgspec.Struct, frozen=True):
-    """A node of a picture; ``host`` is "" if all are of one. ``details`` are what else is told of a state."""
+    """A node of a picture; ``host`` is "" if all are of one. ``place`` is the ``file:line`` of a state."""
 
     label: str
     kind: NodeKind
     host: str = ""
-    details: str = ""
+    place: str = ""
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """A graph to draw; edges name nodes by their numbers. Nodes of one host are drawn together.
-
-    ``implied`` is how many edges it does not have because they follow from the others.
-    """
+    """A graph to draw; edges name nodes by their numbers. Nodes of one host are drawn together."""
 
     nodes: tuple[Point, ...]
     edges: tuple[GraphEdge, ...]
-    implied: int = 0
 
     def hosts(self) -> dict[str, list[int]]:
         """Return the numbers of the nodes by host."""
@@ -115,7 +117,7 @@ def reduced(picture: Picture) -> Picture:
         if _REACTING & {*edge.sources}
         or (edge.before, edge.after) in (required if _PLAIN & {*edge.sources} else ordered)
     )
-    return msgspec.structs.replace(picture, edges=edges, implied=picture.implied + len(picture.edges) - len(edges))
+    return msgspec.structs.replace(picture, edges=edges)
 
 
 READABLE = 300
@@ -236,63 +238,32 @@ def mermaid_text(text: str) -> str:
     return text
 
 
-class Manner(msgspec.Struct, frozen=True):
-    """How a graph is shown: as dot, mermaid, svg or json, with ``every_edge`` or without those that follow from others.
-
-    ``place`` finds the places in an SVG.
-    """
-
-    form: str
-    every_edge: bool = False
-    place: Callable[[Graph], Layout] = layout
-
-
-def drawn(picture: Picture, manner: Manner) -> str:
-    """Return the picture as dot, mermaid or svg."""
-    chosen = picture if manner.every_edge else reduced(picture)
-    match manner.form:
-        case "dot":
-            return dot(chosen)
-        case "mermaid":
-            return mermaid(chosen)
-        case _:
-            return svg(chosen, manner.place)
-
-
-_LOOKS = {NodeKind.CHUNK: "chunk", NodeKind.CHECK: "check"}
-
-
-def svg(picture: Picture, place: Callable[[Graph], Layout] = layout) -> str:
-    """Return the picture as a complete SVG document: a band for each host, if there are several."""
+def html(picture: Picture, title: str) -> str:
+    """Return a page that shows the picture, lays it out in the browser, and lists and searches its states."""
     hosts = list(picture.hosts())
-    band = {host: number for number, host in enumerate(hosts)}
-    named = any(hosts)
-    drawing = Drawing(
-        nodes=[
-            Node(
-                node.label,
-                "\n".join(filter(None, (node.label, node.details))),
-                _LOOKS.get(node.kind, "minor"),
-                band[node.host],
+    number_of = {host: number for number, host in enumerate(hosts)}
+    data = PageData(states=[], hosts=hosts if any(hosts) else [])
+    states: list[int] = []
+    joints: list[int] = []
+    for number, node in enumerate(picture.nodes):
+        if node.kind is NodeKind.CHUNK:
+            states.append(number)
+            function, _, id_ = node.label.partition(": ")
+            data.states.append(
+                PageState(function=function, id=id_, kind="planned", place=node.place, host=number_of[node.host])
             )
-            for node in picture.nodes
-        ],
-        edges=[(edge.before, edge.after, edge.kind, _title(picture, edge)) for edge in picture.edges],
-        lines=_LINES,
-        bands=hosts if named else (),
-        notes=_notes(picture),
-    )
-    return draw(drawing, place)
-
-
-def _title(picture: Picture, edge: GraphEdge) -> str:
-    """Return what is told of an edge: its ends and its reasons."""
-    ends = f"{picture.nodes[edge.before].label} → {picture.nodes[edge.after].label}"
-    return f"{ends}\n{', '.join([*edge.sources, *edge.resources])}"
-
-
-def _notes(picture: Picture) -> list[str]:
-    if not picture.implied:
-        return []
-    follow = "follows" if picture.implied == 1 else "follow"
-    return [f"{count(picture.implied, 'more edge')} {follow} from these; --edges all draws all."]
+        else:
+            joints.append(number)
+            data.joints.append(node.label)
+    node_of = {number: place for place, number in enumerate([*states, *joints])}
+    edges = Edges()
+    for edge in picture.edges:
+        reason = ", ".join([*edge.sources, *edge.resources])
+        edges.add(
+            node_of[edge.before],
+            node_of[edge.after],
+            reason,
+            edges_family(edge.sources, across=edge.family == "across"),
+        )
+    edges.put_into(data)
+    return page(title, data, ok=None, facts=[("Hosts", ", ".join(data.hosts))], notes=())

@@ -23,8 +23,9 @@ def picture_options(function: Any) -> Any:
             "form",
             section="Output",
             default="dot",
-            type=click.Choice(["dot", "mermaid", "svg", "json"]),
-            help="dot (default) for Graphviz, mermaid for Markdown, svg for a browser, json for programs.",
+            type=click.Choice(["dot", "mermaid", "html", "svg", "json"]),
+            help="dot (default) for Graphviz, mermaid for Markdown, html for a browser, svg drawn by Graphviz where it "
+            "is installed, json for programs.",
         ),
         option(
             "--edges",
@@ -32,13 +33,6 @@ def picture_options(function: Any) -> Any:
             type=click.Choice(["needed", "all"]),
             help="needed (default in pictures): without edges that follow from others. "
             "all (default in json): every edge.",
-        ),
-        option(
-            "--layout",
-            section="Output",
-            type=click.Choice(["auto", "builtin", "graphviz"]),
-            help="Who finds the places in an SVG. auto (default): Graphviz where it is installed and works, "
-            "else asyncstate.",
         ),
         option(
             "--output",
@@ -54,27 +48,30 @@ def picture_options(function: Any) -> Any:
 
 
 def every_edge(options: dict[str, Any]) -> bool:
-    """Whether edges that follow from others are drawn. Raises UsageError for options that do not go together."""
-    form = options["form"]
-    if options["layout"] is not None and form != "svg":
-        raise click.UsageError(
-            f"--layout is for an SVG, found --format {form}: add --format svg, or leave out --layout"
-        )
-    return bool((options["edges"] or ("all" if form == "json" else "needed")) == "all")
+    """Whether edges that follow from others are drawn."""
+    return bool((options["edges"] or ("all" if options["form"] == "json" else "needed")) == "all")
 
 
-def drawn_picture(console: Console, picture: Picture, options: dict[str, Any]) -> str:
-    """Return a picture as text; say so if it is too large to be read."""
-    from asyncstate.analyse.graphviz import LAYOUTS
-    from asyncstate.analyse.picture import READABLE, Manner, drawn
+def drawn_picture(console: Console, whole: Picture, title: str, options: dict[str, Any]) -> str:
+    """Return a picture as text; warn if it is too large to be read. Raises GraphvizFailed."""
+    from asyncstate.analyse.picture import READABLE, dot, html, mermaid, reduced
 
     form = options["form"]
-    if form != "dot" and len(picture.nodes) > READABLE:
+    if form in {"mermaid", "svg"} and len(whole.nodes) > READABLE:
         console.complain(
-            f"a picture of {len(picture.nodes)} states is too large to be read",
+            f"a picture of {len(whole.nodes)} states is too large to be read",
             hint="Name some SLS, or give --around ID; `asyncstate show impact ID` says what depends on a state.",
         )
-    return drawn(picture, Manner(form, every_edge(options), LAYOUTS[options["layout"] or "auto"]))
+    if form == "html":
+        return html(whole, title)
+    picture = whole if every_edge(options) else reduced(whole)
+    if form == "mermaid":
+        return mermaid(picture)
+    if form == "dot":
+        return dot(picture)
+    from asyncstate.analyse.graphviz import graphviz_svg
+
+    return graphviz_svg(dot(picture))
 
 
 def write_picture(console: Console, text: str, output: str | None) -> None:

@@ -128,11 +128,11 @@ def top(console: Console, /, **options: Any) -> int:
     "graph",
     cls=Command,
     examples=(
-        ("asyncstate show graph web --format svg --output web.svg", "A picture, drawn without other programs."),
+        ("asyncstate show graph web --format html --output web.html", "A page for a browser."),
         ("asyncstate show graph | dot -Tpdf > tree.pdf", "With Graphviz."),
         ("asyncstate show graph web --format mermaid", "To paste into Markdown."),
         (
-            "asyncstate show graph --around nginx --format svg --output nginx.svg",
+            "asyncstate show graph --around nginx --format mermaid",
             "A part of a large tree.",
         ),
     ),
@@ -151,7 +151,7 @@ def graph(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 
     The colour and the pattern of a line say why: each requisite has its own; thick grey lines are stages of explicit
     order, dashed ones connect states that touch the same file, service …, dotted ones are groups that share one call,
-    and several targets combined in one node. An SVG explains its lines; edges that follow from others are left out.
+    and several targets combined in one node. Edges that follow from others are left out.
     """
     from asyncstate.analyse import graph as of_plan
     from asyncstate.analyse.picture import around
@@ -159,13 +159,14 @@ def graph(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     settings, selection = select(console, sls, options)
     with_every_edge = every_edge(options)
     if options["around"] is not None and options["form"] == "json":
-        raise click.UsageError("--around is for a picture: --format dot, mermaid or svg")
+        raise click.UsageError("--around is for a picture: --format dot, mermaid, html or svg")
     plan, wanted = _plan(console, settings, selection, options["around"])
     if options["form"] == "json":
         text = of_plan.to_json(plan, every_edge=with_every_edge)
     else:
         whole = of_plan.picture_of(plan)
-        text = drawn_picture(console, around(whole, wanted) if wanted else whole, options)
+        title = f"plan of {', '.join(selection.sls)}" if selection.sls else "plan"
+        text = drawn_picture(console, around(whole, wanted) if wanted else whole, title, options)
     write_picture(console, text, options["output"])
     return 0
 

@@ -128,12 +128,12 @@ def sls_text(asked: Sequence[str], states: Iterable[PageState]) -> str:
     return ", ".join(named[:_SLS_NAMED]) + more
 
 
-def page(what: str, data: PageData, *, ok: bool, facts: Iterable[tuple[str, str]], notes: Sequence[str]) -> str:
-    """Return a page for ``what``. Facts without a text are left out."""
-    verdict = "succeeded" if ok else "failed"
+def page(what: str, data: PageData, *, ok: bool | None, facts: Iterable[tuple[str, str]], notes: Sequence[str]) -> str:
+    """Return a page for ``what``, without a verdict if ``ok`` is None. Facts without a text are left out."""
+    verdict = "" if ok is None else "succeeded" if ok else "failed"
     policy = f"default-src 'none'; style-src {_hash(_style())}; script-src {_hash(_script())}; base-uri 'none'; "
     parts = {
-        "title": escape(clean(f"asyncstate: {what} {verdict}")),
+        "title": escape(clean(f"asyncstate: {what} {verdict}".rstrip())),
         "heading": escape(clean(what)),
         "verdict": verdict,
         "policy": f"{policy}form-action 'none'",
@@ -211,13 +211,15 @@ def _counts(states: Sequence[PageState]) -> Iterator[str]:
             )
 
 
-_SIGNS = dict(zip(WORDS, "✗⊘!…◐●·✓", strict=True))
+_SIGNS = dict(zip(WORDS, "✗⊘!…◐●·✓▷", strict=True))
 
 
 def _basics(data: PageData) -> Iterator[str]:
     """Yield what failed, for browsers without scripts."""
     failed = [state for state in data.states if state.kind == "failed"]
-    yield f"<p>{count(len(failed), 'state')} failed. With JavaScript, this page shows all states.</p>"
+    planned = any(state.kind == "planned" for state in data.states)
+    said = "" if planned else f"{count(len(failed), 'state')} failed. "
+    yield f"<p>{said}With JavaScript, this page shows all states.</p>"
     for state in failed[:_BASICS]:
         host = f"{data.hosts[state.host]}: " if data.hosts else ""
         place = f" <small>{escape(state.place)}</small>" if state.place else ""

@@ -31,9 +31,10 @@ WORDS = {
     "changed": "Changed",
     "skipped": "Not needed",
     "unchanged": AS_WANTED.capitalize(),
+    "planned": "Planned",
 }
-"""What became of a state, in words, the worst first. A failed requisite holds a state back; one that was not met, or a
-condition, makes it not needed."""
+"""What became of a state, in words, the worst first; a picture of a plan has planned ones only. A failed requisite
+holds a state back; one that was not met, or a condition, makes it not needed."""
 
 _MOST_EDGES = 200_000
 """With more edges, those that other paths stand for are left out: a browser must open the page."""

@@ -7,6 +7,8 @@ from looked_at import chosen, listed, middle, number_of
 from plans import PlanBuilder
 from report_page import page_of, row
 
+from asyncstate.analyse.graph import picture_of
+from asyncstate.analyse.picture import html
 from asyncstate.report.terminal import short_time
 
 pytestmark = pytest.mark.browser
@@ -30,6 +32,12 @@ def small():
     return page_of(rows, plan.build(), seconds=1.0)
 
 
+def planned():
+    """The picture of a plan: two states that wait for one, and nothing that ran."""
+    plan = PlanBuilder().chunk("pkg").chunk("conf", require=["pkg"]).chunk("site", require=["pkg"])
+    return html(picture_of(plan.build()), "plan of web")
+
+
 def is_in_view(page, name):
     return page.evaluate(
         """number => {
@@ -47,6 +55,16 @@ def settled(page):
     page.evaluate(
         "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 20))))"
     )
+
+
+def test_a_picture_of_a_plan_lists_and_draws_its_states_and_has_neither_verdict_nor_times(looking):
+    with looking(planned()) as page:
+        settled(page)
+        assert listed(page) == ["pkg", "conf", "site"]
+        assert [page.locator(each).is_visible() for each in (".verdict", "#sorting", "#timeline")] == [False] * 3
+        assert page.locator("#graph canvas").is_visible()
+        assert page.evaluate("dag.drawn.width > 0")
+        assert page.locator("button.count").inner_text().split() == ["▷", "Planned", "3"]
 
 
 def test_failures_come_first_and_are_open(looking):

@@ -19,7 +19,7 @@ from odd_values import odd_values
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.analyse.graph import picture_of, to_json
-from asyncstate.analyse.picture import dot, mermaid, svg
+from asyncstate.analyse.picture import dot, html, mermaid
 from asyncstate.cli.console import Console
 from asyncstate.model.encode import json_bytes, plain
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted, decode_event, encode_event
@@ -186,7 +186,9 @@ def assert_shown(done):
     if done.plan.digest not in DRAWN:  # a picture shows the plan and nothing of the run
         DRAWN.add(done.plan.digest)
         assert to_json(done.plan).encode()
-        assert all(draw(picture_of(done.plan)).encode() for draw in (dot, mermaid, svg))
+        assert all(
+            draw(picture_of(done.plan)).encode() for draw in (dot, mermaid, lambda picture: html(picture, "plan"))
+        )
 
 
 def shown_as_yaml(report, capfdbinary):

@@ -328,7 +328,7 @@ FORMS = ("human", "json", "yaml")
 SHOWN = [
     *(("show", what, "--out", form) for what in ("lowstate", "highstate", "aggregate", "top") for form in FORMS),
     ("show", "sls", "web"),
-    *(("show", "graph", "--format", form) for form in ("dot", "mermaid", "svg", "json")),
+    *(("show", "graph", "--format", form) for form in ("dot", "mermaid", "html", "json")),
     *(("show", "impact", "named", "--out", form) for form in FORMS),
     ("show", "impact", "quiet"),
     *(("explain", wanted, "--out", form) for form in FORMS for wanted in ("named", "quiet", "quiet-too", "requires")),

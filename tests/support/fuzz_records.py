@@ -159,7 +159,6 @@ _READERS = (
     ("replay", "--out", "jsonl"),
     ("replay", "--report", "r.html", "--junit", "j.xml", "--profile", "--explain"),
     ("what-if",),
-    ("what-if", "-j", "1", "--svg", "w.svg"),
     ("apply", "--resume", *ROOTS),
     ("apply", "--resume", "--force", *ROOTS),
     ("apply", "--only-failed", *ROOTS),

@@ -6,7 +6,8 @@ const help = document.getElementById("help");
 const countButtons = [...document.querySelectorAll(".count")];
 
 document.querySelector("main").hidden = false;
-for (const id of ["search", "sorting", "help-button"]) document.getElementById(id).hidden = false;
+for (const id of ["search", "help-button"]) document.getElementById(id).hidden = false;
+document.getElementById("sorting").hidden = states.every((state) => state.kind === "planned"); // in serial order
 
 const list = new StateList(document.getElementById("list"));
 const timeline = new Timeline(document.getElementById("timeline"));

@@ -7,7 +7,7 @@ const states = page.states;
 // From the worst to what needs no look: [kind, sign].
 const KINDS = [
   ["failed", "✗"], ["held", "⊘"], ["handled", "!"], ["waiting", "…"],
-  ["would", "◐"], ["changed", "●"], ["skipped", "·"], ["unchanged", "✓"],
+  ["would", "◐"], ["changed", "●"], ["skipped", "·"], ["unchanged", "✓"], ["planned", "▷"],
 ];
 const SIGNS = Object.fromEntries(KINDS);
 const SEVERITY = Object.fromEntries(KINDS.map(([kind], place) => [kind, place]));

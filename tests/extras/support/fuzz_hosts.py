@@ -78,7 +78,7 @@ _COMMANDS = (
     ("logs", "a1", "--out", "jsonl"),
     ("runs", "--out", "json"),
     ("graph", "--run", RUN),
-    ("graph", "--run", RUN, "--format", "svg"),
+    ("graph", "--run", RUN, "--format", "html"),
     ("graph", "--target", "*"),
 )
 

@@ -49,7 +49,7 @@ _PARTS = {
             "For the commands below, in place of --creds and --nats.",
         ),
         ("asyncstate fleet apply --target '*' --test", "What a run would change."),
-        ("asyncstate fleet graph --target '*' --format svg --output fleet.svg", "Which state waits for which."),
+        ("asyncstate fleet graph --target '*' --format html --output fleet.html", "Which state waits for which."),
     ),
 )
 @click.pass_obj

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     "graph",
     cls=Command,
     examples=(
-        ("asyncstate fleet graph --target '*' --format svg --output fleet.svg", "The joined graph of all hosts."),
+        ("asyncstate fleet graph --target '*' --format html --output fleet.html", "The joined graph of all hosts."),
         ("asyncstate fleet graph --run 4f2a --format mermaid", "That of a run that was, to paste into Markdown."),
     ),
 )
@@ -69,7 +69,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     if options["form"] == "json":
         text = to_json(plans, goes, every_edge=with_every_edge)
     else:
-        text = drawn_picture(console, picture_of(plans, goes), options)
+        text = drawn_picture(console, picture_of(plans, goes), "plans of all hosts", options)
     write_picture(console, text, options["output"])
     return 0
 

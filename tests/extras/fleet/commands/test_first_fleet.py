@@ -45,7 +45,7 @@ def test_the_first_fleet_of_the_documents(run_cli, checkout, tmp_path):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert (tmp_path / "fleet" / "site.log").read_text() == "port = 5432\nport = 5433\n"
     assert (tmp_path / "fleet" / "run.html").read_text().startswith("<!doctype html>")
-    assert (tmp_path / "fleet" / "graph.svg").read_text().startswith("<svg")
+    assert (tmp_path / "fleet" / "graph.html").read_text().startswith("<!doctype html>")
     assert "db1: there" in done.stdout
     assert re.findall(r"Run [0-9a-f]+: (.*)", done.stdout) == ["2 hosts, 0 failed"] * 4
     assert servers_of(tmp_path) == []

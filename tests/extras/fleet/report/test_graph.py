@@ -1,28 +1,26 @@
 """The joined graph of hosts as a picture: what is of one host together, what goes from host to host marked."""
 
 import json
-import xml.etree.ElementTree as ET
 
 import msgspec
 import pytest
 from fleets import fleets
 from hypothesis import given, settings
+from report_page import Page
 
-from asyncstate.analyse.picture import Manner, drawn
+from asyncstate.analyse.picture import dot, html, mermaid
 from asyncstate.extras.fleet.join.join import join
 from asyncstate.extras.fleet.protocol import Barrier, HostPlan, State
 from asyncstate.extras.fleet.report.graph import picture_of, to_json
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RemoteRequisite
 
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-FORMS = ("dot", "mermaid", "svg", "json")
+DRAWN = {"dot": dot, "mermaid": mermaid, "html": lambda picture: html(picture, "plan")}
+FORMS = (*DRAWN, "json")
 
 
 def shown(plans, goes, form):
-    return to_json(plans, goes) if form == "json" else drawn(picture_of(plans, goes), Manner(form, every_edge=True))
+    return to_json(plans, goes) if form == "json" else DRAWN[form](picture_of(plans, goes))
 
 
 def state(name):
@@ -90,20 +88,14 @@ def test_dot_has_a_cluster_and_mermaid_a_subgraph_for_each_host(joined):
     assert mermaid.count("  end") == 2
 
 
-def test_svg_has_a_band_for_each_host_and_every_box_is_within_its_own(joined):
-    root = ET.fromstring(shown(*joined, "svg"))
-    graph = root.find(f"{SVG}g")
-    ends = [
-        (float(each.get("y")), float(each.get("y")) + float(each.get("height"))) for each in graph.findall(f"{SVG}rect")
-    ]
-    assert len(ends) == 2
-    assert ends[0][1] <= ends[1][0] + 0.1
-    picture = picture_of(*joined)
-    boxes = [group.find(f"{SVG}rect") for group in graph.findall(f"{SVG}g")]
-    for node, box in zip(picture.nodes, boxes, strict=True):
-        top, bottom = ends[["a<1>", "b"].index(node.host)]
-        assert top <= float(box.get("y")) < float(box.get("y")) + float(box.get("height")) <= bottom
-    assert "from host to host" in "".join(root.itertext())
+def test_the_page_has_the_host_of_each_state_and_marks_what_goes_from_host_to_host(joined):
+    page = Page(shown(*joined, "html"))
+    assert page.data["hosts"] == ["a<1>", "b"]
+    assert {each.get("host", 0) for each in page.data["states"]} == {0, 1}
+    crossing = [edge for edge in picture_of(*joined).edges if edge.family == "across"]
+    assert [family for _, family in (page.joined() | page.joined(needed=False)).values()].count("across") == len(
+        crossing
+    )
 
 
 def test_json_has_the_place_of_each_state(joined):
@@ -165,4 +157,4 @@ def test_every_state_is_one_node_and_every_wait_is_an_edge(fleet):
         for remote in (go.remote[place] for place in wait.remote)
     }
     assert len([edge for edge in picture.edges if edge.family == "across"]) == len(across)
-    ET.fromstring(shown(plans, goes, "svg"))
+    assert len(Page(shown(plans, goes, "html")).data["states"]) == len(states)
