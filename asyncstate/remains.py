@@ -44,6 +44,54 @@ _made: WeakKeyDictionary[CancelToken, list[str]] = WeakKeyDictionary()
 _cut_off: list[list[str]] = []
 
 
+def locked_file(path: str) -> int:
+    """Make a new file that is locked as long as this process lives, and return its descriptor. Raises OSError."""
+    new = f"{path}.new"
+    file = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        # Others look at the final name only, and the file is locked before it gets that name.
+        fcntl.flock(file, fcntl.LOCK_EX)
+        os.rename(new, path)
+    except OSError:
+        os.close(file)
+        with suppress(OSError):
+            os.unlink(new)
+        raise
+    return file
+
+
+@contextmanager
+def left_file(path: str, flags: int = os.O_RDONLY) -> Iterator[int | None]:
+    """Yield a descriptor of a `locked_file` whose process has died; None if that lives or the file is gone.
+
+    Nobody else gets it meanwhile.
+    """
+    try:
+        file = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        yield None
+        return
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield None
+            return
+        yield file if os.fstat(file).st_nlink else None
+    finally:
+        os.close(file)
+
+
+def is_locked(file: int) -> bool:
+    """Whether the process that made a `locked_file`, open as ``file``, lives."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    fcntl.flock(file, fcntl.LOCK_UN)
+    return False
+
+
 class Notes:
     """The notes of one run; a context manager. Raises OSError if the file cannot be made."""
 
@@ -51,18 +99,8 @@ class Notes:
         folder = os.path.join(directory, _FOLDER)
         os.makedirs(folder, mode=0o700, exist_ok=True)
         self._path = os.path.join(folder, os.urandom(8).hex() + _SUFFIX)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._file = os.open(f"{self._path}.new", flags, 0o600)
-        try:
-            # Other runs look at the final name only, and the file is locked before it gets that name.
-            fcntl.flock(self._file, fcntl.LOCK_EX)
-            self.write("R", title)
-            os.rename(f"{self._path}.new", self._path)
-        except OSError:
-            os.close(self._file)
-            with suppress(OSError):
-                os.unlink(f"{self._path}.new")
-            raise
+        self._file = locked_file(self._path)
+        self.write("R", title)
 
     def write(self, kind: str, text: str) -> None:
         """Add a note. A write that fails (a full disk) is ignored: the run itself must go on."""
@@ -207,20 +245,8 @@ class Dead(NamedTuple):
 @contextmanager
 def dead_run(path: str) -> Iterator[Dead | None]:
     """Yield the notes at ``path``, or None if their run lives or the file is gone. Nobody else gets them meanwhile."""
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        yield None
-        return
-    try:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield None
-            return
-        yield _read(file)
-    finally:
-        os.close(file)
+    with left_file(path) as file:
+        yield None if file is None else _read(file)
 
 
 def forget(path: str) -> None:

@@ -202,14 +202,10 @@ def _of_resumed(settings: Settings, selection: Selection, options: dict[str, Any
 
     Raises JournalError, ResumeRefused.
     """
-    from asyncstate.cli.past_runs import own_selection, selection_of
-    from asyncstate.run.keeping import journal_to_resume, resumable
+    from asyncstate.cli.past_runs import journal_in, own_selection, selection_of
+    from asyncstate.run.keeping import resumable
 
-    journal = journal_to_resume(settings)
-    try:
-        entry = resumable(journal, options["resume"])
-    finally:
-        journal.close()
+    entry = resumable(journal_in(settings), options["resume"])
     options["resume"] = entry.id
     if options["file"] or selection.sls or selection.ids or selection.exclude:
         return selection

@@ -75,11 +75,11 @@ def report(arguments: list[str], run: str, why: str, code: int, *, answered: boo
 def _replay(console: Console, options: dict[str, Any], run: str, why: str) -> None:
     options["progress"] = "none"
     settings = settings_from(console, options)
-    with journal_in(settings) as journal:
-        entry = msgspec.structs.replace(journal.find(run), ending=why)
-        session = Session(console, settings, options)
-        session.problem = f"The program was ended where it was: {why}."
-        session.replay(journal.events(entry.id), plan_of(journal, entry), entry)
+    journal = journal_in(settings)
+    entry = msgspec.structs.replace(journal.find(run), ending=why)
+    session = Session(console, settings, options)
+    session.problem = f"The program was ended where it was: {why}."
+    session.replay(journal.events(entry.id), plan_of(journal, entry), entry)
 
 
 def _options(console: Console, arguments: list[str]) -> dict[str, Any]:

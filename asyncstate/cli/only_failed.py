@@ -36,13 +36,13 @@ def unfinished(settings: Settings, selection: Selection, run: str, given_pillar:
     """
     from asyncstate.analyse.unfinished import unfinished_tags
 
-    with journal_in(settings) as journal:
-        entry = _chosen(journal, run)
-        plan = plan_of(journal, entry)
-        recorded = recorded_report(journal, entry)
-        if plan is None and recorded.finished is None:
-            raise click.UsageError(f"run {entry.id} has no end, and its plan was not kept: what it left is not known")
-        tags = unfinished_tags(plan, recorded.report(entry.ending), journal.events(entry.id))
+    journal = journal_in(settings)
+    entry = _chosen(journal, run)
+    plan = plan_of(journal, entry)
+    recorded = recorded_report(journal, entry)
+    if plan is None and recorded.finished is None:
+        raise click.UsageError(f"run {entry.id} has no end, and its plan was not kept: what it left is not known")
+    tags = unfinished_tags(plan, recorded.report(entry.ending), journal.events(entry.id))
     if selection.sls is None:
         selection = _selection_of_tree(entry, selection, given_pillar)
     return Unfinished(entry.id, tags, selection)

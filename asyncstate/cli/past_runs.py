@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +10,7 @@ from asyncstate.cli.complete.values import complete_run
 from asyncstate.cli.options import config_file_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from asyncstate.cli.selection import Selection
     from asyncstate.config import Settings
@@ -30,16 +29,11 @@ past_run_options: Callable[[Any], Any] = config_file_options
 """Where the journal is."""
 
 
-@contextmanager
-def journal_in(settings: Settings, *, write: bool = False) -> Iterator[Journal]:
-    """Open the journal of this machine for the block. Raises JournalError."""
+def journal_in(settings: Settings) -> Journal:
+    """Open the journal of this machine."""
     from asyncstate.journal.store import Journal
 
-    journal = Journal.open(settings.state_dir, write=write)
-    try:
-        yield journal
-    finally:
-        journal.close()
+    return Journal.open(settings.state_dir)
 
 
 def report_of(journal: Journal, entry: RunEntry) -> RunReport:

@@ -66,8 +66,8 @@ class RemainingTime(Onlooker):
         if started is None or started.chunks > _LARGEST:
             return
         try:
-            with journal_in(self._settings) as journal:
-                known = _known(journal, started)
+            journal = journal_in(self._settings)
+            known = _known(journal, started)
         except (AsyncStateError, OSError):
             return
         if known is not None:

@@ -44,6 +44,6 @@ def command(console: Console, /, run: str | None, **options: Any) -> int:
     if options["progress"] == "auto":
         options["progress"] = "none"  # it is over
     settings = settings_from(console, options)
-    with journal_in(settings) as journal:
-        entry = journal.find(run)
-        return Session(console, settings, options).replay(journal.events(entry.id), plan_of(journal, entry), entry)
+    journal = journal_in(settings)
+    entry = journal.find(run)
+    return Session(console, settings, options).replay(journal.events(entry.id), plan_of(journal, entry), entry)

@@ -52,8 +52,8 @@ def list_(console: Console, /, number: int | None, **options: Any) -> int:
     from asyncstate.report.runs import run_data, run_table
 
     settings = settings_from(console, options)
-    with journal_in(settings) as journal:
-        entries = journal.runs()[:number]
+    journal = journal_in(settings)
+    entries = journal.runs()[:number]
     if not entries:
         console.say(f"no runs yet: the journal in {settings.state_dir} is empty")
     if console.out == "human":
@@ -84,10 +84,10 @@ def show(console: Console, /, run: str | None, **options: Any) -> int:
     from asyncstate.report.runs import run_data, run_lines
 
     settings = settings_from(console, options)
-    with journal_in(settings) as journal:
-        entry = journal.find(run)
-        report = report_of(journal, entry)
-        plan = plan_of(journal, entry) if console.out == "human" and (report.test or report.failed) else None
+    journal = journal_in(settings)
+    entry = journal.find(run)
+    report = report_of(journal, entry)
+    plan = plan_of(journal, entry) if console.out == "human" and (report.test or report.failed) else None
     if console.out == "human":
         from msgspec import structs
 
@@ -122,9 +122,9 @@ def diff(console: Console, /, before: str | None, after: str | None, **options: 
     A and B are IDs of runs or unique beginnings of them. With A alone, B is the last run; without both, the last run is
     compared with the one before. A time counts if it is at least half as long again, and differs by 0.1 s.
     """
-    with journal_in(settings_from(console, options)) as journal:
-        first, second = _two_runs(console, journal.runs(), journal.find(before), journal.find(after), before)
-        reports = [report_of(journal, entry) for entry in (first, second)]
+    journal = journal_in(settings_from(console, options))
+    first, second = _two_runs(console, journal.runs(), journal.find(before), journal.find(after), before)
+    reports = [report_of(journal, entry) for entry in (first, second)]
     _show_diff(console, first, second, reports)
     return 0
 
@@ -192,14 +192,14 @@ def prune(console: Console, /, keep_runs: int | None, keep_days: float | None, d
     settings = settings_from(console, options)
     runs = settings.journal_keep_runs if keep_runs is None else keep_runs
     days = settings.journal_keep_days if keep_days is None else keep_days
-    with journal_in(settings, write=not dry_run) as journal:
-        before = journal.runs()
-        if dry_run:
-            gone = stale(before, runs, time.time() - days * _DAY)
-        else:
-            journal.prune(runs, days)
-            kept = {entry.id for entry in journal.runs()}
-            gone = [entry for entry in before if entry.id not in kept]
+    journal = journal_in(settings)
+    before = journal.runs()
+    if dry_run:
+        gone = stale(before, runs, time.time() - days * _DAY)
+    else:
+        journal.prune(runs, days)
+        kept = {entry.id for entry in journal.runs()}
+        gone = [entry for entry in before if entry.id not in kept]
     _say_pruned(console, before, gone, dry_run=dry_run)
     return 0
 

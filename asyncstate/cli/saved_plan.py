@@ -43,10 +43,10 @@ def plan_of_run(settings: Settings, run: str | None) -> PlanRecord:
     """Return the plan of a past run with what was selected. Raises JournalError, PlanError."""
     from asyncstate.cli.past_runs import journal_in, selection_of
 
-    with journal_in(settings) as journal:
-        entry = journal.find(run)
-        record = journal.plan(entry.id)
-        chosen = selection_of(entry)
+    journal = journal_in(settings)
+    entry = journal.find(run)
+    record = journal.plan(entry.id)
+    chosen = selection_of(entry)
     file = os.path.abspath(chosen.file) if chosen.file else ""
     return structs.replace(record, selection=structs.replace(chosen, file=file))
 

@@ -75,11 +75,11 @@ def command(console: Console, /, run: str | None, slots: tuple[int, ...], **opti
     from asyncstate.analyse.simulate import Rules
     from asyncstate.analyse.what_if import what_if, what_if_data, what_if_lines
 
-    with journal_in(settings_from(console, options)) as journal:
-        entry = journal.find(run)
-        record = journal.plan(entry.id)
-        plan = record.plan()
-        times = recording(plan, journal.events(entry.id), resumed=bool(entry.resumes))
+    journal = journal_in(settings_from(console, options))
+    entry = journal.find(run)
+    record = journal.plan(entry.id)
+    plan = record.plan()
+    times = recording(plan, journal.events(entry.id), resumed=bool(entry.resumes))
     found = what_if(plan, times, slots, Rules(record.exclusive, record.lanes_of, record.lanes))
     if console.out == "human":
         console.lines(what_if_lines(found, console.palette()))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, get_args
+import os
+from typing import TYPE_CHECKING, Any, BinaryIO, get_args
 
 import msgspec
 
@@ -21,8 +22,7 @@ from asyncstate.model.event import (
 from asyncstate.model.result import changes_something, was_held_back, wrong_in_row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from mmap import mmap
+    from collections.abc import Iterable, Iterator
 
     from asyncstate.model.result import Row
 
@@ -48,23 +48,6 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     plan: str = ""
     resumes: str = ""
     about: dict[str, Any] = {}
-
-
-def around_plan(key: str) -> tuple[bytes, bytes]:
-    """Return what stands in the line of a log before and after the record of its plan, which many runs may share."""
-    return _PLAN + encoded(key) + _PLAN_ITSELF, b"}\n"
-
-
-def plan_within(log_: bytes | mmap, begin: int, end: int) -> tuple[int, int] | None:
-    """Return where the record of a plan begins and ends in the line from ``begin`` to ``end``; None if it has none."""
-    at = log_.find(_PLAN_ITSELF, begin, begin + _MOST_BEFORE)
-    if at < 0 or log_[begin : begin + len(_PLAN)] != _PLAN or log_[end - 2 : end] != b"}\n":
-        return None
-    return at + len(_PLAN_ITSELF), end - 2
-
-
-_PLAN, _PLAN_ITSELF = b'{"record":"plan","key":', b',"plan":'
-_MOST_BEFORE = 1000
 
 
 class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,34 +83,40 @@ def read_header(line: bytes) -> Header | None:
         return None
 
 
-def whole_lines(data: bytes) -> list[bytes]:
-    """Return the lines of a log without its end, which may be torn: up to the first line that is no JSON."""
-    lines = data.split(b"\n")[:-1]
-    for number, line in enumerate(lines):
-        if not line.startswith((b"{", SHORT)) or not line.endswith((b"}", b"]")):
-            return lines[:number]
-    return lines
+_TAIL = 1 << 14
 
 
-def whole(data: bytes) -> bytes:
-    """Return a log without its end, which may be torn."""
-    return b"".join(line + b"\n" for line in whole_lines(data))
+class _End(msgspec.Struct, frozen=True, tag_field="record", tag="end"):
+    """The last line of the log of a run that has ended."""
+
+    run: RunEntry
 
 
-def telling_lines(log_: bytes | mmap, begin: int = 0) -> list[bytes]:
-    """Return the lines from ``begin`` on that tell of a run as a whole.
+def end_line(entry: RunEntry) -> bytes:
+    """Return the last line of the log of a run."""
+    return encoded(_End(entry)) + b"\n"
 
-    That is all, or of a run that ended the first event and the last.
+
+def read_end(log: BinaryIO) -> RunEntry | None:
+    """Return the entry of a run from the last line of its log; None if it has none of `_TAIL` bytes at most."""
+    log.seek(max(0, log.seek(0, os.SEEK_END) - _TAIL))
+    lines = log.read(_TAIL).splitlines(keepends=True)
+    log.seek(0)
+    try:
+        return msgspec.json.decode(lines[-1], type=_End).run if lines and lines[-1].endswith(b"\n") else None
+    except (msgspec.MsgspecError, UnicodeError):
+        return None
+
+
+def whole_lines(log: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a log without its end, which may be torn: up to the first line that is no JSON.
+
+    Behind it may be zeros: space for more lines, or a page that a power cut has lost.
     """
-    end = len(log_) - 1
-    last = log_[log_.rfind(b"\n", begin, end) + 1 : end]
-    at = log_.find(_BEGUN, begin)
-    if at < 0 or not last.startswith(_ENDED):
-        return log_[begin:].split(b"\n")[:-1]
-    return [log_[at : log_.find(b"\n", at)], last]
-
-
-_BEGUN, _ENDED = b'{"event":"run_started"', b'{"event":"run_finished"'
+    for line in log:
+        if not line.startswith((b"{", SHORT)) or not line.endswith((b"}\n", b"]\n")) or b"\0" in line:
+            return
+        yield line[:-1]
 
 
 def read_event(line: bytes) -> AnyEvent | None:
@@ -205,11 +194,21 @@ def events_of(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
             yield event
 
 
-def entry_of(header: Header, lines: Sequence[bytes], *, alive: bool) -> RunEntry | None:
-    """Return what the lines of a run say of it; None if it did not begin. ``alive``: its process still writes."""
-    begun = next(events_of(lines), None)
-    last = next(events_of(reversed(lines)), None)
-    if not isinstance(begun, RunStarted) or last is None:
+def entry_of(header: Header, events: Iterable[AnyEvent], *, alive: bool) -> RunEntry | None:
+    """Return what the events of a run say of it; None if it did not begin. ``alive``: its process still writes.
+
+    Of a run that came to its end, the first and the last say all.
+    """
+    begun: RunStarted | None = None
+    last: AnyEvent | None = None
+    counts = dict.fromkeys(("started", "succeeded", "changed", "failed", "held_back"), 0)
+    for last in events:
+        if begun is None:
+            if not isinstance(last, RunStarted):
+                return None
+            begun = last
+        _count(counts, last, test=begun.test)
+    if begun is None or last is None:
         return None
     entry = RunEntry(
         id=header.run,
@@ -220,27 +219,24 @@ def entry_of(header: Header, lines: Sequence[bytes], *, alive: bool) -> RunEntry
         test=begun.test,
         concurrency=begun.concurrency,
         digest=begun.digest,
-        counts={"chunks": begun.chunks},
+        counts={"chunks": begun.chunks, **counts},
         plan=header.plan,
         resumes=header.resumes,
         about=header.about,
     )
-    return _ended(entry, last) if isinstance(last, RunFinished) else _cut_off(entry, lines)
+    return _ended(entry, last) if isinstance(last, RunFinished) else entry
 
 
-def _cut_off(entry: RunEntry, lines: Sequence[bytes]) -> RunEntry:
-    """Count what a run did that has not come to its end."""
-    counts = dict.fromkeys(("started", "succeeded", "changed", "failed", "held_back"), 0)
-    for event in events_of(lines):
-        if isinstance(event, ChunkStarted) and not event.check:
-            counts["started"] += 1
-        elif isinstance(event, ChunkFinished) and not event.check:
-            if event.row["result"] is False:
-                counts["held_back" if was_held_back(event.row) else "failed"] += 1
-                continue
-            counts["succeeded"] += 1
-            counts["changed"] += changes_something(event.row, test=entry.test)
-    return msgspec.structs.replace(entry, counts={**entry.counts, **counts})
+def _count(counts: dict[str, int], event: AnyEvent, *, test: bool) -> None:
+    """Count what a run did that may not come to its end."""
+    if isinstance(event, ChunkStarted) and not event.check:
+        counts["started"] += 1
+    elif isinstance(event, ChunkFinished) and not event.check:
+        if event.row["result"] is False:
+            counts["held_back" if was_held_back(event.row) else "failed"] += 1
+            return
+        counts["succeeded"] += 1
+        counts["changed"] += changes_something(event.row, test=test)
 
 
 def _ended(entry: RunEntry, last: RunFinished) -> RunEntry:

@@ -1,15 +1,25 @@
-"""Where the journal is: a folder and a database in the state directory, private and out of reach of other users."""
+"""Where the journal is: a folder in the state directory, private and out of reach of other users."""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from asyncstate import filesystem
 from asyncstate.errors import PathRefused
 
-DATABASE = "journal.db"
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
 FOLDER = "journal"
 SUFFIX = ".log"
+"""The log of a run under way, or of one that was killed."""
+ENDED = ".ended"
+"""The log of a run that has ended: its last line is its entry, and the time of the file is when the run began."""
+_PLAN = ".plan"
+_PLANS = "plans"
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def require_own(state_dir: str) -> None:
@@ -34,14 +44,56 @@ def make_folder(state_dir: str) -> str:
 
 
 def log_path(state_dir: str, run: str) -> str:
-    """Return the path of the log of a run."""
+    """Return the path of the log of a run that has not ended."""
     return os.path.join(state_dir, FOLDER, f"{run}{SUFFIX}")
 
 
-def logs_in(state_dir: str) -> list[str]:
-    """Return the paths of all logs, of live and of dead runs."""
+def plan_path(log: str) -> str:
+    """Return the path of the record of the plan whose run has this log."""
+    return os.path.splitext(log)[0] + _PLAN
+
+
+def logs_in(state_dir: str, *suffixes: str) -> list[str]:
+    """Return the paths of all logs of live and of dead runs, or of those with one of ``suffixes``."""
     folder = os.path.join(state_dir, FOLDER)
     try:
-        return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(SUFFIX))
+        return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(suffixes or SUFFIX))
     except (FileNotFoundError, NotADirectoryError):
         return []
+
+
+def keep_plan(log: str, key: str, pieces: Callable[[], Iterable[bytes]]) -> None:
+    """Keep the record of a plan for the run that has this log. Blocks. Raises OSError.
+
+    Runs of one plan share one file, which has a name for each of them and one for its key. A link to it is at once the
+    question whether it is there and what keeps it, so nobody can remove it between the two.
+    """
+    own, plans = plan_path(log), os.path.join(os.path.dirname(log), _PLANS)
+    shared = os.path.join(plans, key)
+    with suppress(OSError):
+        os.link(shared, own)
+        return
+    with open(os.open(own, _NEW, 0o600), "wb", buffering=0) as file:
+        for piece in pieces():
+            rest = memoryview(piece)
+            while rest:
+                rest = rest[file.write(rest) :]
+        os.fdatasync(file)
+    with suppress(OSError):  # a file system without links: each run has a file of its own
+        os.makedirs(plans, 0o700, exist_ok=True)
+        os.link(own, shared)
+
+
+def remove_run(log: str) -> None:
+    """Remove a log and what belongs to it. Raises OSError."""
+    with suppress(FileNotFoundError):
+        os.unlink(plan_path(log))
+    os.unlink(log)
+
+
+def remove_unused_plans(state_dir: str) -> None:
+    """Remove the records of plans that no run has any longer."""
+    with suppress(FileNotFoundError), os.scandir(os.path.join(state_dir, FOLDER, _PLANS)) as plans:
+        for plan in plans:
+            if plan.stat(follow_symlinks=False).st_nlink == 1:
+                os.unlink(plan)

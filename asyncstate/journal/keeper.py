@@ -1,18 +1,18 @@
-"""Keeps one run in the journal: its events as they happen, and the run in the database at its end."""
+"""Keeps one run in the journal: its plan, its events as they happen, and its entry at its end."""
 
 from __future__ import annotations
 
-from mmap import ACCESS_READ, mmap
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import AsyncStateError, JournalError
-from asyncstate.journal.entry import Header, around_plan
-from asyncstate.journal.folder import log_path, make_folder
+from asyncstate.journal.entry import Header, end_line, entry_of
+from asyncstate.journal.folder import keep_plan, log_path, make_folder, remove_run
 from asyncstate.journal.log import RunLog
-from asyncstate.journal.store import archive
+from asyncstate.journal.store import end_run, tidy
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import encoded
-from asyncstate.model.event import encode_event
+from asyncstate.model.event import RunFinished, RunStarted, encode_event
 
 if TYPE_CHECKING:
     import logging
@@ -21,20 +21,26 @@ if TYPE_CHECKING:
     from asyncstate.config.settings import Settings
     from asyncstate.model.event import Event
 
+    Plan = tuple[str, Callable[[], Iterable[bytes]]]
+    """The key of a plan, and what makes its record: pieces of JSON."""
+
 log: logging.Logger = get_logger(__name__)
 
 
 class Keeper:
     """Keeps one run. Its first observer, so that a result is in the journal before it is shown or releases anything.
 
-    ``header`` is the first line of its log. Raises OSError or PathRefused if there can be no log. Later it never
-    raises: ``trouble`` is called, once, with why the log cannot be written, and `notices` tell of it in the end.
+    ``header`` is the first line of its log; the record of its ``plan`` is made if the journal has none. Raises OSError
+    or PathRefused if there can be no log. Later it never raises: ``trouble`` is called, once, with why the log cannot
+    be written, and `notices` tell of it in the end.
     """
 
-    def __init__(self, settings: Settings, header: Header, plan: tuple[str, Iterable[bytes]] | None = None) -> None:
+    def __init__(self, settings: Settings, header: Header, plan: Plan | None = None) -> None:
         self.run_id: str = header.run
         self.trouble: Callable[[str], None] | None = None
         self._settings = settings
+        self._header = header
+        self._ends: list[RunStarted | RunFinished] = []
         self._told = ""
         make_folder(settings.state_dir)
         self._is_closed = False
@@ -44,25 +50,22 @@ class Keeper:
         try:
             self._begin(header, plan)
         except BaseException:
-            self._log.close(remove=True)
+            with suppress(OSError):
+                remove_run(self._log.path)
+            self._log.close()
             raise
 
-    def _begin(self, header: Header, plan: tuple[str, Iterable[bytes]] | None) -> None:
+    def _begin(self, header: Header, plan: Plan | None) -> None:
         self.write(encoded(header) + b"\n")
         if plan is not None:
-            self._write_plan(*plan)
-        if self._told:  # the disk is full, or has less room than the plan needs
+            keep_plan(self._log.path, *plan)
+        if self._told:  # the disk is full
             raise self._log.error or OSError(self._told)
-
-    def _write_plan(self, key: str, pieces: Iterable[bytes]) -> None:
-        before, after = around_plan(key)
-        self.write(before)
-        for piece in pieces:
-            self.write(piece)
-        self.write(after)
 
     def on_event(self, event: Event) -> None:
         """Write an event."""
+        if isinstance(event, (RunStarted, RunFinished)):
+            self._ends.append(event)
         try:
             line = encoded(event)
         except (TypeError, ValueError, OverflowError, RecursionError):
@@ -89,38 +92,33 @@ class Keeper:
         return [f"The journal in {self._settings.state_dir} could not be written ({self._told}): it {now}"]
 
     def close(self) -> None:
-        """Put the run into the database, and remove its log. Blocks. If that fails, a later run does it."""
+        """Write the entry of the run, and forget old runs. Blocks. If that fails, a later run does it."""
         if self._is_closed:
             return
         self._is_closed = True
-        log_, moved = self._log, False
+        settings, log_ = self._settings, self._log
         try:
-            if log_.finish():
-                with open(log_.path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as whole:
-                    self._archive(whole)
-                moved = True
-            elif not self._told:
-                log.warning("the journal keeps this run as %s: %s", log_.path, log_.error)
+            try:
+                self._end()
+            finally:
+                log_.close()
+            tidy(settings.state_dir, settings.journal_keep_runs, settings.journal_keep_days)
         except Exception as error:  # noqa: BLE001 - the run is over: whatever goes wrong here must not cost its report
             log.warning("the journal keeps this run as %s: %s", log_.path, error or type(error).__name__)
-        try:
-            log_.close(remove=moved)
-        except (OSError, MemoryError) as error:
-            log.warning("the journal cannot close %s: %s", log_.path, error or type(error).__name__)
 
-    def _archive(self, log_: mmap) -> None:
-        settings = self._settings
-        archive(
-            settings.state_dir,
-            log_,
-            keep_runs=settings.journal_keep_runs,
-            keep_days=settings.journal_keep_days,
-        )
+    def _end(self) -> None:
+        log_ = self._log
+        entry = entry_of(self._header, self._ends, alive=False) if len(self._ends) > 1 else None
+        if entry is not None:
+            self.write(end_line(entry))
+        if log_.finish():
+            if entry is not None:
+                end_run(log_.file, log_.path, entry)
+        elif not self._told:
+            log.warning("the journal keeps this run as %s: %s", log_.path, log_.error)
 
 
-def keeper_of(
-    settings: Settings, made: Callable[[], tuple[Header, tuple[str, Iterable[bytes]] | None]]
-) -> tuple[Keeper | None, list[str]]:
+def keeper_of(settings: Settings, made: Callable[[], tuple[Header, Plan | None]]) -> tuple[Keeper | None, list[str]]:
     """Return what keeps a run, None if nothing can, and notices for its report. ``made`` gives its header and plan.
 
     Raises JournalError if the journal is required and cannot be kept.
@@ -128,7 +126,7 @@ def keeper_of(
     try:
         make_folder(settings.state_dir)
         return Keeper(settings, *made()), []
-    except (OSError, AsyncStateError, MemoryError, ImportError) as error:  # the last: sqlite3 needs memory to load
+    except (OSError, AsyncStateError, MemoryError) as error:
         why = str(error) or "memory ran out"
         if isinstance(error, OSError):
             why = f"{settings.state_dir}: {error.strerror}"

@@ -6,22 +6,20 @@ Behind the last line the file may have bytes that are zero: space for the next o
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
-from contextlib import contextmanager
 from mmap import ALLOCATIONGRANULARITY, mmap
 from threading import Event
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from asyncstate.process.descriptors import Thread
+from asyncstate.remains import locked_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 _INTERVAL = 1.0
 """Seconds after which what was written is safe against a power cut."""
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _SPACE = 1 << 20
 """Bytes that are reserved and mapped at a time."""
 _RESERVING = frozenset({"ext2", "ext3", "ext4", "xfs", "tmpfs"})
@@ -62,8 +60,8 @@ class RunLog:
         self._written = Event()
         self._over = Event()
         self._syncing: Thread | None = None
-        self._file = _created(path)
-        self._maps = not sync and _reserves(self._file)
+        self.file: int = locked_file(path)
+        self._maps = not sync and _reserves(self.file)
         if sync:
             self._sync_name()
 
@@ -102,12 +100,12 @@ class RunLog:
         rest = memoryview(data)
         try:
             while rest:
-                written = os.pwrite(self._file, rest, self._end)
+                written = os.pwrite(self.file, rest, self._end)
                 self._end += written
                 rest = rest[written:]
             self.error = None
             if self._sync:
-                os.fdatasync(self._file)
+                os.fdatasync(self.file)
         except OSError as error:
             self._unmap()
             self.error = error
@@ -123,8 +121,8 @@ class RunLog:
         first = self._end - self._end % ALLOCATIONGRANULARITY
         self._unmap()
         try:
-            os.posix_fallocate(self._file, first, _SPACE)
-            self._map = mmap(self._file, _SPACE, offset=first)
+            os.posix_fallocate(self.file, first, _SPACE)
+            self._map = mmap(self.file, _SPACE, offset=first)
             self._mapped = (first, first + _SPACE)
         except (OSError, ValueError):
             self._maps = False
@@ -177,7 +175,7 @@ class RunLog:
 
     def _fdatasync(self) -> None:
         try:
-            os.fdatasync(self._file)
+            os.fdatasync(self.file)
         except OSError as error:
             # The next line finds no map, so that it is written with a system call, and the error is told.
             self._maps, self._mapped = False, (0, 0)
@@ -197,79 +195,19 @@ class RunLog:
             held, self._held = bytes(self._held), bytearray()
             self._append(held)
         try:
-            os.ftruncate(self._file, self._end)
+            os.ftruncate(self.file, self._end)
         except OSError as error:
             self.error = self.error or error
         if self.error is None:
             self._fdatasync()
         return self.error is None
 
-    def close(self, *, remove: bool = False) -> None:
-        """Close the file, and remove it first if ``remove``."""
+    def close(self) -> None:
+        """Close the file."""
         self._end_syncing()
         self._unmap()
-        if remove:
-            os.unlink(self.path)
-        file, self._file = self._file, -1
+        file, self.file = self.file, -1
         os.close(file)
-
-
-def _created(path: str) -> int:
-    """Return a new, locked file at ``path``. Raises OSError."""
-    new = f"{path}.new"
-    file = os.open(new, _FLAGS, 0o600)
-    try:
-        # Others look at the final name only, and the file is locked before it gets that name.
-        fcntl.flock(file, fcntl.LOCK_EX)
-        os.rename(new, path)
-    except OSError:
-        os.close(file)
-        os.unlink(new)
-        raise
-    return file
-
-
-@contextmanager
-def dead_log(path: str) -> Iterator[bytes | None]:
-    """Yield the content of the log at ``path``; None if its run lives or the file is gone.
-
-    Nobody else gets it meanwhile.
-    """
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        yield None
-        return
-    with os.fdopen(file, "rb") as log:
-        try:
-            fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield None
-            return
-        yield _written(log) if os.fstat(log.fileno()).st_nlink else None
-
-
-def read_log(path: str) -> tuple[bytes, bool] | None:
-    """Return the content of a log, and whether its run lives; None if the file is gone."""
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
-    with os.fdopen(file, "rb") as log:
-        try:
-            fcntl.flock(log, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            alive = False
-            fcntl.flock(log, fcntl.LOCK_UN)
-        except OSError:
-            alive = True
-        return _written(log), alive
-
-
-def _written(log: BinaryIO) -> bytes:
-    """Return what was written to a log. No line has a zero byte; after a power cut a page of them may be missing."""
-    data = log.read()
-    end = data.find(0)
-    return data if end < 0 else data[:end]
 
 
 def _reserves(file: int) -> bool:

@@ -1,26 +1,34 @@
-"""The journal as one: runs that ended, from its database, and runs under way or killed, from their logs."""
+"""The journal as one: the logs of all runs, that ended, that were killed, and that are under way."""
 
 from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
-from typing import TYPE_CHECKING, Self
+from collections import Counter
+from contextlib import nullcontext, suppress
+from itertools import chain
+from typing import TYPE_CHECKING, BinaryIO, Self
 
 from asyncstate.errors import JournalError, PlanError
-from asyncstate.journal.entry import entry_of, event_of, plan_within, read_header, telling_lines, whole, whole_lines
-from asyncstate.journal.folder import DATABASE, logs_in, require_own
-from asyncstate.journal.log import dead_log, read_log
-from asyncstate.journal.mapped import end_of_line
+from asyncstate.journal.entry import end_line, entry_of, event_of, events_of, read_end, read_header, whole_lines
+from asyncstate.journal.folder import (
+    ENDED,
+    FOLDER,
+    SUFFIX,
+    logs_in,
+    plan_path,
+    remove_run,
+    remove_unused_plans,
+    require_own,
+)
 from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import nearest_id
+from asyncstate.remains import is_locked, left_file
 
 if TYPE_CHECKING:
     import logging
     from collections.abc import Iterator
-    from mmap import mmap
 
-    from asyncstate.journal.database import Database
     from asyncstate.journal.entry import RunEntry
     from asyncstate.model.event import AnyEvent
     from asyncstate.plans.record import PlanRecord
@@ -32,94 +40,40 @@ LATEST = "latest"
 _LATEST = (None, LATEST, "last")
 """All that names it; ``last`` is what it was called in earlier versions."""
 _DAY = 86400.0
+MOST_BYTES = 1 << 30
+"""Bytes of logs and plans that are kept; of the last run, all."""
 
 
 class Journal:
     """The journal in a state directory. Made with `open`."""
 
-    def __init__(self, state_dir: str, database: Database | None) -> None:
+    def __init__(self, state_dir: str) -> None:
         self._state_dir = state_dir
-        self._database = database
-        self._logs: dict[str, list[bytes]] = {}
+        self._logs: dict[str, str] = {}
         self._listed: list[RunEntry] | None = None
 
     @classmethod
-    def open(cls, state_dir: str, *, write: bool) -> Self:
-        """Open the journal; with ``write``, move the logs of dead runs into its database first.
+    def open(cls, state_dir: str) -> Self:
+        """Open the journal to read it. One without runs is empty.
 
-        A journal without runs is empty. Raises JournalError; PathRefused if root's journal could be another user's;
-        OSError if it cannot be written.
+        Raises PathRefused if root's journal could be another user's.
         """
-        from asyncstate.journal.database import Database, writable  # noqa: PLC0415 - sqlite3, which few need
-
-        path = os.path.join(state_dir, DATABASE)
-        try:
+        with suppress(FileNotFoundError):
             require_own(state_dir)
-        except FileNotFoundError:
-            return cls(state_dir, None)
-        if not write:
-            try:
-                return cls(state_dir, Database(path, write=False))
-            except FileNotFoundError:
-                return cls(state_dir, None)
-        if not logs_in(state_dir) and not os.path.exists(path):
-            return cls(state_dir, None)
-        opened = cls(state_dir, writable(path))
-        opened.take_over()
-        return opened
-
-    def take_over(self) -> None:
-        """Move the logs of dead runs into the database. One that cannot be moved stays, with a warning."""
-        for path in logs_in(self._state_dir):
-            with dead_log(path) as data:
-                if data is not None:
-                    self._take(path, data)
-
-    def _take(self, path: str, data: bytes) -> None:
-        try:
-            self.add(whole(data))
-            os.unlink(path)
-        except (OSError, JournalError) as error:
-            log.warning("the log of a run stays where it is: %s", error)
-
-    def add(self, log_: bytes | mmap) -> None:
-        """Add the run that the whole lines of a log tell of, if it began. Raises JournalError."""
-        begin = end_of_line(log_, 0)
-        header = read_header(log_[:begin])
-        if header is None or self._database is None:
-            return
-        second = end_of_line(log_, begin)
-        plan = plan_within(log_, begin, second)
-        if plan is not None:
-            begin = second
-        entry = entry_of(header, telling_lines(log_, begin), alive=False)
-        if entry is not None:
-            self._database.add(entry, log_, begin, plan)
-        self._listed = None
-
-    # reading
+        return cls(state_dir)
 
     def runs(self) -> list[RunEntry]:
-        """Return all runs, newest first: those under way, too."""
+        """Return all runs, newest first: those under way, too. Raises OSError."""
         if self._listed is None:
-            found = {entry.id: entry for entry in (self._database.runs() if self._database is not None else ())}
-            for path in logs_in(self._state_dir):
-                entry = self._entry_in(path)
+            found = {}
+            # One that ends meanwhile is found under its later name.
+            for path in chain(logs_in(self._state_dir), logs_in(self._state_dir, ENDED)):
+                entry = _entry_in(path)
                 if entry is not None:
                     found[entry.id] = entry
+                    self._logs[entry.id] = path
             self._listed = sorted(found.values(), key=lambda entry: (-entry.begun, entry.id))
         return list(self._listed)
-
-    def _entry_in(self, path: str) -> RunEntry | None:
-        read = read_log(path)
-        if read is None:
-            return None
-        lines = whole_lines(read[0])
-        header = read_header(lines[0]) if lines else None
-        if header is None:
-            return None
-        self._logs[header.run] = lines
-        return entry_of(header, lines, alive=read[1])
 
     def look_again(self) -> None:
         """Forget which runs were under way."""
@@ -148,18 +102,26 @@ class Journal:
         raise JournalError(f"the journal in {self._state_dir} has no run {run!r}. {hint}")
 
     def lines(self, run_id: str) -> Iterator[bytes]:
-        """Yield the lines of a run: events, and records of the journal itself."""
-        if run_id in self._logs:
-            yield from self._logs[run_id]
-        elif self._database is not None:
-            yield from self._database.lines(run_id)
+        """Yield the lines of a run: events, and records of the journal itself. Raises JournalError."""
+        self.runs()
+        path = self._logs.get(run_id)
+        if path is None:
+            return
+        try:
+            file = _opened(path)
+        except FileNotFoundError:  # it has ended since, or was forgotten
+            try:
+                file = _opened(os.path.splitext(path)[0] + ENDED)
+            except FileNotFoundError:
+                raise JournalError(f"the journal in {self._state_dir} has no run {run_id} any longer") from None
+        with file:
+            yield from (line.rstrip(b"\n") for line in file) if file.name.endswith(ENDED) else whole_lines(file)
 
     def events(self, run_id: str) -> Iterator[AnyEvent]:
         """Yield the events of a run in order, also of one under way.
 
         Raises JournalError, which names the run and the line, where one is damaged.
         """
-        self.runs()
         for number, line in enumerate(self.lines(run_id), 1):
             try:
                 event = event_of(line)
@@ -180,83 +142,108 @@ class Journal:
     def plan_bytes(self, run_id: str) -> bytes:
         """Return the record of the plan of a run, as JSON. Raises JournalError if it was not kept."""
         entry = self.find(run_id)
-        found = _own_plan(self._logs.get(entry.id, []))
-        if found is None and self._database is not None:
-            found = self._database.plan(entry.plan)
-        if found is None:
-            raise JournalError(f"the journal has no plan of run {entry.id}")
-        return found
-
-    # keeping within bounds
+        try:
+            with _opened(plan_path(self._logs[entry.id])) as file:
+                return file.read()
+        except OSError:
+            raise JournalError(f"the journal has no plan of run {entry.id}") from None
 
     def prune(self, keep_runs: int, keep_days: float) -> int:
-        """Forget runs that are not among the last ``keep_runs`` or older than ``keep_days``; return how many.
-
-        The last run stays, and what is under way.
-        """
+        """Do as `tidy` does."""
         self._listed = None
-        if self._database is None:
-            return 0
-        return self._database.prune(keep_runs, time.time() - keep_days * _DAY)
-
-    def close(self) -> None:
-        """Close the database."""
-        if self._database is not None:
-            self._database.__exit__(None, None, None)
-            self._database = None
+        return tidy(self._state_dir, keep_runs, keep_days)
 
 
-def _own_plan(lines: list[bytes]) -> bytes | None:
-    for line in lines[1:2]:
-        whole_line = line + b"\n"
-        place = plan_within(whole_line, 0, len(whole_line))
-        if place is not None:
-            return whole_line[slice(*place)]
-    return None
+def _opened(path: str) -> BinaryIO:
+    return open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK))
 
 
-def archive(state_dir: str, log_: bytes | mmap, *, keep_runs: int, keep_days: float) -> None:
-    """Add a run to the database, and logs of dead runs; forget old runs.
+def _entry_in(path: str) -> RunEntry | None:
+    """Return the entry of the run that has this log; None if it did not begin, or is gone."""
+    try:
+        with _opened(path) as file:
+            entry = read_end(file) if path.endswith(ENDED) else None
+            return entry or _entry_of_lines(file, whole_lines(file))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        log.warning("the log of a run cannot be read: %s", error)
+        return None
 
-    Raises JournalError or OSError if the database cannot be written. Then old logs of dead runs are forgotten.
+
+def _entry_of_lines(file: BinaryIO, lines: Iterator[bytes], *, alive: bool | None = None) -> RunEntry | None:
+    alive = is_locked(file.fileno()) if alive is None else alive
+    header = read_header(next(lines, b""))
+    return None if header is None else entry_of(header, events_of(lines), alive=alive)
+
+
+def end_run(file: int, path: str, entry: RunEntry) -> None:
+    """Give the log of a run that has ended, whose last line is its ``entry``, its last name. Raises OSError."""
+    begun = min(max(entry.begun, 0.0), 1e10)
+    os.utime(file, (begun, begun))
+    os.rename(path, os.path.splitext(path)[0] + ENDED)
+
+
+def _end_dead_run(path: str) -> None:
+    """End the log of a run that was killed with its entry. One that cannot be written stays, with a warning."""
+    with left_file(path, os.O_RDWR) as file:
+        if file is None:
+            return
+        try:
+            with open(file, "r+b", closefd=False) as log_:
+                size = sum(len(line) + 1 for line in whole_lines(log_))
+                log_.seek(0)
+                entry = _entry_of_lines(log_, whole_lines(log_), alive=False)
+                if entry is None:
+                    remove_run(path)
+                    return
+                log_.seek(size)
+                log_.write(end_line(entry))
+                log_.truncate()
+                log_.flush()
+                os.fdatasync(file)
+            end_run(file, path, entry)
+        except OSError as error:
+            log.warning("the log of a run stays as it is: %s", error)
+
+
+def tidy(state_dir: str, keep_runs: int, keep_days: float) -> int:
+    """End the logs of killed runs, and forget old runs; return how many.
+
+    That is those not among the last ``keep_runs``, older than ``keep_days``, or beyond `MOST_BYTES`. The last run
+    stays, and what is under way. Raises OSError, PathRefused.
     """
-    from asyncstate.journal.database import writable  # noqa: PLC0415 - sqlite3, imported off the loop
-
-    journal = None
-    try:
-        journal = Journal(state_dir, writable(os.path.join(state_dir, DATABASE)))
-        journal.add(log_)
-        if len(logs_in(state_dir)) > 1:
-            journal.take_over()
-        journal.prune(keep_runs, keep_days)
-    except (OSError, JournalError):
-        _forget_logs(state_dir, keep_runs, time.time() - keep_days * _DAY)
-        raise
-    finally:
-        if journal is not None:
-            journal.close()
-
-
-def _forget_logs(state_dir: str, keep_runs: int, oldest: float) -> None:
-    """Remove the logs of dead runs that are not among the last ``keep_runs``, or were not written since ``oldest``."""
-    written: list[tuple[float, str]] = []
+    require_own(state_dir)
     for path in logs_in(state_dir):
-        with suppress(OSError):
-            written.append((os.stat(path, follow_symlinks=False).st_mtime, path))
-    for place, (when, path) in enumerate(sorted(written, reverse=True)):
-        if place and (place >= keep_runs or when < oldest):
-            with dead_log(path) as data:
-                if data is not None:
-                    with suppress(OSError):
-                        os.unlink(path)
+        _end_dead_run(path)
+    oldest = time.time() - keep_days * _DAY
+    size = kept = gone = 0
+    for begun, own, path in _logs_by_age(state_dir):
+        with nullcontext(-1) if path.endswith(ENDED) else left_file(path) as dead:
+            if dead is None:
+                continue
+            size += own
+            if kept and (kept >= keep_runs or begun < oldest or size > MOST_BYTES):
+                with suppress(FileNotFoundError):  # another process does the same
+                    remove_run(path)
+                    gone += 1
+            else:
+                kept += 1
+    if gone:
+        remove_unused_plans(state_dir)
+    return gone
 
 
-def knows_plan(state_dir: str, key: str) -> bool:
-    """Whether the database has the record of a plan."""
-    from asyncstate.journal.database import Database  # noqa: PLC0415 - as above
-
-    try:
-        with Database(os.path.join(state_dir, DATABASE), write=False) as database:
-            return database.knows_plan(key)
-    except (FileNotFoundError, JournalError):
-        return False
+def _logs_by_age(state_dir: str) -> list[tuple[float, int, str]]:
+    """Return when each run began, the bytes of its log and its share of its plan, and the path of its log."""
+    sizes: Counter[str] = Counter()
+    found: list[tuple[float, str, str]] = []
+    with suppress(FileNotFoundError), os.scandir(os.path.join(state_dir, FOLDER)) as files:
+        for file in files:
+            with suppress(FileNotFoundError):
+                about = file.stat(follow_symlinks=False)
+                stem, suffix = os.path.splitext(file.path)
+                sizes[stem] += about.st_size // max(1, about.st_nlink - 1)
+                if suffix in {SUFFIX, ENDED} and file.is_file(follow_symlinks=False):
+                    found.append((about.st_mtime, file.path, stem))
+    return [(begun, sizes[stem], path) for begun, path, stem in sorted(found, reverse=True)]

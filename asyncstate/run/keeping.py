@@ -7,21 +7,21 @@ import time
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.errors import JournalError, ResumeRefused
+from asyncstate.errors import ResumeRefused
 from asyncstate.journal.entry import FAILHARD, FINISHED, UNDER_WAY, Header
 from asyncstate.journal.keeper import keeper_of
-from asyncstate.journal.store import Journal, knows_plan
+from asyncstate.journal.store import Journal
 from asyncstate.model.encode import plain
 from asyncstate.plans.comparison import compare
 from asyncstate.plans.words import difference_lines
 from asyncstate.run.past import Past
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from asyncstate.config import Settings
     from asyncstate.journal.entry import RunEntry
-    from asyncstate.journal.keeper import Keeper
+    from asyncstate.journal.keeper import Keeper, Plan
     from asyncstate.plans.comparison import Differences, InputChange
     from asyncstate.plans.recording import PlanRecorder
     from asyncstate.redact.shown import ShownPlan
@@ -72,7 +72,7 @@ class Keeping:
         if self._settings.journaled == "off":
             return None, []
 
-        def made() -> tuple[Header, tuple[str, Iterable[bytes]] | None]:
+        def made() -> tuple[Header, Plan]:
             key = self._plan_key()
             header = Header(
                 run=options.run_id,
@@ -82,8 +82,7 @@ class Keeping:
                 resumes="" if past is None else past.run,
                 about=plain(dict(about)),
             )
-            known = knows_plan(self._settings.state_dir, key)
-            return header, None if known else (key, self._recorder(shown).encoded())
+            return header, (key, lambda: self._recorder(shown).encoded())
 
         keeper, notices = keeper_of(self._settings, made)
         if keeper is not None:
@@ -99,17 +98,14 @@ class Keeping:
 
     def _past(self, shown: ShownPlan) -> Past:
         """Return what the run to resume did. Raises JournalError, ResumeRefused."""
-        journal = journal_to_resume(self._settings)
-        try:
-            entry = resumable(journal, self._run)
-            past = Past.of(entry.id, journal.lines(entry.id))
-            before, now = journal.plan(entry.id), self._recorder(shown).record()
-            if not self._force:
-                self._require_same(entry, past, compare(before, now))
-            elif before.key != now.key:
-                raise ResumeRefused(f"run {entry.id} was recorded with another key: nothing of it can be carried over")
-        finally:
-            journal.close()
+        journal = Journal.open(self._settings.state_dir)
+        entry = resumable(journal, self._run)
+        past = Past.of(entry.id, journal.lines(entry.id))
+        before, now = journal.plan(entry.id), self._recorder(shown).record()
+        if not self._force:
+            self._require_same(entry, past, compare(before, now))
+        elif before.key != now.key:
+            raise ResumeRefused(f"run {entry.id} was recorded with another key: nothing of it can be carried over")
         old = {chunk.tag: chunk.digest for chunk in before.chunks}
         same = {chunk.tag for chunk in now.chunks if old.get(chunk.tag) == chunk.digest}
         known = {chunk.tag for chunk in now.chunks}
@@ -139,20 +135,6 @@ class Keeping:
                 ]
             )
         )
-
-
-def journal_to_resume(settings: Settings) -> Journal:
-    """Open the journal, also if it cannot be written, unless it must be.
-
-    Then the run that is resumed can be read, and the one that resumes it is not kept. Raises JournalError, PathRefused,
-    OSError.
-    """
-    try:
-        return Journal.open(settings.state_dir, write=True)
-    except (OSError, JournalError):
-        if settings.journaled == "required":
-            raise
-        return Journal.open(settings.state_dir, write=False)
 
 
 def resumable(journal: Journal, run: str | None) -> RunEntry:

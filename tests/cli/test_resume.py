@@ -56,9 +56,9 @@ def left_running(tmp_path):
     return found - {os.getsid(0)}
 
 
-def damage(tmp_path, old, new):
-    """Replace a word in the log of the run that was killed."""
-    (log,) = tmp_path.rglob("journal/*.log")
+def damage(tmp_path, old, new, kind="log"):
+    """Replace a word in what the journal has of the run that was killed."""
+    (log,) = tmp_path.rglob(f"journal/*.{kind}")
     data = log.read_bytes()
     assert data.count(old) == 1
     log.write_bytes(data.replace(old, new))
@@ -66,7 +66,7 @@ def damage(tmp_path, old, new):
 
 @pytest.mark.parametrize("words", [["--resume"], ["--resume", "--force"]], ids=" ".join)
 def test_a_damaged_plan_in_the_journal_is_said_and_nothing_begins(killed, tmp_path, words):
-    damage(tmp_path, b'"chunks":[{"tag":', b'"chunks":[{"tag":1,"tag":')
+    damage(tmp_path, b'"chunks":[{"tag":', b'"chunks":[{"tag":1,"tag":', "plan")
     done = killed(*words, "--pillar", '{"long": 0}')
     assert done.returncode == 1, done.stderr
     assert re.search(

@@ -256,7 +256,7 @@ def test_show_diff_of_a_past_run(run, saved, tree, monkeypatch):
     assert run("apply", "web").returncode == 0
     done = run("show", "diff", "run:latest")
     assert (done.stdout, done.stderr) == ("The plans are the same.\n", "")
-    id_ = Journal.open(str(tree.parent / "state"), write=False).find().id
+    id_ = Journal.open(str(tree.parent / "state")).find().id
     edit(tree / "web.sls", "'0644'", "'0600'")
     later = saved("web")
     for words in ([], [later], ["run:"]):  # the dry run is a run, too

@@ -168,5 +168,5 @@ def test_states_that_take_all_memory_fail_alone(tmp_path):
     rows = {row["__id__"]: row for row in json.loads(done.stdout).values()}
     assert [rows[name]["result"] for name in ("one", "two", "three")] == [False, False, True]
     assert all("MemoryError" in rows[name]["comment"] for name in ("one", "two"))
-    assert [entry.ending for entry in Journal.open(str(tmp_path / "STATE_DIR"), write=False).runs()] == ["finished"]
+    assert [entry.ending for entry in Journal.open(str(tmp_path / "STATE_DIR")).runs()] == ["finished"]
     assert os.listdir(tmp_path / "CACHEDIR" / "remains") == []

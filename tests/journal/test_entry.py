@@ -88,4 +88,4 @@ def test_a_list_of_runs_leaves_damaged_lines_out():
 def test_of_a_run_that_was_cut_off_those_are_counted_that_a_report_counts(test, changed):
     begun = msgspec.structs.replace(EVENTS[0], test=test)
     lines = [encode_event(event) for event in (begun, *EVENTS[1:3])]
-    assert entry_of(Header(run="r"), lines, alive=False).counts["changed"] == changed
+    assert entry_of(Header(run="r"), events_of(lines), alive=False).counts["changed"] == changed

@@ -7,12 +7,11 @@ import threading
 import pytest
 
 from asyncstate.config import Settings
-from asyncstate.journal.database import Database
 from asyncstate.journal.entry import Header
 from asyncstate.journal.folder import logs_in
 from asyncstate.journal.keeper import Keeper
-from asyncstate.journal.store import Journal
-from asyncstate.model.event import RunStarted
+from asyncstate.journal.store import Journal, tidy
+from asyncstate.model.event import RunFinished, RunStarted
 
 
 @pytest.fixture
@@ -28,24 +27,19 @@ def broken_plan():
 def test_a_plan_that_cannot_be_recorded_leaves_no_log_no_lock_and_no_thread(settings):
     before = threading.active_count()
     with pytest.raises(ValueError, match="cannot be recorded"):
-        Keeper(settings, Header(run="aa11", plan="k"), ("k", broken_plan()))
+        Keeper(settings, Header(run="aa11", plan="k"), ("k", broken_plan))
     assert not logs_in(settings.state_dir)
     assert threading.active_count() == before
 
 
 def test_a_plan_for_which_there_is_no_room_leaves_no_log(settings, monkeypatch):
-    real, room = os.pwrite, [2]
+    def fdatasync(_file):
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-    def pwrite(*given):
-        room[0] -= 1
-        if room[0] < 0:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return real(*given)
-
-    monkeypatch.setattr(os, "pwrite", pwrite)
+    monkeypatch.setattr(os, "fdatasync", fdatasync)
     with pytest.raises(OSError, match="No space"):
-        Keeper(settings, Header(run="aa11", plan="k"), ("k", [b"x" * (1 << 20)] * 4))
-    assert not logs_in(settings.state_dir)
+        Keeper(settings, Header(run="aa11", plan="k"), ("k", lambda: [b"x" * (1 << 20)] * 4))
+    assert os.listdir(os.path.join(settings.state_dir, "journal")) == []
 
 
 def test_closing_twice_is_closing_once(settings):
@@ -54,46 +48,47 @@ def test_closing_twice_is_closing_once(settings):
     keeper.close()
     keeper.record(Header(run="late"))
     assert not logs_in(settings.state_dir)
-    assert Journal.open(settings.state_dir, write=False).runs() == []
+    assert Journal.open(settings.state_dir).runs() == []
 
 
-@pytest.fixture
-def full_database(monkeypatch):
-    """The file of a new database has room for its tables only."""
-    connected = Database._connected
-
-    def small(self, mode):
-        found = connected(self, mode)
-        found.execute("PRAGMA max_page_count = 30")
-        return found
-
-    monkeypatch.setattr(Database, "_connected", small)
+def begin(settings, run):
+    keeper = Keeper(settings, Header(run=run, plan="k"), ("k", lambda: [b"{}"]))
+    keeper.on_event(RunStarted(run_id=run, seq=0, time=0.0, wall=1.0, digest="d", chunks=1, concurrency=1, test=False))
+    return keeper
 
 
-@pytest.mark.parametrize("size", [1000, 1 << 20, 5 << 20])
-def test_a_database_without_room_costs_neither_the_run_nor_its_log(settings, full_database, caplog, monkeypatch, size):
-    keeper = Keeper(settings, Header(run="aa11", plan="k"), ("k", [b"{}"]))
-    keeper.on_event(
-        RunStarted(run_id="aa11", seq=0, time=0.0, wall=1.0, digest="d", chunks=1, concurrency=1, test=False)
-    )
-    keeper.record({"filler": "x" * 1000 * 1000}, *({"filler": "x" * 1000} for _ in range(size // 1000)))
-    keeper.close()
-    assert "the journal keeps this run as" in caplog.text
-    assert "full" in caplog.text
-    monkeypatch.undo()
-    (kept,) = Journal.open(settings.state_dir, write=False).runs()
-    assert kept.id == "aa11"
+def test_a_run_that_is_abandoned_is_one_that_was_killed(settings):
+    begin(settings, "aa11").close()
+    assert [entry.ending for entry in Journal.open(settings.state_dir).runs()] == ["killed"]
+    assert not logs_in(settings.state_dir)
 
 
-@pytest.mark.parametrize("error", [MemoryError(), ImportError("libsqlite3.so.0: failed to map segment"), BufferError()])
-def test_whatever_goes_wrong_while_the_ended_run_is_archived_costs_the_archive_only(
-    settings, monkeypatch, caplog, error
-):
+def test_a_killed_run_whose_entry_has_no_room_keeps_its_log(settings, caplog, monkeypatch):
+    begin(settings, "aa11")._log.close()
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            os, "fdatasync", lambda _: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space left on device"))
+        )
+        tidy(settings.state_dir, 100, 1e9)
+    assert "the log of a run stays as it is: [Errno 28] No space" in caplog.text
+    assert len(logs_in(settings.state_dir)) == 1
+    for _ in range(2):
+        assert [entry.ending for entry in Journal.open(settings.state_dir).runs()] == ["killed"]
+        tidy(settings.state_dir, 100, 1e9)
+    assert not logs_in(settings.state_dir)
+
+
+@pytest.mark.parametrize("step", ["end_line", "end_run", "tidy"])
+@pytest.mark.parametrize("error", [MemoryError(), OSError(errno.EIO, "Input/output error"), ValueError("odd")])
+def test_whatever_goes_wrong_at_the_end_costs_the_entry_only(settings, monkeypatch, caplog, error, step):
     def fails(*_args, **_options):
         raise error
 
-    monkeypatch.setattr("asyncstate.journal.keeper.archive", fails)
-    keeper = Keeper(settings, Header(run="aa11", plan="k"))
-    keeper.close()
+    keeper = begin(settings, "aa11")
+    keeper.on_event(RunFinished(run_id="aa11", seq=1, time=1.0, exit_code=0, succeeded=0, changed=0, failed=0))
+    with monkeypatch.context() as patch:
+        patch.setattr(f"asyncstate.journal.keeper.{step}", fails)
+        keeper.close()
     assert "the journal keeps this run as" in caplog.text
-    assert logs_in(settings.state_dir)
+    tidy(settings.state_dir, 100, 1e9)
+    assert [entry.ending for entry in Journal.open(settings.state_dir).runs()] == ["finished"]

@@ -1,18 +1,16 @@
 """The journal stays within bounds, whatever runs there were: by number, by age and by size, of its logs, too."""
 
-import os
-import sqlite3
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from asyncstate.config import Settings
-from asyncstate.errors import JournalError
-from asyncstate.journal import database
+from asyncstate.journal import store
 from asyncstate.journal.entry import Header
-from asyncstate.journal.folder import DATABASE, logs_in
+from asyncstate.journal.folder import logs_in
 from asyncstate.journal.keeper import Keeper
 from asyncstate.journal.store import Journal
 from asyncstate.model.event import ChunkFinished, RunFinished, RunStarted
@@ -31,7 +29,7 @@ def keep(place, run, *, age=0.0, ends="ends", runs=100, days=1000.0, plan="p"):
         journal_keep_runs=runs,
         journal_keep_days=days,
     )
-    keeper = Keeper(made, Header(run=run, plan=plan), (plan, [b'{"version":1}']))
+    keeper = Keeper(made, Header(run=run, plan=plan), (plan, lambda: [b'{"version":1}']))
     wall = time.time() - age * DAY
     head = {"run_id": run, "time": 0.0}
     keeper.on_event(RunStarted(**head, seq=0, wall=wall, digest="d", chunks=1, concurrency=1, test=False))
@@ -45,11 +43,12 @@ def keep(place, run, *, age=0.0, ends="ends", runs=100, days=1000.0, plan="p"):
 
 
 def kept(place):
-    journal = Journal.open(str(place / "state"), write=False)
-    try:
-        return [entry.id for entry in journal.runs()]
-    finally:
-        journal.close()
+    return [entry.id for entry in Journal.open(str(place / "state")).runs()]
+
+
+def files_in(place):
+    """The files of the journal by name, without those of runs that are kept."""
+    return {str(path.relative_to(place / "state/journal")) for path in Path(place, "state/journal").rglob("*")}
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -78,61 +77,44 @@ def test_after_each_run_no_more_is_kept_than_was_asked_for(tmp_path_factory, age
     assert min(ended)[1] in kept(place)
     assert living <= set(kept(place)), "what is under way stays"
     assert len(logs_in(str(place / "state"))) == len(alive)
-    with sqlite3.connect(place / "state" / DATABASE) as found:
-        assert found.execute("SELECT count(*) FROM plans").fetchone()[0] <= runs
-        assert found.execute("SELECT count(*) FROM events WHERE run NOT IN (SELECT id FROM runs)").fetchone() == (0,)
-    found.close()
+    of_ended = {f"{run}.{what}" for run in set(kept(place)) - living for what in ("ended", "plan")}
+    of_living = {f"{run}.{what}" for run in living for what in ("log", "plan")}
+    of_plans = {f"plans/p{int(run, 16)}" for run in kept(place)}
+    assert files_in(place) == {"plans", *of_ended, *of_living, *of_plans}
     for _, keeper in alive:
         keeper._log.close()
 
 
-def test_the_files_of_the_journal_do_not_grow_with_the_number_of_runs(tmp_path):
-    sizes = []
-    for number in range(60):
-        keep(tmp_path, f"{number:016x}", runs=5, plan=f"p{number}")
-        names = os.listdir(tmp_path / "state")
-        sizes.append(sum(os.path.getsize(tmp_path / "state" / name) for name in names if name.startswith(DATABASE)))
-    assert max(sizes[30:]) <= max(sizes[10:30])
-    assert len(kept(tmp_path)) == 5
-
-
-def test_a_reader_that_stays_does_not_keep_the_log_of_the_database_when_it_has_gone(tmp_path):
+def test_a_reader_that_stays_reads_a_run_that_is_forgotten(tmp_path):
     for number in range(5):
         keep(tmp_path, f"{number:016x}", runs=5)
-    reader = Journal.open(str(tmp_path / "state"), write=False)
-    events = reader.events("0" * 16)
+    events = Journal.open(str(tmp_path / "state")).events("0" * 16)
     next(events)
     for number in range(5, 40):
         keep(tmp_path, f"{number:016x}", runs=5)
-    events.close()
-    reader.close()
-    keep(tmp_path, "f" * 16, runs=5)
-    left = tmp_path / "state" / f"{DATABASE}-wal"
-    assert not left.exists() or left.stat().st_size == 0
+    assert "0" * 16 not in kept(tmp_path)
+    assert len(list(events)) == 2
 
 
 def test_what_is_too_large_goes_first_plans_count(tmp_path, monkeypatch):
-    monkeypatch.setattr(database, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(store, "MOST_BYTES", 10_000)
     for number in range(8):
         keep(tmp_path, f"{number:016x}", age=-number / 1000)
     assert len(kept(tmp_path)) in {3, 4}
-    monkeypatch.setattr(database, "MOST_BYTES", 1)
+    monkeypatch.setattr(store, "MOST_BYTES", 1)
     keep(tmp_path, "f" * 16, age=-1)
     assert kept(tmp_path) == ["f" * 16], "the last one stays"
 
 
 @pytest.mark.parametrize("runs", [1, 4])
-def test_where_the_database_cannot_be_written_old_logs_go(tmp_path, runs, caplog):
-    keep(tmp_path, "0" * 16)
-    with sqlite3.connect(tmp_path / "state" / DATABASE) as later:
-        later.execute("PRAGMA user_version = 99")
-    later.close()
+def test_old_logs_of_killed_runs_go_also_where_they_cannot_be_ended(tmp_path, runs, caplog, monkeypatch):
+    monkeypatch.setattr(store, "end_line", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
     alive = keep(tmp_path, "a" * 16, ends="lives")
     for number in range(1, 9):
-        keep(tmp_path, f"{number:016x}", runs=runs)
-    assert len(logs_in(str(tmp_path / "state"))) <= runs + 1
+        keep(tmp_path, f"{number:016x}", ends="killed")
+    keep(tmp_path, "b" * 16, runs=runs)
+    assert len(logs_in(str(tmp_path / "state"))) == runs
     assert any(path.endswith(f"{'a' * 16}.log") for path in logs_in(str(tmp_path / "state")))
-    assert "the journal keeps this run as" in caplog.text
-    with pytest.raises(JournalError, match="later version"):
-        kept(tmp_path)
+    assert "the log of a run stays as it is" in caplog.text
+    assert {"a" * 16, "b" * 16} <= set(kept(tmp_path))
     alive._log.close()

@@ -1,4 +1,4 @@
-"""The journal as it is read: runs in the database, under way and killed; takeover, pruning, torn files."""
+"""The journal as it is read: runs that ended, under way and killed; pruning, torn and damaged files."""
 
 import os
 import stat
@@ -11,10 +11,9 @@ import pytest
 from asyncstate.config import Settings
 from asyncstate.errors import JournalError
 from asyncstate.journal.entry import Header
-from asyncstate.journal.folder import DATABASE, log_path, logs_in
+from asyncstate.journal.folder import ENDED, log_path, logs_in
 from asyncstate.journal.keeper import Keeper
-from asyncstate.journal.log import read_log
-from asyncstate.journal.store import Journal
+from asyncstate.journal.store import Journal, tidy
 from asyncstate.model.event import ChunkFinished, ChunkReady, ChunkStarted, RunFinished, RunStarted, encode_event
 
 ROW = {"name": "n", "result": True, "changes": {"a": 1}, "comment": "", "start_time": "", "duration": 1.0}
@@ -54,7 +53,7 @@ def keep(settings):
         keeper = Keeper(
             settings,
             Header(run=run, host="here", plan="" if plan is None else plan[0]),
-            None if plan is None else (plan[0], [plan[1]]),
+            None if plan is None else (plan[0], lambda: [plan[1]]),
         )
         for event in story(run, **said)[:events]:
             keeper.on_event(event)
@@ -73,25 +72,28 @@ def keep(settings):
 
 @pytest.fixture
 def journal(settings):
-    opened = []
+    return lambda: Journal.open(settings.state_dir)
 
-    def journal(*, write=False):
-        opened.append(Journal.open(settings.state_dir, write=write))
-        return opened[-1]
 
-    yield journal
-    for each in opened:
-        each.close()
+@pytest.fixture
+def end_killed(settings):
+    """Do what each run does at its end."""
+    return lambda: tidy(settings.state_dir, 100, 1e9)
+
+
+def written(settings, run):
+    """The lines of the log of a run that has not ended, without the zeros behind them."""
+    return Path(log_path(settings.state_dir, run)).read_bytes().rstrip(b"\0")
 
 
 def test_a_journal_that_is_not_there_is_empty(journal, settings):
-    assert journal().runs() == journal(write=True).runs() == []
+    assert journal().runs() == []
     assert not os.path.exists(settings.state_dir)
     with pytest.raises(JournalError, match="has no runs"):
         journal().find(None)
 
 
-def test_a_run_that_ended_is_in_the_database_with_its_events_and_plan(journal, keep, settings):
+def test_a_run_that_ended_has_its_entry_its_events_and_its_plan(journal, keep, settings):
     keep("aa11", plan=("key", b'{"a":1}'))
     entry = journal().find("aa11")
     assert (entry.ending, entry.exit_code, entry.host, entry.concurrency) == ("finished", 0, "here", 4)
@@ -126,38 +128,39 @@ def test_the_ending_of_a_run(journal, keep, said, ending):
     assert journal().find().ending == ending
 
 
-def test_a_run_under_way_is_listed_and_can_be_read(journal, keep):
+def test_a_run_under_way_is_listed_and_can_be_read(journal, keep, end_killed):
     keep("aa11", events=4)
     entry = journal().find()
     assert (entry.ending, entry.ended, entry.exit_code) == ("under way", None, None)
     assert list(journal().events("aa11")) == story("aa11")[:4]
-    journal(write=True)
+    end_killed()
     assert journal().find().ending == "under way"
 
 
-def test_a_killed_run_is_listed_before_and_after_it_is_taken_over(journal, keep, settings):
+def test_a_killed_run_is_listed_before_and_after_its_log_is_ended(journal, keep, settings, end_killed):
     keep("aa11", events=4, killed=True, plan=("key", b"{}"))
-    for write in (False, True, False):
-        opened = journal(write=write)
+    for _ in range(3):
+        opened = journal()
         entry = opened.find("aa")
         assert (entry.ending, entry.ended, entry.exit_code) == ("killed", 4e9 + 0.5, None)
         assert (entry.counts["started"], entry.counts["changed"]) == (1, 1)
         assert list(opened.events("aa11")) == story("aa11")[:4]
         assert opened.plan_bytes("aa11") == b"{}"
+        end_killed()
     assert logs_in(settings.state_dir) == []
 
 
-def test_the_next_run_takes_over_what_a_killed_one_left(journal, keep, settings):
+def test_the_next_run_ends_the_log_that_a_killed_one_left(journal, keep, settings):
     keep("aa11", events=4, killed=True)
     keep("bb22", wall=4e9 + 1000)
     assert logs_in(settings.state_dir) == []
     assert [entry.id for entry in journal().runs()] == ["bb22", "aa11"]
 
 
-def test_a_torn_log_counts_up_to_the_tear(journal, keep, settings):
+def test_a_torn_log_counts_up_to_the_tear(journal, keep, settings, end_killed):
     keep("aa11", events=4, killed=True)
     path = log_path(settings.state_dir, "aa11")
-    whole, _ = read_log(path)
+    whole = written(settings, "aa11")
     lines = whole.split(b"\n")
     for length in range(len(whole)):
         with open(path, "wb") as file:
@@ -166,24 +169,39 @@ def test_a_torn_log_counts_up_to_the_tear(journal, keep, settings):
         assert seen == story("aa11")[: max(0, whole[:length].count(b"\n") - 1)]
     with open(path, "wb") as file:
         file.write(b"\n".join(lines[:3]) + b"\n" + b"\0" * 4096)
-    assert list(journal(write=True).events("aa11")) == story("aa11")[:2]
+    end_killed()
+    assert list(journal().events("aa11")) == story("aa11")[:2]
+    assert journal().find().ending == "killed"
 
 
-def test_a_log_that_says_nothing_goes(journal, keep, settings):
-    keep("aa11", events=0, killed=True)
-    assert journal(write=True).runs() == []
+def test_a_log_that_says_nothing_goes(journal, keep, settings, end_killed):
+    keep("aa11", events=0, killed=True, plan=("key", b"{}"))
+    assert journal().runs() == []
+    end_killed()
+    assert os.listdir(os.path.join(settings.state_dir, "journal")) == ["plans"]
+
+
+def test_a_process_that_dies_between_the_last_line_and_the_last_name_loses_nothing(
+    journal, keep, settings, monkeypatch, end_killed
+):
+    with monkeypatch.context() as patch:
+        patch.setattr("asyncstate.journal.keeper.end_run", lambda *_: 1 / 0)
+        patch.setattr("asyncstate.journal.keeper.tidy", lambda *_: None)
+        keep("aa11")
+    for _ in range(2):
+        assert journal().find("aa11").ending == "finished"
+        assert list(journal().events("aa11")) == story("aa11")
+        end_killed()
     assert logs_in(settings.state_dir) == []
 
 
-def test_a_log_that_was_taken_over_but_not_removed_counts_once(journal, keep, settings):
-    keep("aa11", events=4, killed=True)
-    data = Path(log_path(settings.state_dir, "aa11")).read_bytes()
-    journal(write=True)
-    with open(log_path(settings.state_dir, "aa11"), "wb") as file:
-        file.write(data)
-    opened = journal(write=True)
-    assert [entry.id for entry in opened.runs()] == ["aa11"]
-    assert list(opened.events("aa11")) == story("aa11")[:4]
+def test_an_entry_that_is_longer_than_what_is_read_of_the_end_is_found_all_the_same(journal, settings):
+    keeper = Keeper(settings, Header(run="aa11", about={"sls": ["web" * 10_000]}))
+    for event in story("aa11"):
+        keeper.on_event(event)
+    keeper.close()
+    entry = journal().find()
+    assert (entry.ending, entry.counts["changed"], len(entry.about["sls"][0])) == ("finished", 1, 30_000)
 
 
 def test_a_run_is_found_by_the_beginning_of_its_id(journal, keep):
@@ -204,12 +222,15 @@ def test_old_runs_and_plans_that_none_has_are_forgotten(journal, keep, settings)
     keep("old1", wall=now - 10 * 86400, plan=("old", b"{}"))
     for number in range(3):
         keep(f"new{number}", wall=now + number, plan=("new", b"{}"))
-    assert journal(write=True).prune(10, 5.0) == 1
-    assert journal(write=True).prune(2, 5.0) == 1
+    plans = os.path.join(settings.state_dir, "journal", "plans")
+    assert sorted(os.listdir(plans)) == ["new", "old"]
+    assert journal().prune(10, 5.0) == 1
+    assert journal().prune(2, 5.0) == 1
     assert [entry.id for entry in journal().runs()] == ["new2", "new1"]
     assert journal().plan_bytes("new1") == b"{}"
-    assert journal()._database.plan("old") is None
-    assert journal(write=True).prune(1, 0.0) == 2 or [entry.id for entry in journal().runs()] == ["new2"]
+    assert os.listdir(plans) == ["new"]
+    assert journal().prune(1, 0.0) == 1
+    assert [entry.id for entry in journal().runs()] == ["new2"]
 
 
 def test_the_settings_bound_the_journal(journal, keep, settings):
@@ -220,86 +241,95 @@ def test_the_settings_bound_the_journal(journal, keep, settings):
     assert [entry.id for entry in journal().runs()] == ["run3", "run2"]
 
 
-def test_the_log_of_a_write_ahead_log_may_be_torn(journal, keep, settings):
-    keep("aa11")
-    other = journal(write=True)  # keeps the write-ahead log from being folded in
-    keep("bb22", wall=4e9 + 1000)
-    wal = os.path.join(settings.state_dir, f"{DATABASE}-wal")
-    data = Path(wal).read_bytes()
-    assert data
-    copy = f"{settings.state_dir}-copy"
-    for length in range(0, len(data), 997):
-        os.makedirs(copy, mode=0o700, exist_ok=True)
-        with open(f"{copy}/{DATABASE}", "wb") as file:
-            file.write(Path(os.path.join(settings.state_dir, DATABASE)).read_bytes())
-        with open(f"{copy}/{DATABASE}-wal", "wb") as file:
-            file.write(data[:length])
-        found = Journal.open(copy, write=True)
-        assert {entry.id for entry in found.runs()} <= {"aa11", "bb22"}
-        found.close()
-        for name in os.listdir(copy):
-            os.unlink(f"{copy}/{name}")
-    assert len(other.runs()) >= 1
+def test_runs_of_one_plan_share_its_record_which_is_made_once(keep, settings):
+    for run in ("aa11", "bb22"):
+        keep(run, plan=("key", b"{}"))
+    made = []
+    keeper = Keeper(settings, Header(run="cc33", plan="key"), ("key", lambda: made.append("again") or [b"{}"]))
+    keeper.close()
+    assert made == []
+    folder = Path(settings.state_dir, "journal")
+    assert folder.joinpath("aa11.plan").samefile(folder / "bb22.plan")
+    assert folder.joinpath("aa11.plan").samefile(folder / "plans" / "key")
 
 
-def test_a_broken_database_is_moved_aside(journal, keep, settings, caplog):
-    keep("aa11")
-    with open(os.path.join(settings.state_dir, DATABASE), "wb") as file:
-        file.write(b"no database" * 1000)
-    with pytest.raises(JournalError, match=r"journal\.db: file is not a database"):
-        journal()
-    keep("bb22")
-    assert [entry.id for entry in journal().runs()] == ["bb22"]
-    assert [name for name in os.listdir(settings.state_dir) if "broken" in name]
+def test_where_there_are_no_links_each_run_has_a_record_of_its_own(journal, keep, settings, monkeypatch):
+    def link(*_names):
+        raise PermissionError(1, "no links on this file system")
+
+    monkeypatch.setattr(os, "link", link)
+    for number, run in enumerate(("aa11", "bb22")):
+        keep(run, wall=4e9 + number, plan=("key", b"{}"))
+        assert journal().plan_bytes(run) == b"{}"
+    assert journal().prune(1, 1e9) == 1
+    assert journal().plan_bytes("bb22") == b"{}"
+    assert len(os.listdir(os.path.join(settings.state_dir, "journal"))) == 3
+
+
+def test_a_plan_that_a_run_takes_while_others_forget_it_stays(journal, keep, settings, monkeypatch):
+    """The run that forgets the last one of a plan may look at the plan just before another run takes it."""
+    keep("aa11", wall=4e9 - 1, plan=("key", b"{}"))
+    keep("bb22", plan=("other", b"{}"))
+    begun, unlink = [], os.unlink
+
+    def slow(path, **options):
+        if not begun and os.path.basename(path) == "key":
+            begun.append(keep("cc33", events=3, plan=("key", b"{}")))
+        unlink(path, **options)
+
+    monkeypatch.setattr(os, "unlink", slow)
+    assert journal().prune(1, 1e9) == 1
+    assert begun
+    assert journal().plan_bytes("cc33") == b"{}"
 
 
 @pytest.mark.parametrize(
-    "damage",
+    "odd",
     [
-        "UPDATE runs SET entry = 5",
-        "UPDATE runs SET entry = CAST('{}' AS BLOB)",
-        "UPDATE runs SET entry = CAST('[1' AS BLOB)",
-        "UPDATE events SET lines = 'text'",
-        "UPDATE plans SET plan = 'text'",
-        "UPDATE runs SET begun = 'soon'",
-        "UPDATE runs SET bytes = 'many'",
+        (suffix, content)
+        for suffix in (".log", ENDED)
+        for content in (b"", b"rubbish", b"\0" * 99, b"{}\n" * 3, b'{"journal":1,"run":"bb22"}\n', b"\xff\n[\n")
     ],
 )
-def test_a_value_of_another_type_is_damage(journal, keep, damage):
+def test_a_file_that_is_no_log_hides_no_other_run(journal, keep, settings, odd, end_killed):
+    suffix, content = odd
     keep("aa11")
-    opened = journal(write=True)
-    opened._database._connection.execute("INSERT INTO plans VALUES ('k', X'00')")
-    opened._database._connection.execute(damage)
-
-    def read_all():
-        assert opened.runs()
-        assert list(opened._database.lines("aa11"))
-        assert opened._database.plan("k")
-        opened._database.prune(1, 0.0)
-
-    with pytest.raises(JournalError, match=r"journal\.db is damaged: .*\. Move it away to begin a new journal"):
-        read_all()
-    opened.close()
+    path = Path(settings.state_dir, "journal", f"bb22{suffix}")
+    path.write_bytes(content)
+    assert [entry.id for entry in journal().runs()] == ["aa11"]
+    end_killed()
+    assert list(journal().events("aa11")) == story("aa11")
 
 
-def test_a_pipe_in_the_place_of_the_database_is_refused(journal, keep, settings):
+@pytest.mark.parametrize("suffix", [".log", ENDED, ".plan"])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)])
+def test_what_is_no_regular_file_is_no_log(journal, keep, settings, suffix, make):
     keep("aa11")
-    path = os.path.join(settings.state_dir, DATABASE)
-    os.unlink(path)
-    os.mkfifo(path)
-    with pytest.raises(JournalError, match=r"journal\.db: it is not a regular file"):
-        journal()
+    make(os.path.join(settings.state_dir, "journal", f"bb22{suffix}"))
+    assert [entry.id for entry in journal().runs()] == ["aa11"]
+    keep("cc33", wall=4e9 + 1)
+    assert journal().find().id == "cc33"
 
 
-def test_a_database_of_a_later_version_is_left_alone(journal, keep, settings):
+def test_an_ended_log_that_is_damaged_names_the_line(journal, keep, settings):
     keep("aa11")
-    opened = journal(write=True)
-    opened._database._connection.execute("PRAGMA user_version = 99")
-    opened.close()
-    with pytest.raises(JournalError, match="later version"):
-        journal()
-    keep("bb22")
-    assert len(logs_in(settings.state_dir)) == 1
+    path = Path(settings.state_dir, "journal", f"aa11{ENDED}")
+    path.write_bytes(path.read_bytes().replace(b'{"event":"chunk_st', b'"event":"chunk_st'))
+    with pytest.raises(JournalError, match="the journal of run aa11 is damaged, line 4: "):
+        list(journal().events("aa11"))
+    assert journal().find().ending == "finished"
+
+
+def test_a_run_that_ends_or_is_forgotten_while_it_is_read(journal, keep, settings):
+    keeper = keep("aa11", events=4)
+    opened = journal()
+    assert opened.find().ending == "under way"
+    keeper.on_event(story("aa11")[4])
+    keeper.close()
+    assert list(opened.events("aa11")) == story("aa11")
+    os.unlink(os.path.join(settings.state_dir, "journal", f"aa11{ENDED}"))
+    with pytest.raises(JournalError, match="has no run aa11 any longer"):
+        list(opened.events("aa11"))
 
 
 def test_an_event_that_is_no_plain_data_is_kept(journal, settings):
@@ -318,7 +348,7 @@ def test_an_event_that_is_no_plain_data_is_kept(journal, settings):
 def test_events_of_other_versions_are_passed_over(journal, keep, settings):
     keep("aa11", events=4, killed=True)
     path = log_path(settings.state_dir, "aa11")
-    os.truncate(path, len(read_log(path)[0]))
+    os.truncate(path, len(written(settings, "aa11")))
     with open(path, "ab") as file:
         file.write(b'{"event":"of_tomorrow"}\n' + encode_event(story("aa11")[4]) + b"\n")
     assert list(journal().events("aa11")) == story("aa11")

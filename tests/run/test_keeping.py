@@ -1,7 +1,7 @@
 """Which run can be resumed, and what is said of one that cannot: each file, key, plugin and option that differs."""
 
 import fcntl
-import sqlite3
+import shutil
 from pathlib import Path
 
 import anyio
@@ -9,7 +9,6 @@ import pytest
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import JournalError, ResumeRefused
-from asyncstate.journal.folder import DATABASE
 from asyncstate.journal.store import Journal
 from asyncstate.run.keeping import Keeping
 from asyncstate.run.options import RunOptions
@@ -81,22 +80,21 @@ class Site:
     def calls(self):
         return (self.folder / "calls").read_text().split()
 
-    @property
-    def database(self):
-        return Path(self.state_dir, DATABASE)
+    def kept(self):
+        """The content of each file of the journal."""
+        return {path.name: path.read_bytes() for path in Path(self.state_dir, "journal").glob("*.*")}
 
-    def restore(self, content):
-        """Make the database anew, of these bytes."""
-        for suffix in ("", "-wal", "-shm"):
-            Path(f"{self.database}{suffix}").unlink(missing_ok=True)
-        self.database.write_bytes(content)
+    def restored(self, kept):
+        """Make the journal anew, of the content of its files; return them."""
+        folder = Path(self.state_dir, "journal")
+        shutil.rmtree(folder)
+        folder.joinpath("plans").mkdir(mode=0o700, parents=True)
+        for name, content in kept.items():
+            folder.joinpath(name).write_bytes(content)
+        return [folder / name for name in kept]
 
     def runs(self):
-        journal = Journal.open(self.state_dir, write=False)
-        try:
-            return journal.runs()
-        finally:
-            journal.close()
+        return Journal.open(self.state_dir).runs()
 
 
 @pytest.fixture
@@ -206,34 +204,20 @@ async def test_a_run_that_was_resumed_is_not_resumed_again(site):
     assert site.calls == ["stops", "last"]
 
 
-async def test_a_database_that_is_none_is_moved_away(site):
-    site.database.write_bytes(b"rubbish" * 1000)
-    with pytest.raises(JournalError, match="has no runs"):
-        await site.apply(resume="latest")
-    assert list(site.database.parent.glob(f"{DATABASE}.broken-*"))
-
-
-async def test_wherever_the_database_is_damaged_it_is_said_or_the_run_is_resumed(site):
+async def test_wherever_a_file_of_the_journal_is_damaged_it_is_said_or_the_run_is_resumed(site):
     (site.folder / "repaired").touch()
-    whole = site.database.read_bytes()
-    for place in range(100, len(whole), 4096 * 3 + 517):
-        site.restore(whole[:place] + b"\xff" * 300 + whole[place + 300 :])
-        try:
-            await site.apply(resume="latest")
-        except (JournalError, ResumeRefused):
-            assert site.calls == []
-        else:
-            assert site.calls == ["stops", "last"]
-
-
-async def test_a_database_of_a_later_version_is_said_and_left_alone(site):
-    with sqlite3.connect(site.database) as connection:
-        connection.execute("PRAGMA user_version = 99")
-    connection.close()
-    with pytest.raises(JournalError, match="is of a later version of asyncstate"):
-        await site.apply(resume="latest")
-    assert site.calls == []
-    assert not list(site.database.parent.glob(f"{DATABASE}.broken-*"))
+    kept = site.kept()
+    assert sorted(Path(name).suffix for name in kept) == [".ended", ".plan"]
+    for name, whole in kept.items():
+        for place in range(0, len(whole), len(whole) // 12):
+            (path,) = [path for path in site.restored(kept) if path.name == name]
+            path.write_bytes(whole[:place] + b"\xff" * 30 + whole[place + 30 :])
+            try:
+                await site.apply(resume="latest")
+            except (JournalError, ResumeRefused):
+                assert site.calls == []
+            else:
+                assert site.calls in (["stops", "last"], ["first", "stops", "last"])
 
 
 async def test_only_one_of_two_resumes_at_once_goes_on(site):
@@ -282,7 +266,7 @@ def test_a_journal_that_cannot_take_what_is_carried_over_is_let_go(tmp_path):
     carrying = Carrying(str(tmp_path), lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         carrying.started()
-    for log in (tmp_path / "journal").iterdir():  # if its run is not in the database yet
+    for log in (tmp_path / "journal").glob("*.*"):
         with log.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 

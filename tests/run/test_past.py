@@ -1,13 +1,13 @@
 """What a log says of a run, whatever a power cut or a kill has left of it: what is whole, and nothing else."""
 
+import io
+
 import pytest
 
 from asyncstate import Settings, StateRuntime
-from asyncstate.journal import keeper
 from asyncstate.journal.entry import whole_lines
 from asyncstate.journal.folder import log_path, make_folder
-from asyncstate.journal.log import read_log
-from asyncstate.journal.store import Journal
+from asyncstate.journal.store import Journal, tidy
 from asyncstate.run.past import Past
 
 DATA = {
@@ -16,14 +16,8 @@ DATA = {
 
 
 @pytest.fixture
-async def log(tmp_path, monkeypatch):
-    """The log of a run, as it was when the run ended: that of a run that was killed is a part of it."""
-    kept = []
-
-    def archive(_state_dir, log_, **_bounds):
-        kept.append(bytes(log_))
-
-    monkeypatch.setattr(keeper, "archive", archive)
+async def log(tmp_path):
+    """The log of a run without its entry: that of a run that was killed is a part of it."""
     settings = Settings(state_dir=str(tmp_path / "state"), cachedir=str(tmp_path / "cache"), journal=True)
 
     def step(name, **_kwargs):
@@ -34,8 +28,9 @@ async def log(tmp_path, monkeypatch):
         runtime.run(await runtime.compile_data(DATA), events=False, concurrency=2),
     ):
         pass
-    (found,) = kept
-    return found
+    (path,) = tmp_path.glob("state/journal/*.ended")
+    lines = path.read_bytes().splitlines(keepends=True)
+    return b"".join(lines[:-1])
 
 
 @pytest.fixture
@@ -51,17 +46,16 @@ def past_of(tmp_path):
         path = log_path(state_dir, "x")
         with open(path, "wb") as file:
             file.write(data)
-        from_log = Past.of("x", whole_lines(read_log(path)[0]))
-        journal = Journal.open(state_dir, write=True)
-        try:
+        from_log = Past.of("x", whole_lines(io.BytesIO(data)))
+        for _ in range(2):
+            journal = Journal.open(state_dir)
             entries = journal.runs()
             if not entries:
                 assert not from_log.ended
                 return None
             past = Past.of(entries[0].id, journal.lines(entries[0].id))
-        finally:
-            journal.close()
-        assert (past.ended, past.unknown) == (from_log.ended, from_log.unknown)
+            assert (past.ended, past.unknown) == (from_log.ended, from_log.unknown)
+            tidy(state_dir, 1, 1e9)
         return past
 
     return past_of

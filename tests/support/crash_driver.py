@@ -143,8 +143,9 @@ def kept(machine):
     logs = [name for name in os.listdir(folder) if name.endswith(".log")] if os.path.isdir(folder) else []
     begun, finished, ended, open_ = False, False, {}, set()
     for name in logs:
-        data, _ = run_log.read_log(os.path.join(folder, name)) or (b"", False)
-        for event in events_of(whole_lines(data)):
+        with open(os.path.join(folder, name), "rb") as log:
+            events = list(events_of(whole_lines(log)))
+        for event in events:
             begun = begun or isinstance(event, RunStarted)
             finished = isinstance(event, RunFinished)
             if isinstance(event, ChunkStarted) and not event.check:

@@ -415,7 +415,7 @@ class Site:
             for path in self.cache.rglob("*"):
                 if not path.is_dir() and path.name != "run.lock" and not self._is_cached(path):
                     files.append(path)
-        files += self.base.glob("state/journal/*")
+        files += self.base.glob("state/journal/*.log")
         files += [path for path in self.work.glob("managed") if not self._is_whole(path)]
         return processes + [str(path) for path in files]
 
@@ -432,7 +432,7 @@ class Site:
         """Return how each run ended, as the journal has it."""
         from asyncstate.journal.store import Journal
 
-        return [entry.ending for entry in Journal.open(str(self.base / "state"), write=False).runs()]
+        return [entry.ending for entry in Journal.open(str(self.base / "state")).runs()]
 
     def survivor(self) -> bool:
         """Whether the daemon lives that a state left before it ended."""

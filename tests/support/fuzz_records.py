@@ -6,12 +6,10 @@ import base64
 import copy
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import zlib
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -25,6 +23,8 @@ TREE = {
 }
 ROOTS = ("--file-root", "salt", "--pillar-root", "pillar")
 STATE = "../home/state"
+_JOURNAL = f"{STATE}/journal"
+_ENDED, _KILLED = "8899aabbccddeeff", "0011223344556677"
 
 
 _FOOTPRINTS = json.dumps(
@@ -53,7 +53,10 @@ _FOOTPRINTS = json.dumps(
 
 @cache
 def records():
-    """Return what a run of the tree leaves, by name: ``plan``, ``key``, ``database``, ``log``, ``footprints``."""
+    """Return what a run of the tree leaves, by name: ``plan``, ``key``, ``ended``, ``log``, ``kept``, ``footprints``.
+
+    ``kept`` is the record of the plan that belongs to ``ended``.
+    """
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "root"
         for name, text in TREE.items():
@@ -73,11 +76,13 @@ def records():
             )
             assert done.returncode == 2, done.stderr
         state = Path(home, "state")
+        ended = next(path for path in state.glob("journal/*.ended") if b'"test":false' in path.read_bytes())
         return {
             "plan": (root / "plan").read_bytes(),
             "log": (root / "log").read_bytes(),
             "key": (state / "plan.key").read_bytes(),
-            "database": (state / "journal.db").read_bytes(),
+            "ended": ended.read_bytes(),
+            "kept": ended.with_suffix(".plan").read_bytes(),
             "footprints": _FOOTPRINTS,
         }
 
@@ -169,20 +174,21 @@ _READERS = (
 
 @st.composite
 def journals(draw):
-    """A spoiled database of runs, and spoiled logs of runs that died."""
+    """Spoiled logs of runs that ended and of runs that died, and spoiled records of their plans."""
     kept = records()
     files = dict(TREE)
     if draw(st.integers(0, 3)):
-        files[f"{STATE}/journal.db"] = as_file(draw(torn(kept["database"])))
+        files[f"{_JOURNAL}/{_ENDED}.ended"] = as_file(draw(torn(kept["ended"]) | _torn_lines(kept["ended"])))
+        files[f"{_JOURNAL}/{_ENDED}.plan"] = as_file(draw(torn(kept["kept"])))
     if draw(st.integers(0, 2)):
-        files[f"{STATE}/journal/0011223344556677.log"] = as_file(draw(torn(kept["log"]) | _torn_lines(kept["log"])))
+        files[f"{_JOURNAL}/{_KILLED}.log"] = as_file(draw(torn(kept["log"]) | _torn_lines(kept["log"])))
         files["salt/keep.sls"] = "include: [main]\n"
     if draw(st.booleans()):
         files[f"{STATE}/plan.key"] = as_file(kept["key"])
     if draw(st.integers(0, 9)) == 0:
         name = draw(
             st.sampled_from(
-                ("journal.db", "journal.db-wal", "journal.db-shm", "journal/x.log", "journal/.log", "journal/a\nb.log")
+                ("journal", f"{_ENDED}.plan", "journal/x.ended", "journal/x.log", "journal/.log", "journal/a\nb.log")
             )
         )
         odd = draw(
@@ -265,11 +271,11 @@ def outward(draw):
         files["p"] = as_file(_aimed(draw, json.loads(kept["plan"]), "selection"))
         words = draw(st.sampled_from((("apply", "--plan", "p"), ("plan", "--plan", "p"), ("show", "diff", "p"))))
         return {"files": files, "words": [*words, *roots]}
-    header, plan, *lines = kept["log"].split(b"\n")
+    header, *lines = kept["log"].split(b"\n")
     header = _aimed(draw, json.loads(header), "about")
-    if draw(st.booleans()):
-        plan = _aimed(draw, json.loads(plan), "plan")
-    files[f"{STATE}/journal/0011223344556677.log"] = as_file(b"\n".join((header, plan, *lines)))
+    plan = _aimed(draw, json.loads(kept["kept"]), "selection") if draw(st.booleans()) else kept["kept"]
+    files[f"{_JOURNAL}/{_KILLED}.log"] = as_file(b"\n".join((header, *lines)))
+    files[f"{_JOURNAL}/{_KILLED}.plan"] = as_file(plan)
     readers = (
         ("apply", "--resume"),
         ("apply", "--resume", "--force"),
@@ -298,37 +304,22 @@ def footprints(draw):
     return {"files": files, "words": list(draw(st.sampled_from(readers)))}
 
 
-_CELLS = (None, 0, -1, 1.5, 2**62, "", "x", b"", b"\xff", b"{}", b"null", b"[]\n", b'{"event":"x"}\n')
-_DEEDS = (
-    "DROP TABLE events",
-    "DROP TABLE plans",
-    "DROP TABLE runs",
-    "DELETE FROM events",
-    "DELETE FROM plans",
-    "UPDATE events SET first = -first",
-    "INSERT INTO events SELECT run, first + 100000, lines FROM events",
-    "ALTER TABLE runs RENAME COLUMN begun TO began",
-    "CREATE VIEW more AS SELECT * FROM runs",
-    "PRAGMA user_version = 2",
-    "PRAGMA user_version = -1",
-    "PRAGMA journal_mode = DELETE",
-)
-
-
 @st.composite
 def journal_parts(draw):
-    """A sound database of runs with spoiled parts: values of its tables, fields of its lines, rows that are gone."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "journal.db")
-        path.write_bytes(records()["database"])
-        database = sqlite3.connect(path)
-        for _ in range(draw(st.integers(1, 3))):
-            with suppress(sqlite3.Error), database:
-                _spoil(draw, database)
-        with suppress(sqlite3.Error):
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        database.close()
-        files = {**TREE, f"{STATE}/journal.db": as_file(path.read_bytes())}
+    """A sound log of a run that ended and its plan, with spoiled parts: fields of its lines and of the plan."""
+    kept = records()
+    lines = kept["ended"].splitlines()
+    for _ in range(draw(st.integers(1, 3))):
+        at = draw(st.sampled_from((0, -1)) | st.integers(0, len(lines) - 1))
+        lines[at] = draw(_changed_if_json(lines[at]))
+    plan = kept["kept"]
+    if draw(st.booleans()):
+        plan = draw(_changed_if_json(plan))
+    files = {
+        **TREE,
+        f"{_JOURNAL}/{_ENDED}.ended": as_file(b"".join(line + b"\n" for line in lines)),
+        f"{_JOURNAL}/{_ENDED}.plan": as_file(plan),
+    }
     words = [*draw(st.sampled_from(_READERS))]
     if "apply" in words and draw(st.booleans()):
         files[f"{STATE}/plan.key"] = as_file(records()["key"])
@@ -342,38 +333,3 @@ def _changed_if_json(draw, text):
     except ValueError:
         return draw(torn(text))
     return draw(changed(text))
-
-
-def _spoil(draw, database):
-    kind = draw(st.integers(0, 5))
-    if kind == 0:
-        database.execute(draw(st.sampled_from(_DEEDS)))
-        return
-    table, column = draw(
-        st.sampled_from((("runs", "entry"), ("plans", "plan"), ("events", "lines"), ("events", "lines")))
-    )
-    cells = database.execute(
-        f"SELECT rowid, {column} FROM {table}" if table != "runs" else "SELECT id, entry FROM runs"
-    )
-    cells = cells.fetchall()
-    if not cells:
-        return
-    row, data = draw(st.sampled_from(cells))
-    if not isinstance(data, bytes):  # it has been spoiled already
-        return
-    key = "id" if table == "runs" else "rowid"
-    if kind == 1:
-        column = draw(
-            st.sampled_from(
-                {"runs": ("begun", "plan", "bytes", "entry"), "plans": ("plan",)}.get(table, ("first", "lines"))
-            )
-        )
-        data = draw(st.sampled_from(_CELLS))
-    elif table == "events":
-        lines = data.split(b"\n")
-        at = draw(st.integers(0, max(0, len(lines) - 2)))
-        lines[at] = draw(_changed_if_json(lines[at]))
-        data = b"\n".join(lines)
-    else:
-        data = draw(_changed_if_json(data))
-    database.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (data, row))

@@ -148,12 +148,9 @@ class LocalPart:
         """Return the events of the part if it came to its end before; None if it did not."""
 
         def read() -> Sequence[AnyEvent] | None:
-            journal = Journal.open(self._runtime.settings.state_dir, write=True)
-            try:
-                found = self._entry(journal)
-                return list(journal.events(found.id)) if found is not None and found.ending == FINISHED else None
-            finally:
-                journal.close()
+            journal = Journal.open(self._runtime.settings.state_dir)
+            found = self._entry(journal)
+            return list(journal.events(found.id)) if found is not None and found.ending == FINISHED else None
 
         return await anyio.to_thread.run_sync(read)
 
@@ -180,21 +177,18 @@ class LocalPart:
         return {"command": "fleet apply", "sls": list(self._offer.sls), _RUN: self._offer.run}
 
     def _cut_off(self) -> str | None:
-        journal = Journal.open(self._runtime.settings.state_dir, write=True)
-        try:
-            found = self._entry(journal)
-            if found is not None and found.ending == UNDER_WAY:
-                raise FleetError(f"run {found.id} of this host, its part in this run, is still under way elsewhere")
-            if found is None or found.ending == FINISHED:
-                return None
-            if self._offer.call is not None and Past.of(found.id, journal.lines(found.id)).unknown:
-                raise FleetError(
-                    f"the agent ended while {self._offer.call.function} was called: whether the function came to its "
-                    "end is not known, and it is not called again"
-                )
-            return found.id
-        finally:
-            journal.close()
+        journal = Journal.open(self._runtime.settings.state_dir)
+        found = self._entry(journal)
+        if found is not None and found.ending == UNDER_WAY:
+            raise FleetError(f"run {found.id} of this host, its part in this run, is still under way elsewhere")
+        if found is None or found.ending == FINISHED:
+            return None
+        if self._offer.call is not None and Past.of(found.id, journal.lines(found.id)).unknown:
+            raise FleetError(
+                f"the agent ended while {self._offer.call.function} was called: whether the function came to its "
+                "end is not known, and it is not called again"
+            )
+        return found.id
 
 
 class RunFiles:

@@ -189,9 +189,8 @@ async def test_an_agent_that_was_cut_off_goes_on_from_its_journal(settings, sett
     assert (out / "first").read_text() == "x\n"
     rows = world.gathered.reports["db2"].report().rows
     assert len(rows) == 3
-    journal = Journal.open(settings["db2"].state_dir, write=False)
+    journal = Journal.open(settings["db2"].state_dir)
     assert [bool(entry.resumes) for entry in journal.runs()] == [True, False]
-    journal.close()
 
 
 async def test_a_tree_that_does_not_compile_is_told_with_its_place(settings, settings_of):
