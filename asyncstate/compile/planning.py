@@ -270,9 +270,9 @@ def _only_tests(chunk: LowChunk) -> LowChunk:
 def _may_contradict(chunks: Sequence[LowChunk]) -> bool:
     """Whether a closer look is worth it.
 
-    Something is named twice or removed, or below a folder of another state, or given to a user and used by root.
+    Something is named twice or removed, or in a folder of another state, or given to a user and used by root.
     """
-    named, programs, given, systems = set[tuple[str, str]](), False, False, 0
+    named, programs, given, shared = set[tuple[str, str]](), False, False, 0
     folders: list[str] = []
     for chunk in chunks:
         if chunk.state in _CLAIM_NOTHING:
@@ -281,13 +281,15 @@ def _may_contradict(chunks: Sequence[LowChunk]) -> bool:
         if name in named or chunk.fun in _TAKE_AWAY:
             return True
         named.add(name)
-        systems += chunk.fun == _OF_THE_MACHINE
+        shared += chunk.fun == _OF_THE_MACHINE or chunk.state == "pip"
         if chunk.state == "file" and (chunk.fun == "recurse" or not _OF_FOLDERS.isdisjoint(chunk.args)):
             folders.append(f"{name[1].rstrip('/')}/")
+        elif chunk.args.get("force_reset") is True:
+            folders.append(f"{str(chunk.args.get('target')).rstrip('/')}/")
         programs = programs or chunk.state in _RUN_IN_FOLDERS or chunk.fun == "patch"
         given = given or chunk.state == "user" or "user" in chunk.args
-    if systems > 1 or (given and programs):
+    if shared > 1 or (given and programs):
         return True
     above = tuple(folders)
-    places = (place for chunk in chunks for place in (chunk.name, chunk.args.get("target"))) if above else ()
-    return any(str(place).rstrip("/").startswith(above) for place in places)
+    places = ((chunk, str(place).rstrip("/")) for chunk in chunks for place in (chunk.name, chunk.args.get("target")))
+    return bool(above) and any((p if chunk.state == "file" else f"{p}/").startswith(above) for chunk, p in places)

@@ -1,12 +1,15 @@
-"""Record which states Salt changes in the third apply of each tree: ``python tests/support/record_undone.py SALT_CALL``.
+"""Record what each tree still does in its third apply by Salt: ``python tests/support/record_undone.py SALT_CALL``.
 
-Run it as root: tests/recorded/undone/trees.yaml has trees for a scratch folder, some with owners. The IDs go into
-answers.json beside it; those recorded already are kept. Each tree has a configuration and a root of its own.
+Run it as root, with git: tests/recorded/undone/trees.yaml has trees for a scratch folder, some with owners. The IDs of
+the states that change something or fail go into answers.json beside it; those recorded already are kept. Each tree has a
+configuration and a root of its own.
 """
 
 import json
+import os
 import subprocess
 import sys
+import tarfile
 import tempfile
 from pathlib import Path
 
@@ -14,6 +17,18 @@ import yaml
 
 FOLDER = Path(__file__).parents[1] / "recorded" / "undone"
 TREE = {"tree/one": "one\n", "tree/sub/two": "two\n"}
+HISTORY = (
+    "init -q -b main",
+    "commit -q --allow-empty -m one",
+    "tag v1",
+    "checkout -q -b side",
+    "commit -q --allow-empty -m side",
+    "checkout -q main",
+    "add f",
+    "commit -q -m two",
+    "tag v2",
+)
+"""What git is asked to make the repository."""
 
 
 def trees(root):
@@ -25,11 +40,25 @@ def trees(root):
     return yaml.safe_load((FOLDER / "trees.yaml").read_text().replace("{root}", str(root)))
 
 
-def changing(salt_call, name):
-    """Return the IDs whose states change something in the third apply."""
+def make_sources(root, *, repository=True):
+    """Make what the trees unpack and clone: an archive, and a repository with two tags and a branch beside them."""
+    folder = Path(root) / "repo"
+    folder.mkdir()
+    (folder / "f").write_text("a\n")
+    with tarfile.open(Path(root) / "a.tar", "w") as archive:
+        archive.add(folder / "f", "top/f")
+    who = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
+    for command in HISTORY if repository else ():
+        subprocess.run(["git", "-C", folder, *who, *command.split()], check=True)
+
+
+def third_apply(salt_call, name):
+    """Return the IDs whose states change something in the third apply, and those whose states fail."""
     with tempfile.TemporaryDirectory() as root:
         Path(root).chmod(0o755)
+        os.environ.update(HOME=root, GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_SYSTEM="/dev/null")
         tree = trees(root)[name]
+        make_sources(root)
         (Path(root) / "salt" / "s.sls").write_text(yaml.safe_dump(tree, sort_keys=False))
         config = {
             "root_dir": root,
@@ -38,30 +67,19 @@ def changing(salt_call, name):
             "id": "recorder",
         }
         (Path(root) / "minion").write_text(yaml.safe_dump(config))
-        command = [
-            salt_call,
-            "--local",
-            "--config-dir",
-            root,
-            "--out",
-            "json",
-            "--log-level",
-            "quiet",
-            "state.apply",
-            "s",
-        ]
+        command = f"{salt_call} --local --config-dir {root} --out json --log-level quiet state.apply s".split()
         for _ in range(3):
             answer = subprocess.run(command, capture_output=True, text=True, check=False).stdout
         rows = json.loads(answer)["local"].values()
-    failed = [row for row in rows if row["result"] is not True]
-    if failed:
-        raise SystemExit(f"{name}: {failed}")
-    return sorted(row["__id__"] for row in rows if row["changes"])
+    return {
+        "changed": sorted(row["__id__"] for row in rows if row["changes"] and row["result"]),
+        "failed": sorted(row["__id__"] for row in rows if row["result"] is not True),
+    }
 
 
 if __name__ == "__main__":
     names = yaml.safe_load((FOLDER / "trees.yaml").read_text())
     kept = FOLDER / "answers.json"
     known = json.loads(kept.read_text()) if kept.exists() else {}
-    answers = {name: known[name] if name in known else changing(sys.argv[1], name) for name in names}
+    answers = {name: known[name] if name in known else third_apply(sys.argv[1], name) for name in names}
     kept.write_text(json.dumps(answers, indent=1) + "\n")

@@ -76,6 +76,13 @@ def removes(folder: LowChunk, path: str, chunks: Sequence[LowChunk], sources: Sa
     return not any(isinstance(each, str) and _share_a_way(os.path.normpath(each), path) for each in kept)
 
 
+def clears(folder: LowChunk) -> bool:
+    """Whether ``clean`` of a folder leaves nothing there, whatever is in it: it knows of no files to be kept."""
+    required = folder.args.get("require")
+    files = isinstance(required, list) and any(isinstance(each, dict) and "file" in each for each in required)
+    return folder.fun == "directory" and "exclude_pat" not in folder.args and not files
+
+
 def _is_excluded(inside: str, args: dict[str, Any]) -> bool:
     try:
         return not is_included(inside, None, args.get("exclude_pat"))

@@ -11,9 +11,9 @@ import os
 from typing import TYPE_CHECKING
 
 from asyncstate.compile.effects.below import parts
-from asyncstate.compile.effects.claims import clashes, is_between
+from asyncstate.compile.effects.clashes import ONE_FAILS, TO_AND_FRO, clashes, is_between
 from asyncstate.compile.effects.resources import PATH
-from asyncstate.compile.effects.texts import contradict, suspects, writer
+from asyncstate.compile.effects.texts import COPIES, contradict, suspects, writer
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.plan import Contradiction
 from asyncstate.model.requisite import CONDITIONS
@@ -58,7 +58,7 @@ def undone(
         first, second = clash.first, clash.second
         meant = clash.meant or is_between(first, second, clash.resource, chunks, known)
         meant = meant or (clash.in_turn and _waits(dag, first, second))
-        message = f"{second.place} and {first.place} want {clash.thing} differently: each run changes it to and fro"
+        message = f"{second.place} and {first.place} want {clash.thing} differently: {clash.outcome}"
         yield Contradiction(
             UNDONE, first.index, second.index, message, clash.hint, clash.thing, clash.certain and not meant
         )
@@ -73,16 +73,27 @@ def _written_differently(
 ) -> Iterator[Contradiction]:
     """Yield the pairs that want other text in one file. An order of theirs only says what a run leaves behind."""
     named = [chunk for chunk in chunks if chunk.state == "file" and isinstance(chunk.name, str)]
-    taken = {os.path.normpath(chunk.name) for chunk in named if chunk.fun in _TAKE_AWAY}
+    taken: dict[str, set[int]] = {}
+    for chunk in named:
+        if chunk.fun in _TAKE_AWAY:
+            taken.setdefault(os.path.normpath(chunk.name), set()).add(chunk.index)
     added = {str(chunk.args.get("filename")) for chunk in named if chunk.fun == "accumulated"}
     files: dict[str, list[LowChunk]] = {}
     for chunk in steps:
         if chunk.state == "file" and isinstance(chunk.name, str):
             files.setdefault(os.path.normpath(chunk.name), []).append(chunk)
+
+    def text_of(chunk: LowChunk) -> str | None:
+        if chunk.fun not in COPIES:
+            return sources.source_of(chunk)
+        makers = files.get(os.path.normpath(str(chunk.args.get(COPIES[chunk.fun]))), [])
+        copied = writer(makers[0], sources.source_of, accumulated=makers[0].name in added) if len(makers) == 1 else None
+        return copied.edit("") if copied is not None and copied.whole and copied.edit is not None else None
+
     for path, states in files.items():
         if len(states) < 2:
             continue
-        found = (writer(chunk, sources.source_of, accumulated=chunk.name in added) for chunk in states)
+        found = (writer(chunk, text_of, accumulated=chunk.name in added) for chunk in states)
         writers = [each for each in found if each is not None]
         own = {each.chunk.index for each in writers}
         others = [chunk for chunk in chunks if chunk.index not in own]
@@ -90,10 +101,12 @@ def _written_differently(
             certain = contradict(one, other)
             if certain is not False:
                 first, second = one.chunk, other.chunk
-                meant = path in taken or (
+                meant = not own.issuperset(taken.get(path, ())) or (
                     _waits(dag, first, second) and is_between(first, second, f"{PATH}{path}", others, known)
                 )
-                message = f"{second.place} and {first.place} write {path} differently: each run changes it to and fro"
+                fails = any(each.fun == "hardlink" and each.args.get("force") is not True for each in (first, second))
+                outcome = ONE_FAILS if fails else TO_AND_FRO
+                message = f"{second.place} and {first.place} write {path} differently: {outcome}"
                 is_certain = certain is True and not meant
                 yield Contradiction(UNDONE, first.index, second.index, message, _ONE_WRITER, path, is_certain)
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     Edit = Callable[[str], str]
 
 _CONTENT = ("contents", "source", "contents_pillar", "contents_grains", "dataset", "dataset_pillar")
+COPIES = {"copy": "source", "hardlink": "target"}
+"""Functions that take a file of this machine, and the argument that names it."""
 _UNLIKE = REQUISITE_KEYWORDS | {"user", "group", "mode", "makedirs", "dir_mode", "backup", "show_changes", "attrs"}
 """Arguments that say nothing about the content of a file."""
 _MAKE_ANOTHER_TEXT = frozenset(
@@ -72,7 +74,7 @@ class _OnlyARunKnows(Exception):
 def writer(chunk: LowChunk, text_of_source: Callable[[LowChunk], str | None], *, accumulated: bool) -> Writer | None:
     """Return what a chunk of ``file`` does with the text of its file, None if it does not write it each time.
 
-    ``text_of_source`` reads the file of the tree that a state names. ``accumulated``: other states add to its text.
+    ``text_of_source`` returns the text of the file that a state names. ``accumulated``: other states add to its text.
     """
     args, fun = chunk.args, chunk.fun
     if fun in {"managed", "serialize"} and not args.get("merge_if_exists"):
@@ -82,6 +84,8 @@ def writer(chunk: LowChunk, text_of_source: Callable[[LowChunk], str | None], *,
         return Writer(chunk, whole=True, edit=_always(text))
     if fun == "decode":
         return Writer(chunk, whole=True, edit=_always(_decoded(args.get("encoded_data"))))
+    if fun == "hardlink" or (fun == "copy" and args.get("force") is True and not args.get("subdir")):
+        return Writer(chunk, whole=True, edit=_always(text_of_source(chunk)))
     make = _EDITS.get(fun)
     if make is None:
         return None

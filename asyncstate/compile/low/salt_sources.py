@@ -114,6 +114,14 @@ class SaltSources:
         folder = os.path.normpath(path)
         return "folder" if any((os.path.dirname(file) or ".") == folder for file in self._below(path, env)) else ""
 
+    def files_of(self, chunk: LowChunk) -> Iterator[str]:
+        """Yield the files of the folder of the tree that a state names as its ``source``, relative to it."""
+        urls = _texts(chunk.args.get("source"))
+        if len(urls) == 1 and urls[0].startswith(SALT_SCHEME):
+            path, given = parse_salt_url(urls[0])
+            for file in self._below(path, given or _environment(chunk)):
+                yield os.path.relpath(file, path)
+
     def script_of(self, chunk: LowChunk) -> tuple[str, str]:
         """Return path and text of the script that a state runs; "" where nobody knows them before a run."""
         url = chunk.args.get("source") or (str(chunk.name).split(maxsplit=1) or [""])[0]

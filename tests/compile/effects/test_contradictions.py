@@ -202,6 +202,7 @@ def undone(*states, apart=True):
 
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIHJ1bm5pbmd0aGVzYW1ldGVzdGluZXZlcnlvcmRlcjAw"
 CRON = "{name: /bin/true}, {user: app}"
+REPO = "{name: https://x/r}, {target: /srv/x}"
 OPPOSED = [
     ("file.managed: [{name: /x/y}, {contents: a}]", "file.absent: [{name: /x/y}]", "/x/y"),
     ("file.touch: [{name: /x/y}]", "file.absent: [{name: /x}]", "/x/y"),
@@ -211,6 +212,13 @@ OPPOSED = [
     ("file.symlink: [{name: /x}, {target: /y}]", "file.symlink: [{name: /x}, {target: /z}]", "/x"),
     ("file.symlink: [{name: /x}, {target: /y}]", "file.managed: [{name: /x}, {follow_symlinks: False}]", "/x"),
     ("git.latest: [{name: https://x/r}, {target: /srv/x}]", "file.absent: [{name: /srv/x}]", "/srv/x"),
+    (f"git.latest: [{REPO}, {{rev: v1}}]", f"git.latest: [{REPO}, {{rev: v2}}]", "revision of /srv/x"),
+    ("file.hardlink: [{name: /x}, {target: /y}, {force: True}]", "file.directory: [{name: /x}, {force: True}]", "/x"),
+    ("file.symlink: [{name: /x}, {target: /y}]", "file.directory: [{name: /x}, {allow_symlink: False}]", "/x"),
+    ("pip.installed: [{name: A_b==1}, {bin_env: /v}]", "pip.installed: [{name: a-b == 2}, {bin_env: /v}]", "version of Python package a-b of /v"),
+    ("pip.installed: [{name: a>1}, {bin_env: /v}]", "pip.removed: [{name: a}, {bin_env: /v}]", "Python package a of /v"),
+    ("service.running: [{name: a}, {enable: True}, {unmask: True}]", "service.masked: [{name: a}]", "mask of service a"),
+    ("group.present: [{name: a}, {addusers: [u]}]", "group.present: [{name: a}, {delusers: [u]}]", "user u in group a"),
     ("file.managed: [{name: /x}, {mode: '0644'}]", "file.managed: [{name: /x}, {mode: '600'}]", "mode of /x"),
     ("file.directory: [{name: /x}, {user: app}]", "file.directory: [{name: /x}, {user: 0}]", "user of /x"),
     ("file.directory: [{name: /x}, {mode: '0755'}]", "file.directory: [{name: /x}, {dir_mode: '0750'}]", "mode of /x"),
@@ -249,9 +257,50 @@ def test_states_that_want_one_thing_differently_are_a_mistake(first, second, thi
     assert undone(second, first) == ([thing], [])
 
 
+FILLING = [
+    ("file.recurse: [{name: /c}, {source: 'salt://t'}]", "/c/sub/one"),
+    ("archive.extracted: [{name: /c}, {source: /a.tgz}]", "the files in /c"),
+    ("git.latest: [{name: https://x/r}, {target: /c}]", "/c/.git"),
+    ("git.cloned: [{name: https://x/r}, {target: /c}]", "/c/.git"),
+    ("virtualenv.managed: [{name: /c}]", "/c/bin"),
+]
+
+
+@pytest.mark.parametrize(("filling", "thing"), FILLING)
+@pytest.mark.parametrize("files_first", [True, False])
+def test_a_folder_that_is_cleaned_loses_what_another_state_fills_it_with(filling, thing, files_first):
+    states = [filling, "file.directory: [{name: /c}, {clean: True}]"]
+    tree = {
+        f"a{number}": f"s{number}: {{{state}}}" for number, state in enumerate(states if files_first else states[::-1])
+    }
+    made = plan({**tree, "salt://t/sub/one": "a\n"}, list(tree), states=Bundled(), implicit_order="footprint")
+    assert [(each.thing, each.certain) for each in made.contradictions] == [(thing, True)]
+
+
+def test_a_folder_that_requires_what_fills_it_keeps_that():
+    tree = {
+        "a": f"s0: {{{FILLING[0][0]}}}",
+        "b": "s1: {file.directory: [{name: /c}, {clean: True}, {require: [{file: s0}]}]}",
+    }
+    made = plan({**tree, "salt://t/sub/one": "a\n"}, list(tree), states=Bundled(), implicit_order="footprint")
+    assert made.contradictions == ()
+
+
+@pytest.mark.parametrize(
+    "wanted", ["running: []", "running: [{require: [{sls: a}]}]", "enabled: []", "running: [{enable: True}]"]
+)
+def test_a_service_that_is_masked_first_is_not_started(wanted):
+    states = {"a": "a: {service.masked: [{name: x}]}", "b": f"x: {{service.{wanted}}}"}
+    (found,) = plan(states, ["a", "b"], states=Bundled(), implicit_order="footprint").contradictions
+    assert (found.thing, found.certain) == ("mask of service x", True)
+    assert found.message.endswith("one of them fails in each run")
+
+
 ORDERS = ["{require: [{sls: a0}]}", "{watch: [{sls: a0}]}", "{order: last}"]
 AT_TIMES = ["{onlyif: test -e /y}", "{unless: test -e /y}", "{onchanges: [{sls: a0}]}", "{onfail: [{sls: a0}]}", "{prereq: [{sls: a0}]}"]  # fmt: skip
-TAKE_AWAY = tuple("absent: removed: purged: dead: disabled: unmounted: unmasked: options_absent: env_absent:".split())
+TAKE_AWAY = tuple(
+    "absent: removed: purged: dead: disabled: unmounted: masked: delusers: options_absent: env_absent:".split()
+)
 
 
 @pytest.mark.parametrize("when", AT_TIMES)
@@ -304,6 +353,11 @@ def test_a_requisite_that_another_state_writes_counts_too(meant):
         ("ssh_auth.present: [{name: k}, {user: a}]", "ssh_auth.absent: [{name: k}, {user: b}]"),
         ("postgres_user.present: [{name: a}, {db_host: x}]", "postgres_user.absent: [{name: a}, {db_host: y}]"),
         ("grains.present: [{name: a}, {value: b}]", "grains.present: [{name: a}, {value: b}]"),
+        ("pip.installed: [{name: a==1}, {bin_env: /v}]", "pip.installed: [{name: a==2}, {bin_env: /w}]"),
+        ("archive.extracted: [{name: /x}, {source: /a.tgz}]", "file.managed: [{name: /x/y}, {contents: a}]"),
+        ("git.latest: [{name: https://x/r}, {target: /x}]", "file.managed: [{name: /x/y}, {contents: a}]"),
+        ("git.latest: [{name: https://x/r}, {target: /x}]", "file.directory: [{name: /x}]"),
+        ("git.cloned: [{name: https://x/r}, {target: /x}]", "file.directory: [{name: /x}, {clean: True}, {exclude_pat: .git}]"),
     ],
 )  # fmt: skip
 def test_states_that_want_different_things_do_not_clash(first, second):
@@ -317,8 +371,16 @@ def test_states_that_want_different_things_do_not_clash(first, second):
         ("file.symlink: [{name: /x}, {target: /y}]", "file.managed: [{name: /x}, {contents: a}]"),
         ("file.symlink: [{name: /x}, {target: /y}]", "file.directory: [{name: /x}]"),
         ("user.present: [{name: app}, {gid: crew}]", "user.present: [{name: app}, {gid: 7}]"),
+        ("archive.extracted: [{name: /x}, {source: /a.tgz}]", "file.absent: [{name: /x/y}]"),
+        ("archive.extracted: [{name: /x}, {source: /a.tgz}]", "file.directory: [{name: /x}, {clean: True}, {exclude_pat: a}]"),
+        (f"git.latest: [{REPO}, {{force_reset: True}}]", "file.managed: [{name: /srv/x/y}, {contents: a}]"),
+        (f"git.latest: [{REPO}, {{rev: v1}}]", f"git.latest: [{REPO}]"),
+        ("file.copy: [{name: /x}, {source: /y}, {force: True}]", "file.managed: [{name: /x}, {contents: a}]"),
+        ("file.hardlink: [{name: /x}, {target: /y}, {force: True}]", "file.managed: [{name: /x}, {contents: a}]"),
+        ("service.running: [{name: a}]", "service.masked: [{name: a}]"),
+        ("service.masked: [{name: a}]", "service.running: [{name: a}, {unmask: True}]"),
     ],
-)
+)  # fmt: skip
 def test_what_only_a_run_can_tell_is_for_lint(first, second):
     certain, possible = undone(first, second)
     assert (certain, len(possible)) == ([], 1)

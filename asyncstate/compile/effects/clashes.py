@@ -1,0 +1,249 @@
+"""Pairs of states whose claims to one thing cannot both hold: that it is there or gone, runs, or has a property."""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from asyncstate.compile.effects.below import clears, parts, removes, wanted
+from asyncstate.compile.effects.claims import (
+    FILE,
+    FILL,
+    FOLDER,
+    GONE,
+    THERE,
+    Claim,
+    Cleaned,
+    Link,
+    Perhaps,
+    Startable,
+    Unlinked,
+    claims,
+    differ,
+    place,
+    plain,
+    unmasks,
+)
+from asyncstate.compile.effects.resources import PATH, TREE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from asyncstate.compile.effects.declared import Footprint
+    from asyncstate.compile.low.salt_sources import SaltSources
+    from asyncstate.model.chunk import LowChunk
+
+    Claims = dict[tuple[str, str], list[Claim]]
+
+TO_AND_FRO = "each run changes it to and fro"
+ONE_FAILS = "one of them fails in each run"
+_EITHER = "each run changes it to and fro, or one of them fails"
+_LET_ONE_DECIDE = "let one state decide; unless, onchanges and the like say when the other one runs"
+_LET_IT_REQUIRE = "let the state with clean: True require the other one, whose file it then keeps, or exclude it"
+_EXCLUDE_IT = "exclude it with exclude_pat, or remove clean: True, which keeps only what required states of file make"
+_INSIDE = {
+    **dict.fromkeys(("git.latest", "git.cloned", "git.detached"), ".git"),
+    "archive.extracted": "*",
+    "virtualenv.managed": "bin",
+}
+"""What states leave in the folder that they fill; "*" if only a run can tell."""
+
+
+class Clash(NamedTuple):
+    """Two states whose claims to a thing cannot both hold; not ``certain``: perhaps they can.
+
+    ``outcome`` says what runs do. ``meant``: their order says so. ``in_turn``: one takes away what the other makes,
+    which an order of theirs may mean. ``resource`` is what a state between them would touch, ``hint`` what helps.
+    """
+
+    first: LowChunk
+    second: LowChunk
+    thing: str
+    resource: str
+    outcome: str = TO_AND_FRO
+    certain: bool = True
+    meant: bool = False
+    in_turn: bool = False
+    hint: str = ""
+
+
+def clashes(
+    steps: Sequence[LowChunk], chunks: Sequence[LowChunk], known: Sequence[Footprint], sources: SaltSources
+) -> Iterator[Clash]:
+    """Yield the pairs of states that cannot both have what they want; each pair once, with its first thing.
+
+    ``steps`` are those of the ``chunks``, and parts of them, that are to be compared.
+    """
+    claimed: Claims = {}
+    for chunk in steps:
+        _claim(claimed, chunk, known[chunk.index])
+    _add_folders(claimed, steps, chunks, known, sources)
+    found: set[tuple[int, int]] = set()
+    for (thing, resource), made in claimed.items():
+        more = _gone_above(claimed, resource) if thing.startswith("/") else []
+        if len({claim.value for claim in (*made, *more)}) == 1:
+            continue
+        ordered = sorted((*made, *more), key=lambda claim: claim.chunk.index)
+        turns = sum(1 for one, other in pairwise(ordered) if differ(one.value, other.value))
+        for number, first in enumerate(ordered):
+            for second in ordered[number + 1 :]:
+                pair = (first.chunk.index, second.chunk.index)
+                if pair in found or pair[0] == pair[1] or (first in more and second in more):
+                    continue
+                unlike = differ(first.value, second.value)
+                if unlike is not False:
+                    found.add(pair)
+                    yield _clash(first, second, thing, resource, certain=unlike is True, turns=turns)
+
+
+def _clash(first: Claim, second: Claim, thing: str, resource: str, *, certain: bool, turns: int) -> Clash:
+    values = {first.value, second.value}
+    cleaned = [claim.chunk for claim in (first, second) if isinstance(claim.value, Cleaned)]
+    outcome = _outcome(first, second, thing)
+    anew = first.value == GONE and first.chunk.state == "file" and first.chunk.sls == second.chunk.sls
+    hint = _LET_ONE_DECIDE
+    if cleaned:
+        hint = _LET_IT_REQUIRE if first.chunk.state == second.chunk.state == "file" else _EXCLUDE_IT
+    return Clash(
+        first.chunk,
+        second.chunk,
+        f"the files in {os.path.dirname(thing)}" if thing.endswith("/*") else thing,
+        resource,
+        outcome,
+        certain=certain,
+        meant=(turns > 1 or anew) and not cleaned,
+        in_turn=(GONE in values or values == {True, False}) and not cleaned and outcome != ONE_FAILS,
+        hint=hint,
+    )
+
+
+def _outcome(first: Claim, second: Claim, thing: str) -> str:
+    """Return what runs of two states do that cannot both have what they want."""
+    both, values = (first.chunk, second.chunk), (first.value, second.value)
+    if isinstance(first.value, tuple) and first.value[0] == "rev":
+        moves = all(chunk.fun == "detached" or chunk.args.get("force_reset") is True for chunk in both)
+        return TO_AND_FRO if moves else _EITHER
+    if any(isinstance(value, Cleaned) for value in values):
+        cloned = [chunk for chunk in both if chunk.function == "git.cloned" and f"{place(chunk)}/.git" == thing]
+        return ONE_FAILS if cloned else TO_AND_FRO
+    if any(isinstance(value, Startable) for value in values):
+        return ONE_FAILS
+    if thing.startswith("mask of"):
+        return TO_AND_FRO if any(map(unmasks, both)) else ONE_FAILS
+    if set(values) == {FILE, FOLDER}:
+        return ONE_FAILS
+    if any(isinstance(value, Link) for value in values) and any(isinstance(value, Unlinked) for value in values):
+        return _EITHER if FILE in values and any(chunk.args.get("force") is True for chunk in both) else ONE_FAILS
+    return TO_AND_FRO
+
+
+def _claim(claimed: Claims, chunk: LowChunk, footprint: Footprint) -> None:
+    for thing, resource, value in claims(chunk, footprint):
+        claimed.setdefault((thing, resource), []).append(Claim(chunk, value))
+
+
+def _add_folders(
+    claimed: Claims,
+    steps: Sequence[LowChunk],
+    chunks: Sequence[LowChunk],
+    known: Sequence[Footprint],
+    sources: SaltSources,
+) -> None:
+    """Add what states of folders want of what is below them: ``clean``, ``recurse``, and those that fill a folder."""
+    folders: dict[str, list[LowChunk]] = {}
+    for chunk in steps:
+        if chunk.function in {"file.directory", "file.recurse"} and not chunk.args.keys().isdisjoint(
+            {"clean", "recurse"}
+        ):
+            folders.setdefault(os.path.normpath(chunk.name), []).append(chunk)
+    filling = [chunk for chunk in steps if chunk.function == "file.recurse" or chunk.function in FILL]
+    _add_unknown(claimed, [chunk for chunk in filling if chunk.state != "file"])
+    for chunk in filling if folders else ():
+        top = place(chunk)
+        around = (each for above in (top, *_above(top)) for each in folders.get(above, ())) if top else ()
+        if top and any(folder.index != chunk.index for folder in around):
+            _add_inside(claimed, chunk, top, known, sources)
+    made = [(path, claimed[path, resource]) for path, resource in claimed if path.startswith("/")] if folders else []
+    for path, makers in made:
+        resource = f"{PATH}{path}"
+        for folder in (each for above in _above(path) for each in folders.get(above, ())):
+            if folder.fun == "directory":
+                for argument, given in wanted(folder, path, is_folder=makers[0].value == FOLDER):
+                    setting, key = plain(argument, given), (f"{argument} of {path}", resource)
+                    if setting is not None and key in claimed:
+                        claimed[key].append(Claim(folder, (argument, setting)))
+            if any(each.value != GONE for each in makers) and removes(folder, path, chunks, sources):
+                unsure = path.endswith("/*") and not clears(folder)
+                makers.append(Claim(folder, Perhaps(GONE) if unsure else Cleaned(GONE)))
+
+
+def _add_inside(claimed: Claims, chunk: LowChunk, top: str, known: Sequence[Footprint], sources: SaltSources) -> None:
+    """Add what a state wants of what it leaves in the folder that it fills."""
+    if chunk.function == "file.recurse":
+        for part in parts(chunk, [f"{top}/{file}" for file in sources.files_of(chunk)], sources):
+            _claim(claimed, part, known[chunk.index])
+    elif chunk.args.keys().isdisjoint({"if_missing", "bare", "mirror"}):
+        path = f"{top}/{_INSIDE[chunk.function]}"
+        claimed.setdefault((path, f"{PATH}{path}"), []).append(Claim(chunk, THERE))
+        for argument in ("user", "group") if chunk.state == "archive" else ():
+            setting = plain(argument, chunk.args.get(argument))
+            if setting is not None:
+                key = (f"{argument} of {path}", f"{PATH}{path}")
+                claimed.setdefault(key, []).append(Claim(chunk, (argument, setting)))
+
+
+def _add_unknown(claimed: Claims, filling: Sequence[LowChunk]) -> None:
+    """Add that states may make anew what others remove below their folders, or write, where they reset it."""
+    tops: dict[str, list[LowChunk]] = {}
+    for chunk in filling:
+        top = place(chunk)
+        resets = chunk.function == "git.latest" and chunk.args.get("force_reset") is True
+        if top is not None and (resets or (chunk.function == "archive.extracted" and "if_missing" not in chunk.args)):
+            tops.setdefault(top, []).append(chunk)
+    for (path, _), makers in claimed.items() if tops else ():
+        for chunk in (each for above in _above(path) for each in tops.get(above, ())):
+            own = {GONE} if chunk.state == "archive" else {GONE, FILE}
+            if path.startswith("/") and any(each.value in own for each in makers):
+                makers.append(Claim(chunk, Perhaps()))
+
+
+def is_between(
+    first: LowChunk, second: LowChunk, resource: str, chunks: Sequence[LowChunk], known: Sequence[Footprint]
+) -> bool:
+    """Whether one of these states, between the two and of their SLS, may need what the first has done: steps."""
+    if first.sls != second.sls:
+        return False
+    between = (
+        each
+        for each in chunks
+        if first.index < each.index < second.index and each.sls == first.sls and each.state != "test"
+    )
+    if resource.startswith("service:"):
+        return any(between)
+    return any(known[each.index].unknown or _touches(known[each.index], resource) for each in between)
+
+
+def _touches(footprint: Footprint, resource: str) -> bool:
+    for name in footprint.everything():
+        own = name.removesuffix(TREE)
+        if own == resource or own.startswith((f"{resource}/", f"{resource}#")):
+            return True
+        if name != own and resource.startswith(f"{own}/"):
+            return True
+    return False
+
+
+def _gone_above(claimed: Claims, resource: str) -> list[Claim]:
+    """Return the claims that a folder above a path is gone."""
+    return [
+        claim
+        for path in _above(resource.removeprefix(PATH))
+        for claim in claimed.get((path, f"{PATH}{path}"), ())
+        if claim.value == GONE and not isinstance(claim.value, (Cleaned, Perhaps))
+    ]
+
+
+def _above(path: str) -> Iterator[str]:
+    while (path := os.path.dirname(path)) not in {"/", ""}:
+        yield path

@@ -1,0 +1,63 @@
+"""What Salt changes, or fails at, in each run is an error of check, as tests/support/record_undone.py has seen it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+from bundled_states import Bundled
+from record_undone import FOLDER, TREE, trees
+from trees import plan
+
+NAMES = list(yaml.safe_load((FOLDER / "trees.yaml").read_text()))
+ANSWERS = json.loads((FOLDER / "answers.json").read_text())
+ONLY_A_RUN_TELLS = {
+    "archive in a cleaned folder that leaves some out",  # whether it leaves out all that is in the archive
+    "archive and a file of it that is removed",  # whether it is in the archive
+    "reset clone and a file of it that is written",  # whether it is in the repository
+    "copy over a written file",  # what is in the other file
+    "folder and a copy over it",  # whether that is a folder, too
+    "forced link and a folder",  # whether it leads to a folder
+    "branch of a first clone and another revision",  # whether that is of the branch
+    "two replacements of one line",  # whether the file has the line
+    "two values of one key",
+}
+"""Trees of which lint says that two states may undo each other's work."""
+CHANGES_BY_ITSELF = {"folder and a file that is touched", "copy of a written file over the same"}
+THROUGH_A_LINK = {"link to a written file, and that written too", "hard link to a written file and an added line"}
+"""Trees in which a state changes, through a link, a file that it does not name."""
+
+
+def contradictions(tmp_path, name, order):
+    tree = trees(tmp_path)[name]
+    files = {f"salt://{path}": text for path, text in TREE.items()}
+    made = plan({"s": yaml.safe_dump(tree, sort_keys=False), **files}, ["s"], states=Bundled(), implicit_order=order)
+    return made, [each for each in made.contradictions if each.code == "E430"]
+
+
+@pytest.mark.parametrize("order", ["footprint", "none"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ONLY_A_RUN_TELLS])
+def test_what_salt_does_in_each_run_is_a_mistake(tmp_path, name, order):
+    made, found = contradictions(tmp_path, name, order)
+    found = [each for each in found if each.certain]
+    named = {made.chunks[index].id for each in found for index in (each.first, each.second)}
+    changed, failed = set(ANSWERS[name]["changed"]), set(ANSWERS[name]["failed"])
+    if name in CHANGES_BY_ITSELF:
+        assert (len(changed), named) == (1, set())
+    elif failed:
+        assert failed < named
+        assert all("one of them fails" in each.message for each in found)
+    elif name in THROUGH_A_LINK:
+        assert named < changed
+    else:
+        assert named == changed
+        assert all("to and fro" in each.message for each in found)
+
+
+@pytest.mark.parametrize("name", sorted(ONLY_A_RUN_TELLS))
+def test_what_only_a_run_can_tell_is_for_lint(tmp_path, name):
+    made, found = contradictions(tmp_path, name, "footprint")
+    assert not any(each.certain for each in found)
+    named = {made.chunks[index].id for each in found for index in (each.first, each.second)}
+    assert named >= set(ANSWERS[name]["changed"] + ANSWERS[name]["failed"]) > set()

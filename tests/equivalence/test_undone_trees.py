@@ -1,0 +1,65 @@
+"""In its third apply, each tree of tests/recorded/undone changes and fails at what Salt changes and fails at."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+
+import pytest
+import yaml
+from record_undone import FOLDER, make_sources, trees
+
+from asyncstate import Settings, StateRuntime
+
+TREES = (FOLDER / "trees.yaml").read_text()
+ANSWERS = json.loads((FOLDER / "answers.json").read_text())
+IS_ROOT = os.geteuid() == 0
+TO_NOTHING = {"link and a written file that is no link", "forced link and a written file that is no link"}
+"""Trees with a link to nothing, which file.managed of Salt does not replace."""
+
+
+def needed(tree):
+    """What this machine must have for a tree."""
+    text = json.dumps(tree)
+    return [each for each, missing in (
+        ("git", '"git.' in text and shutil.which("git") is None),
+        ("root", ('"user"' in text or '"group"' in text) and not IS_ROOT),
+    ) if missing]  # fmt: skip
+
+
+async def third_apply(root, tree):
+    settings = Settings(
+        file_roots={"base": [str(root / "salt")]},
+        pillar_roots={},
+        cachedir=str(root / "cache"),
+        conf_file=str(root / "minion"),
+        journal="off",
+    )
+    async with StateRuntime(settings) as runtime:
+        plan = await runtime.compile_data(tree)
+        for _ in range(3):
+            async with runtime.run(plan, events=False, lock=False) as run:
+                pass
+        return list(run.report.rows.values())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.skipif(bool(needed(tree)), reason=f"needs {needed(tree)}"))
+        for name, tree in yaml.safe_load(TREES).items()
+        if name not in TO_NOTHING
+    ],
+)
+def test_what_is_undone_is_done_again_as_by_salt(tmp_path, monkeypatch, name):
+    for variable, value in {"HOME": str(tmp_path), "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}.items():  # fmt: skip
+        monkeypatch.setenv(variable, value)
+    tree = trees(tmp_path)[name]
+    make_sources(tmp_path, repository="git." in json.dumps(tree))
+    rows = asyncio.run(third_apply(tmp_path, tree))
+    assert {
+        "changed": sorted(row["__id__"] for row in rows if row["changes"] and row["result"]),
+        "failed": sorted(row["__id__"] for row in rows if row["result"] is not True),
+    } == ANSWERS[name]
