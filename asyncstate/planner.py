@@ -17,9 +17,8 @@ from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
 from asyncstate.render.pipe import Rendered
-from asyncstate.sources.accounts import has_account
+from asyncstate.sources.accounts import has_account, home_of
 from asyncstate.sources.fileclient import OneMoreSls, OtherTexts, SlsFile
-from asyncstate.sources.homes import home_of
 from asyncstate.sources.packages import known_packages
 from asyncstate.sources.phases import noted_phases
 from asyncstate.sources.pillar_merge import independent

@@ -14,7 +14,6 @@ from asyncstate.model.rules import ANY, CODES
 from asyncstate.model.walk import stands_for
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette, clean, count
-from asyncstate.report.waits import both_touch
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -207,6 +206,8 @@ def _order_findings(plan: Plan, contradicting: Collection[tuple[int, int]]) -> I
                 if (other, node) in contradicting or _are_siblings(chunks[node], chunks[other]):
                     continue
                 if _matters(chunks[node], chunks[other]):
+                    from asyncstate.report.waits import both_touch  # noqa: PLC0415 - a finding
+
                     earlier, touched = describe_tag(chunks[other].tag), both_touch(relying[other])
                     what = f"it comes after {earlier} only because {touched}"
                     yield writable.finding("footprint-order", what, chunks[node], chunks[other])

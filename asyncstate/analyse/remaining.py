@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from asyncstate.analyse.recording import UNKNOWN, Recording
-from asyncstate.analyse.simulate import Rules, longest_path, simulate
 from asyncstate.model.event import ChunkFinished, ChunkRetried, ChunkStarted, RunStarted
 from asyncstate.report.terminal import count, short_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from asyncstate.analyse.recording import Recording
+    from asyncstate.analyse.simulate import Rules
     from asyncstate.model.event import Event
     from asyncstate.model.plan import Plan
 
@@ -55,6 +55,9 @@ class Past(msgspec.Struct, frozen=True):
 
 def past(plan: Plan, seconds: Mapping[str, float], slots: int, rules: Rules, source: str) -> Past | None:
     """Return what is known of a plan from the ``seconds`` of its states, by tag; None if that is too little."""
+    from asyncstate.analyse.recording import UNKNOWN, Recording  # noqa: PLC0415 - a past run is looked at beside a long one
+    from asyncstate.analyse.simulate import longest_path, simulate  # noqa: PLC0415 - as above
+
     tags = [chunk.tag for chunk in plan.chunks]
     unknown = sum(tag not in seconds for tag in tags)
     if not tags or len(tags) - unknown < _ENOUGH * len(tags):

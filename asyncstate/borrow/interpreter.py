@@ -11,7 +11,6 @@ import msgspec
 
 from asyncstate.errors import AsyncStateError, PathRefused
 from asyncstate.filesystem import open_read, who_can_change
-from asyncstate.process.child import run_child
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,6 +134,8 @@ def _asked(python: str, *, trust: bool) -> SaltPython:
 def _facts(argv: tuple[str, ...]) -> tuple[dict[str, Any], str]:
     """Return what an interpreter says of Salt; or nothing, and why."""
     try:
+        from asyncstate.process.child import run_child  # noqa: PLC0415 - seldom called
+
         ended = run_child(list(argv), timeout=PATIENCE)
         facts = msgspec.json.decode(ended.stdout.strip().rpartition(b"\n")[2])
     except OSError as error:

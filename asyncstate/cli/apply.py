@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete.values import complete_run, complete_sls
+from asyncstate.cli.complete import completes
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import (
     in_a_directory,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         ("asyncstate apply --out json | jq 'map(select(.result == false))'", "Only what failed, for a program."),
     ),
 )
-@click.argument("sls", nargs=-1, shell_complete=complete_sls)
+@click.argument("sls", nargs=-1, shell_complete=completes("sls"))
 @tree_options
 @selection_options
 @option(
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     metavar="[RUN]",
     is_flag=False,
     flag_value="latest",
-    shell_complete=complete_run,
+    shell_complete=completes("run"),
     help="Select only the states that failed in a past run or did not start. They come with what they require and what "
     "follows their changes. RUN is the ID of a run; default: the last real run. SLS names stand before it.",
 )
@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     metavar="[RUN]",
     is_flag=False,
     flag_value="latest",
-    shell_complete=complete_run,
+    shell_complete=completes("run"),
     help="Go on with a run that was killed or cancelled. What had ended in it keeps its row and is not run again. RUN "
     "is its ID or the beginning of it; default: the last run. Without SLS names, those of that run.",
 )
@@ -182,11 +182,11 @@ def _require_sls(selection: Selection) -> None:
     """Raise UsageError if a saved plan is named where an SLS belongs."""
     import os
 
-    from asyncstate.cli.saved_plan import read_plan
-    from asyncstate.errors import AsyncStateError
-
     for name in selection.sls or ():
         if os.path.isfile(name):
+            from asyncstate.cli.saved_plan import read_plan
+            from asyncstate.errors import AsyncStateError
+
             try:
                 read_plan(name)
             except AsyncStateError:

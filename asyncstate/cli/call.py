@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete.values import complete_module_arguments, complete_modules
+from asyncstate.cli.complete import completes
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import config_options, data_option
 from asyncstate.cli.salt import COMMANDS, split_arguments
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
         ("asyncstate call grains.item os osrelease", "Two grains."),
     ),
 )
-@click.argument("function", metavar="MOD.FUN", shell_complete=complete_modules)
-@click.argument("arguments", nargs=-1, metavar="[VALUE|KEY=VALUE]...", shell_complete=complete_module_arguments)
+@click.argument("function", metavar="MOD.FUN", shell_complete=completes("modules"))
+@click.argument("arguments", nargs=-1, metavar="[VALUE|KEY=VALUE]...", shell_complete=completes("module_arguments"))
 @config_options
 @option(
     "--show-secrets",

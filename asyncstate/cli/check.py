@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete.values import complete_sls
+from asyncstate.cli.complete import completes
 from asyncstate.cli.framework import Command
 from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
 from asyncstate.cli.selection import select
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         ("asyncstate check --out json", "For a commit hook: a JSON list of errors and exit code 1, or a summary."),
     ),
 )
-@click.argument("sls", nargs=-1, shell_complete=complete_sls)
+@click.argument("sls", nargs=-1, shell_complete=completes("sls"))
 @tree_options
 @selection_options
 @what_if_options

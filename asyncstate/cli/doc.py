@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from asyncstate.cli.complete.values import complete_documented
+from asyncstate.cli.complete import completes
 from asyncstate.cli.console import columns
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import config_options, data_option
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         ("asyncstate doc --why pkg", "Which files could provide pkg, and why they were not loaded."),
     ),
 )
-@click.argument("name", required=False, shell_complete=complete_documented)
+@click.argument("name", required=False, shell_complete=completes("documented"))
 @option(
     "--kind",
     section="Selection",

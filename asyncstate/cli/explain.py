@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from asyncstate.cli.complete.values import complete_id, complete_sls
+from asyncstate.cli.complete import completes
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
 from asyncstate.cli.selection import select, states_called
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
         ("asyncstate explain E305", "What the code of a mistake means, with an example, and how to mend it."),
     ),
 )
-@click.argument("wanted", metavar="ID", shell_complete=complete_id)
-@click.argument("sls", nargs=-1, shell_complete=complete_sls)
+@click.argument("wanted", metavar="ID", shell_complete=completes("id"))
+@click.argument("sls", nargs=-1, shell_complete=completes("sls"))
 @tree_options
 @selection_options
 @what_if_options

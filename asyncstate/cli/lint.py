@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete.values import complete_rules, complete_sls
+from asyncstate.cli.complete import completes
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
 from asyncstate.cli.selection import select
@@ -48,7 +48,7 @@ def _rules(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
         ("asyncstate lint --ignore unknown-effects,unused-pillar", "All but two rules."),
     ),
 )
-@click.argument("sls", nargs=-1, shell_complete=complete_sls)
+@click.argument("sls", nargs=-1, shell_complete=completes("sls"))
 @tree_options
 @selection_options
 @what_if_options
@@ -58,7 +58,7 @@ def _rules(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
     "select_rules",
     section="Output",
     metavar="RULES",
-    shell_complete=complete_rules,
+    shell_complete=completes("rules"),
     multiple=True,
     callback=_rules,
     help="Apply these rules only; repeatable.",
@@ -68,7 +68,7 @@ def _rules(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
     "ignore_rules",
     section="Output",
     metavar="RULES",
-    shell_complete=complete_rules,
+    shell_complete=completes("rules"),
     multiple=True,
     callback=_rules,
     help="Apply all rules but these; repeatable.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete.values import complete_excluded, complete_id, complete_saltenv
+from asyncstate.cli.complete import completes
 from asyncstate.cli.framework import console_of, option
 from asyncstate.cli.salt import MappingType
 
@@ -184,7 +184,7 @@ config_options: Callable[[Any], Any] = _all(
             rare=True,
             section="Tree",
             metavar="ENV",
-            shell_complete=complete_saltenv,
+            shell_complete=completes("saltenv"),
             help="Environment of the SLS files. Default: all for a highstate, base for named SLS.",
         ),
         option(
@@ -192,7 +192,7 @@ config_options: Callable[[Any], Any] = _all(
             rare=True,
             section="Tree",
             metavar="ENV",
-            shell_complete=complete_saltenv,
+            shell_complete=completes("saltenv"),
             help="Use pillar files of this environment only.",
         ),
     ]
@@ -231,7 +231,7 @@ selection_options: Callable[[Any], Any] = _all(
             section="Selection",
             multiple=True,
             metavar="NAME",
-            shell_complete=complete_excluded,
+            shell_complete=completes("excluded"),
             help="Leave out an SLS (NAME or sls:NAME) or an ID (id:NAME), like 'exclude' in an SLS file; repeatable.",
         ),
         option(
@@ -240,7 +240,7 @@ selection_options: Callable[[Any], Any] = _all(
             section="Selection",
             multiple=True,
             metavar="ID",
-            shell_complete=complete_id,
+            shell_complete=completes("id"),
             help="Select only this ID and what it requires; repeatable.",
         ),
     ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete.values import complete_run
+from asyncstate.cli.complete import completes
 from asyncstate.cli.options import config_file_options
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from asyncstate.report.recorded import RecordedReport
 
 
-run_argument: Callable[[Any], Any] = click.argument("run", required=False, shell_complete=complete_run)
+run_argument: Callable[[Any], Any] = click.argument("run", required=False, shell_complete=completes("run"))
 """RUN: an ID, a unique beginning of one, ``latest``, or nothing, which is the latest, too."""
 
 past_run_options: Callable[[Any], Any] = config_file_options

@@ -7,8 +7,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from asyncstate.analyse.remaining import Past, Remaining, past, source_text
-from asyncstate.analyse.simulate import Rules
-from asyncstate.cli.past_runs import journal_in
 from asyncstate.errors import AsyncStateError
 from asyncstate.model.event import RunStarted
 from asyncstate.process.descriptors import Thread
@@ -66,6 +64,8 @@ class RemainingTime(Onlooker):
         if started is None or started.chunks > _LARGEST:
             return
         try:
+            from asyncstate.cli.past_runs import journal_in
+
             journal = journal_in(self._settings)
             known = _known(journal, started)
         except (AsyncStateError, OSError):
@@ -81,6 +81,8 @@ def _known(journal: Journal, started: RunStarted) -> Past | None:
     others = [entry for entry in journal.runs() if entry.id != own.id and entry.ended and entry.test == own.test]
     for entry in others[:_LOOKED_AT]:
         seconds = _seconds(journal, entry, own, record)
+        from asyncstate.analyse.simulate import Rules
+
         source = source_text(entry.begun, time.time())
         found = past(
             record.plan(), seconds, started.concurrency, Rules(record.exclusive, record.lanes_of, record.lanes), source

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete.values import complete_run
+from asyncstate.cli.complete import completes
 from asyncstate.cli.framework import Command, Family, option
 from asyncstate.cli.options import data_option
 from asyncstate.cli.past_runs import journal_in, past_run_options, plan_of, report_of, run_argument
@@ -111,8 +111,8 @@ def show(console: Console, /, run: str | None, **options: Any) -> int:
         ("asyncstate runs diff 4be1 latest", "Two runs, by the beginning of an ID."),
     ),
 )
-@click.argument("before", metavar="[A", required=False, shell_complete=complete_run)
-@click.argument("after", metavar="B]", required=False, shell_complete=complete_run)
+@click.argument("before", metavar="[A", required=False, shell_complete=completes("run"))
+@click.argument("after", metavar="B]", required=False, shell_complete=completes("run"))
 @past_run_options
 @data_option("human", "json", "yaml")
 @click.pass_obj

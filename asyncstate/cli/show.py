@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete.values import complete_id, complete_sls
+from asyncstate.cli.complete import completes
 from asyncstate.cli.framework import Command, Family, option
 from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
 from asyncstate.cli.picture import drawn_picture, every_edge, picture_options, write_picture
@@ -31,7 +31,7 @@ def command(console: Console, /) -> None:
     console.answers_with_data = True
 
 
-_sls_argument = click.argument("sls", nargs=-1, shell_complete=complete_sls)
+_sls_argument = click.argument("sls", nargs=-1, shell_complete=completes("sls"))
 
 
 @command.command(
@@ -90,7 +90,7 @@ def highstate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     cls=Command,
     examples=(("asyncstate show sls web.conf", "What one SLS file and its includes render to."),),
 )
-@click.argument("sls", nargs=-1, required=True, shell_complete=complete_sls)
+@click.argument("sls", nargs=-1, required=True, shell_complete=completes("sls"))
 @tree_options
 @what_if_options
 @data_option("human", "json", "yaml")
@@ -208,7 +208,7 @@ def aggregate(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
         ("asyncstate show impact nginx_conf web --out json", "The same for one SLS file, for a program."),
     ),
 )
-@click.argument("wanted", metavar="ID", shell_complete=complete_id)
+@click.argument("wanted", metavar="ID", shell_complete=completes("id"))
 @_sls_argument
 @tree_options
 @selection_options

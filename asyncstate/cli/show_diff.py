@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from asyncstate.cli.complete.values import complete_plan, complete_sls
+from asyncstate.cli.complete import completes
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import data_option, selection_options, tree_options, what_if_options
 from asyncstate.cli.selection import select
@@ -30,8 +30,8 @@ _RUN: Final = "run:"
         ("asyncstate show diff run:latest", "What has changed in the tree since the last run."),
     ),
 )
-@click.argument("first", metavar="FILE|run:ID", shell_complete=complete_plan)
-@click.argument("other", metavar="[FILE|run:ID|SLS...]", nargs=-1, shell_complete=complete_sls)
+@click.argument("first", metavar="FILE|run:ID", shell_complete=completes("plan"))
+@click.argument("other", metavar="[FILE|run:ID|SLS...]", nargs=-1, shell_complete=completes("sls"))
 @tree_options
 @selection_options
 @option(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete.values import complete_state_arguments, complete_states
+from asyncstate.cli.complete import completes
 from asyncstate.cli.framework import Command
 from asyncstate.cli.options import (
     config_options,
@@ -35,8 +35,8 @@ _KEYWORDS = ("test", "pillar", "saltenv", "pillarenv")
         ("asyncstate single cmd.run 'make install' cwd=/srv/app creates=/usr/local/bin/app", "Run it only if needed."),
     ),
 )
-@click.argument("function", metavar="STATE.FUN", shell_complete=complete_states)
-@click.argument("arguments", nargs=-1, metavar="[NAME] [KEY=VALUE]...", shell_complete=complete_state_arguments)
+@click.argument("function", metavar="STATE.FUN", shell_complete=completes("states"))
+@click.argument("arguments", nargs=-1, metavar="[NAME] [KEY=VALUE]...", shell_complete=completes("state_arguments"))
 @config_options
 @test_option
 @wait_option

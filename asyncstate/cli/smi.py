@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete.values import complete_module_names
+from asyncstate.cli.complete import completes
 from asyncstate.cli.framework import Command, Family, option
 from asyncstate.cli.options import config_options, data_option
 from asyncstate.cli.settings import settings_from
@@ -37,7 +37,7 @@ def command(console: Console, /) -> None:
         ("asyncstate smi check pkg --out json", "The providers of one virtual module, as data."),
     ),
 )
-@click.argument("module", nargs=-1, shell_complete=complete_module_names)
+@click.argument("module", nargs=-1, shell_complete=completes("module_names"))
 @config_options
 @data_option("human", "json", "yaml")
 @click.pass_obj
@@ -66,7 +66,7 @@ def check(console: Console, /, module: tuple[str, ...], **options: Any) -> int:
     cls=Command,
     examples=(("asyncstate smi show user", "The functions a provider of user must have."),),
 )
-@click.argument("module", shell_complete=complete_module_names)
+@click.argument("module", shell_complete=completes("module_names"))
 @config_options
 @data_option("human", "json", "yaml")
 @click.pass_obj
@@ -94,7 +94,7 @@ def show(console: Console, /, module: str, **options: Any) -> int:
         ("asyncstate smi generate ./_modules/aptly.py --as repo", "From a file, under another virtual name."),
     ),
 )
-@click.argument("module", shell_complete=complete_module_names)
+@click.argument("module", shell_complete=completes("module_names"))
 @option("--as", "virtual_name", section="Output", metavar="NAME", help="The virtual name. Default: the module's.")
 @option(
     "--output",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.compile.effects.aggregate import warn_odd_options
-from asyncstate.compile.graph.cycle import report_cycle
 from asyncstate.compile.graph.listen import resolve_listeners
 from asyncstate.compile.graph.order import SerialOrder, settle_orders
 from asyncstate.compile.graph.requisite_graph import RequisiteGraph
@@ -13,7 +12,6 @@ from asyncstate.compile.graph.resolve import Resolver
 from asyncstate.compile.high.exclude import apply_excludes
 from asyncstate.compile.high.extend import reconcile_extends
 from asyncstate.compile.high.remote import take_remote
-from asyncstate.compile.high.requisite_in import expand_requisite_in
 from asyncstate.compile.high.verify import sound_part, verify_high
 from asyncstate.compile.low.arguments import check_arguments
 from asyncstate.compile.low.fleet_order import check_fleet_order
@@ -83,6 +81,8 @@ class Ordering:
         order = SerialOrder(graph)
         serial = order.sort()
         if len(serial) + len(graph.members) < len(graph.chunk):
+            from asyncstate.compile.graph.cycle import report_cycle  # noqa: PLC0415 - a mistake
+
             report_cycle(graph, findings)
         listening = resolve_listeners(graph.drafts, graph.seen_in(serial), findings)
         findings.check()
@@ -113,6 +113,8 @@ class Ordering:
             self._check_calls(drafts, findings, whole=False)
         findings.check()
         if referring:
+            from asyncstate.compile.high.requisite_in import expand_requisite_in  # noqa: PLC0415 - where there are any
+
             expand_requisite_in(high, findings, self._disabled_requisites)
         apply_excludes(high)
         findings.check()

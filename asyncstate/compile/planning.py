@@ -15,7 +15,6 @@ from asyncstate.compile.effects.surroundings import Surroundings
 from asyncstate.compile.effects.transactions import Transactions, call_hook
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.graph.assemble import PlanBuilder
-from asyncstate.compile.graph.restrict import restrict
 from asyncstate.compile.graph.stages import add_file_order, add_stages, effective_stages
 from asyncstate.compile.high.remote import remote_requisites
 from asyncstate.compile.low.salt_sources import SaltSources
@@ -122,6 +121,8 @@ class Planning:
         """
         graph, order, serial, findings = ordered.graph, ordered.order, ordered.serial, ordered.findings
         if only_ids:
+            from asyncstate.compile.graph.restrict import restrict  # noqa: PLC0415 - as asked for
+
             serial = restrict(graph, serial, only_ids, where)
         stages = effective_stages(graph, serial, order.cap)
         aggregation = self._aggregate(ordered, serial, stages)

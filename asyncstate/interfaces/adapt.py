@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from asyncstate.dunders.context import current
+from asyncstate.interfaces.base import HIDDEN_STUB
 from asyncstate.interfaces.conditions import describe
 from asyncstate.interfaces.conformance import Finding, Status, check_conformance, declined_by
 from asyncstate.interfaces.errors import (
@@ -35,7 +36,6 @@ Function = Callable[..., Any]
 Exports = Mapping[str, Function]
 
 _NAMED_GRAINS = ("os", "os_family", "kernel")
-_HIDDEN_STUB = "__smi_stub__"
 _warned: set[tuple[str, str, str]] = set()
 
 
@@ -54,11 +54,6 @@ def adapt(interface: Interface, namespace: ModuleType, exports: Exports) -> Expo
         func = exports.get(finding.function)
         adapted[finding.function] = provider.offered(finding, func)
     return adapted
-
-
-def is_hidden_stub(func: Function) -> bool:
-    """Return whether a function is a stub that listings and ``in`` tests leave out."""
-    return bool(getattr(func, _HIDDEN_STUB, False))
 
 
 class _Provider:
@@ -106,7 +101,7 @@ class _Provider:
             raise kind(text)
 
         _describe(stub, declared)
-        setattr(stub, _HIDDEN_STUB, not self.visible_stubs)
+        setattr(stub, HIDDEN_STUB, not self.visible_stubs)
         return stub
 
     def _not_applicable(self, declared: Declared, func: Function | None) -> Function:

@@ -32,6 +32,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _SUPPORTED = "__smi_supported__"
 _NOT_APPLICABLE = "__smi_not_applicable__"
+HIDDEN_STUB = "__smi_stub__"
 
 
 class Declared(NamedTuple):
@@ -161,3 +162,8 @@ def _public_methods(klass: type) -> list[str]:
             if not name.startswith("_"):
                 names[name] = None
     return [name for name in names if callable(getattr(klass, name)) and not inspect.isclass(getattr(klass, name))]
+
+
+def is_hidden_stub(func: Callable[..., Any]) -> bool:
+    """Return whether a function is a stub that listings and ``in`` tests leave out."""
+    return bool(getattr(func, HIDDEN_STUB, False))

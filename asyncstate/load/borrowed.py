@@ -30,12 +30,17 @@ LANES: Final = "salt."
 class BorrowedModules:
     """Salt's modules of one kind, as the loader's own. ``disabled`` names files to ignore.
 
+    ``setting`` is the option ``salt_python``; ``workers`` is called when a module of Salt is needed.
+
     A name that no file of Salt claims costs no worker. A module that one may provide is described by a worker, once
     after each `reset`; its functions call a worker. All methods may be called from any thread.
     """
 
-    def __init__(self, kind: str, workers: SaltWorkers, disabled: Iterable[str] = ()) -> None:
+    def __init__(
+        self, kind: str, setting: str, workers: Callable[[], SaltWorkers], disabled: Iterable[str] = ()
+    ) -> None:
         self.kind = kind
+        self._setting = setting
         self._workers = workers
         self._disabled = tuple(disabled)
         self._lock = threading.RLock()
@@ -76,7 +81,7 @@ class BorrowedModules:
 
     def _described(self, name: str, files: list[str]) -> LoadedModule | str:
         try:
-            facts = self._workers.describe(self.kind, name, files)
+            facts = self._workers().describe(self.kind, name, files)
         except RaisedElsewhere as failed:
             return failed.shown
         if "refused" in facts:
@@ -86,7 +91,7 @@ class BorrowedModules:
         module = LoadedModule(name, facts.get("file", ""), namespace, borrowed=True)
         for function, told in facts.get("functions", {}).items():
             try:
-                func = _function(self._workers, self.kind, f"{name}.{function}", files, told)
+                func = _function(self._workers(), self.kind, f"{name}.{function}", files, told)
             except ValueError as error:
                 return f"the signature of {name}.{function} that a worker describes is none: {error}"
             module.functions[function] = LoadedFunction(f"{name}.{function}", func, module)
@@ -105,12 +110,12 @@ class BorrowedModules:
             return self._files
 
     def _scanned(self) -> dict[str, PluginFile]:
-        if not may_have_salt(self._workers.setting):
+        if not may_have_salt(self._setting):
             return {}
         try:
-            folders = self._workers.salt().folders.get(self.kind, [])
+            folders = self._workers().salt().folders.get(self.kind, [])
         except SaltMissing as missing:
-            if self._workers.setting != AUTO:
+            if self._setting != AUTO:
                 log.warning("salt_python: %s", missing)
             return {}
         return scan(map(PluginFolder, folders), self._disabled)

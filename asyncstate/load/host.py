@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.borrow.interpreter import AUTO
-from asyncstate.borrow.workers import SaltWorkers
 from asyncstate.dunders import runtime_services
 from asyncstate.dunders.context import CallContext, SharedContext, current, thread_token
 from asyncstate.dunders.proxies import resolved
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterator, Mapping
 
+    from asyncstate.borrow.workers import SaltWorkers
     from asyncstate.dunders import Services, TreeFiles
     from asyncstate.load.plugin import LoadedFunction
     from asyncstate.redact.secrets import Secrets
@@ -57,12 +57,8 @@ class PluginHost:
         self.file_client: TreeFiles = file_client
         self.workers: WorkerThreads = workers or WorkerThreads()
         self._bridge = Bridge(self.workers, self.context)
-        self.salt_workers: SaltWorkers = SaltWorkers(
-            opts.get("salt_python") or AUTO,
-            self._options_for_salt,
-            self._folders_for_salt,
-            trust=opts.get("trust_writable") is True,
-        )
+        self._salt_workers: SaltWorkers | None = None
+        self._salt_workers_lock = threading.Lock()
         self.loaders: dict[str, LazyLoader] = {
             kind: LazyLoader(
                 kind,
@@ -104,7 +100,21 @@ class PluginHost:
             self.register_state(name, func)
 
     def _borrowed(self, kind: str) -> BorrowedModules:
-        return BorrowedModules(kind, self.salt_workers, self.opts.get(f"disable_{kind}") or ())
+        setting = self.opts.get("salt_python") or AUTO
+        return BorrowedModules(kind, setting, self._workers_of_salt, self.opts.get(f"disable_{kind}") or ())
+
+    def _workers_of_salt(self) -> SaltWorkers:
+        from asyncstate.borrow.workers import SaltWorkers  # noqa: PLC0415 - most trees need nothing of Salt's
+
+        with self._salt_workers_lock:
+            if self._salt_workers is None:
+                self._salt_workers = SaltWorkers(
+                    self.opts.get("salt_python") or AUTO,
+                    self._options_for_salt,
+                    self._folders_for_salt,
+                    trust=self.opts.get("trust_writable") is True,
+                )
+            return self._salt_workers
 
     def _options_for_salt(self) -> dict[str, Any]:
         return self.opts if self._for_salt is None else {**self.opts, "file_roots": self._for_salt.roots_of_copies()}
@@ -160,7 +170,8 @@ class PluginHost:
             self.file_client = client
             self._for_salt = for_salt
             self._base = self._base.derive(file_client=client)
-        self.salt_workers.renew()
+        if self._salt_workers is not None:
+            self._salt_workers.renew()
 
     def register_state(self, name: str, func: Callable[..., Any]) -> LoadedFunction:
         """Offer ``func``, plain or async, as the state function ``module.function``."""
@@ -196,7 +207,8 @@ class PluginHost:
         """
         self._bridge.loop = None
         self.workers.close()
-        self.salt_workers.close()
+        if self._salt_workers is not None:
+            self._salt_workers.close()
 
     @contextmanager
     def enter(self, **overrides: Any) -> Iterator[CallContext]:
@@ -235,7 +247,8 @@ class PluginHost:
 
     def reload(self) -> None:
         """Forget every loaded plugin: each is loaded again when it is needed, and read again if its file changed."""
-        self.salt_workers.renew()
+        if self._salt_workers is not None:
+            self._salt_workers.renew()
         for loader in self.loaders.values():
             loader.reset()
         for functions in (self.salt, self.states, self.utils, self.grains_functions, self._render_functions):

@@ -28,7 +28,6 @@ from asyncstate.load.lock import plugin_lock
 from asyncstate.load.neighbours import Statement
 from asyncstate.load.origins import EXTERNAL, Origin, is_current, newest, origins, version
 from asyncstate.load.packages import give_builtins
-from asyncstate.load.reasons import told
 from asyncstate.logs.loggers import adopt_loggers, own_name, plugin_logger
 from asyncstate.salt_compat.importing import SALT, builtins_with, import_salt
 
@@ -64,6 +63,8 @@ def import_plugin(plugin: PluginFile, kind: str) -> ModuleType:
     except BaseException as error:
         if meant_for_program(error):
             raise
+        from asyncstate.load.reasons import told  # noqa: PLC0415 - an error
+
         raise ImportRefused(told(error, plugin.source)) from error
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.dunders.context import current
 from asyncstate.errors import FunctionNotFound, LoaderError, meant_for_program
 from asyncstate.interfaces import functions_of, interface_of
-from asyncstate.interfaces.adapt import adapt
 from asyncstate.load.claims import claims_of
 from asyncstate.load.entry_points import entry_point_folders
 from asyncstate.load.exports import exported_functions
@@ -362,6 +361,8 @@ class LazyLoader:
             exports = exported_functions(namespace, imported_too=self.kind == "utils")
             interface = interface_of(namespace) or (self._interface_of_others(as_name, plugin) if as_name else None)
             if interface is not None:
+                from asyncstate.interfaces.adapt import adapt  # noqa: PLC0415 - modules with an interface
+
                 exports = adapt(interface, namespace, exports)
             elif self.kind == "modules" and verdict.name in (current.get().base_opts.get("smi_require") or ()):
                 return _Refusal(f"{verdict.name!r} must follow an interface (smi_require)", *names)

@@ -6,7 +6,7 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.interfaces.adapt import is_hidden_stub
+from asyncstate.interfaces.base import is_hidden_stub
 from asyncstate.load.signature import Signature
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.errors import meant_for_program
 from asyncstate.interfaces import interface_of
-from asyncstate.load.reasons import told
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import plain
 
@@ -76,6 +75,8 @@ def _ask(virtual: Callable[[], Any], plugin: PluginFile, kind: str) -> tuple[str
             raise
         address = f"salt.loaded.{'int' if plugin.folder.bundled else 'ext'}.{_TAG.get(kind, kind)}.{plugin.name}"
         code = f"sys.exit({plain(error.code)!r})" if isinstance(error, SystemExit) else ""
+        from asyncstate.load.reasons import told  # noqa: PLC0415 - an error
+
         what = code or told(error, plugin.source)
         reason = (
             f"Exception raised when processing __virtual__ function for {address}. Module will not be loaded: {what}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import io
 import json
 import re
@@ -88,8 +87,10 @@ def _encodings(text: str) -> Iterator[str]:
             yield from (escape(escaped) for escape in _ESCAPES[1:4])
         yield text.encode("utf-8", "backslashreplace").decode()
         yield shlex.quote(text).strip("'")
-        yield html.escape(text)
-        yield html.escape(text, quote=False)
+        from html import escape as escape_html  # noqa: PLC0415 - its table of entities takes long
+
+        yield escape_html(text)
+        yield escape_html(text, quote=False)
     if not _UNRESERVED.fullmatch(text):
         yield quote(raw, safe="")
         if "/" in text:

@@ -19,13 +19,13 @@ from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import nearest
 from asyncstate.redact.forms import TELLING
 from asyncstate.render.context import CallableMap, Files, RenderContext
-from asyncstate.render.source_lines import SourceLines
 
 if TYPE_CHECKING:
     import logging
     from collections.abc import Callable, MutableSet
 
     from asyncstate.data.yaml.compose import KeyLines
+    from asyncstate.render.source_lines import SourceLines
     from asyncstate.sources.fileclient import SlsFile
 
 __all__ = ["CallableMap", "Files", "RenderContext", "Rendered", "parse_pipe", "render_sls", "render_text"]
@@ -239,6 +239,8 @@ def _run(
             data = _jinja(data, context, stage.argline, template_env)
             continue
         if isinstance(data, str) and data != text:
+            from asyncstate.render.source_lines import SourceLines  # noqa: PLC0415 - templates
+
             source = SourceLines(text, data)
         try:
             if stage.name == "yaml" and isinstance(data, str):

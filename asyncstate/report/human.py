@@ -10,8 +10,6 @@ import msgspec
 
 from asyncstate.model.result import was_held_back
 from asyncstate.model.tag import TagParts, parse_tag
-from asyncstate.report.compress import compress_ids
-from asyncstate.report.nested import nested_lines, without_diffs
 from asyncstate.report.summary import describe_tag, summary_lines
 from asyncstate.report.terminal import PLAIN, Palette, clean, one_line
 
@@ -105,7 +103,11 @@ def report_lines(
     ``foretold`` is the `forecast` of a dry run, if it was made.
     """
     yield style.palette.paint(worst_colour(report, style.palette), f"{host}:")
-    rows = compress_ids(report.rows) if style.state_compress_ids else report.rows
+    rows = report.rows
+    if style.state_compress_ids:
+        from asyncstate.report.compress import compress_ids  # noqa: PLC0415 - as asked for
+
+        rows = compress_ids(rows)
     for tag, row in rows.items():
         yield from row_lines(tag, row, style)
     yield ""
@@ -259,6 +261,8 @@ def _full(tag: str, parts: TagParts, row: Row, style: Style) -> Iterator[str]:
 
 def changes_lines(changes: Any, style: Style, margin: str) -> Iterator[str]:
     """Yield the changes of a row behind ``margin``; rows of other hosts in them, which ``salt.state`` has, as rows."""
+    from asyncstate.report.nested import nested_lines, without_diffs  # noqa: PLC0415 - most runs change nothing
+
     hosts = changes.get("ret") if isinstance(changes, dict) and changes.get("out") == "highstate" else None
     if not isinstance(hosts, dict):
         shown = without_diffs(changes) if style.diffs is False else changes

@@ -28,7 +28,6 @@ from asyncstate.run.machine import Machine
 from asyncstate.run.options import RunOptions, Traits, priority_of
 from asyncstate.run.prefetcher import Prefetcher
 from asyncstate.run.recorder import Recorder
-from asyncstate.run.story import fault
 from asyncstate.run.summary import summarise, untold
 from asyncstate.run.timer import Timer
 from asyncstate.run.worker_pool import WorkerPool
@@ -192,6 +191,8 @@ class Engine:
                     self.report = await self._report(machine, pool, recorder, announcer)
                 raise
             except Exception as error:
+                from asyncstate.run.story import fault  # noqa: PLC0415 - a fault
+
                 self._cancelled = self._cancelled or fault(error)
                 self.report = await self._report(machine, pool, recorder, announcer)
                 raise

@@ -12,9 +12,6 @@ from asyncstate.journal.entry import FAILHARD, FINISHED, UNDER_WAY, Header
 from asyncstate.journal.keeper import keeper_of
 from asyncstate.journal.store import Journal
 from asyncstate.model.encode import plain
-from asyncstate.plans.comparison import compare
-from asyncstate.plans.words import difference_lines
-from asyncstate.run.past import Past
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,6 +23,7 @@ if TYPE_CHECKING:
     from asyncstate.plans.recording import PlanRecorder
     from asyncstate.redact.shown import ShownPlan
     from asyncstate.run.options import RunOptions
+    from asyncstate.run.past import Past
     from asyncstate.run.resumed import ResumedDispatch
 
 _MOST_LINES = 20
@@ -98,6 +96,9 @@ class Keeping:
 
     def _past(self, shown: ShownPlan) -> Past:
         """Return what the run to resume did. Raises JournalError, ResumeRefused."""
+        from asyncstate.plans.comparison import compare  # noqa: PLC0415 - a run that is resumed
+        from asyncstate.run.past import Past  # noqa: PLC0415 - as above
+
         journal = Journal.open(self._settings.state_dir)
         entry = resumable(journal, self._run)
         past = Past.of(entry.id, journal.lines(entry.id))
@@ -119,6 +120,8 @@ class Keeping:
         if found.comparable and not inputs and not found.of_states:
             return
         import msgspec  # noqa: PLC0415 - only what is refused
+
+        from asyncstate.plans.words import difference_lines  # noqa: PLC0415 - as above
 
         shown = msgspec.structs.replace(found, inputs=inputs, moved=(), edges_added=(), edges_removed=())
         lines = [f"    {line.mark} {'  ' * line.depth}{line.text}" for line in difference_lines(shown)]

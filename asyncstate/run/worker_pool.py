@@ -30,7 +30,6 @@ from asyncstate.process.descriptors import places
 from asyncstate.run.dispatch import GRACE
 from asyncstate.run.in_flight import LONG, InFlight
 from asyncstate.run.loop_end import unwind
-from asyncstate.run.story import MachineStalled, fault
 from asyncstate.run.timer import Timer
 
 if TYPE_CHECKING:
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from asyncstate.run.prefetcher import Prefetcher
     from asyncstate.run.recorder import Recorder
     from asyncstate.run.shared import Shared
+    from asyncstate.run.story import MachineStalled
 
 _TURN = 0.005
 """Seconds for which the workers together keep the loop before other tasks, events and signals get their turn."""
@@ -228,11 +228,15 @@ class WorkerPool:
                     self._fail(self._stalled())
 
     def _fail(self, error: BaseException) -> None:
+        from asyncstate.run.story import fault  # noqa: PLC0415 - a fault
+
         self._failure = error
         self.cut_off(fault(error))
         self._machine.stop(fault(error))
 
     def _stalled(self) -> MachineStalled:
+        from asyncstate.run.story import MachineStalled  # noqa: PLC0415 - a fault
+
         return MachineStalled(self._machine, self._announcer.shown.text)
 
     def _wake(self, count: int) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.salt_compat.namespace import names_from, provide
 from asyncstate.salt_compat.real_salt import real_salt_is_installed
 
 if TYPE_CHECKING:
@@ -31,6 +30,8 @@ def import_salt(
     """Execute ``import salt…`` or ``from salt… import …``. Raises ImportError with a hint what to use instead."""
     if real_salt_is_installed():
         return builtins.__import__(name, globals, locals, fromlist or (), 0)
+    from asyncstate.salt_compat.namespace import names_from, provide  # noqa: PLC0415 - plugins of a tree
+
     module = provide(name)
     if not fromlist:
         return provide("salt")

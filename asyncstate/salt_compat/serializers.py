@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.salt_compat.namespace import provide
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -21,6 +19,8 @@ class Serializers(Mapping[str, "Callable[..., Any]"]):
         form, _, function = name.partition(".")
         if form not in _FORMATS or function not in _FUNCTIONS:
             raise KeyError(name)
+        from asyncstate.salt_compat.namespace import provide  # noqa: PLC0415 - few plugins use one
+
         found: Callable[..., Any] = getattr(provide(f"salt.serializers.{form}"), function)
         return found
 

@@ -1,8 +1,9 @@
-"""The accounts of this machine, as they are while a tree is compiled."""
+"""The accounts of this machine and their homes, as they are while a tree is compiled."""
 
 from __future__ import annotations
 
 import grp
+import os
 import pwd
 
 
@@ -17,3 +18,13 @@ def has_account(account: str) -> bool:
     except (KeyError, ValueError):  # ValueError: no name can be like that
         return False
     return True
+
+
+def home_of(user: str) -> str:
+    """Return the home of a user, "" if there is no such user; that of the user who runs us for the name ""."""
+    if not user:
+        return os.path.expanduser("~")
+    try:
+        return pwd.getpwnam(user).pw_dir
+    except (KeyError, ValueError):  # ValueError: no name can be like that
+        return ""

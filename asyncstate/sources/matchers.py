@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from asyncstate.data.paths import DELIMITER, glob_fits, subdict_match
 from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import nearest
-from asyncstate.sources.patterns import require_fast
 
 if TYPE_CHECKING:
     import logging
@@ -85,6 +84,8 @@ class Matcher:
 
     def pcre(self, expr: str) -> bool:
         """Whether a regular expression matches the ID, from its start."""
+        from asyncstate.sources.patterns import require_fast  # noqa: PLC0415 - few top files have patterns
+
         try:
             require_fast(expr, self._id)
             return re.match(expr, self._id) is not None
@@ -285,6 +286,8 @@ def _factor(terms: Sequence[str | bool], start: int) -> _Partial | None:
 
 
 def _regex_match(value: Any, pattern: str) -> bool:
+    from asyncstate.sources.patterns import require_fast  # noqa: PLC0415 - as above
+
     try:
         require_fast(pattern.lower(), str(value).lower())
         return re.match(pattern.lower(), str(value).lower()) is not None

@@ -13,8 +13,6 @@ import sys
 from functools import lru_cache
 from typing import Final
 
-from asyncstate.process.child import run_child
-
 _SECONDS: Final = 5
 """How long a pattern may calculate on one text."""
 _PATIENCE: Final = 120
@@ -45,6 +43,8 @@ def require_fast(pattern: object, text: object, flags: int = 0) -> None:
     except (re.error, ValueError, RecursionError, OverflowError):
         return
     trial = [sys.executable, "-ISc", _TRIAL]
+    from asyncstate.process.child import run_child  # noqa: PLC0415 - seldom called
+
     ended = run_child(trial, stdin=marshal.dumps((pattern, text, flags)), timeout=_PATIENCE)
     if ended.timed_out or ended.returncode < 0:
         raise ValueError(

@@ -1,11 +1,12 @@
-"""The accounts of this machine."""
+"""The accounts of this machine and their homes."""
 
 import grp
+import os
 import pwd
 
 import pytest
 
-from asyncstate.sources.accounts import has_account
+from asyncstate.sources.accounts import has_account, home_of
 
 
 def test_accounts_are_those_of_the_machine():
@@ -16,3 +17,14 @@ def test_accounts_are_those_of_the_machine():
 @pytest.mark.parametrize("account", ["user:no-such-user", "group:no-such-group", "user:", "group:", "user:a\0b"])
 def test_what_is_no_account_is_none(account):
     assert not has_account(account)
+
+
+def test_homes_of_this_machine(monkeypatch):
+    assert home_of("root") == pwd.getpwuid(0).pw_dir
+    monkeypatch.setenv("HOME", "/somewhere")
+    assert home_of("") == os.path.expanduser("~") == "/somewhere"
+
+
+@pytest.mark.parametrize("user", ["no-such-user-here", "a\0b", "../root"])
+def test_nobody_has_no_home(user):
+    assert home_of(user) == ""

@@ -55,6 +55,6 @@ def test_any_text_has_a_form(pattern):
 
 
 def test_ordinary_patterns_start_no_process(monkeypatch):
-    monkeypatch.setattr(patterns, "run_child", None)
+    monkeypatch.setattr("asyncstate.process.child.run_child", None)
     for pattern in ("a+b", "^web[0-9]+", "(a|b)c", r"^(\d+)\.(\d+)", re.escape("(a+)+")):
         require_fast(pattern, "web17.example.org" * 3)

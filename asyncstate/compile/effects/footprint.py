@@ -23,7 +23,6 @@ from asyncstate.compile.effects.homes import Homes
 from asyncstate.compile.effects.links import LinkedPaths
 from asyncstate.compile.effects.resources import TREE
 from asyncstate.compile.effects.scoreboard import Scoreboard
-from asyncstate.compile.effects.seen import in_place_of, seen_at_work
 from asyncstate.compile.effects.surroundings import RELOADS, around
 from asyncstate.compile.low.salt_sources import SCRIPTS
 from asyncstate.errors import meant_for_program
@@ -144,6 +143,8 @@ class Footprints:
         return owns
 
     def _replace_guesses(self, learned: Learned, chunks: Sequence[LowChunk], named: list[Footprint]) -> None:
+        from asyncstate.compile.effects.seen import in_place_of, seen_at_work  # noqa: PLC0415 - as asked for
+
         written = [footprint.writes for footprint in named]
         known = seen_at_work(chunks, written, learned, lambda chunk: self._module(chunk).bundled)
         for number, record in known.items():

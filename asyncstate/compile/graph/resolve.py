@@ -7,7 +7,6 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.graph.prereq import add_prereq
 from asyncstate.compile.graph.requisite_graph import PREREQ
 from asyncstate.compile.high.verify import requisite_mistakes
 from asyncstate.model.requisite import DIRECT
@@ -235,6 +234,8 @@ class Resolver:
                 graph.add_edge(node, check, kind)
 
     def _prereq(self, number: int, targets: list[int]) -> None:
+        from asyncstate.compile.graph.prereq import add_prereq  # noqa: PLC0415 - few trees have one
+
         graph = self._graph
         for target in targets:
             add_prereq(graph, number, target)

@@ -6,13 +6,13 @@ import fnmatch
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.low.draft import UNSET, Draft
-from asyncstate.compile.low.names import NamedEntry, expand_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.high.highstate import HighData
+    from asyncstate.compile.low.names import NamedEntry
 
 
 class LowStates:
@@ -61,6 +61,8 @@ def compile_low(high: HighData, findings: Findings, disabled_patterns: Sequence[
             if names is None:
                 drafts.append(draft)
             else:
+                from asyncstate.compile.low.names import expand_names  # noqa: PLC0415 - few states have some
+
                 drafts.extend(expand_names(draft, names, findings))
     if disabled_patterns:
         result.drafts = [draft for draft in drafts if not _is_disabled(draft, disabled_patterns, result.disabled)]

@@ -28,10 +28,8 @@ from asyncstate.model.hooks import MOD_RUN_CHECK, MOD_RUN_CHECK_CMD, MOD_WATCH
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import in_template
 from asyncstate.process.ending import has_started, release
-from asyncstate.run.chunk.argument_errors import cause_in_words, is_argument_error, wrong_arguments
 from asyncstate.run.chunk.conditions import check_conditions, checked, globally_allowed, has_conditions, not_allowed
 from asyncstate.run.chunk.slots import fill_slots, has_slot
-from asyncstate.run.chunk.time_limit import TimeLimit
 from asyncstate.run.chunk.umask import thread_umask
 from asyncstate.run.chunk.views import LowStateView
 from asyncstate.run.rows import (
@@ -263,6 +261,8 @@ class Caller:
         if seconds is None:
             return _anonymous(await self._execute(function, args, kwargs, low))
 
+        from asyncstate.run.chunk.time_limit import TimeLimit  # noqa: PLC0415 - few states have one
+
         def late() -> None:
             if early:
                 self._supervisor.record_early(work, chunk, failed_row(given, f"{too_long} {_NOT_WAITED_FOR}"))
@@ -448,6 +448,12 @@ def _known_error_row(
     meant = function.module.functions.get(fun)
     if meant is None:
         return None
+    from asyncstate.run.chunk.argument_errors import (  # noqa: PLC0415 - an error
+        cause_in_words,
+        is_argument_error,
+        wrong_arguments,
+    )
+
     wrong = wrong_arguments(meant.func, low) if is_argument_error(error) else ""
     said = f"{wrong}. ({type(error).__name__}: {error})" if wrong else cause_in_words(error)
     name = f"{chunk.state}.{fun}"

@@ -28,7 +28,6 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import STATE_RAN
 from asyncstate.run.chunk.aggregation import Aggregation
 from asyncstate.run.chunk.call import Caller
-from asyncstate.run.chunk.retry import RetryPolicy
 from asyncstate.run.gate import Verdict
 from asyncstate.run.rows import exception_row, normalise, not_run_row, stopped_retry
 from asyncstate.run.shared import Shared
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from asyncstate.model.result import Row
     from asyncstate.prefetch import Prefetched
     from asyncstate.run.chunk.loop_watch import LoopWatch
+    from asyncstate.run.chunk.retry import RetryPolicy
     from asyncstate.run.chunk.views import RunningView
     from asyncstate.run.dispatch import Supervisor
     from asyncstate.run.machine import Work
@@ -232,6 +232,8 @@ class Invoker:
         row = await self._caller.call(work, chunk, lows(), early=early and setting is _ONCE)
         if setting is _ONCE:
             return row
+        from asyncstate.run.chunk.retry import RetryPolicy  # noqa: PLC0415 - few states are tried again
+
         policy, warnings = RetryPolicy.parse(setting)
         if warnings:
             known = row.get("warnings") or []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from asyncstate.sources.packages.installed import InstalledPackages
 from asyncstate.sources.packages.known import KnownPackages, known_packages
 
-__all__ = ["InstalledPackages", "KnownPackages", "known_packages"]
+__all__ = ["KnownPackages", "known_packages"]

@@ -9,26 +9,21 @@ from typing import TYPE_CHECKING, NamedTuple
 from asyncstate.data.packages import OF_MANY, may_be_named_after_its_package, package_lists
 from asyncstate.data.packages.places import UNITS, place_of
 from asyncstate.errors import CommandExecutionError, PathRefused
-from asyncstate.sources.packages.apk import Apk
-from asyncstate.sources.packages.dpkg import Dpkg
-from asyncstate.sources.packages.installed import InstalledPackages
-from asyncstate.sources.packages.pacman import Pacman
-from asyncstate.sources.packages.rpm import Rpm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from asyncstate.data.packages import Brings, PackageLists
-    from asyncstate.sources.packages.installed import Database, Installed
+    from asyncstate.sources.packages.installed import Database, Installed, InstalledPackages
 
-_DATABASES: dict[str, tuple[Callable[[], Database], str]] = {
-    "Alpine": (Apk, "/lib/apk/db/installed"),
-    "Arch": (Pacman, "/var/lib/pacman/local"),
-    "Debian": (Dpkg, "/var/lib/dpkg/status"),
-    "RedHat": (Rpm, "/var/lib/rpm/rpmdb.sqlite"),
-    "Suse": (Rpm, "/usr/lib/sysimage/rpm/Packages.db"),
+_DATABASES = {
+    "Alpine": "/lib/apk/db/installed",
+    "Arch": "/var/lib/pacman/local",
+    "Debian": "/var/lib/dpkg/status",
+    "RedHat": "/var/lib/rpm/rpmdb.sqlite",
+    "Suse": "/usr/lib/sysimage/rpm/Packages.db",
 }
-"""The databases of the families of systems, and the file or folder that changes with each."""
+"""The families of systems, and the file or folder that changes with the database of each."""
 
 
 class _Both(NamedTuple):
@@ -114,7 +109,7 @@ def known_packages(os_family: str) -> KnownPackages | None:
     lists = package_lists(os_family)
     if os_family not in _DATABASES:
         return None
-    return KnownPackages(lists, lambda: _opened(os_family, _version(_DATABASES[os_family][1])))
+    return KnownPackages(lists, lambda: _opened(os_family, _version(_DATABASES[os_family])))
 
 
 def _version(path: str) -> tuple[int, ...]:
@@ -137,7 +132,30 @@ def _opened(os_family: str, version: tuple[int, ...]) -> InstalledPackages | Non
     """Return the packages installed here; None if their database cannot be read."""
     if not version:
         return None
+    from asyncstate.sources.packages.installed import InstalledPackages  # noqa: PLC0415 - few trees name packages
+
     try:
-        return InstalledPackages(_DATABASES[os_family][0]())
+        return InstalledPackages(_database(os_family))
     except (CommandExecutionError, OSError, PathRefused):
         return None
+
+
+def _database(os_family: str) -> Database:
+    """Return the database of a family of systems. Raises CommandExecutionError, OSError, PathRefused."""
+    match os_family:
+        case "Alpine":
+            from asyncstate.sources.packages.apk import Apk  # noqa: PLC0415 - a machine has one database
+
+            return Apk()
+        case "Arch":
+            from asyncstate.sources.packages.pacman import Pacman  # noqa: PLC0415 - as above
+
+            return Pacman()
+        case "Debian":
+            from asyncstate.sources.packages.dpkg import Dpkg  # noqa: PLC0415 - as above
+
+            return Dpkg()
+        case _:
+            from asyncstate.sources.packages.rpm import Rpm  # noqa: PLC0415 - as above
+
+            return Rpm()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from asyncstate.process.child import run_child
 from asyncstate.sources.packages.installed import MAKE_ACCOUNTS
 
 if TYPE_CHECKING:
@@ -61,6 +60,8 @@ class Rpm:
 
     def _ask(self, *arguments: str) -> list[str]:
         environment = {"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"}
+        from asyncstate.process.child import run_child  # noqa: PLC0415 - seldom called
+
         done = run_child([*self._program, *arguments], env=environment, timeout=_SECONDS)
         if done.returncode:
             raise OSError(f"rpm did not say what is installed: it ended with {done.returncode}")

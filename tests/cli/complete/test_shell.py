@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asyncstate.cli import main
+from asyncstate.cli.complete import values
 from asyncstate.cli.complete.shell import SHELLS, bash_line, completions
 
 BREAKS = " \t\n\"'><=;|&(:"
@@ -88,3 +90,13 @@ def test_each_tree_has_its_own_plugins_beside_those_of_the_configuration(tmp_pat
     ways = [("single", "--config", str(tmp_path / "minion"), "--file-root", str(tmp_path / tree)) for tree in "ab"]
     assert [offered(*ways[0], word) for word in ("of", "outs")] == [["of_a.here"], ["outside.here"]]
     assert [offered(*ways[1], word) for word in ("of", "outs")] == [["of_b.here"], ["outside.here"]]
+
+
+def test_every_completion_that_a_command_names_is_there(checkout):
+    asked = {
+        name
+        for file in (checkout / "asyncstate").rglob("*.py")
+        for name in re.findall(r'completes\("(\w+)"\)', file.read_text())
+    }
+    assert asked <= {name.removeprefix("complete_") for name in vars(values)}
+    assert {"sls", "id", "run"} <= asked

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete.values import complete_sls
+from asyncstate.cli.complete import completes
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.settings import settings_from
 from asyncstate.extras.fleet.commands.completion import complete_target
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         ("asyncstate fleet apply web db --target 'G@role:db or web*' --test", "A dry run of two SLS on some hosts."),
     ),
 )
-@click.argument("sls", nargs=-1, metavar="[SLS]...", shell_complete=complete_sls)
+@click.argument("sls", nargs=-1, metavar="[SLS]...", shell_complete=completes("sls"))
 @option(
     "--target",
     section="Selection",

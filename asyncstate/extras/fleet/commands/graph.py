@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete.values import complete_sls
+from asyncstate.cli.complete import completes
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.picture import drawn_picture, every_edge, picture_options, write_picture
 from asyncstate.cli.settings import settings_from
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         ("asyncstate fleet graph --run 4f2a --format mermaid", "That of a run that was, to paste into Markdown."),
     ),
 )
-@click.argument("sls", nargs=-1, metavar="[SLS]...", shell_complete=complete_sls)
+@click.argument("sls", nargs=-1, metavar="[SLS]...", shell_complete=completes("sls"))
 @option(
     "--target",
     section="Selection",

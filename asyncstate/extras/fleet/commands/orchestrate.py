@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from asyncstate.cli.complete.values import complete_sls
+from asyncstate.cli.complete import completes
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.options import (
     concurrency_option,
@@ -48,7 +48,7 @@ _STEPS: Final = 64
         ("asyncstate fleet orchestrate orch.deploy --pillar '{version: 1.4}'", "With pillar data for its templates."),
     ),
 )
-@click.argument("sls", nargs=-1, required=True, shell_complete=complete_sls)
+@click.argument("sls", nargs=-1, required=True, shell_complete=completes("sls"))
 @tree_options
 @selection_options
 @optional_connection_options

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asyncstate.cli.complete.values import complete_id, complete_sls
+from asyncstate.cli.complete import completes
 from asyncstate.cli.framework import Command, option
 from asyncstate.cli.interrupts import Interrupted, delivered_to, end_within
 from asyncstate.cli.options import data_option, selection_options, tree_options
@@ -43,7 +43,7 @@ into most; not fewer, as slots wait for each other at the end."""
         ("asyncstate shake web --root debian --only nginx_conf --keep out", "One state; look at the roots afterwards."),
     ),
 )
-@click.argument("sls", nargs=-1, shell_complete=complete_sls)
+@click.argument("sls", nargs=-1, shell_complete=completes("sls"))
 @option(
     "--root",
     section="Run",
@@ -57,7 +57,7 @@ into most; not fewer, as slots wait for each other at the end."""
     "--only",
     section="Run",
     metavar="ID",
-    shell_complete=complete_id,
+    shell_complete=completes("id"),
     multiple=True,
     help="Delay only the states with this ID or name; repeatable. All states run all the same.",
 )
