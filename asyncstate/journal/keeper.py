@@ -45,7 +45,7 @@ class Keeper:
         make_folder(settings.state_dir)
         self._is_closed = False
         self._log = RunLog(log_path(settings.state_dir, header.run), self._tell, sync=settings.journal_sync == "full")
-        self.write: Callable[[bytes | memoryview], None] = self._log.write
+        self.write: Callable[[bytes | bytearray], None] = self._log.write
         """Write whole lines. Once this returns, they are safe against the death of this process."""
         try:
             self._begin(header, plan)

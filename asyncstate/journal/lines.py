@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from asyncstate.model.encode import encoded
+from asyncstate.model.encode import JSON
 from asyncstate.model.event import ChunkFinished, ChunkStarted
 from asyncstate.model.result import Row
 from asyncstate.model.tag import state_tag
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SHORT = b"["
 """How such a line begins."""
+_NEWLINE = ord("\n")
 _PASSWORD = ord("@")
 """What a text has in which a URL shows a password."""
 _NO_LINE = (TypeError, ValueError, OverflowError, RecursionError)
@@ -49,24 +50,29 @@ class _Finished(msgspec.Struct, array_like=True, tag="finished", gc=False):
 _decode = msgspec.json.Decoder(_Started | _Finished).decode
 
 
-def started_line(run_id: str, seq: int, seconds: float, chunk: LowChunk, check: bool) -> bytes | None:
-    """Return the line of a `ChunkStarted`; None if it may show a password, or cannot be written so."""
+def started_line(line: bytearray, run_id: str, seq: int, seconds: float, chunk: LowChunk, *, check: bool) -> bool:
+    """Make ``line`` that of a `ChunkStarted`; return False if it may show a password, or cannot be written so."""
     if type(chunk.name) is not str:  # what ``names`` lists
-        return None
+        return False
     try:
-        line = encoded(_Started(run_id, seq, seconds, chunk.state, chunk.id, chunk.name, chunk.fun, chunk.sls, check))
+        started = _Started(run_id, seq, seconds, chunk.state, chunk.id, chunk.name, chunk.fun, chunk.sls, check)
+        JSON.encode_into(started, line)
     except _NO_LINE:
-        return None
-    return None if _PASSWORD in line else line + b"\n"
+        return False
+    line.append(_NEWLINE)
+    return _PASSWORD not in line
 
 
-def finished_line(run_id: str, seq: int, seconds: float, tag: str, row: Row, *, why: str, check: bool) -> bytes | None:
-    """Return the line of a `ChunkFinished` without sub-states; None if it may show a password, or as above."""
+def finished_line(
+    line: bytearray, run_id: str, seq: int, seconds: float, tag: str, *, row: Row, why: str, check: bool
+) -> bool:
+    """Make ``line`` that of a `ChunkFinished` without sub-states; return False as `started_line` does."""
     try:
-        line = encoded(_Finished(run_id, seq, seconds, tag, row, why, check))
+        JSON.encode_into(_Finished(run_id, seq, seconds, tag, row, why, check), line)
     except _NO_LINE:
-        return None
-    return None if _PASSWORD in line else line + b"\n"
+        return False
+    line.append(_NEWLINE)
+    return _PASSWORD not in line
 
 
 def read_line(line: bytes) -> ChunkStarted | ChunkFinished:

@@ -1,6 +1,7 @@
 """The log of one run: a file that only grows, locked as long as its run lives.
 
-A line is a copy into memory that the kernel writes to the file, so it outlives the process and costs no system call.
+A line is a copy into memory that the kernel writes to the file, so it outlives the process and costs no system call;
+only the first ones are written as usual.
 Behind the last line the file may have bytes that are zero: space for the next ones.
 """
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _INTERVAL = 1.0
 """Seconds after which what was written is safe against a power cut."""
+_FEW = 1 << 13
+"""Bytes that are written with system calls first: a small run needs no map."""
 _SPACE = 1 << 20
 """Bytes that are reserved and mapped at a time."""
 _RESERVING = frozenset({"ext2", "ext3", "ext4", "xfs", "tmpfs"})
@@ -52,8 +55,8 @@ class RunLog:
         self._sync = sync
         self._end = 0
         self._map: mmap | None = None
-        self._mapped = (0, 0)
-        """Where in the file the map begins and ends."""
+        self._first = 0
+        """Where in the file the map begins."""
         self._held = bytearray()
         self._again = 0.0
         self._unsynced = False
@@ -61,30 +64,29 @@ class RunLog:
         self._over = Event()
         self._syncing: Thread | None = None
         self.file: int = locked_file(path)
-        self._maps = not sync and _reserves(self.file)
+        self._maps = not sync
         if sync:
             self._sync_name()
 
-    def write(self, data: bytes | memoryview) -> None:
+    def write(self, data: bytes | bytearray) -> None:
         """Append lines. Never raises: see ``error``. Once the log is finished, it does nothing."""
-        first, last = self._mapped
-        end = self._end + len(data)
         space = self._map
-        if end > last or space is None:
-            self._write_file(data)
-            return
-        try:
-            space[self._end - first : end - first] = data
-        except ValueError:  # finished meanwhile, by another thread
-            return
-        self._end = end
-        if not self._unsynced:
-            self._wake()
+        if space is not None:
+            try:
+                space.write(data)
+            except ValueError:  # it is full, or another thread has finished the log meanwhile
+                pass
+            else:
+                if not self._unsynced:
+                    self._wake()
+                return
+        self._write_file(bytes(data))
 
-    def _write_file(self, data: bytes | memoryview) -> None:
+    def _write_file(self, data: bytes) -> None:
         """Append lines with system calls, and map the space for the next ones."""
         if self._over.is_set():
             return
+        self._unmap()
         if self.error is not None:
             self._trouble(self.error)
             self._hold(data)
@@ -92,10 +94,10 @@ class RunLog:
                 return
             data, self._held = bytes(self._held), bytearray()
         self._append(data)
-        if self.error is None and self._maps:
+        if self._maps and self._end >= _FEW and self.error is None:
             self._map_space()
 
-    def _append(self, data: bytes | memoryview) -> None:
+    def _append(self, data: bytes) -> None:
         """Write to the file. What cannot be written is held back, and all that follows comes after it."""
         rest = memoryview(data)
         try:
@@ -118,20 +120,25 @@ class RunLog:
 
     def _map_space(self) -> None:
         """Reserve and map the space behind the last line. Where there is none, system calls go on."""
-        first = self._end - self._end % ALLOCATIONGRANULARITY
-        self._unmap()
+        if not _reserves(self.file):
+            self._maps = False
+            return
+        within = self._end % ALLOCATIONGRANULARITY
+        first = self._end - within
         try:
             os.posix_fallocate(self.file, first, _SPACE)
-            self._map = mmap(self.file, _SPACE, offset=first)
-            self._mapped = (first, first + _SPACE)
+            space = mmap(self.file, _SPACE, offset=first)
         except (OSError, ValueError):
             self._maps = False
+            return
+        space.seek(within)
+        self._first, self._map = first, space
 
     def _unmap(self) -> None:
-        self._mapped = (0, 0)
-        if self._map is not None:
-            self._map.close()
-            self._map = None
+        space, self._map = self._map, None
+        if space is not None:
+            self._end = self._first + space.tell()
+            space.close()
 
     def _hold(self, data: bytes | memoryview) -> None:
         if len(self._held) + len(data) <= _MOST_HELD:
@@ -140,8 +147,12 @@ class RunLog:
             self.has_gap = True
 
     def _wake(self) -> None:
-        """Have what is written synced within a second."""
+        """Have what is written synced within a second. An error of the last time is told."""
         self._unsynced = True
+        if self.error is not None:
+            self._unmap()
+            self._maps = False  # the next lines are written with system calls
+            self._trouble(self.error)
         if self._syncing is None:
             self._syncing = Thread(target=self._keep_synced, name="journal", daemon=True)
             try:
@@ -177,9 +188,8 @@ class RunLog:
         try:
             os.fdatasync(self.file)
         except OSError as error:
-            # The next line finds no map, so that it is written with a system call, and the error is told.
-            self._maps, self._mapped = False, (0, 0)
             self.error = self.error or error
+            self._unsynced = False  # so the next line tells the error
 
     def _end_syncing(self) -> None:
         self._over.set()

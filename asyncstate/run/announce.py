@@ -49,6 +49,7 @@ class Announcer:
         self._observers = list(observers)
         self._clock = clock
         self._sequence = 0
+        self._line = bytearray()
         self._groups: dict[int, str] = {}
         self._onlookers = [each for each in observers if isinstance(each, Onlooker)]
         self._note_begin = [each for each in self._onlookers if type(each).began is not Onlooker.began]
@@ -95,11 +96,12 @@ class Announcer:
     def started(self, chunk: LowChunk, *, check: bool) -> None:
         """Send `ChunkStarted`."""
         if not self.shows and self.shown.is_open(chunk):
-            line = None
-            if self._journal is not None:
-                line = started_line(self.run_id, self._sequence, self._seconds(), chunk, check=check)
-            if line is not None or self._journal is None:
-                self._write(line)
+            journal, line = self._journal, self._line
+            at = self._sequence, self._seconds()
+            if journal is None or started_line(line, self.run_id, *at, chunk, check=check):
+                self._sequence += 1
+                if journal is not None:
+                    journal.write(line)
                 if self._note_begin and not check:
                     self._tell_began(chunk.tag)
                 return
@@ -118,22 +120,18 @@ class Announcer:
         """Send `ChunkFinished`. Observers get copies, so that they cannot change a row."""
         wanted: Sequence[Callable[[AnyEvent], None]] | None = None
         if not self.shows and not subs and self.shown.is_open(chunk):
-            line = None
-            if self._journal is not None:
-                line = finished_line(self.run_id, self._sequence, self._seconds(), tag, row, why=why, check=check)
-            if line is not None or self._journal is None:
+            journal, line = self._journal, self._line
+            at = self._sequence, self._seconds()
+            if journal is None or finished_line(line, self.run_id, *at, tag, row=row, why=why, check=check):
                 wanted = () if check else self._tell_ended(tag, row)
                 if not wanted:
-                    self._write(line)
+                    self._sequence += 1
+                    if journal is not None:
+                        journal.write(line)
                     return
         if self.heard:
             subs = fresh(dict(subs))
             self.emit(ChunkFinished, wanted, tag=tag, row=fresh(row), why=why, check=check, sub_rows=subs)
-
-    def _write(self, line: bytes | None) -> None:
-        self._sequence += 1
-        if self._journal is not None and line is not None:
-            self._journal.write(line)
 
     def _tell_began(self, tag: str) -> None:
         for onlooker in self._note_begin:

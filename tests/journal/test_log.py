@@ -38,16 +38,18 @@ def unexpected(error):
 def file_system(request, monkeypatch):
     """File systems that keep reserved space, and others."""
     monkeypatch.setattr(module, "_reserves", lambda _: request.param)
+    monkeypatch.setattr(module, "_FEW", 0)
     return request.param
 
 
 @pytest.mark.parametrize("maps", [True, False])
-@given(lines=LINES, space=st.sampled_from([1, 4, 64]))
-def test_all_lines_are_in_the_file_in_order(tmp_path_factory, maps, lines, space):
+@given(lines=LINES, space=st.sampled_from([1, 4, 64]), few=st.sampled_from([0, 5000]))
+def test_all_lines_are_in_the_file_in_order(tmp_path_factory, maps, lines, space, few):
     path = str(tmp_path_factory.mktemp("log") / "r.log")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_reserves", lambda _: maps)
         patch.setattr(module, "_SPACE", space * 4096)
+        patch.setattr(module, "_FEW", few)
         log = RunLog(path, unexpected)
         written = b""
         for line in lines:
