@@ -213,6 +213,7 @@ class Planner:
             render=render,
             states=host.loaders["states"],
             functions=host.loaders["states"],
+            modules=host.loaders["modules"],
             judge=self.judge,
             matcher=services.matcher(),
             grains=host.grains,

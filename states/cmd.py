@@ -75,6 +75,11 @@ def run(
 
     Fails when the exit status is neither 0 nor in ``success_retcodes``. With ``ignore_timeout``, a command that was
     ended after ``timeout`` seconds is a success. ``bg: True`` does not wait for it. ``root`` runs it in a chroot there.
+
+    Further keywords: ``clean_env``, ``group``, ``ignore_retcode``, ``output_encoding``, ``output_loglevel``,
+    ``prepend_path``, ``redirect_stderr``, ``reset_system_locale``, ``rstrip``, ``stdin``, ``stdin_raw_newlines``,
+    ``success_stderr``, ``success_stdout``, and ``template``, which renders the command. For Salt's sake, and without
+    effect: ``use_vt``, ``python_shell``, ``log_callback``, ``password``.
     """
     test_name = _test_command(stateful)
     stateful = stateful is True or isinstance(stateful, list)
@@ -121,7 +126,8 @@ def script(
 ) -> Row:
     """Fetch a script from ``source`` (else ``name``), render it if ``template`` is given, and run it.
 
-    Its arguments are ``args``, or what follows the first word of ``name``. ``context`` overrides ``defaults``.
+    Its arguments are ``args``, or what follows the first word of ``name``. ``context`` overrides ``defaults``. The
+    further keywords are those of ``cmd.run``.
     """
     test_name = _test_command(stateful)
     stateful = stateful is True or isinstance(stateful, list)
@@ -200,22 +206,22 @@ def call(
 
 
 async def wait(name: str, **kwargs: Any) -> Row:
-    """Do nothing: only a watched state that changed makes the command run. Takes the arguments of `run`."""
+    """Do nothing: only a watched state that changed makes the command run. Takes the arguments of ``cmd.run``."""
     return unchanged(name)
 
 
 async def watch(name: str, **kwargs: Any) -> Row:
-    """Do the same as `wait`, for trees that call it by the name of the requisite."""
+    """Do the same as ``cmd.wait``, for trees that call it by the name of the requisite; also what ``cmd.run`` takes."""
     return unchanged(name)
 
 
 async def wait_script(name: str, **kwargs: Any) -> Row:
-    """Do nothing: only a watched state that changed makes the script run. Takes the arguments of `script`."""
+    """Do nothing: only a watched state that changed makes the script run. Takes the arguments of ``cmd.script``."""
     return unchanged(name)
 
 
 async def wait_call(name: str, func: Any = None, **kwargs: Any) -> Row:
-    """Do nothing: only a watched state that changed makes the call. Takes the arguments of `call`.
+    """Do nothing: only a watched state that changed makes the call. Takes the arguments of ``cmd.call``.
 
     Example::
 

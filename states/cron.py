@@ -68,7 +68,11 @@ def present(
 
 
 def absent(name: str, user: str = "root", identifier: Any = False, special: str | None = None, **kwargs: Any) -> Row:
-    """Make sure that a command, or the job of an identifier, is not in a user's crontab. Times are not compared."""
+    """Make sure that a command, or the job of an identifier, is not in a user's crontab. Times are not compared.
+
+    ``minute``, ``hour``, ``daymonth``, ``month``, ``dayweek``, ``comment`` and ``commented`` may stay as they were in
+    ``cron.present``.
+    """
     name = name.strip()
     identifier = name if identifier is False else identifier
     if is_dry_run():
@@ -117,7 +121,10 @@ def file(
     backup: str = "",
     **kwargs: Any,
 ) -> Row:
-    """Replace a user's whole crontab by the file ``name`` of the tree; ``replace`` False keeps an existing one."""
+    """Replace a user's whole crontab by the file ``name`` of the tree; ``replace`` False keeps an existing one.
+
+    The further keywords are those of ``file.managed``.
+    """
     groups = __salt__["user.info"](user).get("groups")
     if not groups:
         return failed(name, f"Could not identify group for user {user}")

@@ -43,10 +43,11 @@ def running(
 ) -> Row:
     """Make sure that a container of this image with this configuration runs; one that differs is replaced.
 
-    ``kwargs``: ``environment``, ``binds``, ``port_bindings``, ``command``, ``entrypoint``, ``restart_policy``,
+    ``**kwargs``: ``environment``, ``binds``, ``port_bindings``, ``command``, ``entrypoint``, ``restart_policy``,
     ``hostname``, ``extra_hosts``, ``network_mode``, ``privileged``, ``cap_add``, ``ulimits``, ``tty``, ``interactive``
     …. It is connected to ``networks`` and no others. ``force`` always replaces it, and so does a watched change, unless
-    ``watch_action`` is a signal. With ``start`` False one that matches but does not run stays stopped.
+    ``watch_action`` is a signal, which ``send_signal`` sends without a watched change. With ``start`` False one that
+    matches but does not run stays stopped.
 
     Example::
 

@@ -25,7 +25,7 @@ def __virtual__() -> bool | tuple[bool, str]:
 def present(name: str, containers: Any = None, reconnect: bool = True, **kwargs: Any) -> Row:
     """Make sure that a network exists with these settings; one that differs is made anew.
 
-    ``kwargs``: ``driver``, ``options``, ``internal``, ``labels``, ``enable_ipv6``, ``attachable``, and ``subnet``,
+    ``**kwargs``: ``driver``, ``options``, ``internal``, ``labels``, ``enable_ipv6``, ``attachable``, and ``subnet``,
     ``gateway``, ``iprange``, ``aux_addresses``, or several of them in ``ipam_pools``. Settings that are not
     given are not compared. ``containers`` are connected to it; by default those that were connected before.
 

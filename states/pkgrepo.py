@@ -56,7 +56,8 @@ def managed(name: str, ppa: Any = None, copr: Any = None, aptkey: bool = True, *
     """A package source is configured, in ``file`` if it is new, with its key (``key_url``, ``keyid``, ``key_text``).
 
     A source may be ``disabled`` (or ``enabled: False``). ``clean_file`` leaves nothing else in the file. ``refresh``
-    says whether to fetch the lists of packages again.
+    says whether to fetch the lists of packages again. ``**kwargs`` are further properties, which depend on the package
+    manager.
     """
     mistake = _mistake(kwargs)
     if mistake:
@@ -89,7 +90,10 @@ def managed(name: str, ppa: Any = None, copr: Any = None, aptkey: bool = True, *
 
 
 def absent(name: str, **kwargs: Any) -> Row:
-    """A package source is not configured; with ``keyid`` its key is not trusted either."""
+    """A package source is not configured; with ``keyid`` its key is not trusted either.
+
+    ``ppa`` and ``copr`` name it as in ``pkgrepo.managed``; ``**kwargs`` are its properties there.
+    """
     if "ppa" in kwargs and __grains__.get("os") in {"Ubuntu", "Mint"}:
         name = f"ppa:{str(kwargs.pop('ppa')).removeprefix('ppa:')}"
     if "copr" in kwargs and __grains__.get("os_family") == "RedHat":

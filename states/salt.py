@@ -199,7 +199,7 @@ async def wait_for_event(
 async def runner(name: str, **kwargs: Any) -> Row:
     """Call a runner, such as ``state.orchestrate`` or ``manage.up``, with these keywords.
 
-    ``arg`` has what it gets by place, ``kwarg`` further keywords.
+    ``arg`` has what it gets by place, ``kwarg`` further keywords, as the other ``**kwargs`` are.
     """
     arg, kwarg = kwargs.pop("arg", None), kwargs.pop("kwarg", None)
     if is_dry_run():
@@ -251,7 +251,7 @@ async def parallel_runners(name: str, runners: Any, **kwargs: Any) -> Row:
 
 
 def wheel(name: str, **kwargs: Any) -> Row:
-    """Fail, and say why: wheel functions work on a Salt master."""
+    """Fail, and say why: wheel functions work on a Salt master. They would get the ``**kwargs``."""
     return failed(name, _WHEEL.format(name))
 
 

@@ -60,6 +60,7 @@ def dead(name: str, enable: Any = None, sig: str | None = None, init_delay: floa
     """The service does not run, and with ``enable`` it is (or, if False, is not) started at boot.
 
     A service that does not exist is dead. ``init_delay`` is how many seconds it needs to stop.
+    ``unmask``, ``unmask_runtime`` and ``no_block`` are for systemd.
     """
     problem = _not_usable(name, kwargs, "stopped")
     if problem is not None:
@@ -72,7 +73,7 @@ def dead(name: str, enable: Any = None, sig: str | None = None, init_delay: floa
 
 
 def enabled(name: str, **kwargs: Any) -> Row:
-    """The service is started at boot."""
+    """The service is started at boot. ``unmask``, ``unmask_runtime``, ``no_block`` and ``root`` are for systemd."""
     try:
         if not _available(name):
             if is_dry_run():
@@ -85,7 +86,7 @@ def enabled(name: str, **kwargs: Any) -> Row:
 
 
 def disabled(name: str, **kwargs: Any) -> Row:
-    """The service is not started at boot."""
+    """The service is not started at boot. ``no_block`` and ``root`` are for systemd."""
     try:
         if not _available(name):
             return unchanged(name, f"The named service {name} is not available")

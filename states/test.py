@@ -14,24 +14,24 @@ from asyncstate.errors import InvocationError
 
 
 async def nop(name: str, **kwargs: Any) -> Row:
-    """Succeed without changes; all other arguments are ignored (``comment`` too, as in Salt)."""
+    """Succeed without changes; ``**kwargs`` are ignored (``comment`` too, as in Salt)."""
     return _row(name, result=True, comment="Success!")
 
 
 async def succeed_without_changes(name: str, **kwargs: Any) -> Row:
-    """Succeed without changes; ``comment`` is the comment."""
+    """Succeed without changes; ``comment`` is the comment, and other ``**kwargs`` are ignored."""
     return _row(name, result=True, comment=kwargs.get("comment", "Success!"))
 
 
 async def fail_without_changes(name: str, **kwargs: Any) -> Row:
-    """Fail without changes, in a dry run too; ``comment`` is the comment of a real run."""
+    """Fail without changes, in a dry run too; ``comment`` is the comment of a real run; ``**kwargs`` are ignored."""
     if is_dry_run():
         return _row(name, result=False, comment="If we weren't testing, this would be a failure!")
     return _row(name, result=False, comment=kwargs.get("comment", "Failure!"))
 
 
 async def succeed_with_changes(name: str, **kwargs: Any) -> Row:
-    """Succeed with invented changes."""
+    """Succeed with invented changes; ``comment`` is the comment, and other ``**kwargs`` are ignored."""
     if is_dry_run():
         comment = "If we weren't testing, this would be successful with changes"
         return _row(name, result=None, comment=comment, changes=_made_up_changes())
@@ -39,7 +39,10 @@ async def succeed_with_changes(name: str, **kwargs: Any) -> Row:
 
 
 async def fail_with_changes(name: str, **kwargs: Any) -> Row:
-    """Fail with invented changes; in a dry run the result is None, as in Salt."""
+    """Fail with invented changes and the ``comment``; in a dry run the result is None, as in Salt.
+
+    Other ``**kwargs`` are ignored.
+    """
     if is_dry_run():
         comment = "If we weren't testing, this would be failed with changes"
         return _row(name, result=None, comment=comment, changes=_made_up_changes())
@@ -81,7 +84,7 @@ async def configurable_test_state(
 
 
 async def show_notification(name: str, text: str | None = None, **kwargs: Any) -> Row:
-    """Succeed with ``text`` as the comment."""
+    """Succeed with ``text`` as the comment; ``**kwargs`` are ignored."""
     if not text:
         raise InvocationError("Missing required argument text.")
     return _row(name, result=True, comment=text)

@@ -58,7 +58,8 @@ def managed(
     """Make sure that there is a virtual environment at ``name``, with ``pip_pkgs`` and ``requirements`` in it.
 
     ``venv_bin`` and ``python`` are the programs that make it; ``clear`` makes it anew every time. ``requirements`` is a
-    path or a ``salt://`` URL. Other arguments of ``pip.install`` (``find_links``, ``no_index`` …) may be given too.
+    path or a ``salt://`` URL. Other arguments of ``pip.install`` (``find_links``, ``no_index`` …) may be given too, and
+    ``symlinks``, ``upgrade`` and ``pip`` of ``virtualenv.create``.
 
     Example::
 

@@ -60,7 +60,8 @@ def private_key_managed(
     """Make sure that a file holds a private key of this kind and size (``bits`` is its old name).
 
     ``new`` makes another one each time, best with ``prereq``. A file without a key, or with one of another passphrase,
-    is left alone unless ``overwrite``. Only the owner can read the key unless ``mode`` says otherwise.
+    is left alone unless ``overwrite``. Only the owner can read the key unless ``mode`` says otherwise. The file may
+    have other arguments of ``file.managed``. ``cipher``, ``verbose`` and ``text`` have no effect any longer.
 
     Example::
 
@@ -116,8 +117,9 @@ def certificate_managed(
     It is signed by ``signing_private_key``: its own, or that of ``signing_cert`` for the key of ``private_key``,
     ``public_key`` or ``csr``. The subject is given as ``CN``, ``O`` … or ``subject``, extensions as ``subjectAltName``,
     ``basicConstraints``, ``keyUsage``, ``extendedKeyUsage``, …. The arguments of a ``signing_policy`` override these.
-    A new one is valid for ``days_valid`` (365) days. ``append_certs`` follow it in the file, whose ``user``, ``group``
-    and ``mode`` may be given.
+    A new one is valid for ``days_valid`` (365) days; ``algorithm`` is an old name of ``digest``. ``append_certs``
+    follow it in the file, whose ``user``, ``group``, ``mode`` and other arguments of ``file.managed`` may be given.
+    Other ``**kwargs`` are fields of the subject and extensions.
 
     Example::
 
@@ -176,9 +178,11 @@ def csr_managed(
     subject: Any = None,
     **kwargs: Any,
 ) -> Row:
-    """Make sure that a file holds a certificate signing request; subject and extensions as for a certificate.
+    """Make sure that a file holds a certificate signing request.
 
-    The file may have a ``user``, ``group`` and ``mode``.
+    Subject and extensions (``**kwargs``) are given as for a certificate; ``algorithm`` is an old name of ``digest``.
+
+    The file may have a ``user``, ``group``, ``mode`` and other arguments of ``file.managed``.
 
     Example::
 
@@ -229,7 +233,8 @@ def crl_managed(
 
     ``revoked`` is a list of dicts with ``certificate`` or ``serial_number``, and optionally ``revocation_date``,
     ``not_after`` and ``extensions``. ``cRLNumber: auto`` among the list's own ``extensions`` counts its editions. A new
-    list is valid for ``days_valid`` (100) days. The file may have a ``user``, ``group`` and ``mode``.
+    list is valid for ``days_valid`` (100) days. The file may have a ``user``, ``group``,
+    ``mode`` and other arguments of ``file.managed``.
 
     Example::
 
@@ -271,7 +276,7 @@ def crl_managed(
 def pem_managed(name: str, text: str, **kwargs: Any) -> Row:
     """Make sure that a file holds this PEM entry, with its lines normalised.
 
-    The file may have a ``user``, ``group`` and ``mode``.
+    The file may have a ``user``, ``group``, ``mode`` and other arguments of ``file.managed``.
 
     Example::
 

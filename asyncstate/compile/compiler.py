@@ -41,9 +41,10 @@ class Compiler:
     """Compiles trees for one machine. Every method raises CompileError with all mistakes it found.
 
     ``render(file, context)`` renders one SLS. ``states.has("module.function")`` says which functions state modules
-    have. ``functions``, the loader of state modules, says which arguments each function takes; without it the compiler
-    does not check arguments. ``judge(draft)`` returns the mistakes in the values of one state. ``remote``: requisites
-    may name states of other hosts.
+    have. ``functions``, the loader of state modules, says which arguments each function takes, and ``modules``, that of
+    execution modules, which keywords states pass on; without them the compiler does not check arguments.
+    ``judge(draft)`` returns the mistakes in the values of one state. ``remote``: requisites may name states of other
+    hosts.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Compiler:
         matcher: Matcher,
         grains: Mapping[str, Any],
         functions: Functions | None = None,
+        modules: Functions | None = None,
         judge: Judge | None = None,
         machine: Machine | None = None,
         remote: bool = False,
@@ -71,6 +73,7 @@ class Compiler:
             file_client=file_client,
             capabilities=capabilities,
             functions=functions,
+            modules=modules,
             judge=judge,
             allows_remote=remote,
         )
@@ -138,6 +141,7 @@ class Compiler:
             if isinstance(high, Plan):
                 return high.warnings
             findings = self._ordering.order(high).findings
+            findings.check()
             silence(findings, self._opts, self._file_client)
             return tuple(findings.warnings)
 
@@ -172,7 +176,10 @@ class Compiler:
 
     def _plan(self, high: HighData, saltenv: str, only_ids: Sequence[str] = (), tree: str = "") -> Plan:
         ordered = self._ordering.order(high)
-        return self._planning.plan(ordered, saltenv, only_ids, f"{tree} within saltenv '{saltenv}'")
+        where = f"{tree} within saltenv '{saltenv}'"
+        plan = self._planning.plan(ordered, saltenv, () if ordered.findings.errors else only_ids, where)
+        ordered.findings.check()
+        return plan
 
     def _highstate(self, saltenv: str, exclude: Sequence[Any] | str) -> HighData | Plan:
         """Return the high data of the top file; a plan that says why if there is nothing to do."""

@@ -13,7 +13,7 @@ from asyncstate.compile.high.exclude import apply_excludes
 from asyncstate.compile.high.extend import reconcile_extends
 from asyncstate.compile.high.remote import take_remote
 from asyncstate.compile.high.verify import sound_part, verify_high
-from asyncstate.compile.low.arguments import check_arguments
+from asyncstate.compile.low.arguments import MISSING_ARGUMENT, check_arguments
 from asyncstate.compile.low.fleet_order import check_fleet_order
 from asyncstate.compile.low.lowstate import compile_low
 from asyncstate.compile.low.salt_sources import SaltSources
@@ -33,6 +33,13 @@ if TYPE_CHECKING:
     from asyncstate.sources.fileclient import FileClient
 
     Judge = Callable[[Draft], Iterable[Issue]]
+
+
+_HIDING = frozenset({"E202", "E215"})
+"""Errors that hide states, as those of SLS files that do not render do."""
+_OF_EXTENSIONS = "E217"
+_OF_MISSING_STATES = frozenset({_OF_EXTENSIONS, "E305"})
+"""Errors that may be due to states that are hidden."""
 
 
 class Ordered(NamedTuple):
@@ -58,6 +65,7 @@ class Ordering:
         file_client: FileClient,
         capabilities: Capabilities,
         functions: Functions | None,
+        modules: Functions | None,
         judge: Judge | None,
         allows_remote: bool,
     ) -> None:
@@ -65,15 +73,21 @@ class Ordering:
         self._file_client = file_client
         self._capabilities = capabilities
         self._functions = functions
+        self._modules = modules
         self._judge = judge
         self._allows_remote = allows_remote
         self._disabled_requisites: frozenset[str] = frozenset(_texts(opts.get("disabled_requisites")))
         self._disabled_states: list[str] = _texts(grains.get("state_runs_disabled"))
 
     def order(self, high: HighData) -> Ordered:
-        """Return the states in serial order. High data is used up. Raises CompileError with all mistakes."""
+        """Return the states in serial order. High data is used up.
+
+        If there are errors, they are in the findings, and the states are those that could be read: for whoever looks
+        for further mistakes. Raises CompileError, with all mistakes, where there is no order.
+        """
         findings = high.findings
-        remote = self._complete(high)
+        lacks_states = any(issue.code in _HIDING or issue.code.startswith("E1") for issue in findings.errors)
+        high, remote = self._complete(high, lacks_states=lacks_states)
         low = compile_low(high, findings, self._disabled_states)
         self._check_calls(low.drafts, findings)
         check_fleet_order(low.drafts, findings)
@@ -84,19 +98,21 @@ class Ordering:
             from asyncstate.compile.graph.cycle import report_cycle  # noqa: PLC0415 - a mistake
 
             report_cycle(graph, findings)
+            _leave_out_consequences(findings, lacks_states=lacks_states)
+            findings.check()
         listening = resolve_listeners(graph.drafts, graph.seen_in(serial), findings)
-        findings.check()
+        _leave_out_consequences(findings, lacks_states=lacks_states)
         option = self._opts.get("state_aggregate")
         warn_odd_options(low.drafts, option, findings, why_not=self._capabilities.why_not_aggregated)
         return Ordered(findings, graph, order, serial, listening, remote, low.disabled)
 
-    def _complete(self, high: HighData) -> RemoteReferences:
+    def _complete(self, high: HighData, *, lacks_states: bool) -> tuple[HighData, RemoteReferences]:
         """Apply what one SLS says about states of another (``extend``, ``_in``, ``exclude``), and check the result.
 
-        Return the references to states of other hosts.
+        Return what has the right form, and the references to states of other hosts.
         """
         findings = high.findings
-        if not findings.errors:
+        if not lacks_states:
             reconcile_extends(high, findings)
         remote = take_remote(
             high,
@@ -107,25 +123,20 @@ class Ordering:
         )
         referring = verify_high(high, findings)
         if findings.errors:
-            sound = sound_part(high)
-            apply_excludes(sound)
-            drafts = compile_low(sound, sound.findings, self._disabled_states).drafts
-            self._check_calls(drafts, findings, whole=False)
-        findings.check()
+            high = sound_part(high)
         if referring:
             from asyncstate.compile.high.requisite_in import expand_requisite_in  # noqa: PLC0415 - where there are any
 
             expand_requisite_in(high, findings, self._disabled_requisites)
         apply_excludes(high)
-        findings.check()
-        return remote
+        return high, remote
 
-    def _check_calls(self, drafts: list[Draft], findings: Findings, *, whole: bool = True) -> None:
-        """Find calls that would fail in a run. Not ``whole``: states with errors are missing from ``drafts``."""
+    def _check_calls(self, drafts: list[Draft], findings: Findings) -> None:
+        """Find calls that would fail in a run."""
         if self._functions is None:
             return
         sources = SaltSources(self._file_client)
-        check_arguments(drafts, self._functions, findings, used_by=sources.text_of, whole=whole)
+        check_arguments(drafts, self._functions, findings, modules=self._modules, used_by=sources.keywords_text)
         sources.check(drafts, findings)
         if self._judge is not None:
             findings.warnings += dict.fromkeys(issue for draft in drafts for issue in self._judge(draft))
@@ -145,6 +156,15 @@ class Ordering:
         resolver.resolve()
         settle_orders(drafts, high.findings)
         return graph
+
+
+def _leave_out_consequences(findings: Findings, *, lacks_states: bool) -> None:
+    """Drop the errors that other errors may explain: references to hidden states, arguments that an extension gives."""
+    if lacks_states:
+        findings.errors = [issue for issue in findings.errors if issue.code not in _OF_MISSING_STATES]
+    if lacks_states or any(issue.code == _OF_EXTENSIONS for issue in findings.errors):
+        findings.errors = [issue for issue in findings.errors if issue.code != MISSING_ARGUMENT]
+        findings.warnings = [issue for issue in findings.warnings if issue.code != MISSING_ARGUMENT]
 
 
 def silence(findings: Findings, opts: Mapping[str, Any], file_client: FileClient) -> None:

@@ -19,7 +19,7 @@ RULES = {
     "unknown-function": "a state function that does not exist",
     "unknown-argument": "an argument that the function does not take",
     "missing-argument": "a required argument that is not given",
-    "probable-argument": "a word that is nearly the name of an argument, given to a function that takes any keyword",
+    "probable-argument": "an argument that a function which takes any keyword does not use",
     "argument-type": "a list or a mapping where the function takes neither, or the other way round",
     "argument-value": "a value that the run would reject, or take for something else: a mode, a path, a source, …",
     "requisite-word": "a word that is nearly a requisite, and lists states",

@@ -54,7 +54,8 @@ def extracted(
     With ``if_missing``, only that path must be there. ``enforce_toplevel`` refuses an archive without a single
     top-level directory. Before unpacking, ``force`` removes paths of the wrong kind, ``clean`` the top-level paths,
     ``clean_parent`` the whole directory; ``overwrite`` unpacks every time. ``user`` and ``group`` own what is unpacked.
-    ``source_hash_update`` unpacks again if the hash is new. ``options`` are those of tar or unzip. No member may be
+    ``source_hash_update`` unpacks again if the hash is new. ``keep_source`` (or ``keep``) False removes the fetched
+    archive. ``options`` are those of tar or unzip. No member may be
     written outside ``name``.
     """
     keep_source = bool(kwargs.get("keep_source", kwargs.get("keep", True)))

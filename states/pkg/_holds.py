@@ -16,7 +16,10 @@ _NO_LOCKS = (
 
 
 def held(name: str, version: Any = None, pkgs: Any = None, replace: bool = False, **kwargs: Any) -> Row:
-    """The package, or those of the list ``pkgs``, are held at their version; with ``replace`` no others are."""
+    """The package, or those of the list ``pkgs``, are held at their version; with ``replace`` no others are.
+
+    The keywords for the package manager are those of ``pkg.installed``.
+    """
     if isinstance(pkgs, list) and not pkgs and not replace:
         return unchanged(name, "No packages to be held provided")
     try:
@@ -46,7 +49,10 @@ def held(name: str, version: Any = None, pkgs: Any = None, replace: bool = False
 
 
 def unheld(name: str, version: Any = None, pkgs: Any = None, all: bool = False, **kwargs: Any) -> Row:
-    """The package, or those of the list ``pkgs``, or ``all``, may be upgraded."""
+    """The package, or those of the list ``pkgs``, or ``all``, may be upgraded.
+
+    The keywords for the package manager are those of ``pkg.installed``.
+    """
     if isinstance(pkgs, list) and not pkgs and not all:
         return unchanged(name, "No packages to be unheld provided")
     try:

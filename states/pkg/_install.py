@@ -42,6 +42,13 @@ def installed(
     A version may be a glob or a condition (``>=1.2,<2``), or ``latest``; ``allow_updates`` accepts a newer one too.
     ``sources`` are package files: ``- name: salt://path``. ``hold`` holds the packages at their version (or, if False,
     releases them). The lists of packages are refreshed once in a run; always if ``refresh`` is True, never if False.
+
+    The package manager gets these keywords, as far as it knows them: ``resolve_capabilities``, ``split_arch``,
+    ``verify_ssl``, ``failhard``, ``downloadonly``, ``download_only``, ``env``, ``root``, ``options``; of apt
+    ``install_recommends``, ``only_upgrade``, ``force_yes``, ``force_conf_new``, ``cache_valid_time``, ``debconf``,
+    ``allow_downgrades``; of dnf and yum ``enablerepo``, ``disablerepo``, ``disableexcludes``, ``repo``, ``branch``,
+    ``setopt``, ``cacheonly``, ``osarch``, ``all_versions``; of zypper ``no_recommends``, ``ignore_repo_failure``,
+    ``no_repo_failure``, ``gpgautoimport``; of pacman ``sysupgrade``; and those of ``pkg.install``.
     """
     if isinstance(pkgs, list) and not pkgs:
         return unchanged(name, "No packages to install provided")
@@ -107,7 +114,10 @@ def downloaded(
     ignore_epoch: bool | None = None,
     **kwargs: Any,
 ) -> Row:
-    """The files of packages are in the package manager's cache, ready to be installed."""
+    """The files of packages are in the package manager's cache, ready to be installed.
+
+    ``normalize`` and ``skip_suggestions``, and the keywords for the package manager, are as in ``pkg.installed``.
+    """
     if "pkg.list_downloaded" not in __salt__:
         return failed(name, "The pkg.downloaded state is not available on this platform")
     if isinstance(pkgs, list) and not pkgs:

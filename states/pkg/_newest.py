@@ -24,7 +24,10 @@ def latest(
     watch_flags: bool = True,
     **kwargs: Any,
 ) -> Row:
-    """The package, or those of the list ``pkgs``, are installed in the newest available version."""
+    """The package, or those of the list ``pkgs``, are installed in the newest available version.
+
+    The keywords for the package manager are those of ``pkg.installed``.
+    """
     if kwargs.get("sources"):
         return failed(name, 'The "sources" parameter is not supported.')
     if isinstance(pkgs, list) and not pkgs:
@@ -66,7 +69,11 @@ def latest(
 
 
 def uptodate(name: str, refresh: Any = False, pkgs: Any = None, **kwargs: Any) -> Row:
-    """All packages, or those of the list ``pkgs``, are upgraded. ``dist_upgrade`` may add and remove others."""
+    """All packages, or those of the list ``pkgs``, are upgraded. ``dist_upgrade`` may add and remove others.
+
+    The keywords for the package manager are those of ``pkg.installed``, and those of ``pkg.upgrade``: ``obsoletes``,
+    ``minimal``, ``dryrun``, ``novendorchange``.
+    """
     if "pkg.list_upgrades" not in __salt__:
         return failed(name, "State pkg.uptodate is not available")
     if not isinstance(refresh, bool):

@@ -21,7 +21,8 @@ def removed(
 ) -> Row:
     """The package, or those of the list ``pkgs``, are not installed; their configuration may be left.
 
-    With a version (or condition) only that is removed.
+    With a version (or condition) only that is removed. The keywords for the package manager are those of
+    ``pkg.installed``.
     """
     return _uninstalled("remove", name, version, pkgs, normalize=normalize, ignore_epoch=ignore_epoch, **kwargs)
 
@@ -34,7 +35,10 @@ def purged(
     ignore_epoch: bool | None = None,
     **kwargs: Any,
 ) -> Row:
-    """The package, or those of the list ``pkgs``, are not installed and no configuration of theirs is left."""
+    """The package, or those of the list ``pkgs``, are not installed and no configuration of theirs is left.
+
+    The keywords for the package manager are those of ``pkg.installed``.
+    """
     return _uninstalled("purge", name, version, pkgs, normalize=normalize, ignore_epoch=ignore_epoch, **kwargs)
 
 

@@ -22,6 +22,7 @@ from asyncstate.reference.pages import bundled_modules
 from asyncstate.reference.values import keywords_of, kinds_of, wrong_values
 from asyncstate.runtime import StateRuntime
 from modules.file.hashes import HASHES
+from states.cmd import _PASSED_ON
 
 WRONG = {
     "mode": "rw-r--r--",
@@ -146,27 +147,42 @@ def test_examples_and_defaults_have_no_wrong_value(codes_of, name):
 
 
 UNJUDGED = {
+    "archive.extracted": "keep_source keep",
     "cmd.call": "retval",
+    "cmd.run": "clean_env ignore_retcode output_encoding output_loglevel prepend_path redirect_stderr "
+    "reset_system_locale rstrip stdin stdin_raw_newlines success_stderr success_stdout use_vt "
+    "python_shell log_callback password",
     "cmd.script": "args",
-    "docker_container.running": "environment binds port_bindings command entrypoint restart_policy hostname extra_hosts "
-    "network_mode cap_add ulimits",
+    "cron.absent": "comment commented",
+    "docker_container.running": "environment binds port_bindings command entrypoint restart_policy hostname extra_hosts network_mode "
+    "cap_add ulimits send_signal",
     "docker_network.present": "driver options labels subnet gateway iprange aux_addresses ipam_pools",
     "file.accumulated": "require_in watch_in",
     "http.query": "string pcre list test_url",
     "module.run": "result retcode",
     "mount.mounted": "auto",
-    "pkg.installed": "latest",
-    "pkgrepo.absent": "keyid",
+    "pkg.downloaded": "normalize skip_suggestions",
+    "pkg.installed": "latest resolve_capabilities split_arch verify_ssl failhard downloadonly download_only env root "
+    "options install_recommends only_upgrade force_yes force_conf_new cache_valid_time debconf "
+    "allow_downgrades enablerepo disablerepo disableexcludes repo branch setopt cacheonly osarch "
+    "all_versions no_recommends ignore_repo_failure no_repo_failure gpgautoimport sysupgrade",
+    "pkg.uptodate": "obsoletes minimal dryrun novendorchange",
+    "pkgrepo.absent": "keyid ppa copr",
     "pkgrepo.managed": "keyid key_text disabled enabled",
     "salt.parallel_runners": "kwarg",
     "salt.runner": "arg kwarg",
+    "service.disabled": "root",
+    "service.enabled": "root",
+    "test.fail_with_changes": "comment",
     "test.fail_without_changes": "comment",
     "test.nop": "comment",
+    "test.succeed_with_changes": "comment",
     "test.succeed_without_changes": "comment",
-    "virtualenv.managed": "find_links",
-    "x509.certificate_managed": "CN O subjectAltName basicConstraints keyUsage extendedKeyUsage",
+    "virtualenv.managed": "find_links symlinks upgrade pip",
+    "x509.certificate_managed": "CN O subjectAltName basicConstraints keyUsage extendedKeyUsage algorithm",
     "x509.crl_managed": "certificate serial_number revocation_date not_after cRLNumber",
-    "x509.private_key_managed": "prereq",
+    "x509.csr_managed": "algorithm",
+    "x509.private_key_managed": "prereq cipher verbose text",
 }
 """What the documentation of states names, beyond their parameters, that is no argument or may have any text."""
 
@@ -193,19 +209,13 @@ def _keywords_read(function):
 
 
 UNDOCUMENTED = {
-    "archive.extracted": "keep keep_source",
-    "docker_container.running": "send_signal",
     "docker_image.present": "sls",
     "file.managed": "env file_mode",
     "file.recurse": "env mode",
     "file.serialize": "env",
-    "pkg.downloaded": "downloadonly normalize skip_suggestions",
+    "pkg.downloaded": "downloadonly",
     "pkg.latest": "sources",
-    "pkgrepo.absent": "copr keyid_ppa ppa",
-    "test.fail_with_changes": "comment",
-    "test.succeed_with_changes": "comment",
-    "x509.certificate_managed": "algorithm",
-    "x509.csr_managed": "algorithm",
+    "pkgrepo.absent": "keyid_ppa",
 }
 """Keywords that a state reads and does not name: old names, what is only refused, and texts of tests."""
 
@@ -239,7 +249,7 @@ def test_a_wrong_value_of_each_argument_is_found(runtime, codes_of, name, argume
 
 NOT_FORESEEN = {
     "alternatives.install": "link path priority",  # update-alternatives refuses them
-    "cmd.run": "env shell success_retcodes",  # a dry run does not start the command
+    "cmd.run": "env shell success_retcodes template",  # a dry run does not start the command
     "cmd.script": "env shell template",
     "cron.present": "minute hour daymonth month dayweek special",  # crontab refuses them
     "http.query": "match status",  # a dry run sends nothing
@@ -512,3 +522,10 @@ def test_apply_runs_the_state_and_does_not_judge_values(cli, tmp_path):
     code, said = cli(VALUES.format(here=tmp_path), "apply", "--test")
     assert code == 0
     assert "E410" not in said
+
+
+def test_the_keywords_that_cmd_passes_on_are_documented():
+    for name in ("cmd.run", "cmd.script"):
+        signature = {*inspect.signature(FUNCTIONS[name]).parameters}
+        named = {*keywords_of(FUNCTIONS["cmd.run"]), *keywords_of(FUNCTIONS[name])}
+        assert {*_PASSED_ON} - signature - named == set()

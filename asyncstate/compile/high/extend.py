@@ -224,9 +224,14 @@ def _unknown(extension: Extension, data: Mapping[Any, Any], findings: Findings) 
         "This is likely due to a missing include statement or an incorrectly typed ID.\n"
         f"Ensure that a state with an ID of '{name}' is available\nin environment '{env}' and to SLS '{sls}'"
     )
-    ids = (id_ for id_ in data if isinstance(id_, str) and not id_.startswith("__"))
-    near = nearest(str(name), ids) if len(findings.errors) < _HINT_LIMIT else ""
-    hint = findings.include_hint(name, env) or (f"did you mean '{near}'?" if near else "")
+    declared = data.get(name)
+    modules = [key for key in declared if not str(key).startswith("__")] if isinstance(declared, dict) else []
+    if modules:  # only what adds a requisite asks for the module, too
+        hint = f"'{name}' is there, but as {', '.join(modules)}: write '- {modules[0]}: {name}'"
+    else:
+        ids = (id_ for id_ in data if isinstance(id_, str) and not id_.startswith("__"))
+        near = nearest(str(name), ids) if len(findings.errors) < _HINT_LIMIT else ""
+        hint = findings.include_hint(name, env) or (f"did you mean '{near}'?" if near else "")
     findings.error(
         "E217", message, env=env, sls=sls, id_=extension.by if extension.by is not None else "extend", hint=hint
     )

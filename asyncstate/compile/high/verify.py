@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 REFERRING = frozenset({*IN_SUFFIXED, "use"})
 """Requisites that change other states (``use``: their own state) instead of becoming edges."""
 
+UNREADABLE = "(unreadable)"
+"""The function of a state whose declaration does not tell it."""
+
 _CHECKED = REQUISITE_KEYWORDS | REFERRING | MISTAKEN_IN | {"names"}
 
 
@@ -46,21 +49,51 @@ def verify_high(high: HighData, findings: Findings) -> bool:
 
 
 def sound_part(high: HighData) -> HighData:
-    """Return high data with only the states of the right form, and with findings of its own."""
+    """Return high data in which everything has the right form, with the same findings.
+
+    A state whose function cannot be told keeps its place, with the function `UNREADABLE`: requisites find it. Only
+    requisites are left out of the others.
+    """
     data: dict[Any, Any] = {}
-    for id_, body in high.data.items():
+    for id_, body in high.data.items() if isinstance(high.data, dict) else ():
         if id_ == EXCLUDE:
             data[id_] = body
-        elif isinstance(id_, str) and isinstance(body, dict) and not id_.startswith("__"):
-            data[id_] = {key: value for key, value in body.items() if key[:2] == "__" or _is_call(key, value)}
-    return HighData(data, high.findings.beside())
+        elif isinstance(body, dict) and not str(id_).startswith("__"):
+            states = data.setdefault(str(id_), {})
+            for key, value in body.items():
+                if str(key).startswith("__"):
+                    states[key] = value
+                else:
+                    module, _, function = str(key).partition(".")
+                    states[module] = _sound(value, function)
+    sound = HighData(data, high.findings)
+    sound.numbered, sound.includes = high.numbered, high.includes
+    return sound
 
 
-def _is_call(module: str, arguments: Any) -> bool:
-    if "." in module or not isinstance(arguments, list):
-        return False
-    functions = [argument for argument in arguments if isinstance(argument, str)]
-    return len(functions) == 1 and " " not in functions[0]
+def _sound(arguments: Any, function: str) -> list[Any]:
+    """Return the arguments of a state as a list with one function, without requisites of another form."""
+    items = [{key: value} for key, value in arguments.items()] if isinstance(arguments, dict) else arguments
+    items = items if isinstance(items, list) else []
+    functions = [*filter(None, [function]), *(item for item in items if isinstance(item, str))]
+    named = all(isinstance(item["names"], list) for item in items if isinstance(item, dict) and "names" in item)
+    readable = len(functions) == 1 and " " not in functions[0] and named
+    readable = readable and (arguments is None or isinstance(arguments, (list, dict)))
+    found: list[Any] = [functions[0] if readable else UNREADABLE]
+    for item in items:
+        if isinstance(item, dict) and len(item) > 1 and next(iter(item)) in REQUISITE_KEYWORDS:
+            continue
+        if isinstance(item, dict):
+            found.append({key: value for key, value in item.items() if _is_sound(key, value)})
+    return found
+
+
+def _is_sound(key: Any, value: Any) -> bool:
+    if key in REFERRING:
+        return isinstance(value, (list, dict))
+    if key not in REQUISITE_KEYWORDS or (key == "onfail_stop" and isinstance(value, bool)):
+        return key != "names" or isinstance(value, list)
+    return isinstance(value, list) and not any(requisite_mistakes(value, "", ""))
 
 
 class _Checker:

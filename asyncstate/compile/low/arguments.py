@@ -1,8 +1,9 @@
 """Compare states with the functions they call, to find before the run what would fail in it.
 
 A *mistake* is a call that the run answers with a failed row: the function does not exist, does not take an argument, or
-lacks one. If a function takes any keyword, one that resembles a documented argument, or is another word for it, has no
-effect. The run does not depend on these findings: its rows are Salt's.
+lacks one. A function that takes any keyword has no use for most: it reads its parameters, those of its ``mod_watch``,
+what its documentation marks as ``code``, and the arguments of the functions that it names there. The run does not
+depend on these findings: its rows are Salt's.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from asyncstate.compile.high.declarations import misplaced
+from asyncstate.compile.high.verify import UNREADABLE
 from asyncstate.errors import FunctionNotFound
 from asyncstate.load.annotations import Expected, described
 from asyncstate.load.call import OPTIONAL_KEYWORDS
@@ -19,7 +21,7 @@ from asyncstate.model.requisite import IN_SUFFIXED, INTERNAL_KEYWORDS, MISTAKEN_
 from asyncstate.nearest import near_miss, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.low.draft import Draft
@@ -43,15 +45,19 @@ _COMMON = (
 _LONG_COMMON = frozenset(word for word in _COMMON if len(word) > 4)
 """The longer of them: of a short one, a changed letter makes another word (``user`` does not mean ``use``)."""
 
-_SYNONYMS = {
-    "content": "contents",
-    "owner": "user",
-    "packages": "pkgs",
-    "permissions": "mode",
-    "src": "source",
-    "user": "runas",
-}
-"""Words of other tools, and of other functions, for what an argument of a bundled function says."""
+_SYNONYMS = {"owner": "user", "packages": "pkgs", "permissions": "mode", "src": "source", "user": "runas"}
+"""Words of other tools, and of other functions, that do not resemble the argument that they mean."""
+
+_MARKED = re.compile(r"``(\w+)(?:: [^`]*)?``|^:?(\w+)$|^:param (?:\w+ )?(\w+):", re.MULTILINE)
+"""An argument in a docstring: as code, in a line of its own (as in Salt's), or as a field."""
+
+_NAMED = re.compile(r"``(\w+\.\w+)``")
+"""A function in a docstring that gets the keywords."""
+
+_ANY = "``**kwargs``"
+"""What the docstring of a bundled function has that uses keywords of any name."""
+
+_OTHER_TEMPLATES = re.compile(r"\{%[-+]?\s*(?:include|import|from|extends)\b")
 
 _PASSING_ON = frozenset({"event", "module", "stateconf"})
 """Modules whose functions pass on all arguments, under names that the tree chooses."""
@@ -80,38 +86,69 @@ class Functions(Protocol):
 
 
 class _Taken(NamedTuple):
-    """The arguments of one function, as sets to compare with; ``mentioned``: the words of its documentation."""
+    """The arguments of one function, as sets to compare with; ``anything``: it takes any keyword."""
 
+    function: LoadedFunction
     names: frozenset[str]
     accepted: frozenset[str]
     required: frozenset[str]
     anything: bool
-    mentioned: frozenset[str]
     expected: dict[str, Expected]
     shapes: dict[str, frozenset[type | None]]
-    synonyms: dict[str, str]
 
     @classmethod
     def by(cls, function: LoadedFunction) -> _Taken:
         signature = function.signature
         names = frozenset(signature.names)
-        bundled = function.module.bundled
-        expected = _expected(function) if bundled else {}
-        synonyms = {
-            word: argument
-            for word, argument in _SYNONYMS.items()
-            if bundled and argument in names and word not in names and f"``{word}``" not in function.doc
-        }
+        expected = _expected(function) if function.module.bundled else {}
         return cls(
+            function,
             names,
-            names | INTERNAL_KEYWORDS | OPTIONAL_KEYWORDS,
+            names | INTERNAL_KEYWORDS | OPTIONAL_KEYWORDS | ({"saltenv"} if signature.has_kwargs else set()),
             frozenset((*signature.required, *signature.required_keywords)) - _GIVEN,
             signature.has_kwargs,
-            frozenset(re.findall(r"\w+", function.doc)) if signature.has_kwargs else frozenset(),
             expected,
             {name: frozenset({*annotation.shapes(), None}) for name, annotation in expected.items()},
-            synonyms,
         )
+
+
+class _Keywords(NamedTuple):
+    """The keywords that a function reads; if they are not ``all``, it may read others, too."""
+
+    names: frozenset[str]
+    all: bool
+
+    @classmethod
+    def of(cls, function: LoadedFunction, find: Callable[[str], Iterable[LoadedFunction]]) -> _Keywords:
+        module, doc = function.module, function.doc
+        named = [other for name in _NAMED.findall(doc) for other in find(name) if other is not function]
+        names = {*function.signature.names, *_marked(doc)}
+        for other in (*named, *filter(None, [module.functions.get("mod_watch")])):
+            names |= {*other.signature.names, *_marked(other.doc)}
+        if not module.bundled:
+            names |= {each for each in _constants(function) if isinstance(each, str)}
+        open_ = [other for other in named if other.signature.has_kwargs and not _is_closed(other)]
+        return cls(frozenset(names), _is_closed(function) and not open_)
+
+
+def _is_closed(function: LoadedFunction) -> bool:
+    """Return whether the documentation of a function has all keywords that it reads."""
+    return function.module.bundled and _ANY not in function.doc
+
+
+def _marked(doc: str) -> list[str]:
+    return [next(filter(None, found)) for found in _MARKED.findall(doc)]
+
+
+def _sibling_with(argument: str, function: LoadedFunction) -> str:
+    """Return another state of the module that has an argument: where a template chooses between them, both get it."""
+    states = ((name, each) for name, each in function.module.functions.items() if not name.startswith("mod_"))
+    return next((f"{function.module.name}.{name}" for name, each in states if argument in each.signature.names), "")
+
+
+def _constants(function: LoadedFunction) -> tuple[Any, ...]:
+    code = getattr(inspect.unwrap(function.func), "__code__", None)
+    return () if code is None else tuple(code.co_consts)
 
 
 def _expected(function: LoadedFunction) -> dict[str, Expected]:
@@ -135,18 +172,20 @@ def check_arguments(
     functions: Functions,
     findings: Findings,
     *,
-    used_by: Callable[[Draft], str],
-    whole: bool = True,
+    modules: Functions | None = None,
+    used_by: Callable[[Draft], tuple[str, bool]],
 ) -> None:
     """Record what is wrong with the function and the arguments of every draft.
 
-    ``used_by(draft)`` returns the text of the template that uses the keywords of a draft as variables, "" if there is
-    none. Not ``whole``: errors may have removed arguments from the drafts, so missing ones are not reported.
+    ``used_by(draft)`` returns the text of the templates that use the keywords of a draft as variables, and whether it
+    is all. ``modules`` are the execution functions, to which states may pass keywords.
     """
-    checker = _Checker(functions, findings, used_by, whole=whole)
+    checker = _Checker(functions, modules, findings, used_by)
     checker.bringers = not _BRINGERS.isdisjoint(draft.state for draft in drafts)
     known = checker.known
     for draft in drafts:
+        if draft.fun == UNREADABLE:
+            continue
         name = f"{draft.state}.{draft.fun}"
         taken = known[name] if name in known else checker.look_up(name)
         if taken is None:
@@ -165,15 +204,15 @@ class _Checker:
     def __init__(
         self,
         functions: Functions,
+        modules: Functions | None,
         findings: Findings,
-        used_by: Callable[[Draft], str],
-        *,
-        whole: bool,
+        used_by: Callable[[Draft], tuple[str, bool]],
     ) -> None:
         self._functions = functions
+        self._modules = modules
         self._findings = findings
         self._used_by = used_by
-        self._whole = whole
+        self._keywords: dict[str, _Keywords] = {}
         self._noted: set[tuple[Any, ...]] = set()
         self.known: dict[str, _Taken | None] = {}
         self.bringers = False
@@ -203,7 +242,7 @@ class _Checker:
 
     def arguments(self, draft: Draft, name: str, taken: _Taken) -> None:
         """Report arguments that a call lacks or that its function does not take."""
-        for key in sorted(taken.required - draft.args.keys()) if self._whole else ():
+        for key in sorted(taken.required - draft.args.keys()):
             message = f"Missing parameter {key} for state {name} (ID '{draft.id}' in SLS '{draft.sls}')"
             self._note(MISSING_ARGUMENT, draft, None, message, f"what it means: asyncstate doc {name}", mistake=True)
         for key in [key for key in draft.args if key not in taken.accepted and isinstance(key, str)]:
@@ -243,18 +282,46 @@ class _Checker:
             self._note(REQUISITE_WORD, draft, key, message, f"did you mean '{word}'?", mistake=True)
         elif not taken.anything:
             message = f"'{key}' is an invalid keyword argument for '{name}' ({where})"
-            hint = _did_you_mean(near_miss(key, taken.names) or taken.synonyms.get(key, "")) or misplaced(key)
+            synonym = _SYNONYMS.get(key, "")
+            near = near_miss(key, taken.names) or (synonym if synonym in taken.names else "")
+            hint = _did_you_mean(near) or misplaced(key)
             hint = hint or _did_you_mean(nearest(key, [*sorted(taken.names), *sorted(_COMMON)]))
             hint = hint or f"remove it; asyncstate doc {name} lists all arguments"
             self._note(UNKNOWN_ARGUMENT, draft, key, message, hint, mistake=True)
-        elif key in taken.synonyms and not draft.args.get("template"):  # a template may use any word as a variable
-            message = f"'{key}' is no argument of '{name}', which takes any keyword ({where})"
-            self._note(PROBABLE_ARGUMENT, draft, key, message, _did_you_mean(taken.synonyms[key]), mistake=True)
-        elif key not in MISTAKEN_IN and key not in taken.mentioned and draft.state not in _PASSING_ON:
-            near = near_miss(key, taken.names) or near_miss(key, _LONG_COMMON)
-            if near and not re.search(rf"\b{re.escape(key)}\b", self._used_by(draft)):
-                message = f"'{key}' is no argument of '{name}', which takes any keyword ({where})"
-                self._note(PROBABLE_ARGUMENT, draft, key, message, _did_you_mean(near), mistake=True)
+        elif key not in MISTAKEN_IN and draft.state not in _PASSING_ON:
+            self._keyword(draft, name, taken, key, where)
+
+    def _keyword(self, draft: Draft, name: str, taken: _Taken, key: str, where: str) -> None:
+        """Report a keyword that a function which takes any has no use for, unless a template may use it."""
+        if name not in self._keywords:
+            self._keywords[name] = _Keywords.of(taken.function, self._find)
+        known, complete = self._keywords[name]
+        if key in known:
+            return
+        near = near_miss(key, taken.names) or near_miss(key, known | _LONG_COMMON)
+        if not near and not complete:
+            return
+        if draft.args.get("template") or not complete:
+            text, whole = self._used_by(draft)
+            whole = whole and not _OTHER_TEMPLATES.search(text)
+            if re.search(rf"\b{re.escape(key)}\b", text) or not (near or whole):
+                return
+        sibling = ""
+        if not near:
+            synonym = _SYNONYMS.get(key, "")
+            near = synonym if synonym in known else next((each for each in sorted(known) if key in each.split("_")), "")
+            sibling = "" if near else _sibling_with(key, taken.function)
+        message = f"'{key}' is no argument of '{name}'{'' if complete else ', which takes any keyword'} ({where})"
+        hint = _did_you_mean(near) or misplaced(key) or f"remove it; asyncstate doc {name} lists all arguments"
+        hint = f"'{sibling}' has it; here it has no effect" if sibling else hint
+        self._note(PROBABLE_ARGUMENT, draft, key, message, hint, mistake=not sibling)
+
+    def _find(self, name: str) -> Iterator[LoadedFunction]:
+        """Yield the state and the execution function of a name."""
+        for functions in filter(None, [self._functions, self._modules]):
+            function = functions.find(name)
+            if function is not None:
+                yield function
 
     def _note(self, code: str, draft: Draft, argument: str | None, message: str, hint: str, *, mistake: bool) -> None:
         line = draft.lines.of(draft.id, draft.state, argument) if draft.lines is not None else 0

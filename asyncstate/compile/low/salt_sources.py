@@ -62,10 +62,6 @@ class SaltSources:
                     "E407", self._message(urls, draft), draft.file, line, self._hint(urls, draft), mistake=True
                 )
 
-    def text_of(self, draft: Draft | LowChunk) -> str:
-        """Return the text of the templates that a state renders: its ``contents`` and its sources, also local ones."""
-        return self.template_of(draft)[0]
-
     def template_of(self, draft: Draft | LowChunk) -> tuple[str, bool]:
         """Return the text of the templates that a state renders, and whether it is all.
 
@@ -81,6 +77,12 @@ class SaltSources:
                 whole = False  # its state will say so
         text = "\n".join(texts)
         return text, whole and bool(text.strip())
+
+    def keywords_text(self, draft: Draft) -> tuple[str, bool]:
+        """Return the texts whose templates may use the keywords of a state as variables, and whether they are all."""
+        if f"{draft.state}.{draft.fun}" in _FOLDERS:
+            return "\n".join(text for _, text in self.templates_of(draft)), True
+        return self.template_of(draft)
 
     def templates_of(self, draft: Draft) -> Iterator[tuple[str, str]]:
         """Yield path and text of each text file of the tree that a state with a ``template`` renders."""

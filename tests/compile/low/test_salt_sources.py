@@ -94,7 +94,7 @@ def test_only_a_plain_local_file_is_read_as_a_template(tmp_path):
         draft = Draft(
             "file", "managed", "a", "a", sls="s", env="base", args={"source": source}, order=1, included_from=()
         )
-        return sources.text_of(draft).strip()
+        return sources.template_of(draft)[0].strip()
 
     assert text(str(tmp_path / "plain")) == text("salt://plain") == "{{ moed }}"
     assert text([str(tmp_path / name) for name in ("large", "pipe", "gone", "\0")]) == text("https://x") == ""

@@ -1,0 +1,85 @@
+"""All independent mistakes of a tree are reported at once, whatever form each of them has."""
+
+from __future__ import annotations
+
+import pytest
+
+from asyncstate.config import Settings
+from asyncstate.errors import CompileError
+from asyncstate.reference.values import judge_values
+from asyncstate.runtime import StateRuntime
+
+MISTAKES = {
+    "E201": "5:\n  test.nop: []\n",
+    "E204": "mapping:\n  file.managed:\n    name: /tmp/mapping\n    contents: x\n",
+    "E205": "colon:\n  test.nop:\n",
+    "E207": "two:\n  cmd.run: [x, y]\n",
+    "E212": "names:\n  test.nop:\n    - names: x\n",
+    "E217": "reaching:\n  test.nop:\n    - require_in:\n      - test: nowhere\n",
+    "E301": "text:\n  test.nop:\n    - require: x\n",
+    "E302": "crowded:\n  test.nop:\n    - require: [{test: a, file: b}]\n",
+    "E305": "reference:\n  test.nop:\n    - require:\n      - test: gone\n",
+    "E401": "function:\n  test.nopp: []\n",
+    "E402": "argument:\n  environ.setenv:\n    - valu: x\n    - value: x\n",
+    "E403": "required:\n  file.symlink:\n    - name: /tmp/required\n",
+    "E404": "keyword:\n  service.running:\n    - restart: True\n",
+    "E407": "source:\n  file.managed:\n    - name: /tmp/source\n    - source: salt://gone\n",
+    "E410": "rights:\n  file.managed:\n    - name: /tmp/rights\n    - contents: x\n    - mode: rw-r--r--\n",
+    "E412": "missing:\n  file.managed:\n    - name: {{ pillar.get('x') }}\n    - contents: x\n",
+    "E430": "one:\n  file.managed:\n    - name: /tmp/c\n    - contents: a = 1\n"
+    "other:\n  file.replace:\n    - name: /tmp/c\n    - pattern: a = .*\n    - repl: a = 2\n",
+}
+"""A tree with each mistake."""
+EXPLAINING = {("E217", "E403")}
+"""The second may be due to the first: an argument of an extension is missing."""
+
+
+def codes(folder, text, *more):
+    (folder / "a.sls").write_text(text)
+    kept = {"cachedir": str(folder / "cache"), "state_dir": str(folder / "state")}
+    with StateRuntime(Settings(file_roots={"base": [str(folder)]}, journal="off", **kept)).open_sync() as runtime:
+        judge_values(runtime)
+        try:
+            issues = runtime.compile_sync(["a", *more]).warnings
+        except CompileError as error:
+            issues = error.issues
+    return {issue.code for issue in issues if issue.mistake or issue.code.startswith("E")}
+
+
+@pytest.mark.parametrize("first", MISTAKES)
+def test_no_mistake_hides_another_one(tmp_path, first):
+    assert codes(tmp_path, MISTAKES[first]) == {first}
+    for other in (code for code in MISTAKES if code > first):
+        expected = {other, first} - {late for early, late in EXPLAINING if {early, late} == {first, other}}
+        assert codes(tmp_path, MISTAKES[first] + MISTAKES[other]) == expected
+
+
+def test_all_mistakes_are_reported_at_once(tmp_path):
+    others = [code for code in MISTAKES if code != "E217"]
+    assert codes(tmp_path, "".join(MISTAKES[code] for code in others)) == {*others}
+
+
+@pytest.mark.parametrize("code", ["E201", "E204", "E205", "E207", "E212", "E302"])
+def test_a_reference_to_a_malformed_state_is_no_mistake(tmp_path, code):
+    [(id_, rest)] = [MISTAKES[code].split(":", 1)]
+    module = rest.split()[0].partition(".")[0]
+    text = f"{MISTAKES[code]}after:\n  test.nop:\n    - require:\n      - {module}: '{id_}'\n"
+    text += f"before:\n  test.nop:\n    - require_in:\n      - {module}: '{id_}'\n"
+    assert codes(tmp_path, text) == {code}
+
+
+def test_nothing_is_said_of_what_a_file_that_does_not_render_may_declare(tmp_path):
+    (tmp_path / "b.sls").write_text("{% if %}")
+    assert codes(tmp_path, MISTAKES["E305"] + MISTAKES["E217"] + MISTAKES["E410"], "b") == {"E104", "E410"}
+
+
+def test_a_hint_does_not_suggest_what_it_says_is_missing(tmp_path):
+    text = "web:\n  test.nop: []\nlater:\n  test.nop:\n    - require_in:\n      - file: web\n"
+    (tmp_path / "a.sls").write_text(text)
+    kept = {"cachedir": str(tmp_path / "cache"), "state_dir": str(tmp_path / "state")}
+    with (
+        StateRuntime(Settings(file_roots={"base": [str(tmp_path)]}, journal="off", **kept)).open_sync() as runtime,
+        pytest.raises(CompileError) as refused,
+    ):
+        runtime.compile_sync(["a"])
+    assert [issue.hint for issue in refused.value.issues] == ["'web' is there, but as test: write '- test: web'"]
