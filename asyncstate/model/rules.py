@@ -31,6 +31,7 @@ RULES = {
     "definition-order": "a state with unknown effects that nothing keeps behind the state above it",
     "unknown-effects": "a state that may touch more than is known, and why",
     "may-undo": "two states that may undo each other's work, in each run anew",
+    "unknown-rule": "a comment that silences a rule or code that does not exist",
     "self": "a state that refers to itself",
     "unused-pillar": "a pillar key that no SLS file reads",
     "no-effect": "a setting of Salt, or a folder of plugins, that has no effect here, and what to do instead",
@@ -48,11 +49,12 @@ CODES = {
     **dict.fromkeys(
         (
             *("E410", "E411", "E412", "E413", "E414", "E415", "E416", "E417", "E418"),
-            *("E419", "E420", "E421", "E422", "E423", "E424", "E425"),
+            *("E419", "E420", "E421", "E422", "E423", "E424", "E425", "E426", "E427"),
         ),
         "argument-value",
     ),
     "W402": "argument-value",
+    "W403": "unknown-rule",
     "E430": "undone",
     "E431": "refused",
     "W301": "footprint-order",
@@ -70,6 +72,13 @@ ANY = "tree"
 
 _COMMENT = re.compile(r"#\s*asyncstate:\s*ignore(?P<file>-file)?(?:\[(?P<rules>[^\]]*)\])?")
 _STATEMENT = re.compile(r"\s*\{[%#]")
+
+
+def silenced_names(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and the name of each rule or code that the comments of a file silence."""
+    for number, line in enumerate(text.splitlines(), 1) if "asyncstate:" in text else ():
+        for found in _COMMENT.finditer(line):
+            yield from ((number, rule.strip()) for rule in (found["rules"] or "").split(",") if rule.strip())
 
 
 class Silenced:
@@ -105,7 +114,7 @@ class _Comments:
         self._at: dict[int, set[str]] = {}
         for number, text in enumerate(lines, 1):
             for found in _COMMENT.finditer(text):
-                rules = {rule.strip() for rule in (found["rules"] or "").split(",")} - {""} or set(RULES)
+                rules = {name for _, name in silenced_names(found[0])} or set(RULES)
                 (self._everywhere if found["file"] else self._at.setdefault(number, set())).update(rules)
 
     def silence(self, names: set[str], line: int) -> bool:

@@ -4,8 +4,10 @@ The texts are in ``arguments/``: an entry is an argument, or ``module.argument``
 its meaning after two blanks or in the next line, its kind after ``kind:`` and its example after ``e.g.`` in lines of
 their own. An example is the value as YAML; where it needs other arguments, they follow ``with``, with semicolons
 between them. A kind says which values make sense (`asyncstate.reference.kinds`); ``any`` is none. ``not with:`` names
-arguments that exclude the argument. Of several entries for an argument the most exact one that has a meaning gives the
-meaning, and likewise the kind, the exclusions and the example.
+arguments that exclude the argument. ``needs:`` names arguments of which one must be given beside it, as in
+``location before after if mode=insert``, with semicolons between several such rules. Of several entries for an argument
+the most exact one that has a meaning gives the meaning, and likewise the kind, the exclusions, the needs and the
+example.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ _FOLDER = Path(__file__).resolve().parent / "arguments"
 _EXAMPLE = "e.g. "
 _KIND = "kind: "
 _EXCLUDES = "not with: "
+_NEEDS = "needs: "
 
 
 class Entry(NamedTuple):
@@ -27,6 +30,7 @@ class Entry(NamedTuple):
     example: str = ""
     kind: str = ""
     excludes: str = ""
+    needs: str = ""
 
 
 @cache
@@ -50,6 +54,8 @@ def entries() -> dict[str, Entry]:
                 found[name] = found[name]._replace(kind=text.removeprefix(_KIND))
             elif text.startswith(_EXCLUDES):
                 found[name] = found[name]._replace(excludes=text.removeprefix(_EXCLUDES))
+            elif text.startswith(_NEEDS):
+                found[name] = found[name]._replace(needs=text.removeprefix(_NEEDS))
             elif text:
                 found[name] = found[name]._replace(meaning=text)
     return found
@@ -64,6 +70,7 @@ def entry_of(function: str, argument: str) -> Entry:
         next((each.example for each in known if each.example), ""),
         next((each.kind for each in known if each.kind), ""),
         next((each.excludes for each in known if each.excludes), ""),
+        next((each.needs for each in known if each.needs), ""),
     )
 
 

@@ -32,6 +32,7 @@ DIGESTS = {
 
 _ONE_SLASH = re.compile(r"(?:salt|https?|ftp|s3|swift):(?!//)", re.IGNORECASE)
 _MODE = re.compile(r"o?[0-7]{0,4}|keep", re.IGNORECASE)
+_ATTRIBUTES = "aAcCdDeEFijmPsStTuVx"
 _WITH_REGEX = "E@"
 _SPECIALS = tuple("@reboot @yearly @annually @monthly @weekly @daily @midnight @hourly".split())
 _REGEX_FLAGS = tuple(re.RegexFlag.__members__)
@@ -55,6 +56,8 @@ class Kind(NamedTuple):
 
     def next_step(self, value: Any) -> str:
         """Return what to write in place of a wrong value; "" if that is not known."""
+        if self.code == "E414":
+            return _hint_of_hash(str(value))
         if self.code == "E420":
             return f"{regex_error(str(value).removeprefix(_WITH_REGEX))}; {self.hint}"
         words = {word.lower(): word for word in self.words}
@@ -126,6 +129,16 @@ def is_hash(text: str) -> bool:
     return len(digits) == DIGESTS.get(kind)
 
 
+def _hint_of_hash(text: str) -> str:
+    kind, equals, digits = (part.strip() for part in text.partition("="))
+    near = nearest(kind.lower().replace("-", ""), DIGESTS) if equals and kind not in DIGESTS else ""
+    if near:
+        return f"did you mean '{near}'?"
+    if kind in DIGESTS and equals:
+        return f"{kind} has {DIGESTS[kind]} hexadecimal digits, not {len(digits)}; {kind}sum FILE prints them"
+    return "write for example sha256= and its 64 digits, which sha256sum FILE prints, or the URL of a file with them"
+
+
 KINDS = {
     "mode": Kind(
         "E410",
@@ -148,6 +161,12 @@ KINDS = {
         each=True,
     ),
     "hash": Kind("E414", lambda value: not isinstance(value, str) or is_hash(value), "a digest or a file of digests"),
+    "attributes": Kind(
+        "E419",
+        lambda value: not isinstance(value, str) or not set(value) - set(_ATTRIBUTES),
+        "letters of chattr",
+        f"the letters are {_ATTRIBUTES}; chattr(1) says what they mean",
+    ),
     "boolean": Kind(
         "E416",
         lambda value: not isinstance(value, str) or not value or value.lower() in TRUE | FALSE,

@@ -16,6 +16,7 @@ from asyncstate.errors import AsyncStateError, Issue
 from asyncstate.model.rules import CODES
 from asyncstate.nearest import nearest
 from asyncstate.render.jinja_environment import base_environment
+from asyncstate.render.jinja_errors import name_hint
 from asyncstate.render.jinja_options import options_of, read_header
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from asyncstate.sources.fileclient import FileClient
 
 _JINJA = "jinja"
+_PYTHON = "py"
+_IMPORTING = (nodes.Import, nodes.FromImport, nodes.Include, nodes.Extends)
 _NOTHING = re.compile(r"\bNone\b")
 _EXPRESSION = re.compile(r"\{\{.*?\}\}")
 _METHODS = frozenset(dir(dict))
@@ -45,16 +48,19 @@ class Templates:
     def mistakes(self, draft: Draft, *, always: bool) -> Iterator[Issue]:
         """Yield the mistakes in the templates of a state. A state that does not run ``always`` may lack its data."""
         pipe = draft.args.get("template")
-        if not isinstance(pipe, str) or pipe.partition("|")[0].strip() != _JINJA:
+        renderer = pipe.partition("|")[0].strip() if isinstance(pipe, str) else ""
+        if renderer not in {_JINJA, _PYTHON}:
             return
         for path, text in self._sources.templates_of(draft):
             if path not in self._found:
-                self._found[path] = (draft.id, draft.sls), list(self._read(draft, path, text, always=always))
+                of_python = renderer == _PYTHON
+                found = self._of_python(draft, path, text) if of_python else self._whole(draft, path, text, always)
+                self._found[path] = (draft.id, draft.sls), list(found)
             first, issues = self._found[path]
             if first == (draft.id, draft.sls):
                 yield from issues
         contents = draft.args.get("contents")
-        if isinstance(contents, str):
+        if isinstance(contents, str) and renderer == _JINJA:
             line = draft.lines.of(draft.id, draft.state, "contents") if draft.lines is not None else 0
             for issue in self._read(draft, draft.file, contents, always=always):
                 yield issue._replace(line=line or draft.line)
@@ -90,18 +96,57 @@ class Templates:
         below = takewhile(lambda text: not text.strip() or len(text) - len(text.lstrip()) > indent, more)
         return "\n".join([first, *below])
 
+    def _of_python(self, draft: Draft, path: str, text: str) -> Iterator[Issue]:
+        try:
+            compile(text, path, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError) as error:
+            message = f"Python syntax error: {getattr(error, 'msg', error)}; {_rendered_by(draft)}"
+            hint = "a run of the state would fail; mend the template"
+            yield _issue("E424", message, path, getattr(error, "lineno", 0) or 0, hint)
+
+    def _whole(self, draft: Draft, path: str, text: str, always: bool) -> Iterator[Issue]:
+        """Yield the mistakes in a template and in those that every rendering imports or includes."""
+        yield from self._read(draft, path, text, always=always)
+        waiting, seen = [(path, text)], {path}
+        while waiting:
+            path, text = waiting.pop()
+            for line, name in self._imported(text):
+                found = self._file_client.find(name, draft.env)
+                if found is None:
+                    message = f"template '{name}' is in no file root of saltenv '{draft.env}'; {_rendered_by(draft)}"
+                    near = nearest(name, self._file_client.list_files(draft.env))
+                    hint = f"did you mean '{near}'?" if near else "correct the path, or add the file"
+                    yield _issue("E407", message, path, line, hint)
+                elif found not in seen:
+                    seen.add(found)
+                    waiting.append((found, self._file_client.read(found).decode(errors="replace")))
+                    yield from self._read(draft, *waiting[-1], always=False)
+
+    def _imported(self, text: str) -> Iterator[tuple[int, str]]:
+        """Yield line and path of each template that a template of the tree imports or includes, whatever its data."""
+        source = read_header(text, self._options)
+        try:
+            tree = base_environment(source.options).parse(source.text)
+        except (TemplateSyntaxError, AsyncStateError, RecursionError):
+            return
+        for node in tree.body:
+            if isinstance(node, _IMPORTING) and isinstance(node.template, nodes.Const):
+                name = str(node.template.value)
+                if not (name.startswith(".") or "://" in name or getattr(node, "ignore_missing", False)):
+                    yield source.line(node.lineno), name
+
     def _read(self, draft: Draft, path: str, text: str, *, always: bool) -> Iterator[Issue]:
         source = read_header(text, self._options)
         if not source.options.template_syntax_in(source.text):
             return
-        of = f"rendered by '{draft.state}.{draft.fun}' (ID '{draft.id}' in SLS '{draft.sls}')"
+        of = _rendered_by(draft)
         environment = base_environment(source.options)
         try:
             tree = environment.parse(source.text, filename=path)
             environment.compile(source.text, filename=path)
         except TemplateSyntaxError as error:
             message = f"Jinja syntax error: {error.message}; {of}"
-            hint = "a run of the state would fail; mend the template"
+            hint = name_hint(error) or "a run of the state would fail; mend the template"
             yield _issue("E424", message, path, source.line(error.lineno), hint)
         except (AsyncStateError, RecursionError):
             return  # too large to be judged here; a run says so
@@ -132,6 +177,10 @@ class Templates:
 
 def _issue(code: str, message: str, path: str, line: int, hint: str) -> Issue:
     return Issue(message, path, line, hint, CODES[code], mistake=True, code=code)
+
+
+def _rendered_by(draft: Draft) -> str:
+    return f"rendered by '{draft.state}.{draft.fun}' (ID '{draft.id}' in SLS '{draft.sls}')"
 
 
 def _keys(data: Any) -> list[Any]:

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.data.paths import DELIMITER, traverse
 from asyncstate.data.urls import SALT_SCHEME
-from asyncstate.errors import Issue
+from asyncstate.errors import AsyncStateError, Issue
 from asyncstate.load.annotations import Expected, described
-from asyncstate.model.rules import CODES
+from asyncstate.model.rules import CODES, RULES, silenced_names
 from asyncstate.nearest import nearest
+from asyncstate.reference.called import malformed_conditions, unknown_functions
+from asyncstate.reference.codes import codes
 from asyncstate.reference.entries import entry_of
 from asyncstate.reference.kinds import FALSE, NOTHING, kind_of
 from asyncstate.render.pipe import BUILT_IN
@@ -53,8 +55,12 @@ def judge_values(runtime: StateRuntime) -> None:
 
     hide = runtime.secrets.redactor.issue
     templates = Templates(runtime.file_client, runtime.host)
+    read: set[str] = set()
 
     def judge(draft: Draft) -> Iterator[Issue]:
+        if draft.file not in read:
+            read.add(draft.file)
+            yield from _unknown_rules(draft.file, runtime)
         wrong = list(wrong_values(draft, runtime.host))
         yield from map(hide, wrong)
         if not any(issue.code == "E412" for issue in wrong):
@@ -63,6 +69,20 @@ def judge_values(runtime: StateRuntime) -> None:
             yield from map(hide, templates.mistakes(draft, always=draft.args.keys().isdisjoint(_CONDITIONS)))
 
     runtime.planner.judge = judge
+
+
+def _unknown_rules(path: str, runtime: StateRuntime) -> Iterator[Issue]:
+    """Yield a warning for each rule or code that a comment of an SLS file silences, and that does not exist."""
+    try:
+        text = runtime.file_client.read(path).decode(errors="replace") if path else ""
+    except (AsyncStateError, OSError):
+        return
+    for line, name in silenced_names(text):
+        if name not in RULES and name not in codes():
+            near = nearest(name, [*RULES, *codes()])
+            hint = f"did you mean '{near}'?" if near else "asyncstate lint --rules lists the rules"
+            message = f"a comment silences '{name}', which is no rule and no code"
+            yield Issue(message, path, line, hint, CODES["W403"], code="W403")
 
 
 def _is_bundled(draft: Draft, host: PluginHost) -> bool:
@@ -91,6 +111,11 @@ def wrong_values(draft: Draft, host: PluginHost) -> Iterator[Issue]:
             yield from _misshapen(draft, argument, value, kind)
     yield from _without_hash(draft, args, kinds)
     yield from _excluded(draft, name, args)
+    yield from _lacking(draft, name, args)
+    for argument, what, hint in malformed_conditions(draft.args):
+        yield _issue(draft, "E427", argument, what, hint)
+    for argument, what, near in unknown_functions(name, args, host.loaders["modules"]):
+        yield _issue(draft, "E426", argument, what, f"did you mean '{near}'?")
     for argument in args.keys() & kinds.keys():
         if kinds[argument] == "renderer" and _is_rendered(function.signature.names, args):
             yield from _unknown_renderer(draft, argument, args[argument], host)
@@ -100,6 +125,7 @@ def wrong_values(draft: Draft, host: PluginHost) -> Iterator[Issue]:
         for what in RetryPolicy.parse(draft.args["retry"])[1]:
             hint = "write for example: - retry: {attempts: 3, interval: 10}"
             yield _issue(draft, "E418", "retry", f"has no effect as written: {what.removeprefix('retry: ')}", hint)
+        yield from _unknown_of_retry(draft)
 
 
 @cache
@@ -160,16 +186,23 @@ def _wrong(draft: Draft, kind: Kind, name: str, value: Any) -> Issue:
 
 
 def _issue(draft: Draft, code: str, name: str, what: str, hint: str) -> Issue:
+    return _mistake(draft, code, name, f"'{name}' of '{draft.state}.{draft.fun}' {what} ({_where(draft)})", hint)
+
+
+def _where(draft: Draft) -> str:
+    return f"ID '{draft.id}' in SLS '{draft.sls}'"
+
+
+def _mistake(draft: Draft, code: str, name: str, message: str, hint: str) -> Issue:
     lines = draft.lines
     line = (lines.of(draft.id, draft.state, name) if lines is not None else 0) or draft.line
-    message = f"'{name}' of '{draft.state}.{draft.fun}' {what} (ID '{draft.id}' in SLS '{draft.sls}')"
     return Issue(message, draft.file, line, hint, CODES[code], mistake=True, code=code)
 
 
 def _holds(condition: str, args: Mapping[str, Any]) -> bool:
-    """Return whether an argument has the value that ``argument=value`` says."""
+    """Return whether an argument has the value that ``argument=value`` says, in any case."""
     name, _, value = condition.partition("=")
-    return str(args.get(name, "")) == value
+    return str(args.get(name, "")).lower() == value.lower()
 
 
 def _excluded(draft: Draft, function: str, args: Mapping[str, Any]) -> Iterator[Issue]:
@@ -181,6 +214,29 @@ def _excluded(draft: Draft, function: str, args: Mapping[str, Any]) -> Iterator[
             if other in given and value in {"", str(given[other])}:
                 shown = f"'{other}: {value}'" if value else f"'{other}'"
                 yield _issue(draft, "E421", name, f"cannot be given together with {shown}", "remove one of the two")
+
+
+def _lacking(draft: Draft, function: str, args: Mapping[str, Any]) -> Iterator[Issue]:
+    """Yield that an argument is given without the one that it needs, or without any of several."""
+    for name in args:
+        for rule in filter(None, entry_of(function, name).needs.split("; ")):
+            words, _, condition = rule.partition(" if ")
+            others = words.split()
+            if _holds(condition, args) and all(args.get(other) in (None, "", [], {}) for other in others):
+                given = condition.replace("=", ": ") or name
+                what = f"'{function}'" if name == "name" else f"'{given}' of '{function}'"
+                needed = " or ".join(f"'{other}'" for other in others)
+                hint = f"what they mean: asyncstate doc {function}"
+                yield _mistake(draft, "E403", name, f"{what} needs {needed} ({_where(draft)})", hint)
+
+
+def _unknown_of_retry(draft: Draft) -> Iterator[Issue]:
+    given = draft.args["retry"]
+    known = RetryPolicy.__struct_fields__
+    for key in [key for key in given if key not in known] if isinstance(given, dict) else ():
+        near = nearest(str(key), known)
+        hint = f"did you mean '{near}'?" if near else f"known are {', '.join(known)}"
+        yield _issue(draft, "E418", "retry", f"has no '{key}'", hint)
 
 
 def _unknown_renderer(draft: Draft, argument: str, value: Any, host: PluginHost) -> Iterator[Issue]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from typing import TYPE_CHECKING, Final
 
-from jinja2 import TemplateRuntimeError, TemplateSyntaxError, UndefinedError
+from jinja2 import TemplateAssertionError, TemplateRuntimeError, TemplateSyntaxError, UndefinedError
 from jinja2.exceptions import SecurityError
 
 from asyncstate.data.excerpt import excerpt_around
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from asyncstate.render.jinja_loader import RootsLoader
     from asyncstate.render.jinja_options import Source
 
+_UNKNOWN: Final = re.compile(r"No (filter|test) named '(\w+)'")
 _TEMPLATE_FRAMES: Final = ("top-level template code", "template")
 
 
@@ -38,10 +40,24 @@ def translated(
     return RenderError(message, file=context.path, line=line, hint=_hint(error, original, line, context))
 
 
+def name_hint(error: Exception) -> str:
+    """Return the nearest filter or test for one that does not exist; "" for any other error."""
+    unknown = _UNKNOWN.match(str(error)) if isinstance(error, (TemplateAssertionError, TemplateRuntimeError)) else None
+    if unknown is None:
+        return ""
+    from asyncstate.nearest import nearest  # noqa: PLC0415 - for errors only
+    from asyncstate.render.jinja_environment import base_environment  # noqa: PLC0415
+    from asyncstate.render.jinja_options import Options  # noqa: PLC0415
+
+    environment = base_environment(Options())
+    near = nearest(unknown[2], environment.filters if unknown[1] == "filter" else environment.tests)
+    return f"did you mean '{near}'?" if near else ""
+
+
 def _hint(error: Exception, text: str, line: int, context: RenderContext) -> str:
     lines = text.splitlines()
-    if not isinstance(error, UndefinedError) or not 0 < line <= len(lines):
-        return ""
+    if not isinstance(error, (UndefinedError, TypeError)) or not 0 < line <= len(lines):
+        return name_hint(error)
     from asyncstate.render.missing_keys import key_hint  # noqa: PLC0415 - for errors only
 
     return key_hint(str(error), lines[line - 1], context)

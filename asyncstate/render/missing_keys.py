@@ -23,6 +23,8 @@ _SHOWN = 8
 
 def key_hint(message: str, line: str, context: RenderContext) -> str:
     """Return what to do about a missing key of the pillar or the grains that one line of a template reads; or ""."""
+    if "NoneType" in message or "'None' has no attribute" in message:
+        return _hint_of_none(line, context)
     lacking = _LACKING.search(message)
     if lacking is None:
         return ""
@@ -35,6 +37,24 @@ def key_hint(message: str, line: str, context: RenderContext) -> str:
                     break
                 return _hint(":".join([name, *steps[:depth]]), step, data, context)
             data = data[step]
+    return ""
+
+
+def _hint_of_none(line: str, context: RenderContext) -> str:
+    """Return what to do about a ``pillar.get('key')`` whose key is missing, and which is therefore None."""
+    for name, data in (("pillar", context.pillar), ("grains", context.grains)):
+        for got in re.finditer(rf"\b{name}((?:{_STEP})*)\.get\(\s*(['\"])([^'\"\n]+)\2\s*\)", line):
+            steps = [step.strip(" .[]'\"") for step in _STEPS.findall(got[1])]
+            found: Any = data
+            for step in steps:
+                found = found.get(step) if isinstance(found, Mapping) else None
+            if isinstance(found, Mapping) and found.get(got[3]) is None:
+                where = ":".join([name, *steps])
+                if got[3] in found:
+                    return f"{where}:{got[3]} has no value; give it one, or write {got[0]} or []"
+                near = nearest(got[3], map(str, found))
+                meant = f"did you mean '{near}'? " if near else ""
+                return f"{meant}{where} has no key '{got[3]}'; give it, or a default: {got[0][:-1].rstrip()}, [])"
     return ""
 
 

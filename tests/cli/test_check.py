@@ -158,7 +158,7 @@ def test_another_word_for_an_argument_is_a_mistake(run, tree, state, word, right
 
 
 def test_a_variable_of_a_template_may_be_another_word_for_an_argument(run, tree):
-    text = f"s:\n  file.managed:\n    - name: {tree}/new\n    - owner: me\n    - contents: x\n"
+    text = f"s:\n  file.managed:\n    - name: {tree}/new\n    - owner: me\n    - contents: '{{% raw %}}{{{{ owner }}}}{{% endraw %}}'\n"
     (tree / "some.sls").write_text(text + "    - template: jinja\n")
     assert run("check", "some").returncode == 0
     (tree / "some.sls").write_text(text)

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from asyncstate.reference.described import Argument, described
-from asyncstate.reference.entries import entries, entry_of, example_of
+from asyncstate.reference.entries import Entry, entries, entry_of, example_of
 from asyncstate.reference.pages import bundled_modules
 from asyncstate.reference.values import keywords_of
 
@@ -48,7 +48,7 @@ def test_an_argument_has_type_default_meaning_and_example():
 def test_the_most_exact_entry_holds():
     links = [each.meaning for each in described("file.symlink", plain) if each.name == "mode"]
     assert links == [entries()["file.symlink.mode"].meaning] != [entries()["mode"].meaning]
-    assert entry_of("file.directory", "name") == (entries()["file.name"].meaning, "/srv/app", "path", "")
+    assert entry_of("file.directory", "name") == (entries()["file.name"].meaning, "/srv/app", "path", "", "")
 
 
 def test_an_example_brings_what_it_needs():
@@ -74,7 +74,7 @@ def test_nothing_is_written_of_an_argument_that_does_not_exist():
         module = name.partition(".")[0]
         for argument in (*(each.name for each in described(name, func)), *keywords_of(func)):
             keys = (f"{name}.{argument}", f"{module}.{argument}", argument)
-            for part in ("meaning", "example", "kind", "excludes"):
+            for part in Entry._fields:
                 used |= set([key for key in keys if key in entries() and getattr(entries()[key], part)][:1])
     assert sorted(entries().keys() - used) == []
 

@@ -45,7 +45,7 @@ def found(tmp_path):
         return [
             (issue.code, issue.file.rpartition("/")[2], issue.line, issue.mistake)
             for issue in issues
-            if issue.code in {"E424", "E425", "W402"}
+            if issue.code in {"E424", "E425", "W402"} or issue.file.endswith(".j2")
         ]
 
     return look
@@ -141,3 +141,60 @@ def test_a_template_within_an_sls_is_read_at_the_argument(found):
 )
 def test_none_that_a_template_wrote_into_a_text_is_a_warning(found, argument, finding):
     assert found("", f"x:\n  cmd.run:\n    - name: {argument}\n") == finding
+
+
+@pytest.mark.parametrize(
+    ("template", "files", "found_there"),
+    [
+        (
+            "{% from 'lib.j2' import y %}\n",
+            {"salt/lib.j2": "{% macro y() %}\n{% if %}\n"},
+            [("E424", "lib.j2", 2, True)],
+        ),
+        (
+            "{% include 'a.j2' %}\n",
+            {"salt/a.j2": "{% import 'b.j2' as b %}", "salt/b.j2": "{{"},
+            [("E424", "b.j2", 1, True)],
+        ),
+        ("x\n{% from 'lbi.j2' import y %}\n", {"salt/lib.j2": "x"}, [("E407", "web.j2", 2, True)]),
+        ("{% include 'web.j2' %}\n", {}, []),  # only a run knows where it ends
+        ("{% if x %}{% include 'gone.j2' %}{% endif %}\n", {}, []),
+        ("{% include 'gone.j2' ignore missing %}\n", {}, []),
+        ("{% include name %}{% include './gone.j2' %}\n", {}, []),
+    ],
+)
+def test_templates_that_every_rendering_imports_are_read_too(found, template, files, found_there):
+    assert found(template, **files) == found_there
+
+
+def test_a_template_in_python_is_compiled(found):
+    sls = STATE.replace("jinja", "py")
+    assert found("def run(:\n", sls) == [("E424", "web.j2", 1, True)]
+    assert found("def run():\n    return ''\n", sls) == []
+
+
+def test_an_unknown_filter_or_test_has_the_nearest_name(tmp_path):
+    (tmp_path / "s.sls").write_text("{{ x | tojsn }}")
+    (tmp_path / "t.sls").write_text("{% if 1 is evn %}{% endif %}")
+    (tmp_path / "u.sls").write_text("x:\n  test.nop: []\n{% for u in pillar.get('users') %}{% endfor %}")
+    (tmp_path / "v.sls").write_text("{% for u in grains.get('a').get('b') %}{% endfor %}")
+    kept = {"cachedir": str(tmp_path / "cache"), "state_dir": str(tmp_path / "state"), "journal": "off"}
+    hints = {}
+    with StateRuntime(Settings(file_roots={"base": [str(tmp_path)]}, **kept)).open_sync() as runtime:
+        for sls in "stuv":
+            with pytest.raises(CompileError) as refused:
+                runtime.compile_sync([sls])
+            hints[sls] = [issue.hint for issue in refused.value.issues]
+    assert hints["s"] == ["did you mean 'tojson'?"]
+    assert hints["t"] == ["did you mean 'even'?"]
+    assert hints["u"] == ["pillar has no key 'users'; give it, or a default: pillar.get('users', [])"]
+    assert hints["v"][0].startswith("grains has no key 'a'")
+
+
+def test_a_comment_that_silences_no_rule_is_a_warning(tmp_path):
+    (tmp_path / "s.sls").write_text("# asyncstate: ignore-file[missing-sorce, E404, footprint-order]\na: test.nop\n")
+    kept = {"cachedir": str(tmp_path / "cache"), "state_dir": str(tmp_path / "state"), "journal": "off"}
+    with StateRuntime(Settings(file_roots={"base": [str(tmp_path)]}, **kept)).open_sync() as runtime:
+        judge_values(runtime)
+        [issue] = runtime.compile_sync(["s"]).warnings
+    assert (issue.code, issue.line, issue.mistake, issue.hint) == ("W403", 1, False, "did you mean 'missing-source'?")
