@@ -25,7 +25,7 @@ def malformed_conditions(args: Mapping[str, Any]) -> Iterator[tuple[str, str, st
         for entry in _entries(args.get(argument)):
             if isinstance(entry, dict) and "fun" not in entry:
                 near = next((key for key in map(str, entry) if nearest(key, _OF_A_CALL) == "fun"), "")
-                hint = f"did you mean 'fun' for '{near}'?" if near else "write a command, or - fun: MODULE.FUNCTION"
+                hint = f"write 'fun' in place of '{near}'" if near else "write a command, or - fun: MODULE.FUNCTION"
                 yield argument, "has a mapping without 'fun', which is no condition", hint
 
 

@@ -478,7 +478,7 @@ async def test_arguments_that_need_another_one_are_found_and_refused(codes_of, t
             "did you mean 'file.file_exists'?",
         ),
         ("test.nop", {"unless": {"fun": "tset.ping"}}, "E426", "did you mean 'test.ping'?"),
-        ("test.nop", {"onlyif": {"func": "test.ping"}}, "E427", "did you mean 'fun' for 'func'?"),
+        ("test.nop", {"onlyif": {"func": "test.ping"}}, "E427", "write 'fun' in place of 'func'"),
         ("test.nop", {"unless": ["true", {"a": "b"}]}, "E427", "write a command, or - fun: MODULE.FUNCTION"),
         ("test.nop", {"retry": {"attempt": 3}}, "E418", "did you mean 'attempts'?"),
         ("test.nop", {"retry": {"x": 3}}, "E418", "known are until, attempts, interval, splay"),

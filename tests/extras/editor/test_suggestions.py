@@ -12,7 +12,7 @@ from asyncstate.extras.editor.diagnostics import Diagnostic
 from asyncstate.extras.editor.outline import Place
 from asyncstate.reference.codes import codes
 
-SUGGESTED = frozenset("E102 E103 E305 E217 E401 E402 E404 E406 E407 E419 E507".split())
+SUGGESTED = frozenset("E102 E103 E305 E217 E401 E402 E404 E406 E407 E419 E426 E507 W403".split())
 """The codes whose examples have a mistake with a name beside it that was probably meant."""
 ON_COMMAND_LINE = frozenset({"E120"})
 """The codes whose wrong word stands on a command line, in no file that an editor has."""
