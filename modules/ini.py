@@ -121,9 +121,18 @@ def _read(path: str, encoding: str | None) -> str | None:
         ):
             return text.read()
     except FileNotFoundError:
+        _require_encoding(encoding)
         return None
     except (OSError, LookupError, UnicodeError) as error:
         raise CommandExecutionError(f"Unable to open file '{path}'. Exception: {error}") from error
+
+
+def _require_encoding(encoding: str | None) -> None:
+    """Refuse an encoding that does not exist before there is a text to write."""
+    try:
+        "".encode(encoding or "utf-8")
+    except LookupError as error:
+        raise CommandExecutionError(str(error)) from error
 
 
 def _write(path: str, text: str, encoding: str | None) -> None:

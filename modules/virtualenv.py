@@ -44,22 +44,22 @@ def create(
 
         asyncstate call virtualenv.create /srv/app/venv
     """
-    program = str(venv_bin or __pillar__.get("venv_bin") or __opts__.get("venv_bin") or _installed_program())
-    arguments: dict[str, Any] = {"extra_search_dir": _listed(extra_search_dir), "never_download": never_download}
-    arguments |= {"upgrade": upgrade, "symlinks": symlinks, "prompt": (prompt or "").strip() or None}
-    python = (python or "").strip() or None
-    if program == "venv" or _is_python(program) or "venv" in program:
-        command = [*_venv_command(program, python), *_venv_options(program, arguments)]
-    else:
-        command = [program, *_virtualenv_options(program, python, user, arguments)]
-    command += ["--clear"] if clear else []
-    command += ["--system-site-packages"] if system_site_packages else []
+    making = command(
+        path,
+        venv_bin,
+        system_site_packages,
+        clear,
+        python,
+        extra_search_dir,
+        never_download,
+        prompt,
+        symlinks,
+        upgrade,
+        user,
+    )
     was_there = filesystem.lexists(path)
-    for interpreter in (program, python):
-        if interpreter and os.sep in interpreter:
-            filesystem.require_unshared(interpreter, "virtualenv", user)
     filesystem.require_unshared(path, "virtualenv", user, make=True)
-    result: dict[str, Any] = __salt__["cmd.run_all"]([*command, path], runas=user, python_shell=False)
+    result: dict[str, Any] = __salt__["cmd.run_all"](making, runas=user, python_shell=False)
     if result["retcode"]:
         if not was_there and filesystem.is_directory(path):
             _remove(path, user)
@@ -70,6 +70,40 @@ def create(
         )
         return made
     return result
+
+
+def command(
+    path: str,
+    venv_bin: str | None = None,
+    system_site_packages: bool = False,
+    clear: bool = False,
+    python: str | None = None,
+    extra_search_dir: Any = None,
+    never_download: bool | None = None,
+    prompt: str | None = None,
+    symlinks: bool | None = None,
+    upgrade: bool | None = None,
+    user: str | None = None,
+    **kwargs: Any,
+) -> list[str]:
+    """Return the command with which `create` makes an environment.
+
+    Raises CommandExecutionError if a program is not there, or does not have a wanted option.
+    """
+    program = str(venv_bin or __pillar__.get("venv_bin") or __opts__.get("venv_bin") or _installed_program())
+    arguments: dict[str, Any] = {"extra_search_dir": _listed(extra_search_dir), "never_download": never_download}
+    arguments |= {"upgrade": upgrade, "symlinks": symlinks, "prompt": (prompt or "").strip() or None}
+    python = (python or "").strip() or None
+    is_venv = _is_python(program) or "venv" in os.path.basename(program)
+    words = _venv_command(program, python) if is_venv else [program]
+    for interpreter in (program, python):
+        if interpreter and os.sep in interpreter:
+            filesystem.require_unshared(interpreter, "virtualenv", user)
+    if problem := __salt__["cmd.refusal"](words, runas=user, python_shell=False):
+        raise CommandExecutionError(problem)
+    options = _venv_options(program, arguments) if is_venv else _virtualenv_options(program, python, user, arguments)
+    flags = [*(["--clear"] if clear else []), *(["--system-site-packages"] if system_site_packages else [])]
+    return [*words, *options, *flags, path]
 
 
 def _remove(path: str, user: str | None) -> None:

@@ -5,6 +5,7 @@ Salt 3008 no longer has these states; arguments and rows are those of earlier re
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
@@ -42,6 +43,8 @@ def install(name: str, link: str, path: str, priority: Any) -> Row:
     filesystem.require_own_place(link, "update-alternatives")
     if __salt__["alternatives.check_exists"](name, path):
         return unchanged(name, f"Alternative {path} for {name} is already registered") | asked
+    if filesystem.foretells() and not os.path.exists(path):
+        return failed(name, f"Alternative for {name} not installed: {path} does not exist") | asked
     if is_dry_run():
         return would_change(name, f"Alternative will be set for {name} to {path} with priority {priority}") | asked
     output = __salt__["alternatives.install"](name, link, path, priority)

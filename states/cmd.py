@@ -87,21 +87,22 @@ def run(
     command = test_name if dry_run and test_name else name
     if env is not None and not isinstance(env, (list, dict)):
         return failed(name, "Invalidly-formatted 'env' parameter. See documentation.")
-    if dry_run and not root and filesystem.foretells() and (problem := _unrunnable(cwd, runas, shell)):
+    arguments = {key: kwargs[key] for key in _PASSED_ON if key in kwargs}
+    arguments.update(cwd=cwd, runas=runas, shell=_shell(shell), env=env, timeout=timeout, in_row=True)
+    if dry_run and not root and filesystem.foretells() and (problem := _unrunnable(command, arguments)):
         return failed(name, problem)
     if dry_run and not test_name:
         row = would_change(name, f'Command "{name}" would have been executed', {"cmd": name})
         return _reinterpreted(row) if stateful else row
     if cwd and not os.path.isdir(cwd):
         return failed(name, _no_folder(cwd))
-    arguments = {key: kwargs[key] for key in _PASSED_ON if key in kwargs}
-    arguments.update(cwd=cwd, runas=runas, shell=_shell(shell), env=env, hide_output=hide_output, in_row=True)
+    arguments["hide_output"] = hide_output
     if root:
         arguments["root"] = root
     function = "cmd.run_chroot" if root else "cmd.run_all"
     try:
         with kept(None if stateful else _keeping()):
-            done = __salt__[function](cmd=command, timeout=timeout, python_shell=True, **arguments)
+            done = __salt__[function](cmd=command, python_shell=True, **arguments)
     except (CommandExecutionError, InvocationError, RenderError, OSError) as error:
         return failed(name, str(error))
     if ignore_timeout and done["retcode"] == 1 and "Timed out after" in done["stdout"]:
@@ -138,11 +139,13 @@ def script(
     for option, value in (("context", context), ("defaults", defaults)):
         if value and not isinstance(value, Mapping):
             return failed(name, f"Invalidly-formatted '{option}' parameter. Must be formed as a dict.")
+    arguments = {key: kwargs[key] for key in (*_PASSED_ON, "args") if key in kwargs}
+    arguments.update(cwd=cwd, runas=runas, shell=_shell(shell), env=env, timeout=timeout, in_row=True)
     local = str(source or name).removeprefix("file://")
     if is_dry_run() and os.path.isabs(local):
         filesystem.require_readable(local)
     if filesystem.foretells():
-        problem = _unrunnable(cwd, runas, shell)
+        problem = _unrunnable(local, arguments)
         if not problem and os.path.isabs(local) and not filesystem.is_file(local):
             problem = f"Unable to cache script {name if source is None else source} from saltenv '{__env__}'"
         if problem:
@@ -152,18 +155,11 @@ def script(
         return _reinterpreted(row) if stateful else row
     if cwd and not os.path.isdir(cwd):
         return failed(name, _no_folder(cwd))
-    arguments = {key: kwargs[key] for key in (*_PASSED_ON, "args") if key in kwargs}
     if not arguments.get("args") and len(name.split()) > 1:
         arguments["args"] = name.split(" ", 1)[1]
     arguments.update(
-        runas=runas,
-        shell=_shell(shell),
-        env=env,
-        cwd=cwd,
         template=template,
-        timeout=timeout,
         hide_output=hide_output,
-        in_row=True,
         context={**(defaults or {}), **(context or {})},
         saltenv=str(__env__),
     )
@@ -263,7 +259,9 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
     folder = folder if isinstance(folder, str) else ""
     user = user if isinstance(user, str) else ""
     environment = pairs_of(low.get("env"))
+    group = low.get("group")
     reads = ["environ:process", *([f"user:{user}"] if user else [])]
+    reads += [f"group:{group}"] if group and isinstance(group, str) else []
     reads += [f"path:{path}" for path in (low.get("shell"),) if isinstance(path, str) and path.startswith("/")]
     reads += [f"path:{folder}"] if folder.startswith("/") and folder.strip("/") else []
     creates = low.get("creates") or []
@@ -316,15 +314,12 @@ def _by_place(pairs: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
     return places
 
 
-def _unrunnable(cwd: str | None, runas: Any, shell: str | None) -> str:
-    """Return the error with which a command would not start: no such folder, user or shell. For dry runs."""
+def _unrunnable(command: str, arguments: dict[str, Any]) -> str:
+    """Return the error with which a command would not start. For dry runs."""
+    cwd = arguments["cwd"]
     if cwd and not os.path.isdir(cwd):
         return _no_folder(cwd)
-    if runas and __salt__["file.user_to_uid"](runas) == "":
-        return f"User '{runas}' is not available"
-    if (path := _shell(shell)) and os.path.isabs(path) and not os.path.isfile(path):
-        return f"The shell {path} is not available"
-    return ""
+    return str(__salt__["cmd.refusal"](command, python_shell=True, **arguments))
 
 
 def _no_folder(cwd: str) -> str:

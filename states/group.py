@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
@@ -47,14 +48,16 @@ def present(
     changes = _differences(name, wanted)
     if changes is None:
         if is_dry_run():
-            return would_change(name, f"Group {name} set to be added")
+            problem = _refusal(name, wanted, non_unique=non_unique) if filesystem.foretells() else ""
+            return failed(name, problem) if problem else would_change(name, f"Group {name} set to be added")
         return _create(name, wanted, system=system, non_unique=non_unique, local=local)
     if not changes:
         return unchanged(name, f"Group {name} is present and up to date")
     comment = "The following group attributes are set to be changed:\n"
     comment += "".join(f"{key}: {value}\n" for key, value in changes.items())
     if is_dry_run():
-        return would_change(name, comment)
+        problem = _unknown(changes) if filesystem.foretells() else ""
+        return failed(name, f"{comment}{problem}") if problem else would_change(name, comment)
     return _update(name, comment, changes, wanted, non_unique=non_unique)
 
 
@@ -135,12 +138,31 @@ def _update(name: str, comment: str, changes: Changes, wanted: Mapping[str, Any]
     return changed(name, comment, {"Final": "All changes applied successfully"})
 
 
+def _refusal(name: str, wanted: Mapping[str, Any], *, non_unique: bool) -> str:
+    """Return the error with which a run fails to make a group as it is wanted; for dry runs."""
+    unknown = _unknown(wanted)
+    comment = f"Group {name} cannot be made with these members. {unknown}" if unknown else ""
+    return _taken(name, wanted["gid"], non_unique=non_unique) or comment
+
+
+def _taken(name: str, gid: int | None, *, non_unique: bool) -> str:
+    if gid is None or non_unique:
+        return ""
+    owner = next((each["name"] for each in __salt__["group.getent"]() if each["gid"] == gid), None)
+    return "" if owner is None else f"Group {name} is not present but gid {gid} is already taken by group {owner}"
+
+
+def _unknown(wanted: Mapping[str, Any]) -> str:
+    """Return which of the users to add do not exist, "" if all do."""
+    people = [*(wanted.get("members") or ()), *(wanted.get("addusers") or ())]
+    unknown = [each for each in people if __salt__["file.user_to_uid"](each) == ""]
+    return f"These users do not exist: {', '.join(unknown)}" if unknown else ""
+
+
 def _create(name: str, wanted: Mapping[str, Any], *, system: bool, non_unique: bool, local: bool) -> Row:
     gid = wanted["gid"]
-    if gid is not None and not non_unique:
-        owner = next((each["name"] for each in __salt__["group.getent"]() if each["gid"] == gid), None)
-        if owner is not None:
-            return failed(name, f"Group {name} is not present but gid {gid} is already taken by group {owner}")
+    if taken := _taken(name, gid, non_unique=non_unique):
+        return failed(name, taken)
     if not __salt__["group.add"](name, gid=gid, system=system, non_unique=non_unique, local=local):
         return failed(name, f"Failed to create new group {name}")
     people = wanted["addusers"] or wanted["members"]

@@ -90,6 +90,7 @@ def options_absent(
     file = {"file_name": name, "separator": separator, "encoding": encoding}
     if is_dry_run():
         if filesystem.foretells() and not os.path.exists(name):
+            __salt__["ini.get_ini"](**file)  # refuses what it could not read
             return _unwritable(name) or would_change(name, "An empty file is set to be made.")
         steps, needed = [], False
         for section, option in _options(sections or {}):

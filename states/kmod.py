@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import Row, __salt__, is_dry_run, make_row, unchanged, would_change
+from asyncstate import filesystem
+from asyncstate.dunders import Row, __salt__, failed, is_dry_run, make_row, unchanged, would_change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -37,12 +38,14 @@ def present(name: str, persist: bool = False, mods: Any = None) -> Row:
     missing = [mod for mod in wanted if mod not in there]
     if not missing:
         return unchanged(name, _joined(comments))
-    if is_dry_run():
-        comments.append(_sentence(missing, "is set to be loaded", "are set to be loaded"))
-        return would_change(name, _joined(comments))
-    known = set(__salt__["kmod.available"]())
+    looks = filesystem.foretells() or not is_dry_run()
+    known = set(__salt__["kmod.available"]() if looks else missing)
     unavailable = [mod for mod in missing if mod not in known]
     comments.append(_sentence(unavailable, "is unavailable", "are unavailable"))
+    if is_dry_run():
+        set_to = [mod for mod in missing if mod in known]
+        comments.append(_sentence(set_to, "is set to be loaded", "are set to be loaded"))
+        return (failed if unavailable else would_change)(name, _joined(comments))
     brought: set[str] = set()
     outcome = _Outcome("Loaded kernel module", "Failed to load kernel module")
     for mod in (each for each in missing if each in known):

@@ -10,6 +10,7 @@ import inspect
 import time
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import (
     Row,
     __salt__,
@@ -76,7 +77,7 @@ def enabled(name: str, **kwargs: Any) -> Row:
     """The service is started at boot. ``unmask``, ``unmask_runtime``, ``no_block`` and ``root`` are for systemd."""
     try:
         if not _available(name):
-            if is_dry_run():
+            if is_dry_run() and not filesystem.foretells():
                 comment = f"Service {name} not present; if created in this state run, it would have been enabled"
                 return would_change(name, comment)
             return failed(name, f"The named service {name} is not available")
@@ -309,7 +310,7 @@ def _not_usable(name: str, kwargs: dict[str, Any], done: str) -> Row | None:
         return failed(name, error.strerror)
     if done == "stopped":
         return unchanged(name, f"The named service {name} is not available")
-    if is_dry_run():
+    if is_dry_run() and not filesystem.foretells():
         comment = f"Service {name} not present; if created in this state run, it would have been {done}"
         return would_change(name, comment)
     return failed(name, f"The named service {name} is not available")

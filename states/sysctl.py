@@ -70,6 +70,8 @@ def _dry_run(name: str, value: Any, config: str) -> Row:
         )
     wanted = str(value).split()
     current = str(__salt__["sysctl.get"](name)).split()
+    if not current and filesystem.foretells() and name not in __salt__["sysctl.show"]():
+        return failed(name, f"Failed to set {name} to {value}: sysctl {name} does not exist")
     if not current and name in configured:
         return would_change(
             name,

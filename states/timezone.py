@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, InvocationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_ZONES = "/usr/share/zoneinfo"
 _FILES = ("localtime", "timezone", "adjtime", "default/rcS")
 
 
@@ -35,6 +38,9 @@ def system(name: str, utc: bool = True) -> Row:
     if zone_is_right and not set_clock:
         fine = [f"Timezone {name} already set", *([f"UTC already set to {name}"] if utc else [])]
         return unchanged(name, ", ".join(fine))
+    path = os.path.join(_ZONES, name)
+    if not zone_is_right and filesystem.foretells() and not os.path.exists(path):
+        return failed(name, f"Failed to set timezone: Zone does not exist: {path}")
     if is_dry_run():
         steps = [] if zone_is_right else [f"Timezone {name} needs to be set"]
         steps += [f"UTC needs to be set to {utc}"] if set_clock else []
@@ -49,7 +55,7 @@ def system(name: str, utc: bool = True) -> Row:
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return what a timezone state reads and writes: the one time zone, and its files, which a package may install."""
-    reads = ["path:/usr/share/zoneinfo"]
+    reads = [f"path:{_ZONES}"]
     return {"reads": reads, "writes": [f"path:/etc/{file}" for file in _FILES]}
 
 

@@ -90,7 +90,7 @@ def present(
             return failed(name, f"Unsupported char ',' in {gecos[key]}")
     groups, optional = _names(groups), _names(optional_groups)
     missing = [each for each in groups or () if not __salt__["group.info"](each)]
-    if missing and not is_dry_run():
+    if missing and (filesystem.foretells() or not is_dry_run()):
         return failed(name, f"The following group(s) are not present: {','.join(missing)}")
     if groups is not None:
         groups = [each for each in groups if each not in missing]
@@ -116,6 +116,8 @@ def present(
     changes = _differences(name, wanted)
     _require_own_homes(name, changes, wanted, persist_home=persist_home)
     if changes is None:
+        if filesystem.foretells() and (problem := _unfit_numbers(wanted, unique=unique)):
+            return failed(name, f"Failed to create new user {name}: {problem}")
         if is_dry_run():
             pending = f" (pending groups: {','.join(missing)})" if missing else ""
             return would_change(name, f"User {name} set to be added{pending}")
@@ -251,6 +253,16 @@ def _shadow_difference(shadow: Mapping[str, Any], wanted: Mapping[str, Any]) -> 
     if lock is not None and bool(lock) != shadow["passwd"].startswith("!"):
         changes["password_lock"] = lock
     return changes
+
+
+def _unfit_numbers(wanted: Mapping[str, Any], *, unique: bool) -> str:
+    """Return why no account can have these numbers, "" if one can; the program says less. For dry runs."""
+    uid, gid = wanted["uid"], wanted["gid"]
+    group = __salt__["file.gid_to_group"](gid) if isinstance(gid, (int, str)) and gid != "" else None
+    if group == "" or isinstance(group, int):
+        return f"there is no group {gid}"
+    owner = __salt__["file.uid_to_user"](uid) if isinstance(uid, int) and unique else uid
+    return "" if owner == uid else f"user {owner} has uid {uid}"
 
 
 def _require_own_homes(name: str, changes: Changes | None, wanted: Mapping[str, Any], *, persist_home: bool) -> None:

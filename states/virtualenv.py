@@ -108,7 +108,7 @@ def managed(
         filesystem.require_unshared(name, "virtualenv", user)
         files = _cached(requirements)
         if is_dry_run():
-            return _dry_run_row(name, files, pip_pkgs, clear=clear, user=user)
+            return _dry_run_row(name, files, pip_pkgs, making)
         _make(row, making)
         if files or pip_pkgs:
             _install(row, files, pip_pkgs, installing)
@@ -162,10 +162,17 @@ def _cached(requirements: Any) -> Any:
     return path
 
 
-def _dry_run_row(name: str, files: Any, packages: Any, *, clear: bool, user: str | None) -> Row:
-    if not os.path.exists(_python(name)):
-        if filesystem.foretells():
+def _dry_run_row(name: str, files: Any, packages: Any, making: dict[str, Any]) -> Row:
+    user, clear = making["user"], making["clear"]
+    exists = os.path.exists(_python(name))
+    if filesystem.foretells() and (clear or not exists):
+        if not exists:
             _require_room(name, user)
+        try:
+            __salt__["virtualenv.command"](name, **making)
+        except CommandExecutionError as error:
+            raise _Failed(f"Failed to create virtualenv: {error}") from error
+    if not exists:
         return would_change(name, f"Virtualenv {name} is set to be created")
     if clear:
         packages = __salt__["pip.freeze"](bin_env=name, user=user)

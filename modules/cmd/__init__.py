@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 
 from asyncstate import filesystem, remains
 from asyncstate.dunders import __opts__, __salt__
-from asyncstate.errors import CommandExecutionError, PathRefused
+from asyncstate.errors import CommandExecutionError, InvocationError, PathRefused
 
 from .._environ_overlay import effective_environ as _effective_environ  # noqa: TID252 - as `modules` for type checkers
 from . import _invocation
@@ -124,6 +124,19 @@ def run_bg(cmd: Any, cwd: str | None = None, **options: Any) -> dict[str, int]:
     """Start ``cmd`` in the background and return its ``pid``. Its output is discarded."""
     options["bg"] = True
     return {"pid": run_all(cmd, cwd, **options)["pid"]}
+
+
+def refusal(cmd: Any, python_shell: bool | None = None, **options: Any) -> str:
+    """Return why `run_all` would not start ``cmd`` with these arguments, "" if it would; nothing is run.
+
+    The account, the folder, the shell and the values are looked at; without a shell, the program, too.
+    """
+    options["python_shell"] = _shell_wanted(python_shell)
+    try:
+        _invocation.execute(cmd, _invocation.Options.of(options), starts=False)
+    except (CommandExecutionError, InvocationError) as error:
+        return str(error)
+    return ""
 
 
 def script(
@@ -264,7 +277,7 @@ def shells() -> list[str]:
 def _name_options() -> None:
     """Put the fields of `Options` into the signatures, for code that reads there which arguments a function takes."""
     defaults = _invocation.Options()
-    for function in (run, run_all, run_stdout, run_stderr, retcode, run_bg, run_chroot, script, shell):
+    for function in (run, run_all, run_stdout, run_stderr, retcode, run_bg, run_chroot, refusal, script, shell):
         signature = inspect.signature(function)
         *own, rest = signature.parameters.values()
         more = [

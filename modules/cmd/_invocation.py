@@ -6,6 +6,7 @@ import codecs
 import logging
 import os
 import shlex
+import shutil
 import subprocess
 from typing import Any
 
@@ -92,12 +93,14 @@ class Options(msgspec.Struct, kw_only=True):
         return cls(**{name: arguments[name] for name in cls.__struct_fields__ if name in arguments})
 
 
-def execute(cmd: Any, options: Options, *, merge_stderr: bool = False) -> dict[str, Any]:
+def execute(cmd: Any, options: Options, *, merge_stderr: bool = False, starts: bool = True) -> dict[str, Any]:
     """Run ``cmd`` and return ``pid``, ``retcode``, ``stdout`` and ``stderr``, the outputs decoded.
 
     A string goes to the shell if ``python_shell`` is True; otherwise it is split as a shell would split it. In the
     background (``bg``) the retcode is None and the outputs are empty. A command that timed out has retcode 1 and a
     message in ``stdout``. Raises CommandExecutionError, with Salt's message, if it cannot be started.
+
+    Without ``starts``, only what is looked at before a start is looked at, apart from what a template makes.
     """
     call = dunders.context.current.get(None)
     if options.runas is None and call is not None:
@@ -108,12 +111,14 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False) -> dict[s
     level = log_level(options.output_loglevel)
     cwd = _working_directory(options)
     if options.template:
+        if not starts:
+            return {}
         cmd, cwd = _render(str(cmd), options), _render(cwd, options)
     account = None
     if options.runas or options.group:
         account = Account(options.runas, options.group)
     become = {} if account is None else account.popen_arguments()
-    env = _environment(options, account, shell)
+    env = _environment(options, account, shell, login=starts)
     umask = _umask(options.umask)
     if umask < 0 and call is not None and call.umask is not None:
         umask = call.umask
@@ -125,6 +130,9 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False) -> dict[s
     successes = _success_retcodes(options.success_retcodes)
     timeout = _timeout(options.timeout)
     _check_encoding(options.output_encoding)
+    if not starts:
+        _require_program(argv[0], env, cwd, become)
+        return {}
     if level is not None:
         log.info("Executing command %s in directory '%s'", program_of(cmd), cwd)
     try:
@@ -212,11 +220,11 @@ def _working_directory(options: Options) -> str:
     return home if os.access(home, os.R_OK) and os.path.isdir(home) else "/"
 
 
-def _environment(options: Options, account: Account | None, shell: str) -> dict[str, str]:
+def _environment(options: Options, account: Account | None, shell: str, *, login: bool) -> dict[str, str]:
     own = parse_env(options.env)
     if account is not None and account.entry is not None:
-        login = login_environment(account, shell) if account.is_other_user else {}
-        own = {**login, **own, "USER": account.name, "HOME": account.entry.pw_dir}
+        of_login = login_environment(account, shell) if login and account.is_other_user else {}
+        own = {**of_login, **own, "USER": account.name, "HOME": account.entry.pw_dir}
     if options.reset_system_locale:
         own = {**_RESET_LOCALE, **own}
     environment = own if options.clean_env else effective_environ() | own
@@ -225,6 +233,19 @@ def _environment(options: Options, account: Account | None, shell: str) -> dict[
     if "NOTIFY_SOCKET" not in own:
         environment.pop("NOTIFY_SOCKET", None)
     return environment
+
+
+def _require_program(program: str, env: dict[str, str], cwd: str, become: dict[str, Any]) -> None:
+    """Raise what starting a program raises, as far as one sees it before: the PATH of another user is not known."""
+    if become and os.geteuid() != 0:
+        raise CommandExecutionError(f"Only root can run {program} as another user or group")
+    if os.sep not in program and become:
+        return
+    found = os.path.join(cwd, program) if os.sep in program else shutil.which(program, path=env.get("PATH", os.defpath))
+    if not found or not os.path.isfile(found):
+        raise CommandExecutionError(f"There is no program {program}")
+    if not os.access(found, os.X_OK):
+        raise CommandExecutionError(f"The program {program} may not be executed")
 
 
 def _umask(umask: Any) -> int:

@@ -14,6 +14,7 @@ from asyncstate.errors import CommandExecutionError, PathRefused
 from .attributes import attribute_difference, require_settable
 from .content import Content, read_bytes
 from .diffs import Leniency, diff_or_note
+from .hashes import disproof
 from .modes import normalize_mode
 from .perms import Wanted, makedirs_, status
 from .selinux import context_difference, require_relabelled
@@ -123,11 +124,13 @@ def check_managed_changes(
     encoding: str | None = None,
     encoding_errors: str = "strict",
     makedirs: bool | None = None,
+    use_etag: bool = False,
     **kwargs: Any,
 ) -> Any:
     """Return the changes that ``file.managed`` would make, or ``(False, why it would fail)``.
 
-    With ``makedirs``, True or False, the file's place is looked at, too: its folder, what is there, the accounts.
+    With ``makedirs``, True or False, the file's place is looked at, too: its folder, what is there, the accounts; and
+    whether the content is what its hash and its encoding say.
     """
     source, source_hash = source_list(source, source_hash, saltenv)
     sfn = ""
@@ -149,6 +152,7 @@ def check_managed_changes(
                 defaults,
                 skip_verify,
                 verify_ssl=verify_ssl,
+                use_etag=use_etag,
                 **kwargs,
             )
             if problem:
@@ -180,9 +184,12 @@ def check_managed_changes(
         )
         if makedirs is not None and changes and filesystem.foretells():
             made = changes[1] if isinstance(changes, tuple) else changes
-            problem = _problem(
-                name, sfn, contents, Wanted(user, group, mode), made, follow_symlinks=follow_symlinks, makedirs=makedirs
-            )
+            content = Content.of(contents, sfn, encoding, encoding_errors)
+            wanted = Wanted(user, group, mode)
+            problem = _problem(name, content, wanted, made, follow_symlinks=follow_symlinks, makedirs=makedirs)
+            if not problem and content is not None and content.data is None and made.keys() & {"newfile", "diff"}:
+                must_match = {} if use_etag else source_sum
+                problem = disproof(sfn, source, name, must_match, updating=filesystem.lexists(name))
             if problem:
                 return False, problem
         return changes
@@ -191,17 +198,17 @@ def check_managed_changes(
 
 
 def _problem(
-    name: str, sfn: str, contents: Any, wanted: Wanted, changes: Any, *, follow_symlinks: bool, makedirs: bool
+    name: str, content: Content | None, wanted: Wanted, changes: Any, *, follow_symlinks: bool, makedirs: bool
 ) -> str:
     """Return the error with which `manage_file` would fail to make these changes, "" if it would not."""
     try:
         found = status(name, follow_symlinks) if filesystem.lexists(name) else None
         dangling = follow_symlinks and found is not None and stat.S_ISLNK(found.st_mode)
-        if dangling and contents is None and not sfn:
+        if dangling and content is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
         if dangling or changes.keys() & {"newfile", "diff"}:
-            if sfn and contents is None:
-                filesystem.open_read(sfn).close()
+            if content is not None and content.data is None:
+                filesystem.open_read(content.path).close()
             if not filesystem.room_for(name, partial(makedirs_, name) if makedirs else None, follow=follow_symlinks):
                 return NO_PARENT
             if filesystem.is_directory(name):

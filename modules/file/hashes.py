@@ -230,3 +230,20 @@ def verify_signature(
     )
     if answer["res"] is not True:
         raise CommandExecutionError(f"The file's signature could not be verified: {answer['message']}")
+
+
+def disproof(path: str, source: Any, name: str, wanted: dict[str, str], *, updating: bool) -> str:
+    """Return why a fetched file is not the one that its source's hash names, "" if it is or there is no hash."""
+    expected = wanted.get("hsum", "").lower()
+    actual = get_hash(path, wanted["hash_type"]) if expected else ""
+    if actual == expected:
+        return ""
+    hint = (
+        ". If the 'source_hash' value refers to a remote file with multiple possible matches, "
+        "then it may be necessary to set 'source_hash_name'."
+    )
+    subject = redact(str(source)) if updating else name
+    return (
+        f"Specified {wanted['hash_type']} checksum for {subject} ({expected}) does not match actual checksum ({actual})"
+        + (hint if updating else "")
+    )

@@ -18,13 +18,12 @@ from .backups import backup_if_asked
 from .content import Content, read_bytes
 from .diffs import Leniency, content_diff, diff_or_note
 from .dry_run import NO_PARENT, check_file_meta
-from .hashes import get_hash, verify_signature
+from .hashes import disproof, verify_signature
 from .modes import directory_mode, mode_text
 from .paths import expand
 from .perms import Wanted, check_perms, makedirs_
 from .selinux import check_context, require_relabelled
 from .sources import drop_rendered, local_copy, source_mode
-from .urls import redact
 
 log = logging.getLogger(__name__)
 
@@ -329,22 +328,11 @@ class _Placement:
         """Compare a source with its expected hash and signature."""
         if self.content is None or self.content.data is not None:
             return True
-        expected = self.must_match.get("hsum", "").lower()
-        if expected:
-            kind = self.must_match["hash_type"]
-            actual = get_hash(self.content.path, kind)
-            if actual != expected:
-                subject = redact(str(self.source)) if updating else self.name
-                hint = (
-                    ". If the 'source_hash' value refers to a remote file with multiple possible matches, "
-                    "then it may be necessary to set 'source_hash_name'."
-                )
-                _failed(
-                    self.ret,
-                    f"Specified {kind} checksum for {subject} ({expected}) does not match actual checksum ({actual})"
-                    + (hint if updating else ""),
-                )
-                return False
+        must_match = self.must_match
+        problem = must_match and disproof(self.content.path, self.source, self.name, must_match, updating=updating)
+        if problem:
+            _failed(self.ret, problem)
+            return False
         if self.verify is not None:
             try:
                 verify_signature(self.content.path, **self.verify)

@@ -147,6 +147,9 @@ class Extraction(ArchiveSource):
         """Refuse what unpacking refuses. What programs unpack is not known before."""
         if (self.format == "tar" and not self.options) or (self.format == "zip" and not self.use_unzip):
             __salt__["archive.check_members"](self.cached, self.name, self.format, password=self.password)
+        if not self.own_only and (refused := filesystem.refused_owners(self.uid, self.gid)):
+            wanted = {"user": self.user, "group": self.group}
+            raise Refusal("; ".join(f"Failed to change {kind} to {wanted[kind]}" for kind in refused))
 
     def clear(self, *, clean: bool, clean_parent: bool) -> None:
         """Remove existing paths before unpacking, as the arguments say."""
@@ -261,12 +264,17 @@ class Extraction(ArchiveSource):
             return
         if self.uid in {-1, found.st_uid} and self.gid in {-1, found.st_gid}:
             return
-        if not is_dry_run():
-            try:
+        try:
+            if is_dry_run():
+                refused = bool(filesystem.refused_owners(self.uid, self.gid, found))
+            else:
+                refused = False
                 filesystem.give(path, filesystem.Access(self.uid, self.gid), follow=False)
-            except OSError:
-                self.problems["failed"].append(path)
-                return
+        except OSError:
+            refused = True
+        if refused:
+            self.problems["failed"].append(path)
+            return
         self.changes["updated ownership"] = True
 
     def row(self, name: str, *, unpacked: bool, by_hash: bool, missing: bool) -> Row:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import pwd
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from asyncstate import filesystem
 from asyncstate.dunders import __opts__, __salt__, is_dry_run
+
+_MODE = re.compile("0*[0-7]{1,4}")
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +39,13 @@ def normalize_mode(mode: Any) -> str | None:
     if mode is None:
         return None
     return str(mode).replace("0o", "0").strip("\"'").lstrip("0").zfill(4)
+
+
+def impossible_mode(mode: Any) -> str:
+    """Return the error with which a run fails to set what `normalize_mode` returned; for dry runs."""
+    if mode is None or _MODE.fullmatch(mode) or not filesystem.foretells():
+        return ""
+    return f"Failed to change mode to {mode}"
 
 
 def owner_of(kwargs: Mapping[str, Any], user: Any) -> Any:

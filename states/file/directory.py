@@ -14,7 +14,7 @@ from asyncstate.dunders import Row, __salt__, changed, check_cancelled, failed, 
 from asyncstate.errors import CommandExecutionError, PathRefused
 
 from .._paths import plain  # noqa: TID252 - as `states` for type checkers
-from .arguments import expand, missing_accounts, normalize_mode, owner_of
+from .arguments import expand, impossible_mode, missing_accounts, normalize_mode, owner_of
 from .cleaning import clean_directory, required_files
 
 Listing = tuple[str, list[str], list[str]]
@@ -62,7 +62,7 @@ def directory(
     dir_mode = normalize_mode(dir_mode or kwargs.get("mode"))
     file_mode = normalize_mode(file_mode) if file_mode else dir_mode
     problem = missing_accounts(user, group) if user or group else ""
-    if problem:
+    if problem := problem or impossible_mode(dir_mode):
         return failed(name, problem)
     if not os.path.isabs(path):
         return failed(name, f"Specified file {path} is not an absolute path")
@@ -72,7 +72,8 @@ def directory(
         if (filesystem.is_link(path) and (force or not allow_symlink)) or filesystem.is_file(path):
             row = _clear_the_way(name, path, backupname, changes, force=force)
             if row is not None:
-                return row
+                problem = check.refusal(new=True) if row["result"] is None else ""
+                return failed(name, problem) if problem else row
         check.set_recursion(recurse)
         return _made(
             name,
@@ -120,13 +121,14 @@ def _made(
         path, partial(__salt__["file.makedirs"], path, **owners) if makedirs else None
     ):
         return failed(name, f"No directory to create {path} in", {} if is_dry_run() else changes)
-    if check.refused and not (is_new or "forced" in changes):  # of a new directory, a run does not report it
-        return failed(name, "; ".join(check.refused))
+    if problem := check.refusal(new=is_new or "forced" in changes):
+        return failed(name, problem)
     if is_dry_run() or not changes:
         comment = _announcement(expected) if expected else f"The directory {path} is in the correct state"
         return would_change(name, comment, changes) if changes else unchanged(name, comment)
     if is_new:
-        return _create(name, path, changes, **owners)
+        __salt__["file.mkdir"](path, **owners)
+        return _created(name, check, changes)
     return _settle(
         name, check, changes, listing, clean, require, exclude_pat, children_only=children_only, recurse=recurse
     )
@@ -244,6 +246,13 @@ class _Check:
                 changes[self.name] = difference
         return changes
 
+    def refusal(self, *, new: bool) -> str:
+        """Return a dry run's error about owners that a run cannot give, to a ``new`` directory or to what is there."""
+        if not new:
+            return "; ".join(self.refused)
+        wanted = {"user": self.user, "group": self.group}
+        return _unchanged({kind: wanted[kind] for kind in filesystem.refused_owners(self.uid, self.gid)})
+
     def _inherited(self, mode: str | None) -> tuple[Any, Any, str | None]:
         """Return owner, group and mode for the content of the directory."""
         return (
@@ -273,12 +282,8 @@ class _Check:
             changes["user"] = user
         if group is not None and self.gid != found.st_gid:
             changes["group"] = group
-        self.refused += [
-            f"Failed to change {kind} to {changes[kind]}"
-            for kind in filesystem.refused_owners(
-                self.uid if "user" in changes else None, self.gid if "group" in changes else None, found
-            )
-        ]
+        uid, gid = self.uid if "user" in changes else None, self.gid if "group" in changes else None
+        self.refused += [_unchanged({kind: changes[kind]}) for kind in filesystem.refused_owners(uid, gid, found)]
         if mode is not None and mode != f"{stat.S_IMODE(found.st_mode):04o}" and not stat.S_ISLNK(found.st_mode):
             changes["mode"] = mode
         return changes
@@ -334,11 +339,19 @@ def _forget_unremoved(changes: dict[str, Any], removed: list[str]) -> None:
             del changes[path]
 
 
-def _create(name: str, path: str, changes: dict[str, Any], **owners: Any) -> Row:
-    __salt__["file.mkdir"](path, **owners)
+def _created(name: str, check: _Check, changes: dict[str, Any]) -> Row:
+    """Return the row of a new directory, which may lack the owner or mode that this process cannot give."""
+    path = check.name
     if not filesystem.is_directory(path):
         return failed(name, f"Failed to create directory {path}", changes)
-    return changed(name, "", {**changes, path: {"directory": "new"}})
+    missing = check.differences([], children_only=False).get(path, {})
+    changes = {**changes, path: {"directory": "new"}}
+    problem = _unchanged(missing)
+    return failed(name, problem, changes) if problem else changed(name, "", changes)
+
+
+def _unchanged(wanted: dict[str, Any]) -> str:
+    return "; ".join(f"Failed to change {kind} to {value}" for kind, value in wanted.items())
 
 
 def _settle(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.data.edits import toggle_patterns
+from asyncstate.data.edits import LINE_MODES, toggle_patterns
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
 
@@ -99,14 +99,15 @@ def line(
         return failed(name, "Must provide name to file.line")
     made = managed(name, create=create, user=user, group=group, mode=file_mode, replace=False)
     problem = file_problem(name)
-    if problem:
-        if create and filesystem.foretells() and made["result"] is None:
-            return made
+    is_to_be_made = create and filesystem.foretells() and made["result"] is None
+    if problem and not is_to_be_made:
         return failed(name, problem)
     if mode is None:
         return failed(name, "Mode was not defined. How to process the file?")
     if mode.lower() != "delete" and content is None:
         return failed(name, "Content can only be empty if mode is ['delete']")
+    if problem:
+        return made if mode.lower() in LINE_MODES else failed(name, f'Unknown mode: "{mode}"')
     try:
         changes = __salt__["file.line"](
             name,

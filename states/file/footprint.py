@@ -49,6 +49,7 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, Any]:
         *_sources(fun, low),
         *(_number_of(each) for each in _resources.accounts(low, ("user", "owner")) if each not in _ALWAYS_THERE),
         *_resources.command(low.get("check_cmd"), low),
+        *(_resources.files(low["tmp_dir"]) if "tmp_dir" in low else ()),
     ]
     if fun in {"managed", "blockreplace"}:
         reads.append(f"accumulator:{path}")

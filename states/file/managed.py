@@ -171,12 +171,14 @@ def managed(
                 encoding=encoding,
                 encoding_errors=encoding_errors,
                 makedirs=makedirs,
+                use_etag=use_etag and filesystem.foretells(),
                 **labels,
                 **trust,
                 **lenient,
                 **kwargs,
             )
-            return _dry_run(name, changes, show_changes=show_changes, lenient=any(lenient.values())) | notes
+            row = _dry_run(name, changes, show_changes=show_changes, lenient=any(lenient.values()))
+            return (check_refused(name, check_cmd, tmp_dir, row) if check_cmd else row) | notes
         sfn, source_sum, problem = "", {}, ""
         if source and contents is None:
             sfn, source_sum, problem = __salt__["file.get_managed"](
@@ -227,7 +229,7 @@ def managed(
             refusal = check_copy(name, check_cmd, tmp_dir, tmp_ext, placement)
             if refusal is not None:
                 return unchanged(name) | notes | refusal
-        row: Row = __salt__["file.manage_file"](
+        placed: Row = __salt__["file.manage_file"](
             name,
             ret=unchanged(name) | notes,
             backup=backup,
@@ -238,7 +240,7 @@ def managed(
         )
         if not keep_source:
             _forget(source)
-        return row
+        return placed
     except RunCancelled:
         raise
     except (AsyncStateError, OSError, UnicodeError, LookupError) as error:
@@ -332,6 +334,23 @@ def _dry_run(name: str, changes: Any, *, show_changes: bool, lenient: bool) -> R
     return row | {"skip_req": True} if lenient and not significant else row
 
 
+def check_refused(name: str, check_cmd: str, tmp_dir: str | None, row: Row) -> Row:
+    """Return the row of a dry run, a failed one if ``check_cmd`` could not look at the new file."""
+    problem = _uncheckable(check_cmd, tmp_dir) if row["result"] is None and filesystem.foretells() else ""
+    return failed(name, problem) | {"skip_watch": True} if problem else row
+
+
+def _uncheckable(check_cmd: str, tmp_dir: str | None) -> str:
+    """Return why ``check_cmd`` cannot be run on a copy in ``tmp_dir``, "" if it can."""
+    try:
+        if tmp_dir and not filesystem.room_for(os.path.join(tmp_dir, "copy")):
+            return f"check_cmd execution failed\nThere is no folder {tmp_dir}, which is the tmp_dir of the state"
+    except OSError as error:
+        return f"check_cmd execution failed\nThe tmp_dir of the state cannot be used: {error}"
+    problem = __salt__["cmd.refusal"](check_cmd, shell=__grains__.get("shell"))
+    return f"check_cmd execution failed\n{problem}" if problem else ""
+
+
 def check_copy(name: str, check_cmd: str, tmp_dir: str | None, tmp_ext: str, placement: dict[str, Any]) -> Row | None:
     """Run ``check_cmd`` on a private copy of the new file, if it would change. Return the comment if that fails."""
     changes = __salt__["file.check_file_meta"](
@@ -349,6 +368,8 @@ def check_copy(name: str, check_cmd: str, tmp_dir: str | None, tmp_ext: str, pla
     )
     if not changes:
         return None
+    if problem := _uncheckable(check_cmd, tmp_dir):
+        return {"comment": problem, "skip_watch": True, "result": False}
     descriptor, copy = remains.temporary_file(suffix=tmp_ext, directory=tmp_dir)
     os.close(descriptor)
     try:

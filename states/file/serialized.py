@@ -10,7 +10,7 @@ from asyncstate.dunders import Row, __env__, __salt__, failed, is_dry_run, make_
 from asyncstate.errors import CommandExecutionError
 
 from .arguments import expand, misspelt, normalize_mode
-from .managed import check_copy
+from .managed import check_copy, check_refused
 
 
 def serialize(
@@ -81,17 +81,18 @@ def serialize(
     except (CommandExecutionError, OSError, UnicodeError) as error:
         return failed(name, str(error)) | notes
     wanted = {"user": user, "group": group, "mode": normalize_mode(mode)}
+    coded = {"encoding": encoding, "encoding_errors": encoding_errors}
     if is_dry_run():
-        row = _dry_run(name, wanted, text, show_changes=show_changes, makedirs=makedirs) | notes
+        row = _dry_run(name, wanted, text, coded, show_changes=show_changes, makedirs=makedirs)
+        row = (check_refused(name, check_cmd, tmp_dir, row) if check_cmd else row) | notes
     else:
         placement = {
             **_nothing_fetched(),
             **wanted,
             "saltenv": str(__env__),
             "show_changes": show_changes,
-            "encoding": encoding,
-            "encoding_errors": encoding_errors,
             "contents": text,
+            **coded,
         }
         row = unchanged(name) | notes
         if check_cmd:
@@ -120,7 +121,9 @@ def _options(given: Any) -> dict[str, Any]:
     return dict(given or {})
 
 
-def _dry_run(name: str, wanted: dict[str, Any], text: str, *, show_changes: bool, makedirs: bool) -> Row:
+def _dry_run(
+    name: str, wanted: dict[str, Any], text: str, encoding: dict[str, Any], *, show_changes: bool, makedirs: bool
+) -> Row:
     changes = __salt__["file.check_managed_changes"](
         name=name,
         source=None,
@@ -135,6 +138,7 @@ def _dry_run(name: str, wanted: dict[str, Any], text: str, *, show_changes: bool
         follow_symlinks=filesystem.foretells(),
         makedirs=makedirs,
         **wanted,
+        **(encoding if filesystem.foretells() else {}),
     )
     if isinstance(changes, tuple):
         return failed(name, changes[1])

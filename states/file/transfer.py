@@ -11,7 +11,7 @@ from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_r
 from asyncstate.errors import CommandExecutionError
 
 from .._paths import plain  # noqa: TID252 - as `states` for type checkers
-from .arguments import default_owner, expand, missing_accounts, misspelt, normalize_mode, owner_of
+from .arguments import default_owner, expand, impossible_mode, missing_accounts, misspelt, normalize_mode, owner_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,8 +89,10 @@ def _would_touch(name: str, atime: Any, mtime: Any, *, extant: bool) -> Row:
         return would_change(name, f"File {name} is set to be created", {"new": name})
     filesystem.require_changeable(name)
     found = filesystem.lstat(name)
-    if (atime is not None and str(atime) != str(found.st_atime)) or (
-        mtime is not None and str(mtime) != str(found.st_mtime)
+    if (
+        filesystem.foretells()  # a run sets the times, also to what they are
+        or (atime is not None and str(atime) != str(found.st_atime))
+        or (mtime is not None and str(mtime) != str(found.st_mtime))
     ):
         return would_change(name, f"Times set to be updated on file {name}", {"touched": name})
     return changed(name, f"File {name} exists and has the correct times", {"new": name})
@@ -131,6 +133,7 @@ def copy_(
         if problem:
             return failed(name, problem)
         mode = normalize_mode(mode) or _mode_of(source)
+    unset = "" if preserve else impossible_mode(mode)
     if filesystem.is_directory(path) and subdir:
         path = os.path.join(path, os.path.basename(source))
     occupied = filesystem.lexists(path)
@@ -151,7 +154,7 @@ def copy_(
     if problem:
         return failed(name, problem)
     if is_dry_run():
-        if not preserve and (problem := _unowned(source, path, user, group, comment)):
+        if not preserve and (problem := _unowned(source, path, user, group, comment) or unset):
             return failed(name, problem)
         return would_change(name, f'File "{source}" is set to be copied to "{path}"')
     return _copied(name, source, path, user, group, mode, comment, preserve=preserve)

@@ -18,6 +18,7 @@ from .._paths import plain as _plain  # noqa: TID252 - as `states` for type chec
 from .cloning import clone_latest as _clone_latest
 from .cloning import clone_once as _clone_once
 from .detached import Detachment as _Detachment
+from .repository import WITHOUT_SSH as _WITHOUT_SSH
 from .repository import Repository as _Repository
 from .request import Request as _Request
 from .request import address as _address
@@ -36,7 +37,6 @@ from .update import bring_up_to_date as _bring_up_to_date
 
 _CONFIGURATION = ("path:/etc/gitconfig",)
 _CLONING = frozenset({"latest", "cloned", "detached"})
-_FETCHED_AHEAD = ("https://", "http://", "git://", "file://")
 
 __all__ = ["cloned", "config_set", "config_unset", "detached", "latest", "mod_footprint", "mod_prefetch", "present"]
 
@@ -302,7 +302,7 @@ def mod_prefetch(low: dict[str, Any]) -> list[dict[str, Any]]:
     objects are borrowed only from a whole repository.
     """
     name, target = str(low.get("name", "")), low.get("target")
-    if low.get("fun") not in _CLONING or not name.startswith(_FETCHED_AHEAD) or not isinstance(target, str):
+    if low.get("fun") not in _CLONING or not name.startswith(_WITHOUT_SSH) or not isinstance(target, str):
         return []
     if any(low.get(key) is not None for key in ("user", "depth", "identity")) or not os.path.isabs(target):
         return []

@@ -8,7 +8,7 @@ from asyncstate import filesystem
 from asyncstate.dunders import Row, is_dry_run
 from asyncstate.errors import CommandExecutionError
 
-from .rows import Outcome, bare_message, clear_folder, fail, redacted, require_source, sentences, would_do
+from .rows import Outcome, bare_message, clear_folder, fail, redacted, sentences, would_do
 
 if TYPE_CHECKING:
     from .repository import Repository
@@ -138,7 +138,7 @@ def clone_once(
         return
     with_branch = f" with branch '{branch}'" if branch is not None else ""
     row["changes"]["new"] = f"{redacted(name)} => {repository.target}"
-    require_source(name, "Clone failed: ")
+    repository.require_source(name, branch, credentials, "Clone failed: ")
     if is_dry_run():
         raise would_do(f"{redacted(name)} would be cloned to {repository.target}{with_branch}")
     try:

@@ -11,7 +11,7 @@ from asyncstate.dunders import Row, is_dry_run
 from asyncstate.errors import CommandExecutionError
 
 from .cloning import make_room
-from .rows import bare_message, fail, redacted, require_source, sentences, would_do
+from .rows import bare_message, fail, redacted, sentences, would_do
 
 if TYPE_CHECKING:
     from .repository import Repository
@@ -90,7 +90,8 @@ class Detachment:
         self.done.append(f"Remote {self.remote} updated from '{shown}' to '{redacted(self.name)}'")
 
     def _clone(self) -> None:
-        require_source(self.name)
+        named = None if self.is_hash or self.rev == "HEAD" else self.rev
+        self.repository.require_source(self.name, named, self.credentials)
         target, shown = self.repository.target, redacted(self.name)
         make_room(self.row, self.name, target, force=self.force_clone, predicted={})
         if is_dry_run():

@@ -9,6 +9,10 @@ from asyncstate import filesystem
 from asyncstate.dunders import __env__, __salt__
 from asyncstate.errors import CommandExecutionError
 
+from .rows import bare_message, fail
+
+WITHOUT_SSH = ("https://", "http://", "git://", "file://")
+
 
 class Repository:
     """Calls the git module for one target, user, key and encoding."""
@@ -35,6 +39,24 @@ class Repository:
     def do_remotely(self, function: str, *arguments: Any, **options: Any) -> Any:
         """Call ``git.<function>`` on the target, with the private key."""
         return __salt__[f"git.{function}"](self.target, *arguments, **self.over_ssh, **options)
+
+    def require_source(self, url: str, rev: str | None, credentials: dict[str, str | None], failure: str = "") -> None:
+        """In a dry run, end the state if no clone could be made of ``url``, or it has no branch or tag ``rev``.
+
+        Over ssh nothing is asked, as a first contact is remembered; a host that does not answer now may do so later.
+        """
+        if not filesystem.foretells() or not url.startswith(("/", *WITHOUT_SSH)):
+            return
+        if os.path.isabs(url) and not filesystem.exists(url):
+            raise fail(f"{failure}fatal: repository '{url}' does not exist")
+        try:
+            refs = __salt__["git.remote_refs"](url, **self.over_ssh, **credentials)
+        except CommandExecutionError as error:
+            if os.path.isabs(url):
+                raise fail(f"{failure}{bare_message(error)}") from error
+            return
+        if rev is not None and refs.keys().isdisjoint((f"refs/heads/{rev}", f"refs/tags/{rev}")):
+            raise fail(f"{failure}Revision '{rev}' does not exist")
 
     def exists(self, folder: str = ".git") -> bool:
         """Return whether the target is a repository (``folder`` of it says so) or a worktree of one."""

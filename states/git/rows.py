@@ -31,15 +31,6 @@ def fail(comment: str, done: list[str] | None = None) -> Outcome:
     return Outcome(comment, result=False)
 
 
-def require_source(name: str, failure: str = "") -> None:
-    """In a dry run, raise the `Outcome` of cloning a repository of this machine that is not there.
-
-    Others are not asked.
-    """
-    if filesystem.foretells() and os.path.isabs(name) and not filesystem.exists(name):
-        raise fail(f"{failure}fatal: repository '{name}' does not exist")
-
-
 def would_do(comment: str) -> Outcome:
     """Return the outcome of a dry run that found something to do."""
     return Outcome(comment, result=None)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, is_dry_run, unchanged
 from asyncstate.errors import CommandExecutionError
 
 from .rows import Outcome, bare_message, fail, finished, unknown_arguments, would_do
 
 Values = dict[str, list[str]]
+
+_WORD = re.compile("[A-Za-z0-9-]+")
 
 
 def config_set(
@@ -92,6 +96,9 @@ def _set(row: Row, wanted: list[str], many: list[str] | None, where: dict[str, A
     name = str(row["name"])
     shown = f"'{wanted[0]}'" if many is None else str(many)
     whose = "Global key " if where["global"] else ""
+    failure = f"Failed to set {whose.lower()}'{name}' to {shown}"
+    if (problem := _misspelt(name)) and (filesystem.foretells() or not is_dry_run()):
+        raise fail(f"{failure}: {problem}")
     old = __salt__["git.config_get"](key=name, ignore_retcode=True, **where, all=True)
     if old == wanted:
         raise Outcome(f"{whose}'{name}' is already set to {shown}", result=True)
@@ -99,7 +106,6 @@ def _set(row: Row, wanted: list[str], many: list[str] | None, where: dict[str, A
     if is_dry_run():
         row["changes"] = {"old": old, "new": wanted}
         raise would_do(f"{whose}'{name}' would be {verb} {shown}")
-    failure = f"Failed to set {whose.lower()}'{name}' to {shown}"
     new_value = {"value": wanted[0]} if many is None else {"multivar": many}
     try:
         new = __salt__["git.config_set"](key=name, **new_value, **where)
@@ -110,6 +116,19 @@ def _set(row: Row, wanted: list[str], many: list[str] | None, where: dict[str, A
     if new != wanted:
         raise fail(failure)
     row["comment"] = f"{whose}'{name}' was {verb} {shown}"
+
+
+def _misspelt(name: str) -> str:
+    """Return git's error about what is no name of a setting; one has a section, perhaps a part in it, and a word."""
+    section, _, own = name.rpartition(".")
+    if not section:
+        return f"error: key does not contain a section: {name}"
+    if not own:
+        return f"error: key does not contain variable name: {name}"
+    head, _, part = section.partition(".")
+    if not (_WORD.fullmatch(head) and _WORD.fullmatch(own) and own[0].isalpha()):
+        return f"error: invalid key: {name}"
+    return f"error: invalid key (newline): {name}" if "\n" in part else ""
 
 
 def _unset(row: Row, pattern: str | None, all_values: bool, where: dict[str, Any]) -> None:

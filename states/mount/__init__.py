@@ -68,6 +68,8 @@ def swap(name: str, persist: bool = True, config: str = "/etc/fstab") -> Row:
     device = _swap_device(name)
     if device in active:
         row = unchanged(name, f"Swap {name} already active")
+    elif filesystem.foretells() and device.startswith("/") and not os.path.exists(device):
+        return failed(name, f"Swap {name} failed to activate: {device} does not exist")
     elif is_dry_run():
         row = would_change(name, f"Swap {name} is set to be activated")
     else:

@@ -214,6 +214,9 @@ class _Mount:
     def mount(self, row: Row) -> bool:
         """Mount the device; return whether the row is final."""
         exists = os.path.exists(self.name)
+        if filesystem.foretells() and (problem := self._unmountable(exists=exists)):
+            row.update(result=False, comment=problem)
+            return True
         if is_dry_run():
             missing = "would be created and mounted" if self._mkmnt else "does not exist and would not be created"
             row.update(result=None, comment=f"{self.name} {'would be mounted' if exists else missing}")
@@ -233,6 +236,13 @@ class _Mount:
             row["comment"] = "Target was successfully mounted"
             row["changes"]["mount"] = True
         return False
+
+    def _unmountable(self, *, exists: bool) -> str:
+        """Return the error with which the run, or the program in it, fails to mount, "" if it may not; for dry runs."""
+        if not exists and not self._mkmnt:
+            return "Mount directory is not present"
+        is_path = self.device.startswith("/") and not self.device.startswith("//")
+        return f"{self.device} does not exist" if is_path and not os.path.exists(self.device) else ""
 
     def leave(self, row: Row) -> bool:
         """Report that nothing is mounted, and make the folder if that is wanted; the row is never final."""

@@ -79,6 +79,8 @@ class Installation:
             for file in self.requirements if isinstance(self.requirements, list) else [self.requirements]:
                 if str(file).startswith("/"):
                     filesystem.require_unshared(str(file), "pip", self.where["user"])
+                    if filesystem.foretells() and not filesystem.exists(str(file)):
+                        return failed(self.name, f'Unable to process requirements file "{file}". There is no such file')
             if self.requirements:
                 comments.append(f"Requirements file '{self.requirements}' will be processed.")
             if self.editable:

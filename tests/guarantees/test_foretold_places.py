@@ -9,15 +9,16 @@ from __future__ import annotations
 import inspect
 import os
 import shutil
+import subprocess
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from asyncstate.modules import linux_sysctl
 from plugin_harness import PluginHarness, snapshot
-from states_with_paths import NOBODY, STATES, UNKNOWN, harness_of_states
+from states_with_paths import STATES, UNKNOWN, harness_of_states
 
-from asyncstate.errors import CommandExecutionError
+from asyncstate.errors import AsyncStateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,11 +83,39 @@ LEFT_OUT = {
     "pip, requirements": "what is in a file of requirements, pip alone reads",
 }
 
-
-if os.geteuid() not in {0, NOBODY}:
-    LEFT_OUT["extracted for a user"] = (
-        "the dry run does not look whether an ordinary user can give away what is unpacked"
-    )
+WRONG = {
+    "user": UNKNOWN,
+    "group": UNKNOWN,
+    "runas": UNKNOWN,
+    "cwd": "/no/such/folder",
+    "shell": "/no/such/shell",
+    "env": "no mapping",
+    "timeout": "long",
+    "output_encoding": "no-such-encoding",
+    "success_retcodes": "none",
+    "python": "/no/such/python",
+    "venv_bin": "no-such-program",
+    "check_cmd": "no-such-program -c",
+    "tmp_dir": "/no/such/folder",
+    "source_hash": "sha256=" + "0" * 64,
+    "encoding": "no-such-encoding",
+    "encoding_errors": "no-such-way",
+    "serializer": "no-such-form",
+    "template": "no-such-renderer",
+    "context": "no mapping",
+    "defaults": "no mapping",
+    "mode": "rwx",
+    "dir_mode": "rwx",
+    "recurse": ["everything"],
+    "target": "",
+    "archive_format": "no-such-format",
+    "rev": "no-such-revision",
+    "branch": "no-such-branch",
+}
+"""A value of each argument that no run accepts."""
+PASSED_ON = {"cmd.run": {"group", "output_encoding", "success_retcodes"}}
+PASSED_ON["cmd.script"] = PASSED_ON["cmd.run"]
+"""Arguments that a state takes by the name of another function."""
 
 
 class Ground:
@@ -104,13 +133,23 @@ class Ground:
         function, arguments = STATES[state](f"{self.folder}/{below}", self.base)
         if more.keys() - inspect.signature(self.harness.states[function]).parameters.keys():
             return None
+        return self.called(function, arguments | more, make)
+
+    def called(self, function: str, arguments: dict[str, Any], make: Callable[[Path], Any]) -> list[dict[str, Any]]:
+        """Return the rows of a dry run and of a run."""
         found = []
         for test in (True, False):
             self._renew(make)
             before = snapshot(self.folder)
             try:
-                found.append(self.harness.state(function, test=test, **deepcopy(arguments | more)))
-            except (CommandExecutionError, OSError) as error:  # a failed row of the engine's
+                found.append(self.harness.state(function, test=test, **deepcopy(arguments)))
+            except (
+                AsyncStateError,
+                OSError,
+                ValueError,
+                TypeError,
+                LookupError,
+            ) as error:  # a failed row of the engine's
                 found.append({"result": False, "changes": {}, "comment": str(error)})
             if test:
                 assert snapshot(self.folder) == before, "the dry run changed something"
@@ -191,3 +230,50 @@ def test_without_foresight_a_dry_run_does_not_look(ground):
     for state in ("managed", "touch at a time", "serialize", "directory, clean"):
         dry, done = ground.rows(state, *PLACES["no folder"])
         assert (dry["result"], done["result"]) == (None, False)
+
+
+VALUES = {
+    **{name: call for name, call in STATES.items() if name not in LEFT_OUT},
+    "command": lambda path, base: ("cmd.run", {"name": "true"}),
+    "setting of a repository": lambda path, base: (
+        "git.config_set",
+        {"name": "a.b", "value": "x", "repo": f"{base}/r"},
+    ),
+    "clone": lambda path, base: ("git.cloned", {"name": f"{base}/r", "target": path}),
+    "commit": lambda path, base: ("git.detached", {"name": f"{base}/r", "target": path, "rev": "main"}),
+    "latest": lambda path, base: ("git.latest", {"name": f"{base}/r", "target": path}),
+    "script of the tree": lambda path, base: ("cmd.script", {"name": "salt://tree/f"}),
+}
+
+
+@pytest.fixture
+def repository(ground):
+    """A repository with one commit, in ``r`` beside the ground."""
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.com", "-C", str(ground.base / "r")]
+    subprocess.run(["git", "init", "-q", "-b", "main", ground.base / "r"], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+
+
+@pytest.mark.feature("F112")
+@pytest.mark.timeout(120)
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize("state", VALUES)
+def test_what_a_dry_run_says_of_a_value_comes_true(ground, state):
+    function, arguments = VALUES[state](f"{ground.folder}/x", ground.base)
+    names = PASSED_ON.get(function, set()) | inspect.signature(ground.harness.states[function]).parameters.keys()
+    if function.startswith("cmd."):
+        ground.harness.load("modules", "cmd")
+        names.discard("template")  # a script is rendered when it runs
+    lies = {}
+    for argument in sorted(names & WRONG.keys()):
+        rows = ground.called(function, arguments | {argument: WRONG[argument]}, _nothing)
+        lies[argument] = lie(*rows)
+    assert {argument: told for argument, told in lies.items() if told} == {}
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize("name", ["nodot", "a.", ".a", "a_b.c", "a.1", "a.\n.b", ""])
+def test_a_dry_run_refuses_what_is_no_name_of_a_git_setting(ground, name):
+    arguments = {"name": name, "value": "x", "repo": f"{ground.base}/r"}
+    dry, done = ground.called("git.config_set", arguments, _nothing)
+    assert (dry["result"], dry["comment"]) == (False, done["comment"])

@@ -29,8 +29,11 @@ FAIL = frozenset(
         "file.accumulated",
         "file.cached",
         "file.patch",
+        "alternatives.install",
         "alternatives.remove",
         "alternatives.set",
+        "kmod.present",
+        "sysctl.present",
     }
 )
 """Whose dry run fails: that is what it is for, or it needs something that is there."""

@@ -598,7 +598,8 @@ def test_a_list_for_a_single_value_is_a_mistake(cli, tmp_path):
 
 def test_apply_runs_the_state_and_does_not_judge_values(cli, tmp_path):
     code, said = cli(VALUES.format(here=tmp_path), "apply", "--test")
-    assert code == 0
+    assert code == 2
+    assert "Failed to change mode to 0999" in said
     assert "E410" not in said
 
 

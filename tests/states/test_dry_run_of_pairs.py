@@ -55,6 +55,14 @@ IN_A_FILE = [
     ("archive.extracted", {"name": "<D>/u", "source": "<D>/x", "archive_format": "tar", "enforce_toplevel": False}),
     ("mount.mounted", {"name": "<D>/m", "device": "<D>/x", "fstype": "ext4", "persist": False}),
     ("ssh_auth.present", {"name": KEY, "user": "root", "source": "<D>/x"}),
+    ("file.managed", {"name": "/tmp/y", "contents": "a", "check_cmd": "<D>/x -c"}),
+    ("file.serialize", {"name": "/tmp/y", "dataset": {"a": 1}, "check_cmd": "<D>/x -c"}),
+    ("file.managed", {"name": "/tmp/y", "source": "<D>/x", "source_hash": f"sha256={'0' * 64}"}),
+    ("virtualenv.managed", {"name": "/tmp/v", "venv_bin": "venv", "python": "<D>/x"}),
+    ("virtualenv.managed", {"name": "/tmp/v", "venv_bin": "<D>/x"}),
+    ("pip.installed", {"name": "", "requirements": "<D>/x"}),
+    ("mount.swap", {"name": "<D>/x", "persist": False}),
+    ("alternatives.install", {"name": "x", "link": "/usr/bin/x", "path": "<D>/x", "priority": 1}),
 ]
 IN_A_FOLDER = [
     ("file.managed", {"name": "<D>/y", "contents": "a"}),
@@ -69,6 +77,8 @@ IN_A_FOLDER = [
     ("file.retention_schedule", {"name": "<D>", "retain": {"most_recent": 1}}),
     ("cmd.run", {"name": "ls", "cwd": "<D>"}),
     ("ini.options_present", {"name": "<D>/x", "sections": {"a": {"b": "c"}}}),
+    ("file.managed", {"name": "/tmp/y", "contents": "a", "check_cmd": "true", "tmp_dir": "<D>"}),
+    ("mount.mounted", {"name": "<D>", "device": "none", "fstype": "tmpfs", "persist": False}),
 ]
 OF_A_USER = [
     ("archive.extracted", {"name": "<D>", "source": "salt://s", "archive_format": "tar", "user": USER}),
@@ -86,6 +96,7 @@ OF_A_USER = [
     ("pip.installed", {"name": "a", "user": USER}),
     ("virtualenv.managed", {"name": "<D>/v", "user": USER}),
     ("group.present", {"name": GROUP, "members": [USER]}),
+    ("group.present", {"name": GROUP, "addusers": [USER]}),
 ]
 OF_A_GROUP = [
     ("file.managed", {"name": "<D>/y", "contents": "a", "group": GROUP, "makedirs": True}),
@@ -93,6 +104,7 @@ OF_A_GROUP = [
     ("archive.extracted", {"name": "<D>", "source": "salt://s", "archive_format": "tar", "group": GROUP}),
     ("user.present", {"name": USER, "groups": [GROUP]}),
     ("user.present", {"name": USER, "gid": GROUP}),
+    ("cmd.run", {"name": "id", "group": GROUP}),
 ]
 IN_AN_ENVIRONMENT = [
     ("pip.installed", {"name": "a", "bin_env": "<D>/venv"}),
@@ -144,7 +156,7 @@ class DryRuns:
         (base / "salt").mkdir()
         (base / "salt" / "s").write_text("of the tree\n")
         self.folder = str(base / "made" / "later")
-        self._settings = {
+        self.settings = {
             "file_roots": {"base": [str(base / "salt")]},
             "pillar_roots": {},
             "cachedir": str(base / "cache"),
@@ -156,7 +168,7 @@ class DryRuns:
         """The row of the second state, which requires the first, in a dry run unless ``test`` is False."""
 
         async def rows():
-            async with StateRuntime(Settings(**self._settings, **settings)) as runtime:
+            async with StateRuntime(Settings(**self.settings, **settings)) as runtime:
                 requiring = declared(second, self.folder, require=[{"id": "first"}])
                 plan = await runtime.compile_data({"first": declared(first, self.folder), "second": requiring})
                 async with runtime.run(plan, test=test, events=False, lock=False, concurrency=concurrency) as run:
@@ -280,6 +292,7 @@ SURELY_FAILS = [
     ("cmd.run", {"name": "ls", "cwd": "/nonexistent/of/tests"}),
     ("cmd.run", {"name": "ls", "shell": "/nonexistent/of/tests"}),
     ("cmd.run", {"name": "id", "runas": USER}),
+    ("cmd.run", {"name": "id", "group": GROUP}),
     ("cmd.script", {"source": "/nonexistent/of/tests"}),
     ("git.cloned", {"name": "/nonexistent/r.git", "target": "<D>/clone"}),
     ("git.config_set", {"name": "a.b", "value": "c", "global": True, "user": USER}),
@@ -293,6 +306,36 @@ def test_what_surely_fails_is_not_to_change(dry_runs, state):
     nothing = ("test.nop", {"name": "a"})
     assert dry_runs.row(nothing, state)["result"] is False
     assert dry_runs.row(nothing, state, test=False)["result"] is False
+
+
+WAITING = {
+    "nothing": ({}, {}, {}),
+    "require": ({}, {"require": [{"id": "first"}]}, {}),
+    "order": ({"order": 1}, {}, {}),
+    "order of the state": ({}, {"order": "last"}, {}),
+    "strict": ({}, {}, {"implicit_order": "strict"}),
+}
+
+
+@pytest.mark.feature("F112")
+@pytest.mark.parametrize("concurrency", [1, 4])
+@pytest.mark.parametrize("why", WAITING)
+def test_what_misses_something_below_a_command_of_unknown_effects_fails_unless_it_waits(dry_runs, why, concurrency):
+    of_first, of_second, settings = WAITING[why]
+
+    async def rows():
+        async with StateRuntime(Settings(**dry_runs.settings, **settings)) as runtime:
+            states = {
+                "first": declared(MADE_BY_SCRIPT, dry_runs.folder, **of_first),
+                "second": declared(("cmd.run", {"name": "id", "runas": USER}), dry_runs.folder, **of_second),
+            }
+            plan = await runtime.compile_data(states)
+            async with runtime.run(plan, test=True, events=False, lock=False, concurrency=concurrency) as run:
+                pass
+            return {row["__id__"]: row for row in run.report.rows.values()}
+
+    row = asyncio.run(rows())["second"]
+    assert row["result"] is (False if why == "nothing" else None), row["comment"]
 
 
 def test_a_failure_of_its_own_stays_one(dry_runs):

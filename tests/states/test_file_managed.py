@@ -24,6 +24,7 @@ def plugins(tmp_path):
     harness = PluginHarness(tmp_path)
     harness.load("modules", "file")
     harness.load("states", "file")
+    harness.load("modules", "cmd")
     harness.salt["cmd.run_all"] = run_all
     return harness
 

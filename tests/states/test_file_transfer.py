@@ -22,6 +22,7 @@ def plugins(tmp_path):
     for name in ("file", "hashutil"):
         harness.load("modules", name)
     harness.load("states", "file")
+    harness.load("modules", "cmd")
     harness.salt["cmd.run_all"] = run_all
     return harness
 

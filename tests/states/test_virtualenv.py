@@ -19,6 +19,7 @@ def plugins(tmp_path):
     harness.load("modules", "virtualenv")
     harness.load("states", "virtualenv")
     harness.salt["cmd.run_stderr"] = lambda command, **_: ""
+    harness.salt["cmd.refusal"] = lambda command, **_: ""
     return harness
 
 

@@ -63,7 +63,7 @@ def harness_of_states(tmp_path: Path) -> PluginHarness:
     harness = PluginHarness(tmp_path, pki_dir=str(tmp_path))
     for name in (
         "file", "archive", "hashutil", "ini", "git", "virtualenv", "x509", "cmd", "ssh", "cron", "debconf", "pip",
-        "linux_sysctl", "mount", "hosts", "aliases",
+        "linux_sysctl", "mount", "hosts", "aliases", "cp",
     ):  # fmt: skip
         harness.load("modules", name)
     for name in (

@@ -7,7 +7,7 @@
 A state that a run refuses, because the earlier one gives a folder to another user, fails in the dry run, too.
 
 Only a state that waits for the earlier one counts as later, so the rows are the same at any concurrency. Footprints say
-what states touch; for an earlier state of unknown effects, a requisite says that it is needed.
+what states touch. An earlier state of unknown effects may make whatever a state that waits for it misses.
 """
 
 from __future__ import annotations
@@ -143,13 +143,15 @@ class Foresight:
             row["result"], row["changes"], row[NOT_TOLD] = None, {}, True
 
     def _needed_unknown(self, touched: Touched, chunk: LowChunk, row: Row) -> set[int]:
-        """Return the states of unknown effects that are to change and that a state needs, as its requisites say."""
+        """Return the states of unknown effects that are to change before a state, and may change its row.
+
+        Any that a failed state waits for may make what it misses, and any that another one requires what it looks at.
+        """
+        unknown = {number for number in self._to_change if touched.by_all[number].unknown}
         if row["result"] is False:
-            required = {number for _, number in edges_through([chunk.index], self._required)}
-        else:
-            own = touched.by_all[chunk.index]
-            required = set(self._required(chunk.index) if own.reads or own.writes or own.unknown else ())
-        return {number for number in required & self._to_change.keys() if touched.by_all[number].unknown}
+            return set(self._before(chunk.index, unknown))
+        own = touched.by_all[chunk.index]
+        return unknown.intersection(self._required(chunk.index) if own.reads or own.writes or own.unknown else ())
 
     def _words(self, found: dict[int, str]) -> str:
         chunks = [self._plan.chunks[number] for number in found]
@@ -161,8 +163,8 @@ class Foresight:
 
     def _met(self, touched: Touched, chunk: LowChunk, row: Row, *, tested: bool) -> Iterator[tuple[int, str]]:
         """Yield the states that are to change what a state touches, with the name of the resource."""
-        if row["result"] is False and any(name.startswith(_ACCOUNTS) for name in touched.by_all[chunk.index].reads):
-            yield from ((number, "") for number in self._to_change if self._brings_accounts(number))
+        if row["result"] is False:
+            yield from ((number, "") for number in self._to_change if self._brings(number))
         skipped = row["result"] is True and row.get("skip_watch")
         of_conditions = touched.by_conditions if tested or skipped else {}
         footprint = of_conditions.get(chunk.index) or touched.by_all[chunk.index]
@@ -210,9 +212,10 @@ class Foresight:
         """Whether a change of a folder leaves alone what is in it."""
         return change.made or (self._plan.chunks[change.chunk].function in _KEEP_CONTENT and not change.tree)
 
-    def _brings_accounts(self, number: int) -> bool:
-        """Whether a state installs a package, which may make an account that its footprint does not name."""
-        return self._plan.chunks[number].state == "pkg" and self._brings_new(number)
+    def _brings(self, number: int) -> bool:
+        """Whether a state may make what its footprint does not name: accounts, units, programs, kernel settings."""
+        kind = self._plan.chunks[number].state
+        return kind == "kmod" or (kind == "pkg" and self._brings_new(number))
 
     def _brings_new(self, number: int) -> bool:
         """Whether a package state installs something that is not there yet."""

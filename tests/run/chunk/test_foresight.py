@@ -47,10 +47,11 @@ def second_row(planned, first, second, kind=NodeKind.CHUNK):
     return asyncio.run(both())
 
 
+@pytest.mark.parametrize("second", ["user:app", "service:app", "path:/etc/app.conf"])
 @pytest.mark.parametrize(("changes", "told"), [({"p": {"old": "", "new": "1"}}, True), ({"p": {"old": "1"}}, False)])
-def test_a_new_package_may_bring_the_account_that_is_missing(changes, told):
-    of_an_account = Footprint(reads=("user:app",))
-    planned = pair(Footprint(writes=("pkgdb",)), of_an_account, first_function="pkg.installed", require=["a"])
+def test_a_new_package_may_bring_what_is_missing(changes, told, second):
+    misses = Footprint(reads=(second,))
+    planned = pair(Footprint(writes=("pkgdb",)), misses, first_function="pkg.installed", require=["a"])
     last = second_row(planned, row(None, changes), row(False))
     assert (last.get(NOT_TOLD, False), last["result"]) == (told, None if told else False)
 

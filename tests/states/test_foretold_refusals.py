@@ -1,0 +1,96 @@
+"""What a run refuses because of the machine (accounts, services, modules, devices), its dry run refuses, too."""
+
+from __future__ import annotations
+
+import pytest
+from plugin_harness import PluginHarness
+
+NOWHERE = "/no/such/place"
+NOBODY_HAS_IT = 54321
+"""A number that no account and no group of a test machine has."""
+
+GROUPS = [{"name": "taken", "gid": 7, "members": []}]
+
+
+@pytest.fixture
+def plugins(tmp_path):
+    harness = PluginHarness(tmp_path, foresight=True)
+    harness.load("modules", "file")
+    for name in ("user", "group", "kmod", "service", "alternatives", "mount", "timezone", "sysctl"):
+        harness.load("states", name)
+    harness.salt |= {
+        "user.info": lambda name, **_: {},
+        "user.add": lambda **_: False,
+        "group.info": lambda name, **_: {},
+        "group.getent": lambda: GROUPS,
+        "group.add": lambda name, **_: False,
+        "kmod.mod_list": lambda only_persist=False: [],
+        "kmod.available": lambda: ["loop"],
+        "kmod.load": lambda mod, persist: [mod],
+        "service.available": lambda name: False,
+        "alternatives.check_exists": lambda name, path: False,
+        "alternatives.install": lambda *_: "there is no such path",
+        "mount.active": lambda **_: {},
+        "mount.mount": lambda *_, **__: "no such device",
+        "mount.swaps": dict,
+        "mount.swapon": lambda device: None,
+        "timezone.zone_compare": lambda name: False,
+        "timezone.get_hwclock": lambda: "UTC",
+        "timezone.set_zone": lambda name: "Zone does not exist",
+        "sysctl.default_config": lambda: str(tmp_path / "sysctl.conf"),
+        "sysctl.show": lambda config_file=False: {},
+        "sysctl.get": lambda name: "",
+        "sysctl.persist": lambda *_: "Updated",
+    }
+    return harness
+
+
+REFUSED = {
+    "a group that does not exist": ("user.present", {"groups": ["none"]}),
+    "a primary group that does not exist": ("user.present", {"gid": "asyncstate-none"}),
+    "a number that no group has": ("user.present", {"gid": NOBODY_HAS_IT}),
+    "a number that another user has": ("user.present", {"uid": 0}),
+    "a number that another group has": ("group.present", {"gid": 7}),
+    "members that do not exist": ("group.present", {"members": ["asyncstate-none"]}),
+    "a user to add that does not exist": ("group.present", {"addusers": ["asyncstate-none"]}),
+    "a kernel module that does not exist": ("kmod.present", {"mods": ["loop", "none"]}),
+    "a service to start that does not exist": ("service.running", {}),
+    "a service to enable that does not exist": ("service.enabled", {}),
+    "a program that does not exist": ("alternatives.install", {"link": "/usr/bin/x", "path": NOWHERE, "priority": 1}),
+    "a folder that does not exist": ("mount.mounted", {"name": NOWHERE, "device": "none", "fstype": "tmpfs"}),
+    "a device that does not exist": (
+        "mount.mounted",
+        {"name": NOWHERE, "device": NOWHERE, "fstype": "ext4", "mkmnt": True, "persist": False},
+    ),
+    "swap space that does not exist": ("mount.swap", {"name": NOWHERE, "persist": False}),
+    "a time zone that does not exist": ("timezone.system", {"name": "No/Such"}),
+}
+
+
+@pytest.mark.feature("F112")
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_dry_run_refuses_what_the_run_refuses(plugins, what):
+    function, arguments = REFUSED[what]
+    arguments = {"name": "none", **arguments}
+    dry, done = (plugins.state(function, test=test, **arguments) for test in (True, False))
+    assert (dry["result"], done["result"]) == (False, False), dry["comment"]
+
+
+def test_a_dry_run_refuses_a_kernel_setting_that_does_not_exist(plugins):
+    row = plugins.state("sysctl.present", test=True, name="no.such", value=1)
+    assert (row["result"], row["comment"]) == (False, "Failed to set no.such to 1: sysctl no.such does not exist")
+
+
+@pytest.mark.parametrize("what", [what for what, (function, _) in REFUSED.items() if function != "mount.swap"])
+def test_without_foresight_the_dry_run_is_salts(plugins, what):
+    plugins.opts["foresight"] = False
+    function, arguments = REFUSED[what]
+    assert plugins.state(function, test=True, **{"name": "none", **arguments})["result"] is None
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"gid": 0}, {"gid": "root"}, {"uid": NOBODY_HAS_IT}, {"uid": 0, "unique": False}, {"gid": ""}, {}],
+)
+def test_numbers_that_an_account_can_have_are_no_reason(plugins, arguments):
+    assert plugins.state("user.present", test=True, name="none", **arguments)["result"] is None
