@@ -14,6 +14,7 @@ So the temporary files of such calls are known here, too (`cut_off`), and a call
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import sys
@@ -56,6 +57,22 @@ def locked_file(path: str) -> int:
         os.close(file)
         with suppress(OSError):
             os.unlink(new)
+        raise
+    return file
+
+
+def take_lock(path: str) -> int | None:
+    """Lock a file, which is made if it is not there, until the returned descriptor is closed or this process dies.
+
+    Return None if it is locked already, be it by this process. Raises OSError.
+    """
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(file)
+        if error.errno in {errno.EACCES, errno.EWOULDBLOCK}:
+            return None
         raise
     return file
 

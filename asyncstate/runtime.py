@@ -166,7 +166,6 @@ class StateRuntime:
         # Modules that a run needs are imported here, in a thread: an import on the loop would block it.
         for name in ("assembly", "handle", "lock"):
             import_module(f"asyncstate.run.{name}")
-        import_module("filelock")
         self._open()
 
     def _open(self) -> None:

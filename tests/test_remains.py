@@ -244,3 +244,22 @@ def test_the_file_that_a_temporary_one_becomes_is_a_change(tmp_path):
         filesystem.replace_text(str(tmp_path / "written"), "x")
         found = filesystem.changes_so_far()
     assert {path for paths in found.values() for path in paths} == {str(tmp_path / "kept"), str(tmp_path / "written")}
+
+
+def test_a_lock_excludes_others_also_within_a_process_until_it_is_closed(tmp_path):
+    path = str(tmp_path / "lock")
+    held = remains.take_lock(path)
+    assert held is not None
+    assert remains.take_lock(path) is None
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    os.close(held)
+    again = remains.take_lock(path)
+    assert again is not None
+    os.close(again)
+
+
+def test_a_lock_is_not_taken_through_a_link(tmp_path):
+    (tmp_path / "lock").symlink_to(tmp_path / "other")
+    with pytest.raises(OSError, match="symbolic links"):
+        remains.take_lock(str(tmp_path / "lock"))
+    assert not (tmp_path / "other").exists()

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import logging
     from collections.abc import Callable
 
-    from filelock import FileLock
-
 log: logging.Logger = get_logger(__name__)
 
 PATIENCE = 30.0
@@ -68,7 +66,7 @@ class RunLock:
         self._survivors: list[Survivors] = []
         self._refuse_at = 0.0
         self._gives_up = False
-        self._lock: FileLock | None = None
+        self._lock: int | None = None
         self._stack = ExitStack()
 
     def holder(self) -> Holder | None:
@@ -115,7 +113,7 @@ class RunLock:
             kept.close()
             with suppress(FileNotFoundError):
                 os.unlink(self._holder_path)
-            lock.release()
+            os.close(lock)
 
         return release
 
@@ -189,19 +187,14 @@ class RunLock:
 
     def _take(self) -> bool:
         """Take the lock if it is free, clean up after dead runs and begin the notes; return whether it was free."""
-        from filelock import FileLock, Timeout  # noqa: PLC0415 - only runs that change something
-
         os.makedirs(self._directory, mode=0o700, exist_ok=True)
         if user := filesystem.who_can_change(self._directory):
             raise PathRefused(
                 f"Refusing to keep the lock and notes of a run of root in {self._directory}: {user} can change them. "
                 "Name another `cachedir`, or give it and its folders to root (chown root, chmod go-w)."
             )
-        # A lock object of its own each time: one object counts its users, so it would let both in.
-        lock = FileLock(self.path, timeout=0, mode=0o600, thread_local=False)
-        try:
-            lock.acquire()
-        except Timeout:
+        lock = remains.take_lock(self.path)
+        if lock is None:
             return False
         try:
             self._survivors = clear_leftovers(self._directory)
@@ -211,7 +204,7 @@ class RunLock:
             self._say_so(since)
         except BaseException:
             self._stack.close()
-            lock.release()
+            os.close(lock)
             raise
         self._lock = lock
         return True

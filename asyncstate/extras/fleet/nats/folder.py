@@ -31,6 +31,7 @@ from asyncstate.extras.fleet import credentials, nkeys
 from asyncstate.extras.fleet.nats import access, certificates
 from asyncstate.model.encode import encoded
 from asyncstate.nearest import nearest
+from asyncstate.remains import take_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,6 +45,7 @@ _LOG_SIZE: Final = 16 << 20
 _OPERATOR_NAME: Final = "operator"
 _CONTROL_NAME: Final = "control"
 _LOCK_PATIENCE: Final = 30.0
+_LOCK_POLL: Final = 0.05
 
 
 class Host(msgspec.Struct, frozen=True):
@@ -84,15 +86,15 @@ class Folder:
     @contextmanager
     def changing(self) -> Iterator[None]:
         """Let no other process change the folder meanwhile. Raises FleetError if one holds it for long."""
-        from filelock import FileLock, Timeout
-
+        until = time.monotonic() + _LOCK_PATIENCE
+        while (lock := take_lock(self.within("folder.lock"))) is None:
+            if time.monotonic() >= until:
+                raise FleetError(f"another process has been changing {self.path} for {_LOCK_PATIENCE:.0f} seconds")
+            time.sleep(_LOCK_POLL)
         try:
-            with FileLock(self.within("folder.lock"), timeout=_LOCK_PATIENCE, mode=0o600):
-                yield
-        except Timeout:
-            raise FleetError(
-                f"another process has been changing {self.path} for {_LOCK_PATIENCE:.0f} seconds"
-            ) from None
+            yield
+        finally:
+            os.close(lock)
 
     def prepare(
         self,

@@ -27,7 +27,7 @@ from asyncstate.load.search_path import bundled_folder
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_PACKAGES: Final = ("anyio", "filelock", "idna", "Jinja2", "MarkupSafe", "msgspec", "PyYAML", "structlog")
+_PACKAGES: Final = ("anyio", "idna", "Jinja2", "MarkupSafe", "msgspec", "PyYAML", "structlog")
 """What a runner imports; ``sniffio`` and ``typing_extensions`` as well where `_OPTIONAL` finds them."""
 _OPTIONAL: Final = ("sniffio", "typing_extensions")
 _LEFT_OUT: Final = (
