@@ -21,16 +21,6 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Contradiction, Plan
 
-_ENTRIES = frozenset(
-    """alias alternatives cron debconf environ git grains group host kmod locale mount pip pkg pkgrepo ssh_auth
-    ssh_known_hosts sysctl user""".split()
-)
-"""Modules each of whose states manages one entry of a shared file or database."""
-
-_NEEDS_NO_DAEMON = frozenset({"file", "ini", "pkg", "archive", "git"})
-"""States whose work does not depend on whether a daemon runs."""
-
-
 _SETTLED = (
     "say it with footprint: {reads: […], writes: […]} on the state, or write a requisite for each state whose place "
     "before or after it matters"
@@ -185,6 +175,8 @@ def _order_findings(plan: Plan, contradicting: Collection[tuple[int, int]]) -> I
     ``before[n]`` has a bit for each node that requisites and stages put before n. For later states, a proposed
     requisite counts as written.
     """
+    from asyncstate.analyse.needs import needs, why  # noqa: PLC0415 - a run imports this file for one line
+
     dag, chunks, unknown = plan.dag, plan.chunks, frozenset(plan.unknown)
     before = [0] * len(plan.nodes)
     above = _above(plan)
@@ -202,14 +194,13 @@ def _order_findings(plan: Plan, contradicting: Collection[tuple[int, int]]) -> I
             for other in sorted(relying, reverse=True):
                 if mask >> other & 1:
                     continue
-                mask |= before[other] | 1 << other
                 if (other, node) in contradicting or _are_siblings(chunks[node], chunks[other]):
+                    mask |= before[other] | 1 << other
                     continue
-                if _matters(chunks[node], chunks[other]):
-                    from asyncstate.report.waits import both_touch  # noqa: PLC0415 - a finding
-
-                    earlier, touched = describe_tag(chunks[other].tag), both_touch(relying[other])
-                    what = f"it comes after {earlier} only because {touched}"
+                needed = needs(chunks[node], chunks[other], relying[other], chunks, mask)
+                if needed:
+                    mask |= before[other] | 1 << other
+                    what = f"it comes after {describe_tag(chunks[other].tag)} only because {why(needed, chunks[other])}"
                     yield writable.finding("footprint-order", what, chunks[node], chunks[other])
             other = above.get(node, -1)
             if node in unknown and other >= 0 and not (mask >> other & 1 or _are_siblings(chunks[node], chunks[other])):
@@ -254,19 +245,6 @@ class _Writable:
 def requisite_hint(plan: Plan, chunk: LowChunk, missing: LowChunk) -> str:
     """Return how to write that a state requires another one; "" if no requisite can say it."""
     return _Writable(plan).finding("footprint-order", "", chunk, missing).hint
-
-
-def _matters(chunk: LowChunk, other: LowChunk) -> bool:
-    """Return whether an author would write the order of two states that touch the same resource.
-
-    Not for two entries of one list, such as two packages, and not for a state of a formula that comes after the start
-    of its daemon without needing it.
-    """
-    if "test" in {chunk.state, other.state}:
-        return False
-    if chunk.state == other.state and chunk.state in _ENTRIES:
-        return chunk.name == other.name
-    return not (other.state in {"service", "module"} and chunk.state in _NEEDS_NO_DAEMON)
 
 
 def _are_siblings(chunk: LowChunk, other: LowChunk) -> bool:

@@ -12,7 +12,8 @@ from trees import FakeStates, chunk_of, plan
 
 from asyncstate.analyse.explain import explanation
 from asyncstate.analyse.impact import effects, impact
-from asyncstate.analyse.lint import _are_siblings, _matters, lint
+from asyncstate.analyse.lint import _are_siblings, lint
+from asyncstate.analyse.needs import needs
 from asyncstate.analyse.waits import waits
 from asyncstate.cli.show import _order_lines
 from asyncstate.model.dag import FOOTPRINT, Dag
@@ -258,7 +259,7 @@ KINDS = {
 
 @settings(DRAWN, suppress_health_check=[HealthCheck.filter_too_much])
 @given(plans())
-def test_lint_names_every_order_that_only_footprints_keep(plan):
+def test_lint_names_every_needed_order_that_only_footprints_keep(plan):
     findings = {(each.chunk, each.message) for each in lint(plan)}
     contradicting = {(each.first, each.second) for each in plan.contradictions}
     secured = Dag(len(plan.nodes))
@@ -267,14 +268,19 @@ def test_lint_names_every_order_that_only_footprints_keep(plan):
         if edge.source != FOOTPRINT:
             secured.add(edge.before, edge.after, edge.source)
         elif edge.after < len(plan.chunks):
-            kept += [(one, edge.after) for one in meant_by_footprint(plan, edge.before) if one < len(plan.chunks)]
+            touched = plan.dag.resources(edge.before, edge.after)
+            kept += [
+                (one, edge.after)
+                for one in meant_by_footprint(plan, edge.before)
+                if one < len(plan.chunks)
+                and needs(plan.chunks[edge.after], plan.chunks[one], touched, plan.chunks, mask=0)
+            ]
     # Of states that contradict each other, and of those of one names, lint advises no order.
     assume(not contradicting)
     assume(not any(_are_siblings(plan.chunks[one], plan.chunks[other]) for one, other in kept))
     for one, other in kept:
         said = f"it comes after {name(plan, one)} only because both touch"
-        is_named = any(chunk == other and said in message for chunk, message in findings)
-        if is_named or not _matters(plan.chunks[other], plan.chunks[one]):
+        if any(chunk == other and said in message for chunk, message in findings):
             secured.add(one, other, "named")
     for chunk, message in findings:
         place = message.partition("only its place in the file puts it after ")[2]
