@@ -105,7 +105,7 @@ FILL = {
     **dict.fromkeys(("archive.extracted", "virtualenv.managed"), "name"),
 }
 """Functions of other modules that fill a folder, and the argument that names it."""
-_MEMBERS = {"addusers": THERE, "members": THERE, "delusers": GONE}
+_SOME_MEMBERS = ("addusers", "delusers")
 _TIMES = frozenset({"minute", "hour", "daymonth", "month", "dayweek"})
 _COMMIT = re.compile("[0-9a-f]{7,40}")
 _PIP_PROGRAM = re.compile(r"(/bin/pip[\d.]*)?/?$")
@@ -141,9 +141,10 @@ def _of_things(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str
     if chunk.state in {"service", "pip"}:
         yield from _of_service(chunk) if chunk.state == "service" else _of_pip(chunk)
         return
-    for argument, value in _MEMBERS.items() if chunk.function == "group.present" else ():
-        for user in plain("members", chunk.args.get(argument)) or ():
-            yield f"user {user} in group {chunk.name}", f"group:{chunk.name}", value
+    for argument in _SOME_MEMBERS if chunk.function == "group.present" else ():
+        users = plain("members", chunk.args.get(argument))
+        if users:
+            yield f"members of group {chunk.name}", f"group:{chunk.name}", (argument, users)
     if chunk.function == "mount.mounted" and chunk.args.get("mount") is False:
         return
     things, value = _named(chunk, footprint)
@@ -314,6 +315,8 @@ def differ(one: Any, other: Any) -> bool | None:
     """Whether two claims to one thing, in the order of their states, cannot both hold; None: only a run can tell."""
     unlike: bool = one != other
     if isinstance(one, tuple) and isinstance(other, tuple):  # settings
+        if one[0] in _SOME_MEMBERS or other[0] in _SOME_MEMBERS:
+            return _members_differ(dict([one]), dict([other])) or _members_differ(dict([other]), dict([one]))
         return one[1] != other[1] and (None if _kind(*one) != _kind(*other) else True)
     if isinstance(one, (Perhaps, Startable)) or isinstance(other, Perhaps):
         return None if unlike else False
@@ -326,6 +329,14 @@ def differ(one: Any, other: Any) -> bool | None:
     if isinstance(one, Link) or isinstance(other, Link):  # a file is written, and a folder is one, through a link
         return True if isinstance(one, Unlinked) or isinstance(other, Unlinked) else None
     return True
+
+
+def _members_differ(one: dict[str, frozenset[str]], other: dict[str, frozenset[str]]) -> bool:
+    """Whether one state takes a user out of a group whom the other one adds, or lists."""
+    wanted = one.get("members", one.get("addusers", frozenset()))
+    return not wanted.isdisjoint(other.get("delusers", ())) or (
+        "members" in other and not one.get("addusers", frozenset()) <= other["members"]
+    )
 
 
 def _kind(argument: str, value: Any) -> object:

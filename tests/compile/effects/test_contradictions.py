@@ -218,7 +218,10 @@ OPPOSED = [
     ("pip.installed: [{name: A_b==1}, {bin_env: /v}]", "pip.installed: [{name: a-b == 2}, {bin_env: /v}]", "version of Python package a-b of /v"),
     ("pip.installed: [{name: a>1}, {bin_env: /v}]", "pip.removed: [{name: a}, {bin_env: /v}]", "Python package a of /v"),
     ("service.running: [{name: a}, {enable: True}, {unmask: True}]", "service.masked: [{name: a}]", "mask of service a"),
-    ("group.present: [{name: a}, {addusers: [u]}]", "group.present: [{name: a}, {delusers: [u]}]", "user u in group a"),
+    ("group.present: [{name: a}, {addusers: [u]}]", "group.present: [{name: a}, {delusers: [u, v]}]", "members of group a"),
+    ("group.present: [{name: a}, {members: [u, v]}]", "group.present: [{name: a}, {delusers: [u]}]", "members of group a"),
+    ("group.present: [{name: a}, {members: [u]}]", "group.present: [{name: a}, {addusers: [v]}]", "members of group a"),
+    ("virtualenv.managed: [{name: /c}]", "file.directory: [{name: /c}, {clean: True}]", "/c/bin"),
     ("file.managed: [{name: /x}, {mode: '0644'}]", "file.managed: [{name: /x}, {mode: '600'}]", "mode of /x"),
     ("file.directory: [{name: /x}, {user: app}]", "file.directory: [{name: /x}, {user: 0}]", "user of /x"),
     ("file.directory: [{name: /x}, {mode: '0755'}]", "file.directory: [{name: /x}, {dir_mode: '0750'}]", "mode of /x"),
@@ -257,35 +260,6 @@ def test_states_that_want_one_thing_differently_are_a_mistake(first, second, thi
     assert undone(second, first) == ([thing], [])
 
 
-FILLING = [
-    ("file.recurse: [{name: /c}, {source: 'salt://t'}]", "/c/sub/one"),
-    ("archive.extracted: [{name: /c}, {source: /a.tgz}]", "the files in /c"),
-    ("git.latest: [{name: https://x/r}, {target: /c}]", "/c/.git"),
-    ("git.cloned: [{name: https://x/r}, {target: /c}]", "/c/.git"),
-    ("virtualenv.managed: [{name: /c}]", "/c/bin"),
-]
-
-
-@pytest.mark.parametrize(("filling", "thing"), FILLING)
-@pytest.mark.parametrize("files_first", [True, False])
-def test_a_folder_that_is_cleaned_loses_what_another_state_fills_it_with(filling, thing, files_first):
-    states = [filling, "file.directory: [{name: /c}, {clean: True}]"]
-    tree = {
-        f"a{number}": f"s{number}: {{{state}}}" for number, state in enumerate(states if files_first else states[::-1])
-    }
-    made = plan({**tree, "salt://t/sub/one": "a\n"}, list(tree), states=Bundled(), implicit_order="footprint")
-    assert [(each.thing, each.certain) for each in made.contradictions] == [(thing, True)]
-
-
-def test_a_folder_that_requires_what_fills_it_keeps_that():
-    tree = {
-        "a": f"s0: {{{FILLING[0][0]}}}",
-        "b": "s1: {file.directory: [{name: /c}, {clean: True}, {require: [{file: s0}]}]}",
-    }
-    made = plan({**tree, "salt://t/sub/one": "a\n"}, list(tree), states=Bundled(), implicit_order="footprint")
-    assert made.contradictions == ()
-
-
 @pytest.mark.parametrize(
     "wanted", ["running: []", "running: [{require: [{sls: a}]}]", "enabled: []", "running: [{enable: True}]"]
 )
@@ -298,9 +272,7 @@ def test_a_service_that_is_masked_first_is_not_started(wanted):
 
 ORDERS = ["{require: [{sls: a0}]}", "{watch: [{sls: a0}]}", "{order: last}"]
 AT_TIMES = ["{onlyif: test -e /y}", "{unless: test -e /y}", "{onchanges: [{sls: a0}]}", "{onfail: [{sls: a0}]}", "{prereq: [{sls: a0}]}"]  # fmt: skip
-TAKE_AWAY = tuple(
-    "absent: removed: purged: dead: disabled: unmounted: masked: delusers: options_absent: env_absent:".split()
-)
+TAKE_AWAY = tuple("absent: removed: purged: dead: disabled: unmounted: masked: options_absent: env_absent:".split())
 
 
 @pytest.mark.parametrize("when", AT_TIMES)
@@ -353,6 +325,9 @@ def test_a_requisite_that_another_state_writes_counts_too(meant):
         ("ssh_auth.present: [{name: k}, {user: a}]", "ssh_auth.absent: [{name: k}, {user: b}]"),
         ("postgres_user.present: [{name: a}, {db_host: x}]", "postgres_user.absent: [{name: a}, {db_host: y}]"),
         ("grains.present: [{name: a}, {value: b}]", "grains.present: [{name: a}, {value: b}]"),
+        ("group.present: [{name: a}, {members: [u, v]}]", "group.present: [{name: a}, {addusers: [v]}]"),
+        ("group.present: [{name: a}, {addusers: [u]}]", "group.present: [{name: a}, {delusers: [v]}]"),
+        ("group.present: [{name: a}, {addusers: [u]}]", "group.present: [{name: a}, {addusers: [v]}]"),
         ("pip.installed: [{name: a==1}, {bin_env: /v}]", "pip.installed: [{name: a==2}, {bin_env: /w}]"),
         ("archive.extracted: [{name: /x}, {source: /a.tgz}]", "file.managed: [{name: /x/y}, {contents: a}]"),
         ("git.latest: [{name: https://x/r}, {target: /x}]", "file.managed: [{name: /x/y}, {contents: a}]"),
