@@ -62,9 +62,9 @@ def locked_file(path: str) -> int:
 
 
 def take_lock(path: str) -> int | None:
-    """Lock a file, which is made if it is not there, until the returned descriptor is closed or this process dies.
+    """Lock a file, which is made if it is not there, until `release_lock` or the death of this process.
 
-    Return None if it is locked already, be it by this process. Raises OSError.
+    Return its descriptor; None if it is locked already, be it by this process, or was removed. Raises OSError.
     """
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
@@ -74,7 +74,16 @@ def take_lock(path: str) -> int | None:
         if error.errno in {errno.EACCES, errno.EWOULDBLOCK}:
             return None
         raise
+    if not os.fstat(file).st_nlink:  # who opens the path later gets another file
+        os.close(file)
+        return None
     return file
+
+
+def release_lock(file: int) -> None:
+    """Give back what `take_lock` took, although a child of a fork may have the file open, too."""
+    fcntl.flock(file, fcntl.LOCK_UN)
+    os.close(file)
 
 
 @contextmanager

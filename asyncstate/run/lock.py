@@ -113,7 +113,7 @@ class RunLock:
             kept.close()
             with suppress(FileNotFoundError):
                 os.unlink(self._holder_path)
-            os.close(lock)
+            remains.release_lock(lock)
 
         return release
 
@@ -196,6 +196,7 @@ class RunLock:
         lock = remains.take_lock(self.path)
         if lock is None:
             return False
+        log.debug("the lock %s is taken", self.path)
         try:
             self._survivors = clear_leftovers(self._directory)
             since = time.strftime("%Y-%m-%d %H:%M:%S")
@@ -204,7 +205,7 @@ class RunLock:
             self._say_so(since)
         except BaseException:
             self._stack.close()
-            os.close(lock)
+            remains.release_lock(lock)
             raise
         self._lock = lock
         return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import fcntl
 import json
 import math
 import os
@@ -239,3 +240,36 @@ def test_how_long_a_resumed_run_waits_for_what_a_killed_one_left_is_said(tmp_pat
     with RunLock(str(tmp_path), wait=wait, outlast=True):
         assert left == []
     assert caplog.messages == [f"The run begins when they have ended; it waits {words}"]
+
+
+def test_a_lock_whose_file_was_removed_meanwhile_counts_for_nobody(tmp_path, monkeypatch):
+    """Whoever opens the path later gets another file, and would not be kept out."""
+    real = fcntl.flock
+
+    def flock(file, how):
+        monkeypatch.setattr(fcntl, "flock", real)
+        os.unlink(tmp_path / "run.lock")
+        real(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(LockHeld):
+        RunLock(str(tmp_path)).__enter__()
+    with RunLock(str(tmp_path)), pytest.raises(LockHeld):
+        RunLock(str(tmp_path)).__enter__()
+
+
+def test_a_lock_is_given_back_although_a_child_of_a_fork_has_it_open(tmp_path):
+    reading, writing = os.pipe()
+    with RunLock(str(tmp_path)):
+        child = os.fork()
+        if not child:
+            os.close(writing)
+            os.read(reading, 1)
+            os._exit(0)
+    try:
+        with RunLock(str(tmp_path)):
+            pass
+    finally:
+        os.close(writing)
+        os.close(reading)
+        assert os.waitpid(child, 0)[1] == 0

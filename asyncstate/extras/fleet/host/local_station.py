@@ -16,7 +16,7 @@ from asyncstate.extras.fleet.host import call, policy, replay
 from asyncstate.extras.fleet.host.station import Kept
 from asyncstate.extras.fleet.policy import Policy
 from asyncstate.extras.fleet.subjects import token
-from asyncstate.journal.entry import FINISHED, UNDER_WAY
+from asyncstate.journal.entry import FINISHED
 from asyncstate.journal.store import Journal
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import encoded
@@ -180,7 +180,7 @@ class LocalPart:
     def _cut_off(self) -> str | None:
         journal = Journal.open(self._runtime.settings.state_dir)
         found = self._entry(journal)
-        if found is not None and found.ending == UNDER_WAY:
+        if found is not None and found.ended is None:
             raise FleetError(f"run {found.id} of this host, its part in this run, is still under way elsewhere")
         if found is None or found.ending == FINISHED:
             return None
