@@ -153,13 +153,13 @@ class Planner:
     def single(self, function: str, arguments: Mapping[str, Any]) -> Plan:
         """Return the plan of one state function. Raises CompileError if it does not exist or has no name."""
         state, dot, fun = function.partition(".")
-        if not dot or not state or not fun:
-            raise CompileError(
-                [Issue(f"Invalid function passed: {function!r} is not of the form module.function", code="E121")]
-            )
         try:
             self._host.loaders["states"].get(function)
         except FunctionNotFound as error:
+            if not dot or not state or not fun:
+                message = f"Invalid function passed: {function!r} is not of the form module.function"
+                hint = f"did you mean '{error.suggestion}'?" if error.suggestion else ""
+                raise CompileError([Issue(message, hint=hint, code="E121")]) from None
             raise CompileError(
                 [Issue(f"Specified state '{function}' was not found", hint=str(error), code="E401")]
             ) from None

@@ -15,8 +15,13 @@ from asyncstate.cli.settings import settings_from
 from asyncstate.errors import AsyncStateError, CommandExecutionError, FunctionNotFound
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
+
+
+_LOOKING_UP = frozenset({"get", "item", "fetch"})
 
 
 @click.command(
@@ -67,6 +72,9 @@ def command(
         if console.debug:
             console.say(*"".join(traceback.format_exception(error)).splitlines())
         raise CommandExecutionError(f"{function} raised {type(error).__name__}: {error}") from error
+    value, hint = value
+    if hint:
+        console.say(hint)
     if not show_secrets:
         value = console.hide(value)
     if console.out == "human":
@@ -80,8 +88,24 @@ def command(
 
 async def _call(
     console: Console, settings: Settings, function: str, positional: list[Any], keywords: dict[str, Any]
-) -> Any:
+) -> tuple[Any, str]:
+    """Return what the function returns, and a hint if it looked up a key that there is not."""
     from asyncstate.runtime import StateRuntime
 
     async with StateRuntime(settings, secrets=console.secrets) as runtime:
-        return await runtime.call(function, *positional, **keywords)
+        value = await runtime.call(function, *positional, **keywords)
+        data = {"grains": runtime.host.grains, "pillar": runtime.host.pillar}.get(function.partition(".")[0], {})
+        keys = positional if function.endswith(".item") else positional[:1]  # what follows the key is its default
+        return value, next(filter(None, (_nearest_key(function, key, data) for key in keys)), "")
+
+
+def _nearest_key(function: str, key: Any, data: Mapping[Any, Any]) -> str:
+    """Return which key was probably meant by one that grains or pillar do not have; "" if it has it."""
+    module, _, name = function.partition(".")
+    first = str(key).partition(":")[0]
+    if name not in _LOOKING_UP or not data or first in data:
+        return ""
+    from asyncstate.nearest import nearest
+
+    near = nearest(first, map(str, data))
+    return f"there is no '{first}' in the {module}" + (f"; did you mean '{near}'?" if near else "")

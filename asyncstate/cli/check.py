@@ -51,6 +51,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     from asyncstate.config.without_effect import folders_without_effect
     from asyncstate.errors import CompileError
     from asyncstate.redact.shown import ShownPlan
+    from asyncstate.reference.named_in_settings import unknown_names
     from asyncstate.reference.origins import origin_line, origins
     from asyncstate.reference.values import judge_values
     from asyncstate.report.issues import warning_lines
@@ -62,7 +63,8 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
             selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
         )
         plan = structs.replace(plan, digest=ShownPlan(plan, runtime.secrets).digest)
-        plan = structs.replace(plan, warnings=(*folders_without_effect(settings), *plan.warnings))
+        of_settings = (*folders_without_effect(settings), *unknown_names(runtime))
+        plan = structs.replace(plan, warnings=(*of_settings, *plan.warnings))
         whose = origins(plan, runtime.host.loaders["states"])
     found = mistakes(plan.warnings)
     if console.out == "github":

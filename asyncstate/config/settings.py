@@ -29,6 +29,7 @@ else:
     _RequisiteWord = Literal[(*(kind.value for kind in RequisiteKind), *IN_SUFFIXED, "use")]
 
 _LogLevel = Literal["all", "garbage", "trace", "debug", "profile", "info", "warning", "error", "critical", "quiet"]
+_AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
 _AtLeastZero = Annotated[int, msgspec.Meta(ge=0)]
 _UNDER_ROOT_DIR = ("cachedir", "state_dir", "pki_dir", "log_file")
 _PATH_LISTS = ("states_dirs", "module_dirs", "utils_dirs", "grains_dirs", "render_dirs")
@@ -120,7 +121,7 @@ class Settings(msgspec.Struct, kw_only=True):
     state_aggregate: bool | list[str] | str | None = None
     disabled_requisites: list[_RequisiteWord] = []
     global_state_conditions: dict[str, str | list[str]] | None = None
-    concurrency: _AtLeastZero = 0
+    concurrency: _AtLeastOne = 0  # replaced by this machine's value
     implicit_order: Literal["none", "footprint", "learned", "strict", "file"] = "footprint"
     strict_arguments: bool = False
     ignore_rules: list[_Rule] = []

@@ -418,6 +418,8 @@ class LazyLoader:
 
         module_name, _, function_name = name.partition(".")
         module = self.module(module_name, contents)
+        if not function_name and module is None:
+            return self._function_named(module_name)
         if module is not None:
             return _nearest_function(module, function_name)
         if self._refusals_of(contents, module_name) or (
@@ -432,6 +434,13 @@ class LazyLoader:
                 return f"{other}.{function_name}"
         modules = (self.module(other) for other in near if other)
         return next(filter(None, (_nearest_function(found, function_name) for found in modules if found)), "")
+
+    def _function_named(self, function_name: str) -> str:
+        """Return a function of any module with this name, or else with the nearest one; of several the shortest."""
+        found: dict[str, str] = {}
+        for name in sorted(self.names(), key=lambda name: (len(name), name)):
+            found.setdefault(name.partition(".")[2], name)
+        return found.get(function_name) or found.get(nearest(function_name, found), "")
 
     def _likely_modules(self) -> list[str]:
         borrowed = self.borrowed.names() if self.borrowed is not None else ()

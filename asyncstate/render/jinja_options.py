@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 logger: logging.Logger = get_logger(__name__)
 
-_KNOWN: Final = frozenset(
+KNOWN_OPTIONS: Final = frozenset(
     {
         "block_start_string",
         "block_end_string",
@@ -112,7 +112,7 @@ def _known(configured: Mapping[str, Any], where: str) -> tuple[tuple[str, Any], 
     known = {}
     for key, value in configured.items():
         name = str(key).lower()
-        if name in _KNOWN:
+        if name in KNOWN_OPTIONS:
             known[name] = value
         else:
             logger.warning("Jinja2 environment %s is not recognized (in %s)", name, where)

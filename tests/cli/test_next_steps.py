@@ -144,7 +144,8 @@ def look(tmp_path, monkeypatch, capfd):
             (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / path).write_text(text)
         pillar = ("--pillar-root", str(tmp_path / "pillar")) if (tmp_path / "pillar").is_dir() else ()
-        code = main([*words, "s", "--file-root", str(tmp_path / "salt"), *pillar])
+        sls = () if words[0] in {"single", "call"} else ("s",)
+        code = main([*words, *sls, "--file-root", str(tmp_path / "salt"), *pillar])
         out, errors = capfd.readouterr()
         return code, out + errors
 
@@ -222,3 +223,26 @@ def test_an_annotation_of_an_error_in_a_template_stands_at_its_line(look, tmp_pa
     (error,) = (line for line in said.splitlines() if line.startswith("::error"))
     file = "folder/f" if way == "file.recurse" else "t"
     assert error.startswith(f"::error file={tmp_path}/salt/{file},line=2,title="), error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("single", "managed", "name=/nowhere/x"), 1, "did you mean 'file.managed'?"),
+        (("single", "manged", "name=/nowhere/x"), 1, "did you mean 'file.managed'?"),
+        (("call", "ping"), 1, "Did you mean 'test.ping'?"),
+        (("call", "grains.get", "osfamly"), 0, "there is no 'osfamly' in the grains; did you mean 'os_family'?"),
+        (("call", "grains.item", "os", "osfamly"), 0, "there is no 'osfamly' in the grains; did you mean 'os_family'?"),
+        (("call", "pillar.get", "wbe:port"), 0, "there is no 'wbe' in the pillar; did you mean 'web'?"),
+    ],
+)
+def test_a_function_or_a_key_that_is_not_there_has_the_nearest_name(look, arguments, code, told):
+    tree = {"salt/s.sls": "", "pillar/top.sls": "base: {'*': [p]}", "pillar/p.sls": "web: {port: 80}"}
+    assert look(tree, *arguments)[0] == code
+    assert told in " ".join(look(tree, *arguments)[1].split())
+
+
+@pytest.mark.parametrize("arguments", [("grains.get", "os"), ("pillar.get", "web:prt"), ("pillar.items", "wbe")])
+def test_a_call_that_finds_its_key_says_nothing_more(look, arguments):
+    tree = {"salt/s.sls": "", "pillar/top.sls": "base: {'*': [p]}", "pillar/p.sls": "web: {port: 80}"}
+    assert "there is no" not in look(tree, "call", *arguments)[1]

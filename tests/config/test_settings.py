@@ -135,7 +135,7 @@ def test_state_aggregate_has_three_forms(tmp_path, value):
         ("file_roots: 5", "file_roots: expected a mapping, got a whole number"),
         ("test: perhaps", "test: expected true or false, got text"),
         ("id: 5", "id: expected text, got a whole number"),
-        ("concurrency: -1", "concurrency: expected a whole number >= 0"),
+        ("concurrency: 0", "concurrency: expected a whole number >= 1"),
         ("implicit_order: maybe", "implicit_order: expected none, footprint, learned, strict or file, got 'maybe'"),
         ("lanes: {downloads: 0}", "lanes: downloads: expected a whole number >= 1, got 0"),
         ("env_order: {a: b}", "env_order: expected a list, got a mapping"),

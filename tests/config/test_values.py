@@ -33,7 +33,7 @@ WRONG = {
     "state_aggregate": ([3], "expected text, got a whole number"),
     "disabled_requisites": (["require", "wacht"], "or use, got 'wacht'. Did you mean 'watch'?"),
     "global_state_conditions": ({"*": 3}, "*: expected text or a list, got a whole number"),
-    "concurrency": (-1, "expected a whole number >= 0, got -1"),
+    "concurrency": (0, "expected a whole number >= 1, got 0"),
     "implicit_order": (
         "footprnt",
         "expected none, footprint, learned, strict or file, got 'footprnt'. Did you mean 'footprint'?",
