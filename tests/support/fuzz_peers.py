@@ -47,7 +47,7 @@ def borrower(kind: str, *calls: str) -> int:
     )
     code = OK
     try:
-        module = BorrowedModules(kind, "auto", lambda: workers).module("x")
+        module = BorrowedModules(kind, sys.executable, lambda: workers).module("x")
         if module is None:
             return REFUSED
         for name in calls:
