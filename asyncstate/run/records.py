@@ -10,7 +10,6 @@ from asyncstate.data.urls import SALT_SCHEME, parse_salt_url
 from asyncstate.plans.inputs import content_of, contents_of, contents_of_plugins, digests_of, inputs_of, name_in_tree
 from asyncstate.plans.key import Key
 from asyncstate.plans.record import Selection
-from asyncstate.plans.recording import PlanRecorder, Treatment
 from asyncstate.run.chunk.local import LocalDispatch
 from asyncstate.run.options import RunOptions, Traits
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from asyncstate.load.host import PluginHost
     from asyncstate.model.plan import Plan
     from asyncstate.plans.record import Inputs
+    from asyncstate.plans.recording import PlanRecorder
     from asyncstate.redact.shown import ShownPlan
     from asyncstate.sources.fileclient import FileClient
 
@@ -47,6 +47,9 @@ class PlanRecords:
         ``selection`` is what of the tree was compiled. Without ``make_key`` and where there is no key, one is used that
         nothing else has. Imports the state modules of the plan. Raises PlanError if the key cannot be read or made.
         """
+        # Not for a plan that the journal has.
+        from asyncstate.plans.recording import PlanRecorder, Treatment  # noqa: PLC0415
+
         settings, host = self._settings, self._host
         key = Key.of(settings.state_dir, make=make_key)
         options = RunOptions(run_id="", failhard=settings.failhard if failhard is None else failhard)
