@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 _NO_MEMORY = b"asyncstate: memory ran out\n"
+_NO_DESCRIPTOR = b"asyncstate: no file can be opened, so there is no report: see asyncstate runs list\n"
+_DESCRIPTORS = 256
+"""How many files the last report may open."""
 _INTERNAL_ERROR = 70
 
 _EARLY = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
@@ -111,11 +114,33 @@ class LastReport:
         try:
             files = any(word.startswith(_WRITTEN_WITHOUT_RUN) for word in self.arguments)
             if (self.run or files) and not self.is_written:
+                _need_descriptor()
                 answered = "answered" if self.answered else ""
                 words = [repr(sys.path), str(code), why, self.run, answered, *self.arguments]
                 os.execv(sys.executable, [sys.executable, "-P", "-c", _LAST_REPORT, *words])  # noqa: S606 - no shell
         finally:
             os._exit(code)
+
+
+def _need_descriptor() -> None:
+    """Raise OSError if no file can be opened: the next program would end with the exit code of its loader.
+
+    What a plugin took of the limit is taken back, as far as this process may.
+    """
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError:
+        resource = sys.modules.get("resource")  # nothing can be imported any more
+        if resource is None:
+            raise
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        limit = hard if hard == resource.RLIM_INFINITY else max(hard, _DESCRIPTORS)
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+            os.close(os.open(os.devnull, os.O_RDONLY))
+        except (OSError, ValueError):
+            os.write(2, _NO_DESCRIPTOR)
+            raise
 
 
 def _answer(arguments: list[str], last: LastReport) -> int:

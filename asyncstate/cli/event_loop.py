@@ -31,7 +31,7 @@ def run_on(wanted: str, main: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run ``main()`` like ``asyncio.run``, on the loop that the option ``event_loop`` names. Raises ConfigError.
 
     A signal cancels ``main()``, and is raised as Interrupted when that has ended. A task that a plugin left on the loop
-    never ends the program, whatever it raises.
+    never ends the program, whatever it raises, nor does a plugin that stops the loop.
     """
     spare_memory()
     cancellation = _Cancellation()
@@ -47,6 +47,10 @@ def run_on(wanted: str, main: Callable[[], Coroutine[Any, Any, T]]) -> T:
                     if task.done():
                         raise
                     log.warning("A task that a plugin started raised %s. The run goes on.", type(error).__name__)
+                except RuntimeError:
+                    if task.done() or loop.is_closed() or loop.is_running():
+                        raise
+                    log.warning("A plugin stopped the event loop. The run goes on.")
 
 
 class _Cancellation:

@@ -40,6 +40,10 @@ def unfinished(settings: Settings, selection: Selection, run: str, given_pillar:
     entry = _chosen(journal, run)
     plan = plan_of(journal, entry)
     recorded = recorded_report(journal, entry)
+    if recorded.lacks_events(entry.ending):
+        raise click.UsageError(
+            f"the record of run {entry.id} is incomplete, so what it left is not known: apply the tree again"
+        )
     if plan is None and recorded.finished is None:
         raise click.UsageError(f"run {entry.id} has no end, and its plan was not kept: what it left is not known")
     tags = unfinished_tags(plan, recorded.report(entry.ending), journal.events(entry.id))

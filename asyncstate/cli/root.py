@@ -169,6 +169,15 @@ def _failure(console: Console, error: BaseException) -> int:
         console.problems.append(Issue(OUT_OF_MEMORY))
         console.complain("\n".join([OUT_OF_MEMORY, *notes]), "Run fewer states at once (-j), or allow more memory.")
         return INTERNAL_ERROR
+    if _is_want_of_files(error):
+        from asyncstate.model.result import INTERNAL_ERROR as INTERNAL
+
+        wanted = "no more files could be opened"
+        console.ended_by = INTERNAL
+        console.problems.append(Issue(wanted))
+        hint = "Run fewer states at once (-j), or allow more (ulimit -n); a plugin may have lowered the limit."
+        console.complain("\n".join([wanted, *notes]), hint)
+        return INTERNAL_ERROR
     if notes:  # a run had begun, so the tree compiled: this cannot be a mistake in it
         return _bug(console, error, notes)
     if isinstance(error, CompileError):
@@ -188,6 +197,13 @@ def _failure(console: Console, error: BaseException) -> int:
 def _is_want_of_memory(error: BaseException) -> bool:
     """Whether memory ran out: the loader of shared libraries says so in its own way."""
     return isinstance(error, MemoryError) or (isinstance(error, ImportError) and _UNMAPPED in str(error))
+
+
+def _is_want_of_files(error: BaseException | None) -> bool:
+    """Whether descriptors ran out, be it that something else failed then."""
+    while error is not None and getattr(error, "errno", None) not in {errno.EMFILE, errno.ENFILE}:
+        error = error.__context__
+    return error is not None
 
 
 def _show_issues(console: Console, issues: Sequence[Issue]) -> None:

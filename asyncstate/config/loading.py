@@ -32,7 +32,13 @@ log: logging.Logger = get_logger(__name__)
 _ENV_PREFIX = "ASYNCSTATE_"
 _ENV_OF_THE_COMMAND_LINE = frozenset({"ASYNCSTATE_CONFIG"})
 _NEAR = 0.86
-_FLAGS = {"file_roots": "--file-root", "pillar_roots": "--pillar-root", "grains_override": "--grains"}
+_FLAGS = {
+    "file_roots": "--file-root",
+    "pillar_roots": "--pillar-root",
+    "grains_override": "--grains",
+    "grace_seconds": "--grace",
+    "state_top": "--top",
+}
 
 
 def load_settings(

@@ -23,6 +23,7 @@ from asyncstate.model.encode import CUT, DEEPEST, SORTED, encoded, plain
 _NAME: Final = "plan.key"
 _BYTES: Final = 32
 _DIGEST_BYTES: Final = 16
+_REMOVE: Final = "Remove the file: the next plan makes a new key, and plans made before can no longer be applied"
 MARK: Final = b"!"
 """What the bytes of a value begin with that JSON has no form of its own for."""
 
@@ -91,9 +92,9 @@ def _read(path: str) -> bytes:
         mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
         data = file.read(_BYTES + 1)
     if mode & 0o077:
-        raise PlanError(f"others may read it (mode {mode:04o}). Remove it; plans made before cannot be applied then")
+        raise PlanError(f"others may read the file (mode {mode:04o}). {_REMOVE}")
     if len(data) != _BYTES:
-        raise PlanError("this is no key. Remove it; plans made before cannot be applied then")
+        raise PlanError(f"the file holds no key. {_REMOVE}")
     return data
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from asyncstate.errors import Issue
+from asyncstate.journal.entry import FAILHARD, FINISHED
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted
 from asyncstate.model.result import RUN_NUM, RunReport
 from asyncstate.report.summary import describe_tag
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from asyncstate.model.result import Row
 
 
+_INCOMPLETE = "The record of this run is incomplete: events are lost, and with them rows of states"
 _RUNNING = frozenset(verdict.value for verdict in Verdict if verdict.runs)
 
 
@@ -35,12 +37,16 @@ class RecordedReport:
         self.finished: RunFinished | None = None
         self._begun: dict[str, None] = {}
         self._last = 0.0
+        self._next = 0
+        self._has_gap = False
         self._told: dict[str, Row] = {}
         self._subs: dict[str, dict[str, Row]] = {}
 
     def on_event(self, event: Event) -> None:
         """Keep what the report needs of an event."""
         self._last = event.time
+        self._has_gap |= event.seq > self._next
+        self._next = event.seq + 1
         match event:
             case ChunkStarted(check=False):
                 self._begun[event.tag] = None
@@ -58,6 +64,10 @@ class RecordedReport:
         """Whether there was an event of the run."""
         return self.started is not None or bool(self._begun or self._told)
 
+    def lacks_events(self, ending: str) -> bool:
+        """Whether events of the run are lost: between others, or all the last of one that came to its ``ending``."""
+        return self._has_gap or (self.finished is None and ending in {FINISHED, FAILHARD})
+
     def report(self, cut_short: str = "", planned: Iterable[str] = ()) -> RunReport:
         """Return the report.
 
@@ -67,12 +77,15 @@ class RecordedReport:
         rows = self._rows()
         began, ended = self.started, self.finished
         texts = (*(began.warnings if began else ()), *(ended.warnings if ended else ()))
+        lost = (_INCOMPLETE,) if self.lacks_events(cut_short) else ()
+        if lost and ended is None:
+            cut_short, planned = "its record has no end", ()
         return RunReport(
             rows=rows,
             not_started=ended.not_started if ended else tuple(tag for tag in planned if tag not in self._begun),
             handled=ended.handled if ended else (),
             warnings=tuple(map(Issue, texts)),
-            notices=() if ended else tuple(map(_unknown, (tag for tag in self._begun if tag not in self._told))),
+            notices=lost if ended else (*lost, *(_unknown(tag) for tag in self._begun if tag not in self._told)),
             races=ended.races if ended else (),
             test=began.test if began else False,
             concurrency=began.concurrency if began else 1,

@@ -123,3 +123,15 @@ def test_a_signal_wakes_a_loop_that_waits(wanted):
 
     with in_words(), pytest.raises(Interrupted, match="SIGTERM"):
         run_on(wanted, main)
+
+
+@pytest.mark.parametrize("wanted", ["asyncio", "uvloop"])
+def test_a_plugin_that_stops_the_loop_does_not_end_the_program(wanted, caplog):
+    async def main():
+        for _ in range(3):
+            asyncio.get_running_loop().stop()
+            await asyncio.sleep(0)
+        return "whole"
+
+    assert run_on(wanted, main) == "whole"
+    assert "A plugin stopped the event loop. The run goes on." in caplog.text

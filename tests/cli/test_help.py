@@ -139,6 +139,7 @@ def test_version(flag, capsys):
         (["show", "xyzzy"], "There are: lowstate, highstate,"),
         (["apply", "--tset"], "No such option"),
         (["apply", "--local"], "no such option: --local. There is no master: every run is local."),
+        (["call", "test"], "'test' names no function: write MODULE.FUNCTION. asyncstate doc test lists"),
         (["call", "state.apply"], "state.apply is a command here, not a function: asyncstate apply"),
         (["call", "state.show_lowstate"], "is a command here, not a function: asyncstate show lowstate"),
         (["state.show_lowstate"], "Salt's state.show_lowstate is called: asyncstate show lowstate"),

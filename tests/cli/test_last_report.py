@@ -270,3 +270,33 @@ def test_a_planted_module_is_not_imported(site):
         process.communicate(timeout=60)
     assert is_told(site, 143)
     assert not (site.base / "run").exists()
+
+
+ENDS = """
+import os, resource
+def leaves(name):
+    os._exit(0)
+def starves(name):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    return {"name": name, "result": True, "changes": {}, "comment": "took all"}
+"""
+
+
+@pytest.mark.parametrize("function", ["leaves", "starves"])
+def test_a_plugin_that_takes_the_process_or_its_descriptors(site, function):
+    """What leaves with os._exit gives its own exit code, and the next command tells; without descriptors, we do."""
+    (site.base / "srv" / "_states" / "ends.py").write_text(ENDS)
+    (site.base / "srv" / "tree.sls").write_text(f"one:\n  ends.{function}: []\ntwo:\n  cmd.run:\n    - name: echo hi\n")
+    with site.started() as process:
+        out, errors = process.communicate(timeout=60)
+    assert "Traceback" not in errors
+    if function == "starves":
+        assert process.returncode in {0, 2, 70}, errors
+        assert "took all" in out
+        assert "bug in asyncstate" not in errors
+        return
+    assert (process.returncode, out) == (0, "")
+    (site.base / "srv" / "tree.sls").write_text("one:\n  test.nop: []\n")
+    with site.started() as process:
+        _, errors = process.communicate(timeout=60)
+    assert "was killed. To see what it had done: asyncstate runs list; asyncstate replay RUN" in errors

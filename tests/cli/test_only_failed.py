@@ -131,3 +131,15 @@ def test_an_id_that_is_a_secret_is_found_again(machine):
     )
     machine.apply(text="")
     assert len(ids(machine.call("apply", "--only-failed", "--out", "json", code=2))) == 1
+
+
+@pytest.mark.parametrize("kept", [slice(1, 1), slice(1, 3)], ids=["no events", "the first events"])
+def test_a_record_that_lost_its_events_does_not_say_what_is_left(machine, kept):
+    machine.apply(text=tree(machine, good=False))
+    (log,) = machine.path.rglob("*.ended")
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join([lines[0], *lines[kept], lines[-1]]))
+    machine.call("apply", "--only-failed", code=1)
+    assert "is incomplete, so what it left is not known: apply the tree again" in machine.said.err
+    assert "Not started" not in machine.call("replay", code=125)
+    assert "The record of this run is incomplete" in machine.said.err

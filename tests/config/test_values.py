@@ -56,6 +56,14 @@ WRONG = {
     "hash_type": ("sha265", "expected md5, sha1, sha224, sha256, sha384 or sha512, got 'sha265'. Did you mean 'sha256'?"),
 }  # fmt: skip
 """A wrong value by setting, and what is said; for the others, a value of the wrong type is all that can be wrong."""
+FLAGS = {
+    "file_roots": "--file-root",
+    "pillar_roots": "--pillar-root",
+    "grains_override": "--grains",
+    "grace_seconds": "--grace",
+    "state_top": "--top",
+}
+"""Flags with other names than their settings."""
 OF_TYPE = {
     str: ([], TEXT),
     str | None: ([], "expected text or nothing, got a list"),
@@ -90,14 +98,14 @@ def test_a_wrong_value_is_refused_wherever_it_stands(option, tmp_path):
     sources = {
         str(file): ([file], {}, {}),
         variable: ([], {}, {variable: yaml.safe_dump(value)}),
-        f"--{option.replace('_', '-')}": ([], {option: value}, {}),
+        FLAGS.get(option) or f"--{option.replace('_', '-')}": ([], {option: value}, {}),
     }
     if FIELDS[option].type in {str, str | None}:
         del sources[variable]  # whatever a variable says is text
     for place, (files, overrides, environ) in sources.items():
         with pytest.raises(ConfigError) as caught:
             load_settings(files, overrides, environ).validate()
-        said = str(caught.value).replace("--file-root:", "--file-roots:").replace("--pillar-root:", "--pillar-roots:")
+        said = str(caught.value)
         assert said.startswith(f"{place}: {option}: ")
         assert message in said
 

@@ -70,7 +70,9 @@ def test_programs_that_make_a_key_at_once_agree(tmp_path):
     assert len(set(names)) == 1
 
 
-@pytest.mark.parametrize(("content", "mode", "said"), [(b"short", 0o600, "no key"), (b"k" * 32, 0o644, "may read it")])
+@pytest.mark.parametrize(
+    ("content", "mode", "said"), [(b"short", 0o600, "no key"), (b"k" * 32, 0o644, "may read the file")]
+)
 def test_a_bad_key_is_named(tmp_path, content, mode, said):
     (path := tmp_path / "plan.key").write_bytes(content)
     path.chmod(mode)

@@ -132,3 +132,17 @@ def test_what_had_started_and_what_had_not_is_named_if_the_run_has_no_end():
     assert (list(report.rows), report.not_started) == (tags[:1], tuple(tags[2:]))
     assert report.notices == ("test.change: b had started and not ended: what it did is unknown",)
     assert rebuilt(events, planned=tags).not_started == ()
+
+
+@given(kept=st.sets(st.integers(0, 5)))
+def test_a_record_that_lacks_events_says_so_unless_it_only_ends_early(kept):
+    host, plan, events = FakeHost(), PlanBuilder().chunk("a").chunk("b").build(), []
+    run(plan, host, observers=[events.append])
+    left = [event for event in events if event.seq in kept]
+    lacks = [event.seq for event in left] != list(range(len(left)))
+    for ending, is_over in (("killed", False), ("finished", True)):
+        report = rebuilt(left, cut_short=ending, planned=["a", "b"])
+        ended = bool(left) and isinstance(left[-1], RunFinished)
+        is_told = lacks or (is_over and not ended)
+        assert any("record of this run is incomplete" in notice for notice in report.notices) == is_told
+        assert not (is_told and not ended and report.not_started), "what was lost may have started"
