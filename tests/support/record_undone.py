@@ -16,7 +16,7 @@ from pathlib import Path
 import yaml
 
 FOLDER = Path(__file__).parents[1] / "recorded" / "undone"
-TREE = {"tree/one": "one\n", "tree/sub/two": "two\n"}
+TREE = {"tree/one": "one\n", "tree/sub/two": "two\n", "more/one": "another\n", "more/three": "three\n"}
 HISTORY = (
     "init -q -b main",
     "commit -q --allow-empty -m one",

@@ -8,6 +8,7 @@ away, or where a state between them needs what the first has done. Other pairs a
 from __future__ import annotations
 
 import os
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from asyncstate.compile.effects.below import parts
@@ -52,7 +53,9 @@ def undone(
     steps = [chunk for chunk in chunks if not _may_not_run(chunk, dag)]
     files = [chunk for chunk in steps if chunk.state == "file" and isinstance(chunk.name, str)]
     paths = {os.path.normpath(chunk.name) for chunk in files}
-    steps += [part for chunk in files if chunk.fun == "recurse" for part in parts(chunk, paths, sources)]
+    recursing = [chunk for chunk in files if chunk.fun == "recurse"]
+    paths |= _of_several(recursing, sources) if len(recursing) > 1 else set()
+    steps += [part for chunk in recursing for part in parts(chunk, paths, sources)]
     yield from _written_differently(steps, chunks, dag, known, sources)
     for clash in clashes(steps, chunks, known, sources):
         first, second = clash.first, clash.second
@@ -62,6 +65,13 @@ def undone(
         yield Contradiction(
             UNDONE, first.index, second.index, message, clash.hint, clash.thing, clash.certain and not meant
         )
+
+
+def _of_several(recursing: Sequence[LowChunk], sources: SaltSources) -> set[str]:
+    """Return the files that several of these states bring from the tree."""
+    tops = ((os.path.normpath(chunk.name), chunk) for chunk in recursing)
+    brought = Counter(f"{top}/{file}" for top, chunk in tops for file in sources.files_of(chunk))
+    return {path for path, number in brought.items() if number > 1}
 
 
 def _written_differently(
