@@ -71,7 +71,7 @@ class Clash(NamedTuple):
 def clashes(
     steps: Sequence[LowChunk], chunks: Sequence[LowChunk], known: Sequence[Footprint], sources: SaltSources
 ) -> Iterator[Clash]:
-    """Yield the pairs of states that cannot both have what they want; each pair once, with its first thing.
+    """Yield the pairs of states that cannot both have what they want; each pair once, with a certain thing if any.
 
     ``steps`` are those of the ``chunks``, and parts of them, that are to be compared.
     """
@@ -79,7 +79,7 @@ def clashes(
     for chunk in steps:
         _claim(claimed, chunk, known[chunk.index])
     _add_folders(claimed, steps, chunks, known, sources)
-    found: set[tuple[int, int]] = set()
+    found: dict[tuple[int, int], Clash] = {}
     for (thing, resource), made in claimed.items():
         more = _gone_above(claimed, resource) if thing.startswith("/") else []
         if len({claim.value for claim in (*made, *more)}) == 1:
@@ -89,12 +89,13 @@ def clashes(
         for number, first in enumerate(ordered):
             for second in ordered[number + 1 :]:
                 pair = (first.chunk.index, second.chunk.index)
-                if pair in found or pair[0] == pair[1] or (first in more and second in more):
+                known_pair = found.get(pair)
+                if pair[0] == pair[1] or (first in more and second in more) or (known_pair and known_pair.certain):
                     continue
                 unlike = differ(first.value, second.value)
-                if unlike is not False:
-                    found.add(pair)
-                    yield _clash(first, second, thing, resource, certain=unlike is True, turns=turns)
+                if unlike or (unlike is None and known_pair is None):
+                    found[pair] = _clash(first, second, thing, resource, certain=unlike is True, turns=turns)
+    yield from found.values()
 
 
 def _clash(first: Claim, second: Claim, thing: str, resource: str, *, certain: bool, turns: int) -> Clash:

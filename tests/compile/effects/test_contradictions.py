@@ -221,6 +221,7 @@ OPPOSED = [
     ("group.present: [{name: a}, {addusers: [u]}]", "group.present: [{name: a}, {delusers: [u, v]}]", "members of group a"),
     ("group.present: [{name: a}, {members: [u, v]}]", "group.present: [{name: a}, {delusers: [u]}]", "members of group a"),
     ("group.present: [{name: a}, {members: [u]}]", "group.present: [{name: a}, {addusers: [v]}]", "members of group a"),
+    ("user.present: [{name: a}, {gid: crew}, {shell: /x}]", "user.present: [{name: a}, {gid: 7}, {shell: /y}]", "shell of user a"),
     ("virtualenv.managed: [{name: /c}]", "file.directory: [{name: /c}, {clean: True}]", "/c/bin"),
     ("file.managed: [{name: /x}, {mode: '0644'}]", "file.managed: [{name: /x}, {mode: '600'}]", "mode of /x"),
     ("file.directory: [{name: /x}, {user: app}]", "file.directory: [{name: /x}, {user: 0}]", "user of /x"),
