@@ -45,7 +45,8 @@ def running(
     """The service runs, and with ``enable`` it is (or, if False, is not) started at boot.
 
     With ``sig``, the service runs if a command line matches it. ``init_delay`` is how many seconds it needs to start.
-    ``unmask``, ``unmask_runtime`` and ``no_block`` are for systemd.
+    A watched change restarts it, or reloads it with ``reload`` (``force``: reload or restart), or uses the
+    ``full_restart`` of the init system. ``unmask``, ``unmask_runtime`` and ``no_block`` are for systemd.
     """
     problem = _not_usable(name, kwargs, "started")
     if problem is not None:
