@@ -23,7 +23,7 @@ from asyncstate.compile.effects.homes import Homes
 from asyncstate.compile.effects.links import LinkedPaths
 from asyncstate.compile.effects.resources import TREE
 from asyncstate.compile.effects.scoreboard import Scoreboard
-from asyncstate.compile.effects.surroundings import RELOADS, around
+from asyncstate.compile.effects.surroundings import ENVIRONMENT, RELOADS, around
 from asyncstate.compile.low.salt_sources import SCRIPTS
 from asyncstate.errors import meant_for_program
 from asyncstate.model.dag import FOOTPRINT
@@ -105,8 +105,11 @@ class Footprints:
         named = [Footprint()] * len(chunks)
         owns = self._owns(chunks, serial)
         held = []
+        home = self._homes.ours()
         for number in serial:
             own, tested, in_formula = owns[number]
+            if not home.isdisjoint(own.writes):  # where a command without ``cwd`` runs
+                own = own._replace(writes=(*own.writes, ENVIRONMENT))
             named[number] = own
             if in_formula:
                 state = Touching(chunks[number], own.reads, own.writes, own.programs, tested, bool(own.unknown))

@@ -55,6 +55,18 @@ class Homes:
             for said in self.resolved((f"{PATH}{target}",)):
                 yield name.removeprefix(PATH), said.removeprefix(PATH)
 
+    def ours(self) -> frozenset[str]:
+        """Return the names of resources with which our home goes: the folder itself, and folders with all below."""
+        names: set[str] = set()
+        for home in self._of(""):
+            folder = home.rstrip("/")
+            names.add(f"{PATH}{folder}")
+            while folder:
+                names.add(f"{PATH}{folder}/**")
+                folder = folder.rpartition("/")[0]
+            names.add(f"{PATH}/**")
+        return frozenset(names)
+
     def _of(self, user: str) -> tuple[str, ...]:
         known = self._known.get(user)
         if known is None:

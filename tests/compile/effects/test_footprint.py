@@ -5,6 +5,7 @@ from naive_footprints import access_of, is_conflict
 from strategies import footprints as footprints_of_a_row
 from trees import FakeStates, chunk_of, compiler, edges, ids, plan, warnings
 
+from asyncstate.compile.effects.homes import Homes
 from asyncstate.model.plan import NodeKind
 
 
@@ -260,7 +261,8 @@ PLUGINS = [f"path:/memory/base/_{kind}/**" for kind in ("states", "modules", "gr
 def touched(compiled, node):
     """The footprint of a node: of a group or its members, what all of them touch.
 
-    A state that is not bundled also reads the folders of plugins.
+    A state that is not bundled also reads the folders of plugins, and the environment where a state changes it: so does
+    one that writes the home in which commands run.
     """
     what = compiled.nodes[node]
     chunks = [what.chunk] if what.chunk >= 0 else what.members
@@ -268,6 +270,10 @@ def touched(compiled, node):
     footprints = [compiled.chunks[chunk].args["touches"] for chunk in group or chunks]
     reads, writes, makes = ([name for one in footprints for name in one[how]] for how in ("reads", "writes", "makes"))
     reads += PLUGINS
+    home = Homes().ours()
+    if any(not home.isdisjoint(chunk.args["touches"]["writes"]) for chunk in compiled.chunks):
+        reads += ["environ:process"]
+    writes += ["environ:process"] if not home.isdisjoint(writes) else []
     return (reads, writes, makes) if what.kind is NodeKind.CHUNK else ([*reads, *writes, *makes], [], [])
 
 

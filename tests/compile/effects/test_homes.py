@@ -45,3 +45,16 @@ def test_the_compiler_asks_the_tree():
     states = FakeStates(footprints={"file": declare, "user": lambda low: {}})
     compiled = plan(tree, states=states, implicit_order="footprint")
     assert edges(compiled) == {("a", "b")}
+
+
+@pytest.mark.parametrize(
+    ("removed", "order"),
+    [("/root", {("gone", "run")}), ("/**", {("gone", "run")}), ("/root/x", set()), ("/home", set())],
+)
+def test_commands_run_in_our_home_so_they_wait_for_what_removes_it(removed, order):
+    def declare(low):
+        return {"writes": [f"path:{removed}"]} if low["fun"] == "absent" else {"reads": ["environ:process"]}
+
+    states = FakeStates(footprints={"file": declare, "cmd": declare})
+    tree = "gone: {file.absent: []}\nrun: {cmd.run: []}\n"
+    assert edges(plan(tree, states=states, implicit_order="footprint")) == order
