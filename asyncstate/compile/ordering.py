@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     Judge = Callable[[Draft], Iterable[Issue]]
 
 
-_HIDING = frozenset({"E202", "E215"})
-"""Errors that hide states, as those of SLS files that do not render do."""
+_HIDING = frozenset({"E202", "E210", "E215"})
+"""Errors that hide states, as those of SLS files that do not render do; of two with one ID, the second is left."""
 _OF_EXTENSIONS = "E217"
 _OF_MISSING_STATES = frozenset({_OF_EXTENSIONS, "E305"})
 """Errors that may be due to states that are hidden."""

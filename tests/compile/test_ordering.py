@@ -73,6 +73,14 @@ def test_nothing_is_said_of_what_a_file_that_does_not_render_may_declare(tmp_pat
     assert codes(tmp_path, MISTAKES["E305"] + MISTAKES["E217"] + MISTAKES["E410"], "b") == {"E104", "E410"}
 
 
+def test_a_reference_to_the_state_that_two_sls_declare_is_no_mistake(tmp_path):
+    """Of two states with one ID one is left, and references may mean the other."""
+    (tmp_path / "b.sls").write_text("same:\n  file.absent:\n    - name: /tmp/same\n")
+    for module in ("test", "file"):
+        text = f"same:\n  test.nop: []\nafter:\n  test.nop:\n    - require:\n      - {module}: same\n"
+        assert codes(tmp_path, text + MISTAKES["E401"], "b") == {"E210", "E401"}
+
+
 def test_a_hint_does_not_suggest_what_it_says_is_missing(tmp_path):
     text = "web:\n  test.nop: []\nlater:\n  test.nop:\n    - require_in:\n      - file: web\n"
     (tmp_path / "a.sls").write_text(text)
