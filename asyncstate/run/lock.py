@@ -28,6 +28,8 @@ _LOOK = 0.25
 _POLL = 0.05
 """Seconds between two attempts to take a held lock. The kernel could wait for it, but that wait cannot be cancelled."""
 _HOLDER_LIMIT = 4096
+_NAMING = 0.5
+"""Seconds in which whoever takes the lock has written who it is."""
 
 
 class Holder(NamedTuple):
@@ -59,7 +61,6 @@ class RunLock:
     ) -> None:
         self.path: str = os.path.join(directory, "run.lock")
         self._directory = directory
-        self._holder_path = os.path.join(directory, "run.holder")
         self._wait = wait
         self._pause = pause
         self._outlast = outlast
@@ -70,15 +71,16 @@ class RunLock:
         self._stack = ExitStack()
 
     def holder(self) -> Holder | None:
-        """Return the process that the holder file names, or None."""
+        """Return the process that the lock file names, or None: one that has died is named no longer."""
         try:
-            descriptor = os.open(self._holder_path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             with open(descriptor, encoding="utf-8") as file:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                     return None
                 said = json.loads(file.read(_HOLDER_LIMIT))
             since = "".join(sign for sign in str(said["since"])[:40] if sign.isprintable())
-            return Holder(int(said["pid"]), since)
+            holder = Holder(int(said["pid"]), since)
+            return holder if _lives(holder.pid) else None
         except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
             return None
 
@@ -111,8 +113,8 @@ class RunLock:
         def release() -> None:
             clear_cut_off()
             kept.close()
-            with suppress(FileNotFoundError):
-                os.unlink(self._holder_path)
+            with suppress(OSError):
+                os.ftruncate(lock, 0)
             remains.release_lock(lock)
 
         return release
@@ -182,7 +184,11 @@ class RunLock:
         )
 
     def _held(self) -> LockHeld:
-        held = self.holder() or Holder(0, "")
+        """Return who has the lock. Blocks for a moment if that is not yet known."""
+        until = time.monotonic() + _NAMING
+        while (held := self.holder()) is None and time.monotonic() < until:
+            time.sleep(_POLL)
+        held = held or Holder(0, "")
         return LockHeld(self.path, held.pid, held.since)
 
     def _take(self) -> bool:
@@ -197,12 +203,12 @@ class RunLock:
         if lock is None:
             return False
         log.debug("the lock %s is taken", self.path)
+        since = time.strftime("%Y-%m-%d %H:%M:%S")
+        _name_holder(lock, Holder(os.getpid(), since))
         try:
             self._survivors = clear_leftovers(self._directory)
-            since = time.strftime("%Y-%m-%d %H:%M:%S")
             title = f"the run of process {os.getpid()}, begun {since}"
             self._stack.enter_context(remains.Notes(self._directory, title))
-            self._say_so(since)
         except BaseException:
             self._stack.close()
             remains.release_lock(lock)
@@ -210,16 +216,19 @@ class RunLock:
         self._lock = lock
         return True
 
-    def _say_so(self, since: str) -> None:
-        """Write the holder file. On a full disk there is none, but the lock is held all the same."""
-        new = f"{self._holder_path}.{os.urandom(8).hex()}"
-        remains.note_temporary(new)
-        try:
-            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            with open(descriptor, "w", encoding="utf-8") as file:
-                json.dump({"pid": os.getpid(), "since": since}, file)
-            os.replace(new, self._holder_path)
-        except OSError:
-            for path in (new, self._holder_path):
-                with suppress(OSError):
-                    os.unlink(path)
+
+def _name_holder(lock: int, holder: Holder) -> None:
+    """Write into a lock file who has it now. On a full disk it names nobody, but the lock is held all the same."""
+    with suppress(OSError):
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, json.dumps(holder._asdict()).encode(), 0)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it lives, and is another user's
+        return True
+    return pid > 0

@@ -138,21 +138,71 @@ async def test_the_lock_is_free_when_the_run_is_over_whatever_its_end(runtime, a
     ],
 )
 def test_an_odd_holder_file(tmp_path, content):
-    (tmp_path / "run.holder").write_bytes(content)
+    (tmp_path / "run.lock").write_bytes(content)
     assert RunLock(str(tmp_path)).holder() is None
     with RunLock(str(tmp_path)) as lock:
         assert lock.holder().pid == os.getpid()
 
 
 def test_a_holder_file_that_would_block_or_never_end(tmp_path):
-    os.mkfifo(tmp_path / "run.holder")
+    os.mkfifo(tmp_path / "run.lock")
     assert RunLock(str(tmp_path)).holder() is None
-    (tmp_path / "run.holder").unlink()
-    (tmp_path / "run.holder").symlink_to("/dev/zero")
+    (tmp_path / "run.lock").unlink()
+    (tmp_path / "run.lock").symlink_to("/dev/zero")
     assert RunLock(str(tmp_path)).holder() is None
-    (tmp_path / "run.holder").unlink()
-    (tmp_path / "run.holder").write_text(json.dumps({"pid": 5, "since": "now\x1b]0;x"}))
-    assert RunLock(str(tmp_path)).holder() == (5, "now]0;x")
+    (tmp_path / "run.lock").unlink()
+    (tmp_path / "run.lock").write_text(json.dumps({"pid": os.getpid(), "since": "now\x1b]0;x"}))
+    assert RunLock(str(tmp_path)).holder() == (os.getpid(), "now]0;x")
+
+
+@pytest.fixture
+def dead():
+    """The ID of a process that has died."""
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    os.waitpid(child, 0)
+    return child
+
+
+def test_a_dead_process_is_no_holder(tmp_path, dead):
+    """Its name stays in the file until the next run takes the lock."""
+    (tmp_path / "run.lock").write_text(json.dumps({"pid": dead, "since": "a run that was killed"}))
+    assert RunLock(str(tmp_path)).holder() is None
+    with open(tmp_path / "run.lock") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(LockHeld, match=r"run\.lock\. Wait") as caught:
+            RunLock(str(tmp_path)).__enter__()
+    assert caught.value.pid == 0
+
+
+def test_whoever_cleans_up_after_a_killed_run_has_named_itself(tmp_path, monkeypatch, dead):
+    """Cleaning up may take seconds, in which others look who has the lock."""
+    (tmp_path / "run.lock").write_text(json.dumps({"pid": dead, "since": "a run that was killed"}))
+    named = []
+
+    def clear(_directory):
+        named.append(RunLock(str(tmp_path)).holder().pid)
+        return []
+
+    monkeypatch.setattr("asyncstate.run.lock.clear_leftovers", clear)
+    with RunLock(str(tmp_path)):
+        pass
+    assert named == [os.getpid()]
+    assert (tmp_path / "run.lock").read_bytes() == b""
+
+
+def test_a_holder_that_names_itself_a_moment_later_is_named(tmp_path, monkeypatch):
+    with open(tmp_path / "run.lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+        def sleep(_seconds):
+            (tmp_path / "run.lock").write_text(json.dumps({"pid": os.getpid(), "since": "now"}))
+
+        monkeypatch.setattr("asyncstate.run.lock.time.sleep", sleep)
+        with pytest.raises(LockHeld) as caught:
+            RunLock(str(tmp_path)).__enter__()
+    assert caught.value.pid == os.getpid()
 
 
 def test_trio_is_told_what_is_needed(settings):
@@ -200,14 +250,14 @@ def test_root_keeps_its_lock_and_notes_where_nobody_else_writes(tmp_path):
 
 def test_on_a_full_disk_the_lock_is_held_without_a_name(tmp_path, monkeypatch):
     """What frees the disk may be what the run is to do."""
-    (tmp_path / "run.holder").write_text(json.dumps({"pid": 5, "since": "a run that was killed"}))
+    (tmp_path / "run.lock").write_text(json.dumps({"pid": os.getpid(), "since": "a run that was killed"}))
     written = []
 
-    def full(value, file):
-        written.append(value)
+    def full(_file, content, _offset):
+        written.append(content)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(json, "dump", full)
+    monkeypatch.setattr(os, "pwrite", full)
     with RunLock(str(tmp_path)) as lock:
         assert written
         assert lock.holder() is None

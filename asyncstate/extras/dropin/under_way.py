@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.extras.dropin.answer import Answer, Refused
@@ -31,7 +30,7 @@ class UnderWay:
         from asyncstate.run.lock import RunLock
 
         holder = None if concurrent else RunLock(self._settings.cachedir).holder()
-        found = [] if holder is None or not os.path.exists(f"/proc/{holder.pid}") else [_conflict(holder)]
+        found = [] if holder is None else [_conflict(holder)]
         return Answer(value=found)
 
     def get_pauses(self, jid: Any = None) -> Answer:  # noqa: ARG002 - Salt's parameter
