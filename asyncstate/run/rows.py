@@ -11,7 +11,7 @@ from asyncstate.errors import ArgumentError, CommandExecutionError, LoaderError,
 from asyncstate.filesystem import changes_so_far
 from asyncstate.model.chunk import fresh
 from asyncstate.model.encode import CUT, Reduction, plain, utf8
-from asyncstate.model.result import REQUIRED_KEYS, RUN_NUM, STATE_RAN, Row
+from asyncstate.model.result import NOT_TOLD, REQUIRED_KEYS, RUN_NUM, STATE_RAN, Row
 from asyncstate.model.tag import parse_tag, state_tag
 from asyncstate.run.gate import NOT_RUN, Verdict
 
@@ -245,10 +245,9 @@ def sub_rows(row: Row, low: Mapping[str, Any], taken: Iterable[str] = ()) -> dic
     """
     others = set(taken)
     rows: dict[str, Row] = {}
-    entries = row.pop("sub_state_run", None)
-    for entry in entries if type(entries) is list else [entries] if entries else []:
-        sub_low = entry.get("low") if type(entry) is dict else None
-        if type(sub_low) is not dict or not {"state", "name", "fun", "__id__"} <= sub_low.keys():
+    for entry in _sub_entries(row.pop("sub_state_run", None)):
+        sub_low = _low_of(entry)
+        if sub_low is None:
             tag = state_tag(low["state"], low["__id__"], f"sub_state_run[{len(rows)}]", low["fun"])
             shaped = failed_row(low["name"], "A sub state needs `low` with state, name, fun and __id__.")
             given = {}
@@ -265,10 +264,25 @@ def sub_rows(row: Row, low: Mapping[str, Any], taken: Iterable[str] = ()) -> dic
             "duration": _milliseconds(given.get("duration")),
             "start_time": start if start and type(start) is str else row["start_time"],
             **({STATE_RAN: True} if given else {}),
+            **({NOT_TOLD: True} if given and row.get(NOT_TOLD) else {}),
             "__sls__": low.get("__sls__"),
             "__id__": low["__id__"],
         }
     return rows
+
+
+def sub_states(row: Row) -> list[Row]:
+    """Return the well-formed entries of ``sub_state_run``; a malformed one is a mistake of its plugin."""
+    return [entry for entry in _sub_entries(row.get("sub_state_run")) if _low_of(entry) is not None]
+
+
+def _sub_entries(entries: Any) -> list[Any]:
+    return entries if type(entries) is list else [entries] if entries else []
+
+
+def _low_of(entry: Any) -> dict[str, Any] | None:
+    low = entry.get("low") if type(entry) is dict else None
+    return low if type(low) is dict and {"state", "name", "fun", "__id__"} <= low.keys() else None
 
 
 def unused_tag(tag: str, taken: Container[str]) -> str:

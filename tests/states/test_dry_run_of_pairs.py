@@ -14,6 +14,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.model.result import NOT_TOLD
@@ -115,6 +117,11 @@ WITH_A_KEY = [
     ("x509.certificate_managed", {"name": "<D>/c", "signing_private_key": "<D>/x", "CN": "a"}),
     ("x509.csr_managed", {"name": "<D>/c", "private_key": "<D>/x", "CN": "a"}),
 ]
+WITH_SUB_STATES = [
+    ("x509.private_key_managed", {"name": "<D>/k"}),
+    ("x509.certificate_managed", {"name": "<D>/c", "signing_private_key": "<D>/../../key", "CN": "a"}),
+    ("x509.csr_managed", {"name": "<D>/c", "private_key": "<D>/../../key", "CN": "a"}),
+]
 GIVEN_FOLDER = ("file.directory", {"name": "<D>", "user": "nobody", "makedirs": True})
 BY_PROGRAMS_OF_ROOT = [
     ("git.latest", {"name": "<D>/../../r.git", "target": "<D>/clone"}),
@@ -164,8 +171,12 @@ class DryRuns:
             "journal": "off",
         }
 
-    def row(self, first, second, *, concurrency=1, test=True, **settings):
+    def row(self, first, second, **how):
         """The row of the second state, which requires the first, in a dry run unless ``test`` is False."""
+        return self.rows(first, second, **how)[0]
+
+    def rows(self, first, second, *, concurrency=1, test=True, **settings):
+        """The row of the second state, and those of its sub-states."""
 
         async def rows():
             async with StateRuntime(Settings(**self.settings, **settings)) as runtime:
@@ -175,7 +186,7 @@ class DryRuns:
                     pass
                 return [row for tag, row in run.report.rows.items() if row["__id__"] == "second"]
 
-        return asyncio.run(rows())[0]
+        return asyncio.run(rows())
 
 
 @pytest.fixture
@@ -186,8 +197,24 @@ def dry_runs(tmp_path):
 @pytest.mark.feature("F112")
 @pytest.mark.parametrize(("first", "second"), PAIRS, ids=lambda state: state[0])
 def test_what_an_earlier_state_makes_is_not_missed(dry_runs, first, second):
-    row = dry_runs.row(first, second)
-    assert row["result"] is None, row["comment"]
+    for row in dry_runs.rows(first, second):
+        assert row["result"] is None, row["comment"]
+
+
+@pytest.mark.feature("F112")
+@pytest.mark.parametrize("second", WITH_SUB_STATES, ids=lambda state: state[0])
+def test_sub_states_cannot_be_told_either(dry_runs, tmp_path, second):
+    key = ec.generate_private_key(ec.SECP256R1())
+    (tmp_path / "key").write_bytes(
+        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
+    )
+    rows = dry_runs.rows(MADE_FOLDER, second)
+    assert len(rows) == 2
+    for row in rows:
+        assert (row["result"], row["changes"], row.get(NOT_TOLD)) == (None, {}, True), row["comment"]
+        assert row["comment"].startswith("This cannot be told before data.first has run, which changes ")
+    done = dry_runs.rows(MADE_FOLDER, second, test=False)
+    assert [row["result"] for row in done] == [True, True], done
 
 
 MAKE_FOLDERS = [

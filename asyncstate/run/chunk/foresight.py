@@ -23,6 +23,7 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
 from asyncstate.model.result import NOT_TOLD, STATE_RAN
 from asyncstate.model.walk import edges_through
+from asyncstate.run.rows import sub_states
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterator
@@ -109,6 +110,7 @@ class Foresight:
         now = f" Now: {row['comment']}" if row["result"] is False and row["comment"] else ""
         row["result"], row["changes"] = False, {}
         row["comment"] = f"{refusal.message}; {refusal.hint}.{now}"
+        row.pop("sub_state_run", None)  # a state that is refused calls none
         return True
 
     def _enter_new(self, touched: Touched) -> None:
@@ -139,8 +141,8 @@ class Foresight:
             found = dict.fromkeys(self._needed_unknown(touched, chunk, row), "")
         if found:
             said = self._words(dict(sorted(found.items())[-_MOST_SHOWN:]))
-            row["comment"] = f"{said} Now: {row['comment']}" if row["comment"] else said
-            row["result"], row["changes"], row[NOT_TOLD] = None, {}, True
+            for each in (row, *sub_states(row)):
+                _cannot_be_told(each, said)
 
     def _needed_unknown(self, touched: Touched, chunk: LowChunk, row: Row) -> set[int]:
         """Return the states of unknown effects that are to change before a state, and may change its row.
@@ -248,6 +250,13 @@ class Foresight:
                 for node in self._plan.nodes[requisite.node].members or (requisite.node,):
                     if self._plan.nodes[node].chunk != -1:
                         yield self._plan.nodes[node].chunk
+
+
+def _cannot_be_told(row: Row, said: str) -> None:
+    comment = row.get("comment")
+    now = "\n".join(map(str, comment)) if isinstance(comment, list) else comment
+    row["comment"] = f"{said} Now: {now}" if now else said
+    row["result"], row["changes"], row[NOT_TOLD] = None, {}, True
 
 
 def _folder(made: str) -> str:

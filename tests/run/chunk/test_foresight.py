@@ -3,16 +3,18 @@
 import asyncio
 
 import pytest
+from msgspec import structs
 from plans import PlanBuilder
 
 from asyncstate.compile.effects.declared import Footprint
 from asyncstate.compile.planning import Touched
 from asyncstate.model.dag import FOOTPRINT
-from asyncstate.model.plan import NodeKind
+from asyncstate.model.plan import Contradiction, NodeKind
 from asyncstate.model.result import NOT_TOLD, STATE_RAN
 from asyncstate.run.chunk.foresight import Foresight
 from asyncstate.run.gate import Verdict
 from asyncstate.run.machine import Work
+from asyncstate.run.rows import sub_rows
 
 GONE = "path:/nonexistent/of/tests"
 THERE = "path:/etc"
@@ -81,6 +83,27 @@ def test_a_state_that_needs_what_is_to_come_has_not_failed(first, second):
     assert (said["result"], said["changes"], said[NOT_TOLD]) == (None, {}, True)
     assert said["comment"].startswith("This cannot be told before s.a has run")
     assert said["comment"].endswith("Now: as it is")
+
+
+@pytest.mark.parametrize("comment", ["as it is", ["as it", "is"], ""])
+@pytest.mark.parametrize("result", [True, False])
+def test_sub_states_follow_their_state(result, comment):
+    low = {"name": "part", "state": "file", "__id__": "b", "fun": "managed"}
+    sub = {"low": low, "result": result, "changes": {"x": 1}, "comment": comment}
+    row_of_b = row(result, sub_state_run=[sub, "malformed"], start_time="10:00:00.000000")
+    said = second_row(pair(WRITES, READS, require=["a"]), row(None), row_of_b)
+    good, malformed = sub_rows(said, {**low, "__sls__": "s"}).values()
+    assert (good["result"], good["changes"], good[NOT_TOLD]) == (None, {}, True)
+    assert good["comment"].startswith("This cannot be told before s.a has run")
+    assert good["comment"].endswith("is") is bool(comment)
+    assert (malformed["result"], malformed.get(NOT_TOLD)) == (False, None)
+
+
+def test_a_state_that_a_run_refuses_calls_no_sub_states():
+    plan, touched = pair(WRITES, READS, require=["a"])
+    plan = structs.replace(plan, contradictions=(Contradiction("E431", 0, 1, "it is refused", "say so"),))
+    said = second_row((plan, touched), row(None), row(None, sub_state_run=[{"result": None, "changes": {}}]))
+    assert said == row(False, comment="it is refused; say so.")
 
 
 @pytest.mark.parametrize(
