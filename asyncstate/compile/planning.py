@@ -11,6 +11,7 @@ from asyncstate.compile.effects.calls import Templates
 from asyncstate.compile.effects.footprint import Footprints, add_footprints
 from asyncstate.compile.effects.formula import FormulaRule
 from asyncstate.compile.effects.homes import Homes
+from asyncstate.compile.effects.resources import plain_path
 from asyncstate.compile.effects.surroundings import Surroundings
 from asyncstate.compile.effects.transactions import Transactions, call_hook
 from asyncstate.compile.findings import Findings
@@ -24,7 +25,7 @@ from asyncstate.model.hooks import MOD_AGGREGATE, MOD_TRANSACTION
 from asyncstate.model.requisite import CONDITIONS_BEFORE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from asyncstate.compile.capabilities import Capabilities, StateIndex
     from asyncstate.compile.effects.aggregate import Aggregation
@@ -278,19 +279,27 @@ def _may_contradict(chunks: Sequence[LowChunk]) -> bool:
     for chunk in chunks:
         if chunk.state in _CLAIM_NOTHING:
             continue
-        name = (chunk.state, str(chunk.name))
-        if name in named or chunk.fun in _TAKE_AWAY:
+        path = plain_path(str(chunk.name))
+        names = {(chunk.state, name) for name in (_packages(chunk) if "pkgs" in chunk.args else (path,))}
+        if chunk.fun in _TAKE_AWAY or not named.isdisjoint(names):
             return True
-        named.add(name)
+        named |= names
         shared += chunk.fun == _OF_THE_MACHINE or chunk.state == "pip"
         if chunk.state == "file" and (chunk.fun == "recurse" or not _OF_FOLDERS.isdisjoint(chunk.args)):
-            folders.append(f"{name[1].rstrip('/')}/")
+            folders.append(f"{path.rstrip('/')}/")
         elif chunk.args.get("force_reset") is True:
-            folders.append(f"{str(chunk.args.get('target')).rstrip('/')}/")
+            folders.append(f"{plain_path(str(chunk.args.get('target'))).rstrip('/')}/")
         programs = programs or chunk.state in _RUN_IN_FOLDERS or chunk.fun == "patch"
         given = given or chunk.state == "user" or "user" in chunk.args
     if shared > 1 or (given and programs):
         return True
     above = tuple(folders)
-    places = ((chunk, str(place).rstrip("/")) for chunk in chunks for place in (chunk.name, chunk.args.get("target")))
+    places = ((chunk, plain_path(str(place))) for chunk in chunks for place in (chunk.name, chunk.args.get("target")))
     return bool(above) and any((p if chunk.state == "file" else f"{p}/").startswith(above) for chunk, p in places)
+
+
+def _packages(chunk: LowChunk) -> Iterator[str]:
+    """Yield the packages that a state lists."""
+    listed = chunk.args["pkgs"]
+    for each in listed if isinstance(listed, list) else ():
+        yield from map(str, each if isinstance(each, dict) else [each])

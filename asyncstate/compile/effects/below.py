@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from asyncstate.compile.effects.resources import plain_path
 from asyncstate.data.patterns import is_included
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def parts(recursing: LowChunk, paths: Collection[str], sources: SaltSources) -> 
         [source] = source
     if not _LEAVE_OUT.isdisjoint(args) or not isinstance(source, str):
         return
-    top = os.path.normpath(recursing.name)
+    top = plain_path(recursing.name)
     url, mark, query = source.rstrip("/").partition("?")
     own = {key: value for key, value in args.items() if key not in _OF_THE_TREE}
     for path in paths:
@@ -47,7 +47,7 @@ def parts(recursing: LowChunk, paths: Collection[str], sources: SaltSources) -> 
 def wanted(folder: LowChunk, path: str, *, is_folder: bool) -> Iterator[tuple[str, Any]]:
     """Yield what ``recurse`` of a ``file.directory`` sets of a path: argument and value."""
     args, recurse = folder.args, folder.args.get("recurse")
-    inside = _inside(path, os.path.normpath(folder.name))
+    inside = _inside(path, plain_path(folder.name))
     if not isinstance(recurse, list) or not inside or ("ignore_dirs" if is_folder else "ignore_files") in recurse:
         return
     depth = args.get("max_depth")
@@ -65,7 +65,7 @@ def wanted(folder: LowChunk, path: str, *, is_folder: bool) -> Iterator[tuple[st
 
 def removes(folder: LowChunk, path: str, chunks: Sequence[LowChunk], sources: SaltSources) -> bool:
     """Whether ``clean`` of a folder removes what another state makes there: it neither requires nor excludes it."""
-    args, inside = folder.args, _inside(path, os.path.normpath(folder.name))
+    args, inside = folder.args, _inside(path, plain_path(folder.name))
     if args.get("clean") is not True or not inside or _is_excluded(inside, args):
         return False
     if folder.fun == "recurse" and (not _LEAVE_OUT.isdisjoint(args) or any(parts(folder, [path], sources))):
@@ -73,7 +73,7 @@ def removes(folder: LowChunk, path: str, chunks: Sequence[LowChunk], sources: Sa
     required = args.get("require")
     named = {item.get("file") for item in required if isinstance(item, dict)} if isinstance(required, list) else set()
     kept = (chunk.name for chunk in chunks if named and (chunk.name in named or chunk.id in named))
-    return not any(isinstance(each, str) and _share_a_way(os.path.normpath(each), path) for each in kept)
+    return not any(isinstance(each, str) and _share_a_way(plain_path(each), path) for each in kept)
 
 
 def clears(folder: LowChunk) -> bool:

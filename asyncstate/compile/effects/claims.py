@@ -6,11 +6,10 @@ the state, and by arguments that tell it from others.
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from asyncstate.compile.effects.resources import PATH
+from asyncstate.compile.effects.resources import PATH, plain_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +82,6 @@ _SETS = {
     "group.present": ("gid", "members"),
     "mount.mounted": ("device", "fstype", "opts"),
     "mount.fstab_present": ("fs_vfstype", "fs_mntops"),
-    "pkg.installed": ("version",),
     "sysctl.present": ("value",),
     "user.present": ("uid", "gid", "home", "shell", "fullname", "groups"),
 }
@@ -148,9 +146,13 @@ def _of_things(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str
     if chunk.function == "mount.mounted" and chunk.args.get("mount") is False:
         return
     things, value = _named(chunk, footprint)
+    versions = _versions(chunk) if value and chunk.state == "pkg" else {}
     for words, resource in things:
         if value:
             yield words, resource, value
+        version = versions.get(resource)
+        if version is not None:
+            yield f"version of {words}", resource, ("version", version)
         for argument in _SETS.get(chunk.function, ()) if len(things) == 1 else ():
             given = chunk.args.get(argument, "*" if argument in _TIMES else None)
             if argument == "groups" and chunk.args.get("remove_groups", True) is not True:
@@ -164,9 +166,10 @@ def _named(chunk: LowChunk, footprint: Footprint) -> tuple[list[tuple[str, str]]
     """Return what a state names, in words and as a resource, and what becomes of it: "" if it only sets something."""
     if chunk.function in _BY_RESOURCE:
         prefix, value = _BY_RESOURCE[chunk.function]
-        if value == GONE and "version" in chunk.args:
-            return [], ""
         names = [name for name in footprint.writes if name.startswith(prefix) and "*" not in name]
+        if value == GONE and chunk.state == "pkg":  # a package of another version may stay
+            versions = _versions(chunk)
+            names = [name for name in names if name not in versions]
         if chunk.state in _ACCOUNTS:  # their footprints have numbers, too
             names = [f"{prefix}{chunk.name}"]
         return [(name.replace(":", " "), name) for name in names], value
@@ -178,6 +181,14 @@ def _named(chunk: LowChunk, footprint: Footprint) -> tuple[list[tuple[str, str]]
     if chunk.function in _SETS:
         return [(f"{chunk.state} {chunk.name}", f"{chunk.state}:{chunk.name}")], ""
     return [], ""
+
+
+def _versions(chunk: LowChunk) -> dict[str, Any]:
+    """Return the versions that a state says of packages, by resource; None where only a run knows which is meant."""
+    listed = chunk.args.get("pkgs") or [{chunk.name: chunk.args.get("version")}]
+    listed = listed if isinstance(listed, list) else []
+    pairs = [pair for each in listed if isinstance(each, dict) for pair in each.items()]
+    return {f"package:{name}": plain("version", version) for name, version in pairs if version is not None}
 
 
 def _of_service(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
@@ -216,7 +227,7 @@ def _of_pip(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
 
 
 def _of_options(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
-    path, sections = os.path.normpath(str(chunk.name)), chunk.args.get("sections")
+    path, sections = plain_path(str(chunk.name)), chunk.args.get("sections")
     for section, options in sections.items() if isinstance(sections, dict) else ():
         settings = {}
         if chunk.fun == "options_present" and isinstance(options, dict):
@@ -255,7 +266,7 @@ def _of_path(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
 def place(chunk: LowChunk) -> str | None:
     """Return the path that a state of a file makes or removes, or the folder that another state fills."""
     path = chunk.args.get(FILL.get(chunk.function, "name"), chunk.name)
-    return os.path.normpath(path) if isinstance(path, str) and path.startswith("/") else None
+    return plain_path(path) if isinstance(path, str) and path.startswith("/") else None
 
 
 class Link(str):

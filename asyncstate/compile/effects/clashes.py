@@ -25,7 +25,7 @@ from asyncstate.compile.effects.claims import (
     plain,
     unmasks,
 )
-from asyncstate.compile.effects.resources import PATH, TREE
+from asyncstate.compile.effects.resources import PATH, TREE, plain_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -157,7 +157,7 @@ def _add_folders(
         if chunk.function in {"file.directory", "file.recurse"} and not chunk.args.keys().isdisjoint(
             {"clean", "recurse"}
         ):
-            folders.setdefault(os.path.normpath(chunk.name), []).append(chunk)
+            folders.setdefault(plain_path(chunk.name), []).append(chunk)
     filling = [chunk for chunk in steps if chunk.function == "file.recurse" or chunk.function in FILL]
     _add_unknown(claimed, [chunk for chunk in filling if chunk.state != "file"])
     for chunk in filling if folders else ():

@@ -7,13 +7,12 @@ away, or where a state between them needs what the first has done. Other pairs a
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from asyncstate.compile.effects.below import parts
 from asyncstate.compile.effects.clashes import ONE_FAILS, TO_AND_FRO, clashes, is_between
-from asyncstate.compile.effects.resources import PATH
+from asyncstate.compile.effects.resources import PATH, plain_path
 from asyncstate.compile.effects.texts import COPIES, contradict, suspects, writer
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.plan import Contradiction
@@ -52,7 +51,7 @@ def undone(
     """
     steps = [chunk for chunk in chunks if not _may_not_run(chunk, dag)]
     files = [chunk for chunk in steps if chunk.state == "file" and isinstance(chunk.name, str)]
-    paths = {os.path.normpath(chunk.name) for chunk in files}
+    paths = {plain_path(chunk.name) for chunk in files}
     recursing = [chunk for chunk in files if chunk.fun == "recurse"]
     paths |= _of_several(recursing, sources) if len(recursing) > 1 else set()
     steps += [part for chunk in recursing for part in parts(chunk, paths, sources)]
@@ -69,7 +68,7 @@ def undone(
 
 def _of_several(recursing: Sequence[LowChunk], sources: SaltSources) -> set[str]:
     """Return the files that several of these states bring from the tree."""
-    tops = ((os.path.normpath(chunk.name), chunk) for chunk in recursing)
+    tops = ((plain_path(chunk.name), chunk) for chunk in recursing)
     brought = Counter(f"{top}/{file}" for top, chunk in tops for file in sources.files_of(chunk))
     return {path for path, number in brought.items() if number > 1}
 
@@ -86,17 +85,17 @@ def _written_differently(
     taken: dict[str, set[int]] = {}
     for chunk in named:
         if chunk.fun in _TAKE_AWAY:
-            taken.setdefault(os.path.normpath(chunk.name), set()).add(chunk.index)
+            taken.setdefault(plain_path(chunk.name), set()).add(chunk.index)
     added = {str(chunk.args.get("filename")) for chunk in named if chunk.fun == "accumulated"}
     files: dict[str, list[LowChunk]] = {}
     for chunk in steps:
         if chunk.state == "file" and isinstance(chunk.name, str):
-            files.setdefault(os.path.normpath(chunk.name), []).append(chunk)
+            files.setdefault(plain_path(chunk.name), []).append(chunk)
 
     def text_of(chunk: LowChunk) -> str | None:
         if chunk.fun not in COPIES:
             return sources.source_of(chunk)
-        makers = files.get(os.path.normpath(str(chunk.args.get(COPIES[chunk.fun]))), [])
+        makers = files.get(plain_path(str(chunk.args.get(COPIES[chunk.fun]))), [])
         copied = writer(makers[0], sources.source_of, accumulated=makers[0].name in added) if len(makers) == 1 else None
         return copied.edit("") if copied is not None and copied.whole and copied.edit is not None else None
 

@@ -12,7 +12,7 @@ from bisect import bisect_left, insort
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from asyncstate.compile.effects.resources import ENTRY, PATH, TREE, folder_and_marks
+from asyncstate.compile.effects.resources import ENTRY, PATH, TREE, folder_and_marks, plain_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -55,10 +55,10 @@ class LinkedPaths:
         self._below: dict[str, dict[str, None]] = {}
         self._known: dict[str, tuple[str, ...]] = {}
         self._copied: dict[str, dict[str, None]] = {}
-        copies = [(posixpath.normpath(place), posixpath.normpath(source)) for place, source in copies]
+        copies = [(plain_path(place), plain_path(source)) for place, source in copies]
         for place, source in copies:
             self._copied.setdefault(place, {}).update({source: None, **self._copied.get(source, {})})
-        found = [(posixpath.normpath(path), target) for path, target in made if path.startswith("/") and target]
+        found = [(plain_path(path), target) for path, target in made if path.startswith("/") and target]
         found += self._taken_along(found, copies)
         for path, target in found:
             self._add(path, target)
@@ -120,7 +120,7 @@ class LinkedPaths:
         return [other if other.endswith(TREE) else posixpath.join(other, link) for other in others]
 
     def _add(self, path: str, target: str) -> None:
-        where = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+        where = plain_path(posixpath.join(posixpath.dirname(path), target))
         if where != path:
             self._made.setdefault(path, {})[where] = None
 
@@ -167,7 +167,7 @@ class LinkedPaths:
         """Yield the path with one link replaced, in each way that this can be done."""
         for end in _ends(path):
             for target in self._made.get(path[:end], ()):
-                yield posixpath.normpath(f"{target}{path[end:]}")
+                yield plain_path(f"{target}{path[end:]}")
         origins = [("", 0)]
         if self._copied:
             origins += [(source, end) for end in _ends(path) for source in self._copied.get(path[:end], ())]
@@ -176,7 +176,7 @@ class LinkedPaths:
             if target:
                 end += start - len(source)
                 folder = posixpath.dirname(path[:end])
-                yield posixpath.normpath(f"{posixpath.join(folder, target)}{path[end:]}")
+                yield plain_path(f"{posixpath.join(folder, target)}{path[end:]}")
 
     def _first_link(self, path: str, start: int) -> tuple[int, str]:
         """Return where in a path the first link ends that is there, at ``start`` or later, and what it says, or ""."""
@@ -211,7 +211,7 @@ def _split(name: str) -> tuple[str, str]:
     elif rest and "//" in path:  # what stands before is not made
         path, slashes, made = path.partition("//")
         rest = f"{slashes}{made}{rest}"
-    return (posixpath.normpath(path) if "/." in path or "//" in path else path), rest
+    return plain_path(path), rest
 
 
 def _folders_of(targets: Iterable[str]) -> dict[str, None]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from asyncstate.compile.effects.resources import ENTRY, PATH, TREE, folder_and_marks
+from asyncstate.compile.effects.resources import ENTRY, PATH, TREE, folder_and_marks, plain_path
 from asyncstate.model.plan import Contradiction
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def refused(chunks: Sequence[LowChunk], known: Sequence[Footprint]) -> Iterator[
 def _refusals(chunk: LowChunk, chunks: Sequence[LowChunk], given: dict[str, _Gift]) -> Iterator[Contradiction]:
     """Yield the first refusal of a chunk, if there is one."""
     for program, place, above in _places(chunk):
-        path = os.path.normpath(place)
+        path = plain_path(place)
         folder = next((each for each in _with_parents(os.path.dirname(path) if above else path) if each in given), "")
         if not folder:
             continue
@@ -109,7 +109,7 @@ def _gifts(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, _Gift]]
         home = chunk.args.get("home") or f"/home/{chunk.name}"
         makes_home = chunk.fun == "present" and chunk.args.get("createhome", True) is True
         if makes_home and not _is_root(chunk.name) and isinstance(home, str):
-            home = os.path.normpath(home)
+            home = plain_path(home)
             yield home, _Gift(index, str(chunk.name), home)
         return
     if chunk.state in _RUN_AS or chunk.function == "file.symlink":

@@ -29,6 +29,13 @@ ALWAYS_THERE = """
 """Folders that every system has. A state with a file in one of them does not wait for states that may make it."""
 
 
+def plain_path(path: str) -> str:
+    """Return the spelling of a path that all its spellings share; other names as they are."""
+    if not path.startswith("/"):
+        return path
+    return posixpath.normpath(f"/{path.lstrip('/')}") if "//" in path or "/." in path or path[-1] == "/" else path
+
+
 class Place:
     """A path, a plain name, or an entry of either.
 

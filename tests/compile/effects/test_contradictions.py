@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from bundled_states import Bundled
@@ -234,6 +235,9 @@ OPPOSED = [
     ("pkg.installed: [{pkgs: [a, b]}]", "pkg.removed: [{pkgs: [c, b]}]", "package b"),
     ("pkg.latest: [{name: a}]", "pkg.purged: [{name: a}]", "package a"),
     ("pkg.installed: [{name: a}, {version: '1'}]", "pkg.installed: [{name: a}, {version: '2'}]", "version of package a"),
+    ("pkg.installed: [{pkgs: [a: '1', b]}]", "pkg.installed: [{pkgs: [a: '2', c]}]", "version of package a"),
+    ("pkg.installed: [{name: a}, {version: '1'}]", "pkg.installed: [{pkgs: [b, a: '2']}]", "version of package a"),
+    ("pkg.installed: [{pkgs: [a: '1', b: '2']}]", "pkg.removed: [{pkgs: [a]}]", "package a"),
     ("service.running: [{name: a}]", "service.dead: [{name: a.service}]", "service a"),
     ("service.running: [{name: a}, {enable: True}]", "service.disabled: [{name: a}]", "start of service a at boot"),
     ("service.masked: [{name: a}]", "service.unmasked: [{name: a}]", "mask of service a"),
@@ -259,6 +263,30 @@ OPPOSED = [
 def test_states_that_want_one_thing_differently_are_a_mistake(first, second, thing):
     assert undone(first, second) == ([thing], [])
     assert undone(second, first) == ([thing], [])
+
+
+OF_PATHS = [
+    *((MANAGED, MANAGED.replace("a = 1", "b"), "/x"),),
+    *((*pair, "/x") for pair in OF_NO_TEXT),
+    *(each for each in OPPOSED if each[0].startswith(("file.", "git.", "ini.", "virtualenv."))),
+]
+
+
+def respelled(path):
+    """Other spellings of a path."""
+    return [path.replace("/", "//"), path.replace("/", "/./"), path.replace("/", "/y/../"), f"/{path}", f"{path}/"]
+
+
+@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize(("first", "second", "thing"), OF_PATHS)
+def test_all_spellings_of_a_path_mean_the_same_path(first, second, thing, number):
+    def other(found):
+        return f"{found[1]}: {respelled(found[2])[number]}}}"
+
+    spelled = re.sub(r"(name|target): (/[^},]*)}", other, second)
+    assert spelled != second
+    assert undone(first, spelled) == ([thing], [])
+    assert undone(spelled, first) == ([thing], [])
 
 
 @pytest.mark.parametrize(
@@ -309,6 +337,10 @@ def test_a_requisite_that_another_state_writes_counts_too(meant):
         ("pkg.installed: [{name: a}]", "pkg.latest: [{name: a}]"),
         ("pkg.installed: [{name: a}, {version: '1'}]", "pkg.installed: [{name: a}, {version: '>=1'}]"),
         ("pkg.installed: [{name: a}]", "pkg.removed: [{name: a}, {version: '1'}]"),
+        ("pkg.installed: [{pkgs: [a]}]", "pkg.removed: [{pkgs: [a: '1', b]}]"),
+        ("pkg.installed: [{pkgs: [a: '1', b: '2']}]", "pkg.installed: [{pkgs: [a: '1', b]}]"),
+        ("pkg.installed: [{pkgs: [a: '1']}]", "pkg.installed: [{pkgs: [a: '>=1']}]"),
+        ("pkg.installed: [{pkgs: a}]", "pkg.installed: [{pkgs: 5}]"),
         ("service.running: [{name: a}]", "service.disabled: [{name: a}]"),
         ("service.dead: [{name: a}]", "service.masked: [{name: a}]"),
         ("host.present: [{name: h}, {ip: 192.0.2.7}]", "host.absent: [{name: h}, {ip: 192.0.2.8}]"),

@@ -282,3 +282,9 @@ def test_a_link_that_is_moved_still_leads_there(moves, made):
 
 def test_a_link_does_not_touch_what_it_leads_to():
     assert edges_between("file.managed: [{name: /srv/v1/a}]", CURRENT) == set()
+
+
+def test_a_path_that_begins_with_two_slashes_is_the_path_with_one():
+    link, file = "file.symlink: [{name: //srv/x}, {target: //opt/y}]", "file.managed: [{name: /srv/x/z}]"
+    assert edges_between(link, file) == edges_between(link.replace("//", "/"), file)
+    assert ("s0", "s1") in edges_between(link, file)
