@@ -60,7 +60,7 @@ _POSTGRES = ("db_host", "db_port", "maintenance_db", "dbname", "object_name", "o
 _WHOSE: dict[str, tuple[str, ...]] = {
     "alias": (),
     "alternatives": ("path",),
-    "cron": ("user", "identifier"),
+    "cron": ("user",),
     "git": ("repo", "global", "user"),
     "grains": ("delimiter",),
     "host": ("ip",),
@@ -72,6 +72,8 @@ _WHOSE: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("postgres_extension", "postgres_privileges", "postgres_tablespace"), _POSTGRES),
 }
 """State modules whose things have the name of the state, and the arguments that tell them from others of that name."""
+_DEFAULTS = {("cron", "user"): "root", ("ssh_auth", "config"): ".ssh/authorized_keys", ("grains", "delimiter"): ":"}
+"""What these arguments are where a state does not give them."""
 _SETS = {
     "alias.present": ("target",),
     "alternatives.set": ("path",),
@@ -109,6 +111,8 @@ _COMMIT = re.compile("[0-9a-f]{7,40}")
 _PIP_PROGRAM = re.compile(r"(/bin/pip[\d.]*)?/?$")
 _PIP_NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^]]*\]\s*)?(?:===?\s*([^\s,;*]+)\s*$)?")
 _NO_VERSION = re.compile(r"[<>=!*,\s]|^latest$")
+_KEY = re.compile(r"(?:sk-)?(?:ssh-|ecds)[\w@.-]+\s+(\S+)")
+"""The key in a whole line of a file of keys."""
 _ACCOUNTS = frozenset({"user", "group"})
 _NUMBERS = frozenset({"uid", "gid", "user", "group"})
 _LISTS = frozenset({"groups", "members", "opts", "fs_mntops"})
@@ -143,6 +147,11 @@ def _of_things(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str
         users = plain("members", chunk.args.get(argument))
         if users:
             yield f"members of group {chunk.name}", f"group:{chunk.name}", (argument, users)
+    if chunk.function == "host.present":  # with clean, they are all addresses of the host, as members are of a group
+        listed = chunk.args.get("ip")
+        addresses = frozenset(map(str, listed if isinstance(listed, list) else [listed]))
+        argument = "members" if chunk.args.get("clean") is True else "addusers"
+        yield f"addresses of host {chunk.name}", f"host:{chunk.name}", (argument, addresses)
     if chunk.function == "mount.mounted" and chunk.args.get("mount") is False:
         return
     things, value = _named(chunk, footprint)
@@ -175,8 +184,12 @@ def _named(chunk: LowChunk, footprint: Footprint) -> tuple[list[tuple[str, str]]
         return [(name.replace(":", " "), name) for name in names], value
     if chunk.state in _WHOSE and chunk.fun in _BY_NAME:
         what, value = _BY_NAME[chunk.fun]
-        whose = [str(chunk.args.get(each)) for each in _WHOSE[chunk.state]]
+        if chunk.state == "ssh_auth" and chunk.args.get("source"):
+            return [], ""
+        whose = [str(chunk.args.get(each, _DEFAULTS.get((chunk.state, each)))) for each in _WHOSE[chunk.state]]
         name = str(chunk.args.get("identifier") or chunk.name)
+        key = _KEY.search(name) if chunk.state == "ssh_auth" else None
+        name = key[1] if key else name.split(maxsplit=1)[0] if chunk.state == "ssh_auth" and name.split() else name
         return [(f"{chunk.state} {what}{name}", "|".join((chunk.state, what, name, *whose)))], value
     if chunk.function in _SETS:
         return [(f"{chunk.state} {chunk.name}", f"{chunk.state}:{chunk.name}")], ""
