@@ -146,7 +146,7 @@ def script(
         filesystem.require_readable(local)
     if filesystem.foretells():
         problem = _unrunnable(local, arguments)
-        if not problem and os.path.isabs(local) and not filesystem.is_file(local):
+        if not problem and not _is_there(local):
             problem = f"Unable to cache script {name if source is None else source} from saltenv '{__env__}'"
         if problem:
             return failed(name, problem)
@@ -312,6 +312,13 @@ def _by_place(pairs: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
     for place, other in pairs:
         places.setdefault(place, []).append(other)
     return places
+
+
+def _is_there(source: str) -> bool:
+    """Return whether the tree, or this machine, has a script; of URLs it is not known. For dry runs."""
+    if source.startswith("salt://"):
+        return bool(__salt__["cp.cache_file"](source, str(__env__)))
+    return not os.path.isabs(source) or filesystem.is_file(source)
 
 
 def _unrunnable(command: str, arguments: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import tarfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -315,12 +316,86 @@ def test_what_a_tree_replaces_is_not_in_the_way_of_its_files(dry_runs, tmp_path)
     assert dry_runs.row(nothing, tree, test=False)["result"] is True
 
 
+FOLDER_MAKERS = [
+    ("file.directory", {"name": "<D>/x", "makedirs": True}),
+    ("file.managed", {"name": "<D>/x", "contents": "a", "makedirs": True}),
+    ("file.recurse", {"name": "<D>", "source": "salt://tree"}),
+]
+OVER_A_FOLDER = [
+    ("file.managed", {"name": "<D>", "contents": "a", "makedirs": True}),
+    ("file.managed", {"name": "<D>", "source": "salt://s", "makedirs": True}),
+    ("file.serialize", {"name": "<D>", "dataset": {"a": 1}, "serializer": "json", "makedirs": True}),
+    ("file.append", {"name": "<D>", "text": "a", "makedirs": True}),
+    ("file.prepend", {"name": "<D>", "text": "a", "makedirs": True}),
+    ("file.symlink", {"name": "<D>", "target": "/x", "makedirs": True}),
+    ("git.latest", {"name": "<R>", "target": "<D>"}),
+    ("git.cloned", {"name": "<R>", "target": "<D>"}),
+    ("git.detached", {"name": "<R>", "target": "<D>", "rev": "main"}),
+]
+UNDER_A_FILE = [
+    ("file.directory", {"name": "<D>", "makedirs": True}),
+    ("file.directory", {"name": "<D>/x/y", "makedirs": True}),
+    ("file.managed", {"name": "<D>/x", "contents": "a", "makedirs": True}),
+    ("file.recurse", {"name": "<D>", "source": "salt://tree"}),
+    ("file.symlink", {"name": "<D>/x", "target": "/x", "makedirs": True}),
+    ("git.latest", {"name": "<R>", "target": "<D>"}),
+    ("git.cloned", {"name": "<R>", "target": "<D>/x"}),
+]
+A_FILE = ("file.managed", {"name": "<D>", "contents": "a", "makedirs": True})
+OPPOSED = [
+    *((first, second) for first in FOLDER_MAKERS for second in OVER_A_FOLDER),
+    *((A_FILE, second) for second in UNDER_A_FILE),
+]
+
+
+def with_a_repository(tmp_path, state):
+    """Make a repository, of which a state speaks as ``<R>``, and return the state."""
+    repository = str(tmp_path / "r.git")
+    (tmp_path / "salt" / "tree").mkdir()
+    (tmp_path / "salt" / "tree" / "f").write_text("a")
+    run = partial(subprocess.run, check=True)
+    run(["git", "init", "--quiet", "--initial-branch=main", repository])
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    run(["git", "-C", repository, *identity, "commit", "--quiet", "--allow-empty", "-m", "a"])
+    function, arguments = state
+    return function, {key: repository if value == "<R>" else value for key, value in arguments.items()}
+
+
+@pytest.mark.feature("F112")
+@pytest.mark.parametrize(("first", "second"), OPPOSED, ids=lambda state: state[0])
+def test_another_kind_of_thing_at_one_place_cannot_be_told(dry_runs, tmp_path, first, second):
+    second = with_a_repository(tmp_path, second)
+    row = dry_runs.row(first, second)
+    assert (row["result"], row["changes"], row.get(NOT_TOLD)) == (None, {}, True), row["comment"]
+    assert dry_runs.row(first, second, test=False)["result"] is False
+
+
+NOT_OPPOSED = [
+    (MADE_FOLDER, ("git.latest", {"name": "<R>", "target": "<D>"})),
+    (MADE_FOLDER, ("file.recurse", {"name": "<D>", "source": "salt://tree"})),
+    (("file.managed", {"name": "<D>/x", "contents": "a", "makedirs": True}), MADE_FOLDER),
+    (MADE_FILE, ("file.managed", {"name": "<D>/xy", "contents": "a", "makedirs": True})),
+    (MADE_FILE, ("git.latest", {"name": "<R>", "target": "<D>", "force_clone": True})),
+    (A_FILE, ("file.directory", {"name": "<D>", "force": True, "makedirs": True})),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), NOT_OPPOSED, ids=lambda state: state[0])
+def test_things_of_one_kind_are_told(dry_runs, tmp_path, first, second):
+    second = with_a_repository(tmp_path, second)
+    row = dry_runs.row(first, second)
+    assert (row["result"], row.get(NOT_TOLD)) == (None, None), row["comment"]
+    assert dry_runs.row(first, second, test=False)["result"] is True
+
+
 SURELY_FAILS = [
     ("cmd.run", {"name": "ls", "cwd": "/nonexistent/of/tests"}),
     ("cmd.run", {"name": "ls", "shell": "/nonexistent/of/tests"}),
     ("cmd.run", {"name": "id", "runas": USER}),
     ("cmd.run", {"name": "id", "group": GROUP}),
     ("cmd.script", {"source": "/nonexistent/of/tests"}),
+    ("cmd.script", {"source": "salt://nonexistent"}),
+    ("cmd.script", {"name": "salt://nonexistent"}),
     ("git.cloned", {"name": "/nonexistent/r.git", "target": "<D>/clone"}),
     ("git.config_set", {"name": "a.b", "value": "c", "global": True, "user": USER}),
     ("virtualenv.managed", {"name": "<D>/v", "user": USER}),

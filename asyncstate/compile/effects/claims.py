@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
 
 THERE, GONE = "there", "gone"
-FILE, FOLDER, _LINK = "file", "directory", "link"
+FILE, FOLDER, LINK = "file", "directory", "link"
 _BY_RESOURCE = {
     "user.present": ("user:", THERE),
     "user.absent": ("user:", GONE),
@@ -93,7 +93,7 @@ _MAKES = {
     **dict.fromkeys(("managed", "serialize", "append", "prepend", "decode", "hardlink"), FILE),
     **dict.fromkeys(("directory", "recurse"), FOLDER),
     **dict.fromkeys(("copy", "rename", "touch"), THERE),
-    "symlink": _LINK,
+    "symlink": LINK,
     "absent": GONE,
 }
 """What functions of ``file`` leave at their path."""
@@ -254,11 +254,11 @@ def _of_options(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
 
 def _of_path(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
     args, path = chunk.args, place(chunk)
-    left = FOLDER if chunk.state != "file" else _MAKES.get(chunk.fun, "")
+    left = kind_left(chunk)
     if not left or path is None or args.get("create", True) is not True:
         return
     resource = f"{PATH}{path}"
-    if left == _LINK:
+    if left == LINK:
         yield path, resource, Link(plain("target", args.get("target")) or "")
     elif chunk.fun == "hardlink" or args.get(_THROUGH_A_LINK.get(left, "")) is False:
         yield path, resource, Unlinked(left)
@@ -280,6 +280,13 @@ def place(chunk: LowChunk) -> str | None:
     """Return the path that a state of a file makes or removes, or the folder that another state fills."""
     path = chunk.args.get(FILL.get(chunk.function, "name"), chunk.name)
     return plain_path(path) if isinstance(path, str) and path.startswith("/") else None
+
+
+def kind_left(chunk: LowChunk) -> str:
+    """Return what a state leaves at its `place`: a file, a folder …; "" if that is not known."""
+    if chunk.state == "file":
+        return _MAKES.get(chunk.fun, "")
+    return FOLDER if chunk.function in FILL else ""
 
 
 class Link(str):

@@ -4,6 +4,9 @@
     would change what it ──▶ failed, or found nothing to do, on the machine as it is now
     writes or makes          ╰─▶ its row says that it cannot be told before the earlier state has run
 
+    would make a folder  ──▶ would make a file there, or clone into it
+    would make a file    ──▶ would make a folder there, or anything below it
+
 A state that a run refuses, because the earlier one gives a folder to another user, fails in the dry run, too.
 
 Only a state that waits for the earlier one counts as later, so the rows are the same at any concurrency. Footprints say
@@ -18,6 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 
+from asyncstate.compile.effects.claims import FILE, FOLDER, GONE, LINK, kind_left
+from asyncstate.compile.effects.claims import place as place_of
 from asyncstate.compile.effects.resources import PATH, Resources, folder_and_marks
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
@@ -45,6 +50,9 @@ _NEWEST = frozenset({"latest", "uptodate"})
 """Package states that look for newer versions."""
 _SHOWN_KINDS = frozenset("user group service mount sysctl kmod".split())
 _MOST_SHOWN = 3
+_CLONES = frozenset({"git.latest", "git.cloned", "git.detached"})
+"""States that need an empty folder, or none."""
+_FORCE = frozenset({"force", "force_clone"})
 _CALLED = frozenset({NodeKind.CHUNK, NodeKind.CHECK})
 _WITHOUT_RANK = frozenset({NodeKind.SET, NodeKind.STAGE, NodeKind.REMOTE})
 
@@ -61,6 +69,51 @@ class _Change(NamedTuple):
     entry: bool = False
 
 
+class _Kinds:
+    """Which paths are to become files, folders, and folders with something in them, and by which chunks."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, list[int]] = {}
+        self._folders: dict[str, list[int]] = {}
+        self._filled: dict[str, list[int]] = {}
+
+    def enter(self, chunk: LowChunk) -> None:
+        """Enter what a state is to make."""
+        path, kind = place_of(chunk), kind_left(chunk)
+        if path is None or kind in {GONE, ""}:
+            return
+        if kind == FILE:
+            self._files.setdefault(path, []).append(chunk.index)
+        elif kind == FOLDER:
+            empty = chunk.function == "file.directory"
+            (self._folders if empty else self._filled).setdefault(path, []).append(chunk.index)
+        for folder in _above(path):
+            self._filled.setdefault(folder, []).append(chunk.index)
+
+    def against(self, chunk: LowChunk) -> dict[int, str]:
+        """Return the chunks that make something else of a path which a state needs, with the path as a resource."""
+        path, kind = place_of(chunk), kind_left(chunk)
+        if path is None or kind in {GONE, ""}:
+            return {}
+        found = {number: f"{PATH}{folder}" for folder in _above(path) for number in self._files.get(folder, ())}
+        if any(chunk.args.get(name) for name in _FORCE):
+            return found
+        opposed = {FILE: (self._folders, self._filled), LINK: (self._folders, self._filled), FOLDER: (self._files,)}
+        others = opposed.get(kind, ())
+        if chunk.function in _CLONES and not _is_repository(path):
+            others = (self._files, self._filled)
+        return found | {number: f"{PATH}{path}" for those in others for number in those.get(path, ())}
+
+
+def _above(path: str) -> Iterator[str]:
+    while (path := os.path.dirname(path)) not in {"/", ""}:
+        yield path
+
+
+def _is_repository(path: str) -> bool:
+    return any(os.path.lexists(f"{path}/{name}") for name in (".git", "HEAD"))
+
+
 class Foresight:
     """Completes the rows of a dry run. ``touched`` returns what the chunks touch; it is called once, if at all."""
 
@@ -74,6 +127,7 @@ class Foresight:
         self._new: list[int] = []
         self._at: dict[Place, list[_Change]] = {}
         self._below: dict[Place, list[_Change]] = {}
+        self._kinds = _Kinds()
 
     async def completed(self, work: Work, chunk: LowChunk, running: Awaitable[Row]) -> Row:
         """Return the row of a chunk that runs. If it may be another one after earlier states have run, it says so."""
@@ -89,9 +143,12 @@ class Foresight:
                 touched = self._touched = self._touched or await self._find_touched()
             self._enter_new(touched)
             self._complete(touched, chunk, row, tested=tested)
+        if to_change and not row.get(NOT_TOLD) and (opposed := self._kinds.against(chunk)):
+            self._say(row, {number: opposed[number] for number in self._before(chunk.index, opposed)})
         if work.kind is NodeKind.CHUNK and (to_change or row["result"] is None):
             self._to_change[chunk.index] = row
             self._new.append(chunk.index)
+            self._kinds.enter(chunk)
         return row
 
     @cached_property
@@ -139,6 +196,10 @@ class Foresight:
         found = {number: met[number] for number in self._before(chunk.index, met)}
         if not found and not tested:
             found = dict.fromkeys(self._needed_unknown(touched, chunk, row), "")
+        self._say(row, found)
+
+    def _say(self, row: Row, found: dict[int, str]) -> None:
+        """Say in a row that it cannot be told before the ``found`` states have run, if there are any."""
         if found:
             said = self._words(dict(sorted(found.items())[-_MOST_SHOWN:]))
             for each in (row, *sub_states(row)):
