@@ -184,7 +184,7 @@ def _show_diff(console: Console, first: RunEntry, second: RunEntry, reports: lis
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def prune(console: Console, /, keep_runs: int | None, keep_days: float | None, dry_run: bool, **options: Any) -> int:
-    """Forget old runs. The last one always stays, and so does a run that is under way.
+    """Forget old and damaged runs. The last whole one always stays, and so does a run that is under way.
 
     A run is forgotten if it is not among the last --keep-runs, or older than --keep-days. This happens after each run,
     too, by the settings journal_keep_runs and journal_keep_days.
@@ -206,8 +206,11 @@ def prune(console: Console, /, keep_runs: int | None, keep_days: float | None, d
 
 def stale(entries: list[RunEntry], keep_runs: int, oldest: float) -> list[RunEntry]:
     """Return the runs that pruning forgets, of those of a journal, newest first."""
+    from asyncstate.journal.entry import DAMAGED
+
     ended = [entry for entry in entries if entry.ended is not None]
-    return [entry for place, entry in enumerate(ended) if place and (place >= keep_runs or entry.begun < oldest)]
+    old = {entry.id for place, entry in enumerate(ended) if place and (place >= keep_runs or entry.begun < oldest)}
+    return [entry for entry in entries if entry.id in old or entry.ending.startswith(DAMAGED)]
 
 
 def _say_pruned(console: Console, before: list[RunEntry], gone: list[RunEntry], *, dry_run: bool) -> None:

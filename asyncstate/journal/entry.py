@@ -31,6 +31,8 @@ FAILHARD = "failhard"
 KILLED = "killed"
 """Its process died, or its machine did."""
 UNDER_WAY = "under way"
+DAMAGED = "damaged: line "
+"""How the ending of a run begins whose log does not say what it was; the number of the line follows."""
 _EVENT = (b'{"event":', SHORT)
 """How the line of an event begins; other lines are records of the journal itself."""
 
@@ -53,11 +55,13 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One run. ``begun`` and ``ended`` are in seconds since the epoch; of a killed run, that of its last event.
 
-    ``ending`` is ``finished``, ``failhard``, ``cancelled: REASON``, ``killed`` or ``under way``; ``exit_code`` is None
-    for the last two. ``counts`` are numbers of states: ``chunks`` of the plan, ``started``, ``succeeded``, ``changed``
-    (of a dry run, those that would be), ``failed`` of themselves, ``held_back``, ``not_started``. ``digest`` is that of
-    the plan, ``plan`` the key of its record, ``resumes`` the run that this one continues, ``about`` what the program
-    that ran it said of it.
+    ``ending`` is ``finished``, ``failhard``, ``cancelled: REASON``, ``killed``, ``under way`` or ``damaged: line N``;
+    ``exit_code`` is None for the last three. Of a damaged run only the ID is known; ``begun`` is the time of its log.
+
+    ``counts`` are numbers of states: ``chunks`` of the plan, ``started``, ``succeeded``, ``changed`` (of a dry
+    run, those that would be), ``failed`` of themselves, ``held_back``, ``not_started``. ``digest`` is that of the plan,
+    ``plan`` the key of its record, ``resumes`` the run that this one continues, ``about`` what the program that ran it
+    said of it.
     """
 
     id: str
@@ -145,7 +149,8 @@ def event_of(line: bytes) -> AnyEvent | None:
     return event
 
 
-_RECORDS = (b'{"journal":', b'{"record":')
+_HEADER = b'{"journal":'
+_RECORDS = (_HEADER, b'{"record":')
 _KNOWN = frozenset(str(each.__struct_config__.tag) for each in get_args(AnyEvent))
 
 
@@ -225,6 +230,25 @@ def entry_of(header: Header, events: Iterable[AnyEvent], *, alive: bool) -> RunE
         about=header.about,
     )
     return _ended(entry, last) if isinstance(last, RunFinished) else entry
+
+
+def damaged_line(log: BinaryIO, *, has_ended: bool) -> int:
+    """Return the line that is damaged in a log without an entry; 0 if it only says nothing, as of a run cut off early.
+
+    The header of that may be torn, with zeros for what was never written.
+    """
+    log.seek(0)
+    first = log.readline()
+    if read_header(first) is None:
+        torn = first.strip(b"\0")
+        return 1 if has_ended or torn.endswith(b"\n") or not torn.startswith(_HEADER[: len(torn)]) else 0
+    log.seek(0)
+    return next((number for number, line in enumerate(whole_lines(log), 1) if is_event(line)), 2 if has_ended else 0)
+
+
+def damaged_entry(run: str, begun: float, line: int) -> RunEntry:
+    """Return the entry of a run whose log is damaged in a line, so that no more is known."""
+    return RunEntry(id=run, begun=begun, ending=f"{DAMAGED}{line}")
 
 
 def _count(counts: dict[str, int], event: AnyEvent, *, test: bool) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from asyncstate import filesystem
-from asyncstate.errors import PathRefused
+from asyncstate.errors import JournalError, PathRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -31,10 +31,18 @@ def require_own(state_dir: str) -> None:
         )
 
 
+def require_folder(state_dir: str) -> None:
+    """Refuse what is at the place of the journal and is no folder. Raises JournalError."""
+    for path in (state_dir, os.path.join(state_dir, FOLDER)):
+        if os.path.lexists(path) and not os.path.isdir(path):
+            raise JournalError(f"{path} is no folder, so there can be no journal. Move it away.")
+
+
 def make_folder(state_dir: str) -> str:
-    """Make the folder of the logs, and return its path. Raises OSError, PathRefused."""
+    """Make the folder of the logs, and return its path. Raises OSError, PathRefused, JournalError."""
     folder = os.path.join(state_dir, FOLDER)
     if not os.path.isdir(folder):
+        require_folder(state_dir)
         filesystem.makedirs(state_dir, 0o700)
     require_own(state_dir)
     if not os.path.isdir(folder):
@@ -58,7 +66,7 @@ def logs_in(state_dir: str, *suffixes: str) -> list[str]:
     folder = os.path.join(state_dir, FOLDER)
     try:
         return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(suffixes or SUFFIX))
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
         return []
 
 

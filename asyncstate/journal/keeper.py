@@ -30,9 +30,9 @@ log: logging.Logger = get_logger(__name__)
 class Keeper:
     """Keeps one run. Its first observer, so that a result is in the journal before it is shown or releases anything.
 
-    ``header`` is the first line of its log; the record of its ``plan`` is made if the journal has none. Raises OSError
-    or PathRefused if there can be no log. Later it never raises: ``trouble`` is called, once, with why the log cannot
-    be written, and `notices` tell of it in the end.
+    ``header`` is the first line of its log; the record of its ``plan`` is made if the journal has none. Raises OSError,
+    PathRefused or JournalError if there can be no log. Later it never raises: ``trouble`` is called, once, with why the
+    log cannot be written, and `notices` tell of it in the end.
     """
 
     def __init__(self, settings: Settings, header: Header, plan: Plan | None = None) -> None:

@@ -10,7 +10,18 @@ from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO, Self
 
 from asyncstate.errors import JournalError, PlanError
-from asyncstate.journal.entry import end_line, entry_of, event_of, events_of, read_end, read_header, whole_lines
+from asyncstate.journal.entry import (
+    DAMAGED,
+    damaged_entry,
+    damaged_line,
+    end_line,
+    entry_of,
+    event_of,
+    events_of,
+    read_end,
+    read_header,
+    whole_lines,
+)
 from asyncstate.journal.folder import (
     ENDED,
     FOLDER,
@@ -19,6 +30,7 @@ from asyncstate.journal.folder import (
     plan_path,
     remove_run,
     remove_unused_plans,
+    require_folder,
     require_own,
 )
 from asyncstate.logs.loggers import get_logger
@@ -56,14 +68,16 @@ class Journal:
     def open(cls, state_dir: str) -> Self:
         """Open the journal to read it. One without runs is empty.
 
-        Raises PathRefused if root's journal could be another user's.
+        Raises JournalError if it is no folder, PathRefused if root's journal could be another user's.
         """
+        require_folder(state_dir)
         with suppress(FileNotFoundError):
             require_own(state_dir)
+            require_own(os.path.join(state_dir, FOLDER))
         return cls(state_dir)
 
     def runs(self) -> list[RunEntry]:
-        """Return all runs, newest first: those under way, too. Raises OSError."""
+        """Return all runs, newest first: those under way and those whose logs are damaged, too. Raises OSError."""
         if self._listed is None:
             found = {}
             # One that ends meanwhile is found under its later name.
@@ -80,10 +94,13 @@ class Journal:
         self._listed = None
 
     def find(self, run: str | None = None, *, real: bool = False) -> RunEntry:
-        """Return a run by its ID or a unique beginning of it. Raises JournalError.
+        """Return a run by its ID or a unique beginning of it. Raises JournalError, also if its log is damaged.
 
-        None and `LATEST` are the last one, with ``real`` the last that was no dry run.
+        None and `LATEST` are the last one, with ``real`` the last that was no dry run, as far as is known.
         """
+        return self._whole(self._named(run, real=real))
+
+    def _named(self, run: str | None, *, real: bool) -> RunEntry:
         entries = self.runs()
         if not entries:
             raise JournalError(f"the journal in {self._state_dir} has no runs")
@@ -101,9 +118,20 @@ class Journal:
         hint = f"Did you mean {near!r}?" if near else f"The last one is {entries[0].id}; asyncstate runs list has all."
         raise JournalError(f"the journal in {self._state_dir} has no run {run!r}. {hint}")
 
+    def _whole(self, entry: RunEntry) -> RunEntry:
+        if not entry.ending.startswith(DAMAGED):
+            return entry
+        line = entry.ending.removeprefix(DAMAGED)
+        raise JournalError(
+            f"the journal of run {entry.id} is damaged, line {line}: what it did is not known. Name another run "
+            f"(asyncstate runs list), or forget it with asyncstate runs prune. Its log: {self._logs[entry.id]}"
+        )
+
     def lines(self, run_id: str) -> Iterator[bytes]:
         """Yield the lines of a run: events, and records of the journal itself. Raises JournalError."""
-        self.runs()
+        for entry in self.runs():
+            if entry.id == run_id:
+                self._whole(entry)
         path = self._logs.get(run_id)
         if path is None:
             return
@@ -149,9 +177,15 @@ class Journal:
             raise JournalError(f"the journal has no plan of run {entry.id}") from None
 
     def prune(self, keep_runs: int, keep_days: float) -> int:
-        """Do as `tidy` does."""
+        """Do as `tidy` does, and forget the runs whose logs are damaged, too."""
         self._listed = None
-        return tidy(self._state_dir, keep_runs, keep_days)
+        damaged = [entry for entry in self.runs() if entry.ending.startswith(DAMAGED)]
+        require_own(self._state_dir)
+        for entry in damaged:
+            with suppress(FileNotFoundError):  # another process does the same
+                remove_run(self._logs[entry.id])
+        self._listed = None
+        return len(damaged) + tidy(self._state_dir, keep_runs, keep_days)
 
 
 def _opened(path: str) -> BinaryIO:
@@ -160,14 +194,19 @@ def _opened(path: str) -> BinaryIO:
 
 def _entry_in(path: str) -> RunEntry | None:
     """Return the entry of the run that has this log; None if it did not begin, or is gone."""
+    has_ended = path.endswith(ENDED)
     try:
         with _opened(path) as file:
-            entry = read_end(file) if path.endswith(ENDED) else None
-            return entry or _entry_of_lines(file, whole_lines(file))
+            entry = (read_end(file) if has_ended else None) or _entry_of_lines(file, whole_lines(file))
+            if entry is not None or is_locked(file.fileno()):
+                return entry
+            line = damaged_line(file, has_ended=has_ended)
+            run = os.path.splitext(os.path.basename(path))[0]
+            return damaged_entry(run, os.fstat(file.fileno()).st_mtime, line) if line else None
     except FileNotFoundError:
         return None
     except OSError as error:
-        log.warning("the log of a run cannot be read: %s", error)
+        log.warning("%s, the log of a run, cannot be read: %s", path, error.strerror or error)
         return None
 
 
@@ -195,7 +234,8 @@ def _end_dead_run(path: str) -> None:
                 log_.seek(0)
                 entry = _entry_of_lines(log_, whole_lines(log_), alive=False)
                 if entry is None:
-                    remove_run(path)
+                    if not damaged_line(log_, has_ended=False):
+                        remove_run(path)
                     return
                 log_.seek(size)
                 log_.write(end_line(entry))

@@ -200,3 +200,20 @@ def test_a_row_that_is_damaged_is_an_error_that_names_run_and_line(machine, word
     wrong = rf"the journal of run {run} is damaged, line \d+: the row of test_\|-\S+: it has no `result`"
     assert re.search(wrong, machine.said.err + machine.said.out)
     assert machine.call("runs", "list").count("\n") >= 2
+
+
+@pytest.mark.parametrize("content", [b"", b"rubbish" * 400])
+def test_a_damaged_run_is_listed_and_no_older_one_is_taken_for_it(machine, content):
+    old = machine.apply()
+    run = machine.apply()
+    (machine.path / "state" / "journal" / f"{run}.ended").write_bytes(content)
+    assert re.search(rf"{run} .*damaged: line 1", machine.call("runs", "list"))
+    wrong = f"the journal of run {run} is damaged, line 1: what it did is not known"
+    for words in (("runs", "show"), ("replay",), ("apply", "--only-failed"), ("apply", "web", "--resume")):
+        machine.call(*words, code=1)
+        assert wrong in machine.said.err + machine.said.out
+        machine.call("runs", "show", old)
+    for words, says in (("--dry-run",), "would be forgotten"), ((), "forgotten"):
+        assert f"1 run {says}, 1 kept" in machine.call("runs", "prune", *words)
+    assert machine.call("runs", "list").count("\n") == 2
+    machine.call("runs", "show", old)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from asyncstate.config import Settings
-from asyncstate.errors import JournalError
+from asyncstate.errors import JournalError, PathRefused
 from asyncstate.journal.entry import Header
 from asyncstate.journal.folder import ENDED, log_path, logs_in
 from asyncstate.journal.keeper import Keeper
@@ -283,32 +283,83 @@ def test_a_plan_that_a_run_takes_while_others_forget_it_stays(journal, keep, set
     assert journal().plan_bytes("cc33") == b"{}"
 
 
+BEGUN_ONLY = b'{"journal":1,"run":"bb22"}\n'
+
+
 @pytest.mark.parametrize(
     "odd",
     [
-        (suffix, content)
-        for suffix in (".log", ENDED)
-        for content in (b"", b"rubbish", b"\0" * 99, b"{}\n" * 3, b'{"journal":1,"run":"bb22"}\n', b"\xff\n[\n")
+        *((suffix, content, 1) for suffix in (".log", ENDED) for content in (b"rubbish", b"{}\n" * 3, b"\xff\n[\n")),
+        *((ENDED, content, 1) for content in (b"", b"\0" * 99)),
+        (ENDED, BEGUN_ONLY, 2),
+        (".log", BEGUN_ONLY + b'{"record":"x"}\n{"event":"chunk_ready","run_id":1}\n', 3),
+        (".log", BEGUN_ONLY, 0),
+        *((".log", content, 0) for content in (b"", b"\0" * 99)),
     ],
 )
-def test_a_file_that_is_no_log_hides_no_other_run(journal, keep, settings, odd, end_killed):
-    suffix, content = odd
-    keep("aa11")
+def test_a_damaged_log_hides_no_run_and_names_its_own(journal, keep, settings, odd, end_killed):
+    """A dead log without a first event says nothing, and goes; in all others something is lost."""
+    suffix, content, line = odd
+    keep("aa11", wall=1e9)
     path = Path(settings.state_dir, "journal", f"bb22{suffix}")
     path.write_bytes(content)
+    for _ in range(2):
+        assert [entry.id for entry in journal().runs()] == ["bb22", "aa11"][not line :]
+        if line:
+            assert journal().runs()[0].ending == f"damaged: line {line}"
+            for reads in (journal().find, lambda: journal().find("bb", real=True), lambda: [*journal().events("bb22")]):
+                with pytest.raises(JournalError, match=rf"journal of run bb22 is damaged, line {line}: .*runs prune"):
+                    reads()
+        assert journal().find("aa11").ending == "finished"
+        end_killed()
+        assert list(journal().events("aa11")) == story("aa11", wall=1e9)
+    assert path.exists() is bool(line)
+    assert journal().prune(9, 1e9) == bool(line)
     assert [entry.id for entry in journal().runs()] == ["aa11"]
-    end_killed()
-    assert list(journal().events("aa11")) == story("aa11")
+    assert not path.exists()
+
+
+def test_no_damage_makes_a_run_disappear(journal, keep, settings):
+    """Wherever a log is cut or overwritten, the run is listed; it is read as before, or the error names it."""
+    keep("aa11")
+    path = Path(settings.state_dir, "journal", f"aa11{ENDED}")
+    whole = path.read_bytes()
+    for place in range(0, len(whole), 7):
+        for content in (whole[:place], b"\xff" * place + whole[place:], whole[:place] + b"\n#" + whole[place:]):
+            path.write_bytes(content)
+            assert [entry.id for entry in journal().runs()] == ["aa11"]
+            if journal().runs()[0].ending.startswith("damaged: line "):
+                with pytest.raises(JournalError, match="the journal of run aa11 is damaged, line "):
+                    journal().find()
+            else:
+                assert journal().find().digest == "d"
+
+
+def test_what_is_no_folder_is_no_journal(journal, keep, settings):
+    os.mkdir(settings.state_dir)
+    place = Path(settings.state_dir, "journal")
+    place.write_text("x")
+    for use in (lambda: journal().runs(), lambda: keep("aa11")):
+        with pytest.raises(JournalError, match=rf"{place} is no folder, so there can be no journal\. Move it away"):
+            use()
+    place.unlink()
+    keep("aa11")
+    place.chmod(0o777)
+    if not os.getuid():
+        with pytest.raises(PathRefused, match=str(place)):
+            journal()
 
 
 @pytest.mark.parametrize("suffix", [".log", ENDED, ".plan"])
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)])
-def test_what_is_no_regular_file_is_no_log(journal, keep, settings, suffix, make):
+def test_what_is_no_regular_file_is_no_log(keep, settings, suffix, make, caplog):
     keep("aa11")
-    make(os.path.join(settings.state_dir, "journal", f"bb22{suffix}"))
-    assert [entry.id for entry in journal().runs()] == ["aa11"]
+    path = os.path.join(settings.state_dir, "journal", f"bb22{suffix}")
+    make(path)
+    assert [entry.id for entry in Journal.open(settings.state_dir).runs()] == ["aa11"]
+    assert (f"{path}, the log of a run, cannot be read: " in caplog.text) is (suffix != ".plan")
     keep("cc33", wall=4e9 + 1)
-    assert journal().find().id == "cc33"
+    assert Journal.open(settings.state_dir).find().id == "cc33"
 
 
 def test_an_ended_log_that_is_damaged_names_the_line(journal, keep, settings):
