@@ -65,7 +65,7 @@ def command(
             message = f"{function} is a command here, not a function: asyncstate {COMMANDS[function]}"
             as_salt = f"As Salt writes it: asyncstate salt-call {function}"
             raise click.UsageError(f"{message}. {as_salt}") from error
-        if "." not in function.strip("."):
+        if "." not in function.strip(".") and not error.suggestion:
             listed = f"asyncstate doc {function.strip('.')} lists the functions of a module"
             raise click.UsageError(f"{function!r} names no function: write MODULE.FUNCTION. {listed}.") from error
         raise
