@@ -33,7 +33,7 @@ _HOLDERS = frozenset({"pkg", "service"})
 _ACCOUNTS = frozenset({"user", "group"})
 _COMMANDS = frozenset({"cmd", "module"})
 _STANDS_FOR_ANY = re.compile("formula:|packages:next-number$")
-"""Resources that stand for what nobody can list: what packages may bring, and what daemons may read."""
+"""Resources without a list: the files that packages may bring, and those that daemons may read."""
 _ANSWERED = re.compile(r"formula:[^/]*/packages:[^/]+$")
 """The resource of the packages that bring one program."""
 _ABOUT_DAEMONS = re.compile(r"\blocalhost\b|\b127\.0\.0\.1\b|\[::1\]|\bdaemon-reload\b")

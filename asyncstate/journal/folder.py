@@ -74,7 +74,7 @@ def keep_plan(log: str, key: str, pieces: Callable[[], Iterable[bytes]]) -> None
     """Keep the record of a plan for the run that has this log. Blocks. Raises OSError.
 
     Runs of one plan share one file, which has a name for each of them and one for its key. A link to it is at once the
-    question whether it is there and what keeps it, so nobody can remove it between the two.
+    test that it is there and the claim that keeps it, so no process can remove it in between.
     """
     own, plans = plan_path(log), os.path.join(os.path.dirname(log), _PLANS)
     shared = os.path.join(plans, key)

@@ -147,7 +147,7 @@ class RunLog:
             self.has_gap = True
 
     def _wake(self) -> None:
-        """Have what is written synced within a second. An error of the last time is told."""
+        """Have the written lines synced within a second. The error of the last attempt is reported."""
         self._unsynced = True
         if self.error is not None:
             self._unmap()

@@ -218,7 +218,7 @@ class RunLock:
 
 
 def _name_holder(lock: int, holder: Holder) -> None:
-    """Write into a lock file who has it now. On a full disk it names nobody, but the lock is held all the same."""
+    """Write the holder into the lock file. On a full disk the file is empty, and the lock is held all the same."""
     with suppress(OSError):
         os.ftruncate(lock, 0)
         os.pwrite(lock, json.dumps(holder._asdict()).encode(), 0)

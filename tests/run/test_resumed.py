@@ -46,7 +46,7 @@ class Here:
         return run.report
 
     def keep_only(self, events):
-        """Let the last run have died after so many of its events: cut its log."""
+        """Cut the log of the last run after N events, as if it had died there."""
         journal = Journal.open(self.settings.state_dir)
         entry = journal.runs()[0]
         lines = list(journal.lines(entry.id))

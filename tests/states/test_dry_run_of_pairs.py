@@ -349,7 +349,7 @@ OPPOSED = [
 
 
 def with_a_repository(tmp_path, state):
-    """Make a repository, of which a state speaks as ``<R>``, and return the state."""
+    """Make a repository, ``<R>`` in the arguments of a state, and return the state."""
     repository = str(tmp_path / "r.git")
     (tmp_path / "salt" / "tree").mkdir()
     (tmp_path / "salt" / "tree" / "f").write_text("a")

@@ -23,7 +23,7 @@ ONLY_A_RUN_TELLS = {
     "two replacements of one line",  # whether the file has the line
     "two values of one key",
 }
-"""Trees of which lint says that two states may undo each other's work."""
+"""Trees with two states that may undo each other's work, as lint warns."""
 CHANGES_BY_ITSELF = {"folder and a file that is touched", "copy of a written file over the same"}
 THROUGH_A_LINK = {"link to a written file, and that written too", "hard link to a written file and an added line"}
 """Trees in which a state changes, through a link, a file that it does not name."""
