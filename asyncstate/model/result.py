@@ -141,9 +141,11 @@ class RunReport(msgspec.Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        """0: success; 2: a state failed; 70: a bug; 124: time-out; 125: cancelled by a program; 128 + n: signal n."""
+        """0: success; 2: a state failed or never ends; 70: a bug; 124: time-out; 125: cancelled; 128 + n: signal n."""
         if self.cancelled in signal.Signals.__members__:
             return 128 + signal.Signals[self.cancelled]
+        if self.cancelled == NEVER_ENDED:
+            return 2
         if self.cancelled in (STALLED, INTERNAL_ERROR, OUT_OF_MEMORY):
             return 70
         if self.cancelled:
@@ -157,6 +159,8 @@ STALLED = "the scheduler stalled"
 """The reason that a report gives when a bug ended the run: nothing ran, and something was left that could not start."""
 INTERNAL_ERROR = "internal error"
 """The reason that a report gives when any other bug ended the run."""
+NEVER_ENDED = "a state does not end, and cannot be stopped"
+"""The reason that a report gives when only calls were left that exceed their time limit, and what waits for them."""
 OUT_OF_MEMORY = "memory ran out"
 """The reason that a report gives when the scheduler had no memory left. A state that has none fails by itself."""
 _OUT_OF_TIME = "out of time after "

@@ -76,12 +76,17 @@ class Supervisor(Protocol):
     def log_as(self, chunk: LowChunk) -> None:
         """Attribute further log lines of this task to ``chunk``; already done when `Dispatch.run_chunk` begins."""
 
-    def record_early(self, work: Work, chunk: LowChunk, row: Row) -> None:
-        """Record the row of a chunk that still runs after its time limit and the grace period.
+    def overrun(self, work: Work, chunk: LowChunk, row: Row, *, final: bool) -> None:
+        """Take note that a call still runs after its time limit and the grace period, and give its slot to others.
 
-        The chunk keeps its slot, its lanes and its node until `Dispatch.run_chunk` returns: chunks that depend on it or
-        must not overlap with it start only then. The row returned in the end is dropped.
+        The chunk keeps its lanes and its node: chunks that depend on it or must not overlap with it start only when
+        `Dispatch.run_chunk` has returned. Once everything else has ended, the run ends without it. ``row`` is recorded
+        at once if it is ``final``, and at the end of the run if the call has not returned by then; what
+        `Dispatch.run_chunk` returns after that is dropped.
         """
+
+    async def returned(self, work: Work) -> None:
+        """Take note that the call of `overrun` has returned, and wait for a slot."""
 
     def share(self, shared: Shared) -> None:
         """Keep what the call of a chunk has done for others, for a run that resumes this one. Before its row."""
@@ -163,7 +168,7 @@ class Dispatch(Protocol):
         - A CHECK runs in test mode, and without retries.
         - The dispatcher does ``retry``: it calls again after `Supervisor.pause`, and returns the last row.
         - The dispatcher does ``timeout``: at the limit it ends what it started, and returns a failed row once all of it
-          has ended. If that takes longer than `GRACE`, it passes the row to `Supervisor.record_early`.
+          has ended. If that takes longer than `GRACE`, it calls `Supervisor.overrun`, and then `Supervisor.returned`.
         - Cancelled while `Supervisor.cut` is true, it ends what it started and raises CancelledError; the scheduler
           makes the row. Calls that do not end are in `overdue`; after `GRACE` the run goes on without them.
         - It sends no events: the scheduler sends those of the start, the pause and the end.

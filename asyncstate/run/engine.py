@@ -20,7 +20,7 @@ from asyncstate.errors import LoaderError
 from asyncstate.logs.fields import RunFields
 from asyncstate.model.chunk import fresh
 from asyncstate.model.event import RunFinished, RunStarted
-from asyncstate.model.result import GAVE_UP, RunReport, changes_something, out_of_time, was_held_back
+from asyncstate.model.result import GAVE_UP, NEVER_ENDED, RunReport, changes_something, out_of_time, was_held_back
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
 from asyncstate.run.announce import Announcer
@@ -196,6 +196,8 @@ class Engine:
                 self._cancelled = self._cancelled or fault(error)
                 self.report = await self._report(machine, pool, recorder, announcer)
                 raise
+        if machine.stopped == NEVER_ENDED:
+            self._cancelled = self._cancelled or NEVER_ENDED
         self.report = await self._report(machine, pool, recorder, announcer)
         return self.report
 

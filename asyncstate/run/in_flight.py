@@ -28,12 +28,16 @@ LONG = 10.0
 
 
 class InFlight:
-    """What runs in one run. ``check_ranks``: the rank of the check, for each chunk that its check skipped."""
+    """What runs in one run. ``check_ranks``: the rank of the check, for each chunk that its check skipped.
+
+    ``overdue`` are the rows of the calls that still run after their time limit and the grace period, by node.
+    """
 
     def __init__(
         self, machine: Machine, recorder: Recorder, announcer: Announcer, *, clock: Callable[[], float]
     ) -> None:
         self.check_ranks: dict[int, int] = {}
+        self.overdue: dict[int, Row] = {}
         self._machine = machine
         self._recorder = recorder
         self._announcer = announcer
@@ -51,9 +55,10 @@ class InFlight:
         self._announcer.started(chunk, check=work.kind is NodeKind.CHECK)
         self._running[work.node] = (work, chunk, self._clock())
 
-    def end(self, work: Work) -> None:
-        """Take note that a chunk runs no longer."""
+    def end(self, work: Work) -> bool:
+        """Take note that a chunk runs no longer. Return whether its call is overdue."""
         del self._running[work.node]
+        return self.overdue.pop(work.node, None) is not None
 
     def raised(self, work: Work, error: BaseException) -> Row:
         """Return the row of a running chunk whose call raised."""
@@ -79,10 +84,23 @@ class InFlight:
         self._recorder.record(chunk, row, work.verdict.value, check=check, keep=skipped or not check)
         return Outcome.of(row)
 
-    def record_early(self, work: Work, chunk: LowChunk, row: Row) -> None:
-        """Record the row of a call that still runs after its time limit. What it returns later is dropped."""
+    def overrun(self, work: Work, chunk: LowChunk, row: Row, *, final: bool) -> None:
+        """Keep the row of a call that is overdue; record it if it is final. What the call returns later is dropped."""
+        self.overdue[work.node] = self._timed(row, chunk, self._running[work.node][2])
+        if final:
+            self._record_overdue(work, chunk)
+            self._machine.fail_hard(work.node)
+
+    def give_up(self) -> dict[int, Outcome]:
+        """Record the rows of all calls that are overdue, and return their outcomes by node."""
+        for node in self.overdue:
+            work, chunk, _ = self._running[node]
+            self._record_overdue(work, chunk)
+        return {node: self._recorded[node] for node in self.overdue}
+
+    def _record_overdue(self, work: Work, chunk: LowChunk) -> None:
         if work.node not in self._recorded:
-            self._recorded[work.node] = self.record(work, chunk, self._timed(row, chunk, self._running[work.node][2]))
+            self._recorded[work.node] = self.record(work, chunk, self.overdue[work.node])
 
     def leave_behind(self, reason: str) -> list[str]:
         """Record rows for all that still runs, which nobody waits for any longer; return a notice for each."""

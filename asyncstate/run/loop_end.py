@@ -116,3 +116,16 @@ def unwind(task: asyncio.Task[Any], reason: str) -> None:
         coroutine.throw(asyncio.CancelledError(reason))
     with suppress(BaseException):
         coroutine.close()
+
+
+def close_task(task: asyncio.Task[Any]) -> None:
+    """Close the coroutine of a task that ignores its cancellation, so that the program's loop can end.
+
+    If it ignores even that, asyncio forgets the task.
+    """
+    coroutine = task.get_coro()
+    try:
+        coroutine.close()
+    except BaseException:  # noqa: BLE001 - the state has its row, and said enough
+        asyncio.tasks._unregister_task(task)  # noqa: SLF001 - documented for those who make tasks of their own
+    task.cancel()

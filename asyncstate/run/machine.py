@@ -4,7 +4,7 @@
 worker follows exactly the serial order, and several start the first ready node in that order; another priority gives
 another legal order (`run/priority.py`). Sets and stages take no
 time: they are complete as soon as all their predecessors are. A contingent edge binds until the node before it ends, or
-its proof succeeds. Listeners run last, one after the other.
+its proof succeeds. Listeners run last, one after the other. A call may never end: `give_up` goes on without it.
 
     waiting ──all predecessors ended──▶ ready ──take──▶ running ──done──▶ ended
                                          ▲ │
@@ -52,9 +52,11 @@ class Step(IntEnum):
     """It failed and is a failhard: no further chunk starts."""
     STOPPED = 6
     """`stop` was called. The entry belongs to no node."""
+    GIVEN_UP = 7
+    """`give_up` was called: its row counts, although its call has not ended."""
 
 
-_READY, _PARKED, _PASSED, _TAKEN, _ENDED, _FAILED_HARD, _STOPPED = map(int, Step)
+_READY, _PARKED, _PASSED, _TAKEN, _ENDED, _FAILED_HARD, _STOPPED, _GIVEN_UP = map(int, Step)
 
 
 class Work(msgspec.Struct, frozen=True, gc=False):
@@ -125,6 +127,12 @@ class Machine:
         self.running: set[int] = set()
         self.awaited: set[int] = set()
         """The REMOTE nodes that have not ended. They hold no place, and nothing exclusive waits for them."""
+        self.given_up: set[int] = set()
+        """The nodes whose calls were given up and have not ended. They keep their lanes."""
+        self.withheld: list[int] = []
+        """The nodes that will not start because such a call has not ended."""
+        self._held: set[int] = set()
+        """The nodes that are only handed out if their requisites keep them from running. They need no lane."""
         self.stopped: str = ""
         apart = set(self._listeners)
         for node, count in enumerate(self._waiting):
@@ -196,7 +204,7 @@ class Machine:
                     return None
                 self._alone = True
             heappop(self._ready)
-            if self._lanes and not self._enter_lanes(node):
+            if self._lanes and node not in self._held and not self._enter_lanes(node):
                 continue
             self._started[node] = 1
             self.running.add(node)
@@ -206,12 +214,16 @@ class Machine:
 
     def done(self, node: int, outcome: Outcome) -> list[int]:
         """Record that a node ended. Return the nodes that became ready because of it, in this order."""
-        self.running.discard(node)
-        self._history.append(node << _STEP_BITS | _ENDED)
-        if node in self._exclusive:
-            self._alone = False
-        if self._lanes:
+        if node not in self.given_up:
+            self._history.append(node << _STEP_BITS | _ENDED)
+            self._alone = self._alone and node not in self._exclusive
+        if self._lanes and node not in self._held:
             self._leave_lanes(node)
+        if node in self.given_up:
+            self.given_up.discard(node)
+            self._call_listener()
+            return []
+        self.running.discard(node)
         if outcome.result is False and self._failhard and self.plan.nodes[node].kind is not NodeKind.CHECK:
             self.fail_hard(node)
         released: list[int] = []
@@ -230,9 +242,45 @@ class Machine:
         self._call_listener()
         return released
 
+    def give_up(self, calls: Mapping[int, Outcome]) -> None:
+        """Go on without the end of running calls, when nothing can start before it. They have these outcomes.
+
+        What comes after them, needs their lanes, or must run alone, does not start any more; but what their failure
+        keeps from running becomes ready. No listener is called: they come after all else has ended.
+        """
+        given_up = calls.keys() & self.running
+        self.running -= given_up
+        self.given_up |= given_up
+        self._history.extend(node << _STEP_BITS | _GIVEN_UP for node in given_up)
+        parked = [node for nodes in self._parked.values() for node in nodes]
+        free = parked + [node for _, node in self._ready]
+        apart = (node for node in self._exclusive if not self._started[node])
+        stuck = range(len(self.plan.nodes)) if self._alone else (*apart, *parked)
+        self._held |= self._unstarted_from([*stuck, *given_up])
+        self._alone = False
+        self._parked.clear()
+        self._ready.clear()
+        for node in free:
+            self._release(node)
+        for node in given_up:
+            if calls[node].result is False and self.plan.nodes[node].kind is not NodeKind.CHECK:
+                self.fail_hard(node)
+            self._complete(node, calls[node], [])
+
+    def _unstarted_from(self, nodes: Collection[int]) -> set[int]:
+        """Return those of ``nodes``, and of all that must come after them, that have not started."""
+        found, stack = set(nodes), list(nodes)
+        while stack:
+            node = stack.pop()
+            bound = (self.plan.contingent[place].after for place in self._ends.get(node, ()) if self._binding[place])
+            after = {*self.plan.dag.successors(node), *bound} - found
+            found |= after
+            stack += after
+        return {node for node in found if not self._started[node]}
+
     def _call_listener(self) -> None:
         """If nothing runs, nothing is ready and nothing is awaited, make the next due listener ready."""
-        if self.running or self._ready or self.awaited:
+        if self.running or self._ready or self.awaited or self.given_up:
             return
         while self._to_come:
             node = self._to_come.pop()
@@ -330,28 +378,44 @@ class Machine:
         stack = [node]
         while stack:
             free = stack.pop()
-            if self.plan.nodes[free].kind is NodeKind.REMOTE:
+            kind, outcome = self.plan.nodes[free].kind, _COMPLETE
+            if kind is NodeKind.REMOTE:
                 self._started[free] = 1
                 self._history.append(free << _STEP_BITS | _TAKEN)
                 self.awaited.add(free)
                 continue
-            if self.plan.nodes[free].kind not in TIMELESS:
+            if free in self._held and not self._is_decided(free):
+                self.withheld.append(free)
+                outcome = _OPEN
+            elif kind not in TIMELESS:
                 self._make_ready(free)
                 released.append(free)
                 continue
-            self._started[free] = 1
-            self._history.append(free << _STEP_BITS | _PASSED)
-            self.outcomes.put(free, _COMPLETE)
-            for successor in (*self.plan.dag.successors(free), *self._unbound(free, _COMPLETE)):
+            else:
+                self._started[free] = 1
+                self._history.append(free << _STEP_BITS | _PASSED)
+                self.outcomes.put(free, _COMPLETE)
+            for successor in (*self.plan.dag.successors(free), *self._unbound(free, outcome)):
                 self._waiting[successor] -= 1
                 if not self._waiting[successor]:
                     stack.append(successor)
+
+    def _is_decided(self, node: int) -> bool:
+        """Whether a node has an outcome although not all that it waits for has ended."""
+        what = self.plan.nodes[node]
+        if what.kind in TIMELESS:
+            return all(self.outcomes.of(member) is not None for member in what.members)
+        if what.kind is NodeKind.GROUP or not self.outcomes.exclude(what.chunk):
+            return False
+        check = node if what.kind is NodeKind.CHECK else None
+        return not self.outcomes.verdict(what.chunk, check=check).runs
 
 
 _STEP_BITS = 3
 _STEP_MASK = (1 << _STEP_BITS) - 1
 _FAILHARD = "failhard"
 _COMPLETE = Outcome(result=True, changed=False)
+_OPEN = Outcome(result=None, changed=False, ran=False)
 
 
 def _lanes_of_turns(plan: Plan, lanes: Mapping[int, Sequence[str]]) -> dict[int, Sequence[str]]:

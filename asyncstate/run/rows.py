@@ -102,21 +102,30 @@ def cancelled_row(name: Any, reason: str) -> Row:
     return failed_row(name, f"{_CANCELLED} ({reason}); its effect is unknown.")
 
 
+def overdue_row(name: Any, limit: str) -> Row:
+    """Return the row of a state whose call still runs after its time limit; ``limit`` says that it exceeded it."""
+    return failed_row(name, f"{limit} {_NOT_WAITED_FOR}")
+
+
 def stopped_retry(attempt: int, attempts: int) -> str:
     """Return what a row says if its run was stopped before the next attempt."""
     return f"{_STOPPED} {attempt} of {attempts}."
 
 
 def was_cut_off(row: Mapping[str, Any]) -> bool:
-    """Whether the end of a run, not of the state, made a row: the state would have gone on."""
+    """Whether a row was made while its state still ran or would have gone on: what it has done is unknown."""
     said = row.get("comment")
     if row.get("result") is not False or type(said) is not str:
         return False
-    return said.startswith(_CANCELLED) or _STOPPED in said
+    return said.startswith(_CANCELLED) or _STOPPED in said or _NOT_WAITED_FOR in said
 
 
 _CANCELLED = "The state was cancelled while it ran"
 _STOPPED = "The run was stopped before attempt"
+_NOT_WAITED_FOR = (
+    "and is not waited for any longer. It was told to stop, and still runs; "
+    "what must not overlap with it does not start before it has ended."
+)
 
 
 def keep_deeds(row: Row) -> None:

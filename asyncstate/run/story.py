@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MOST_SHOWN = 20
 """How many stories of a stalled run are shown, and how many predecessors are named in one."""
-_STIMULI = frozenset({Step.TAKEN, Step.ENDED, Step.FAILED_HARD, Step.STOPPED})
+_STIMULI = frozenset({Step.TAKEN, Step.ENDED, Step.GIVEN_UP, Step.FAILED_HARD, Step.STOPPED})
 
 
 class Change(NamedTuple):
@@ -81,7 +81,7 @@ def story(machine: Machine, node: int) -> list[Change]:
         if other == node and step is not Step.STOPPED:
             in_vain = stopped and not started and step in {Step.READY, Step.PARKED}  # its lane became free too late
             after = state if in_vain else _own_state(step, outcome) or state
-        elif step in {Step.ENDED, Step.PASSED} and other in before and not stopped:
+        elif step in {Step.ENDED, Step.GIVEN_UP, Step.PASSED} and other in before and not stopped:
             before.remove(other)
             after = f"waits for {len(before)}" if before else "free"
         elif step in {Step.FAILED_HARD, Step.STOPPED}:
@@ -128,7 +128,7 @@ def _own_state(step: Step, outcome: Outcome | None) -> str:
         return "running"
     if step is Step.PASSED:
         return "passed"
-    return _in_words(outcome) if step is Step.ENDED else ""
+    return _in_words(outcome) if step in {Step.ENDED, Step.GIVEN_UP} else ""
 
 
 def _in_words(outcome: Outcome | None) -> str:
@@ -140,8 +140,11 @@ def _in_words(outcome: Outcome | None) -> str:
 def _stimulus(machine: Machine, step: Step, other: int, node: int) -> str:
     if step is Step.STOPPED:
         return f"stopped ({machine.stopped})"
-    words = {Step.TAKEN: "taken", Step.ENDED: "ended", Step.FAILED_HARD: "failed hard"}[step]
+    words = _WORDS[step]
     return words if other == node else f"{name_of(machine.plan, other)} {words}"
+
+
+_WORDS = {Step.TAKEN: "taken", Step.ENDED: "ended", Step.GIVEN_UP: "given up", Step.FAILED_HARD: "failed hard"}
 
 
 def _waits_for(plan: Plan, node: int, before: Iterable[int]) -> str:

@@ -13,7 +13,7 @@ from asyncstate.model.plan import EDGE_SOURCES, TIMELESS, NodeKind
 from asyncstate.run.machine import Machine, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from asyncstate.model.plan import ContingentEdge, Plan
     from asyncstate.model.result import Outcome
@@ -53,13 +53,20 @@ class ValidatingMachine(Machine):
 
     def done(self, node: int, outcome: Outcome) -> list[int]:
         """Record an end, then check."""
-        if node not in self.running:
+        if node not in self.running | self.given_up:
             raise InvalidMachine(f"node {node} ended, and does not run")
         self._ending = True  # `stop` may be called on the way
         released = super().done(node, outcome)
         self._ending = False
         self._checked()
         return released
+
+    def give_up(self, calls: Mapping[int, Outcome]) -> None:
+        """Give up, then check."""
+        self._ending = True
+        super().give_up(calls)
+        self._ending = False
+        self._checked()
 
     def _checked(self) -> None:
         self._transitions += 1
@@ -121,22 +128,27 @@ class ValidatingMachine(Machine):
         before = self.plan.dag.predecessors
         contingent = Counter(edge.after for edge in self.plan.contingent if self._binds(edge))
         for node, count in enumerate(self._waiting):
-            left = sum(self.outcomes.of(other) is None for other in before(node)) + contingent[node]
+            left = sum(self._is_open(other) for other in before(node)) + contingent[node]
             if count < left or (count > left and not self.stopped):
                 yield f"node {node} waits for {count}, and {left} have not ended"
             if left and (node in on_its_way or self.outcomes.of(node) is not None):
                 yield f"node {node} did not wait for all before it"
             listens = self.plan.nodes[node].kind is NodeKind.LISTENER
-            if not left and not listens and not self.stopped and not self._started[node] and node not in on_its_way:
+            passed = self._started[node] or node in on_its_way or not self._is_open(node)
+            if not (left or listens or self.stopped or passed):
                 yield f"node {node} is free, and forgotten"
 
     def _binds(self, edge: ContingentEdge) -> bool:
         proof = self.outcomes.of(edge.proof)
         proved = proof is not None and proof.result is True and proof.ran
-        return self.outcomes.of(edge.before) is None and not proved
+        return self._is_open(edge.before) and not proved
+
+    def _is_open(self, node: int) -> bool:
+        return self.outcomes.of(node) is None and node not in self.withheld
 
     def _wrong_lanes(self) -> Iterator[str]:
-        taken = Counter(lane for node in self.running for lane in self._lanes_of(node))
+        inside = (self.running | self.given_up) - self._held
+        taken = Counter(lane for node in inside for lane in self._lanes_of(node))
         if taken != +self._taken or any(count < 0 for count in self._taken.values()):
             yield f"places taken in lanes: {dict(taken)}, and counted: {dict(self._taken)}"
         yield from (f"lane {lane} is overfull" for lane in taken if taken[lane] > self._limits.get(lane, 1))
@@ -159,7 +171,7 @@ class ValidatingMachine(Machine):
         unchecked = {chunk for chunk, check in self.outcomes.check_of.items() if not self._has_checked(chunk, check)}
         if unchecked != self._unchecked:
             yield f"checks that were not made: {sorted(unchecked)}, and noted: {sorted(self._unchecked)}"
-        if not (self.running or self._ready or self.awaited or self._parked or self.stopped):
+        if not (self.running or self._ready or self.awaited or self._parked or self.stopped or self.given_up):
             yield from (f"listener {node} is due, and not called" for node in self._to_come if self._is_due(node))
 
     def _has_checked(self, chunk: int, check: int) -> bool:
@@ -172,5 +184,5 @@ class ValidatingMachine(Machine):
             seen[step].append(node)
         if sorted(seen[Step.TAKEN] + seen[Step.PASSED]) != [n for n, started in enumerate(self._started) if started]:
             yield "the history lacks a start"
-        if sorted(seen[Step.ENDED] + seen[Step.PASSED]) != self._ended():
+        if sorted(seen[Step.ENDED] + seen[Step.PASSED] + seen[Step.GIVEN_UP]) != self._ended():
             yield "the history lacks an end"

@@ -8,8 +8,8 @@ They are tasks of asyncio, not of a task group of anyio. A group waits for all i
 from ever ending; the pool leaves such a task behind. And a plugin that cancels its own task does not end the others.
 
 Concurrency is the number of running chunks, not of threads, so calls that need further threads cannot starve each
-other. A chunk keeps its slot, its lanes and its node until everything it started has returned; its row may be recorded
-earlier.
+other. A chunk keeps its lanes and its node until everything it started has returned. A call that does not end although
+its time is over gives back its slot; when only such calls and what waits for them is left, the run is over.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ import anyio.lowlevel
 
 from asyncstate.model.event import ChunkRetried
 from asyncstate.model.plan import NodeKind
-from asyncstate.model.result import GAVE_UP, Outcome
+from asyncstate.model.result import GAVE_UP, NEVER_ENDED, Outcome
 from asyncstate.process.descriptors import places
 from asyncstate.run.dispatch import GRACE
 from asyncstate.run.in_flight import LONG, InFlight
-from asyncstate.run.loop_end import unwind
+from asyncstate.run.loop_end import close_task, unwind
 from asyncstate.run.timer import Timer
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 _TURN = 0.005
 """Seconds for which the workers together keep the loop before other tasks, events and signals get their turn."""
 _FORMED = Outcome(result=True, changed=False)
+_NEVER = Outcome(result=False, changed=False, ran=False)
 
 
 class WorkerPool:
@@ -94,6 +95,7 @@ class WorkerPool:
         self._turning = False
         self._stopped = False
         self._pauses: set[anyio.CancelScope] = set()
+        self._deserted = False
         self._over = anyio.Event()
         self._reason = ""
         self._failure: BaseException | None = None
@@ -127,8 +129,7 @@ class WorkerPool:
         for scope in self._pauses:
             scope.cancel()
         self._wake(len(self._idle))
-        if not self._tasks:
-            self._over.set()
+        self._look_for_end()
 
     def cut_off(self, reason: str) -> None:
         """Cancel running chunks."""
@@ -193,8 +194,7 @@ class WorkerPool:
             self._start_workers()
             return
         self._wake(len(self._idle))
-        if not self._tasks:
-            self._over.set()
+        self._look_for_end()
 
     # workers
 
@@ -226,6 +226,32 @@ class WorkerPool:
                 self._start_workers()
                 if not self._tasks and not self._machine.awaited:
                     self._fail(self._stalled())
+        elif self.in_flight.overdue:
+            self._look_for_end()
+
+    def _look_for_end(self, own: int = 0) -> bool:
+        """End the run if nothing runs, or only what does not end. ``own`` is 1 if the caller is an idle worker.
+
+        Before, what waits for such calls is given up: other hosts learn of it, and what failed requisites keep from
+        running has its row. Return whether that gives the caller work.
+        """
+        overdue, machine = self.in_flight.overdue, self._machine
+        if not self._tasks:
+            self._over.set()
+        if not overdue or self.cut or len(self._idle) + own + len(overdue) != len(self._tasks):
+            return False
+        told, outcomes = len(machine.withheld), self.in_flight.give_up()
+        machine.give_up(outcomes)
+        if self._elsewhere is not None:
+            for node in (*outcomes, *machine.withheld[told:]):
+                self._elsewhere.ended(node, machine.outcomes.told(node) or _NEVER)
+        if machine.finished:
+            self._deserted = True
+            machine.stop(NEVER_ENDED)
+            self.cut_off(NEVER_ENDED)
+            return False
+        self._start_workers(own)
+        return machine.ready > 0
 
     def _fail(self, error: BaseException) -> None:
         from asyncstate.run.story import fault  # noqa: PLC0415 - a fault
@@ -274,6 +300,8 @@ class WorkerPool:
 
     async def _wait_for_work(self) -> None:
         """Wait for work. Raises MachineStalled if all other workers wait, too: then there will never be any."""
+        if self._look_for_end(own=1):
+            return
         if len(self._idle) + 1 == len(self._tasks) and not self._machine.awaited:
             raise self._stalled()
         event = anyio.Event()
@@ -313,20 +341,26 @@ class WorkerPool:
         if self._concurrency == 1:
             await self._sleep_unless_stopped(seconds)
             return not self._stopped
-        self._workers -= 1
-        self._free_slot()
-        self._start_workers()
+        self._lend_slot()
         try:
             await self._sleep_unless_stopped(seconds)
         finally:
-            self._workers += 1
-            if self._busy < self._concurrency:
-                self._busy += 1
-            else:
-                event = anyio.Event()
-                self._resuming.append(event)
-                await event.wait()
+            await self._take_back_slot()
         return not self._stopped
+
+    def _lend_slot(self) -> None:
+        self._workers -= 1
+        self._free_slot()
+        self._start_workers()
+
+    async def _take_back_slot(self) -> None:
+        self._workers += 1
+        if self._busy < self._concurrency:
+            self._busy += 1
+        else:
+            event = anyio.Event()
+            self._resuming.append(event)
+            await event.wait()
 
     async def _sleep_unless_stopped(self, seconds: float) -> None:
         with anyio.CancelScope() as scope:
@@ -367,14 +401,22 @@ class WorkerPool:
         except BaseException as error:  # noqa: BLE001 - each chunk ends in a row
             row = self.in_flight.raised(work, error)
         finally:
-            self.in_flight.end(work)
+            if self.in_flight.end(work):  # it was cut off before it had its slot again
+                self._workers, self._busy = self._workers + 1, self._busy + 1
         if work.elsewhere and self._elsewhere is not None and (words := self._elsewhere.words(work.elsewhere)):
             row["comment"] = f"{row['comment']}. {words}"
         self._settle(work.node, self.in_flight.record(work, chunk, row), tag)
 
-    def record_early(self, work: Work, chunk: LowChunk, row: Row) -> None:
-        """Record the row of a call that still runs after its time limit. What it returns later is dropped."""
-        self.in_flight.record_early(work, chunk, row)
+    def overrun(self, work: Work, chunk: LowChunk, row: Row, *, final: bool) -> None:
+        """Go on without a call that still runs after its time limit, as long as anything else can start."""
+        self.in_flight.overrun(work, chunk, row, final=final)
+        self._lend_slot()
+        self._look_for_end()
+
+    async def returned(self, work: Work) -> None:
+        """Take note that such a call has returned, and wait for a slot."""
+        self.in_flight.overdue.pop(work.node, None)
+        await self._take_back_slot()
 
     def _settle(self, node: int, outcome: Outcome, tag: str) -> None:
         machine = self._machine
@@ -409,22 +451,9 @@ class WorkerPool:
             await asyncio.wait(set(self._tasks), timeout=GRACE)
         self._abandoned += self.in_flight.leave_behind(self._reason)
         for task in list(self._tasks):
-            _close_task(task)
+            close_task(task)
         calls = {call for _, call in self._dispatch.overdue if not call.done()}
-        if calls:
+        if calls and not self._deserted:  # those had their time
             await asyncio.wait(calls, timeout=max(0.0, limit - asyncio.get_running_loop().time()))
         late = dict.fromkeys(chunk.place for chunk, call in self._dispatch.overdue if not call.done())
         self._abandoned += [f"{place} still runs in a thread, which cannot be stopped" for place in late]
-
-
-def _close_task(task: asyncio.Task[None]) -> None:
-    """Close the coroutine of a task that ignores its cancellation, so that the program's loop can end.
-
-    If it ignores even that, asyncio forgets the task.
-    """
-    coroutine = task.get_coro()
-    try:
-        coroutine.close()
-    except BaseException:  # noqa: BLE001 - the state has its row, and said enough
-        asyncio.tasks._unregister_task(task)  # noqa: SLF001 - documented for those who make tasks of their own
-    task.cancel()

@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from cut_site import COMPILING, FAILING, FIRST, LIMITED, STUCK, Site, table
+from cut_site import COMPILING, ENDLESS, FAILING, FIRST, LIMITED, STUCK, Site, table
+
+from asyncstate.model.result import NEVER_ENDED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,6 +139,7 @@ ENDS = {
     "Ctrl-C at a terminal": End(
         130, lambda run: run.types(b"\x03", b"\x03"), cuts=True, streams="terminal", ending="cancelled: SIGINT"
     ),
+    "a state never ends": End(2, adds=ENDLESS, ending=f"cancelled: {NEVER_ENDED}", told="own.waits: held-up"),
     "SIGTERM": signalled(signal.SIGTERM),
     "two SIGTERM": signalled(signal.SIGTERM, signal.SIGTERM),
     "SIGTERM, then Ctrl-C": signalled(signal.SIGTERM, signal.SIGINT, code=143, grace="600"),
@@ -160,7 +163,17 @@ ENDS = {
 }
 
 
-@table(ENDS, [("two Ctrl-C", 8), ("SIGTERM", 1), ("closed terminal", 1), ("both closed", 8), ("failhard", 8)])
+@table(
+    ENDS,
+    [
+        ("two Ctrl-C", 8),
+        ("SIGTERM", 1),
+        ("closed terminal", 1),
+        ("both closed", 8),
+        ("failhard", 8),
+        ("a state never ends", 8),
+    ],
+)
 def test_an_end_of_the_command_line_leaves_nothing(site, name):
     end = ENDS[name]
     site.environ["ASYNCSTATE_GRACE_SECONDS"] = end.grace

@@ -39,7 +39,10 @@ class Bystander:
     def log_as(self, chunk):
         pass
 
-    def record_early(self, work, chunk, row):
+    def overrun(self, work, chunk, row, *, final):
+        raise AssertionError("nothing takes long")
+
+    async def returned(self, work):
         raise AssertionError("nothing takes long")
 
 
@@ -199,18 +202,23 @@ def test_a_row_that_is_recorded_early_is_the_row_and_the_node_stays_until_the_en
 
     async def takes_long(work, chunk):
         if chunk.id == "slow":
-            dispatch.supervisor.record_early(work, chunk, row(chunk.name, result=False, comment="too long"))
+            too_long = row(chunk.name, result=False, comment="too long")
+            dispatch.supervisor.overrun(work, chunk, too_long, final=True)
             await asyncio.sleep(20)
+            await dispatch.supervisor.returned(work)
+        if chunk.id == "other":
+            await asyncio.sleep(30)
         return {**row(chunk.name), "start_time": "", "duration": 0.0, "__id__": chunk.id, "__sls__": "s"}
 
     dispatch.run_chunk = takes_long
     events = []
-    plan = PlanBuilder().chunk("slow").chunk("after", onfail=["slow"]).build()
-    report, seconds = run(plan, dispatch, observers=[events.append], concurrency=2)
-    assert [(made["result"], made["comment"]) for made in report.rows.values()] == [(False, "too long"), (True, "done")]
+    plan = PlanBuilder().chunk("slow").chunk("other").chunk("after", onfail=["slow"]).build()
+    report, seconds = run(plan, dispatch, observers=[events.append], concurrency=1)
+    done = [(True, "done"), (True, "done")]
+    assert [(made["result"], made["comment"]) for made in report.rows.values()] == [(False, "too long"), *done]
     finished = [event for event in events if isinstance(event, ChunkFinished)]
-    assert [event.time for event in finished] == [pytest.approx(0, abs=1e-6), pytest.approx(20)]
-    assert seconds == pytest.approx(20)
+    assert [event.time for event in finished] == [pytest.approx(0, abs=1e-6), pytest.approx(30), pytest.approx(30)]
+    assert seconds == pytest.approx(30)
 
 
 def test_what_is_overdue_is_waited_for_a_moment_and_then_named():

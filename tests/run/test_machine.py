@@ -215,6 +215,83 @@ def test_no_edge_is_ever_violated(plan, width, seed):
         ended.add(work.node)
 
 
+@pytest.mark.feature("F096", "F137")
+@given(plan=plans(), data=st.data(), width=st.integers(1, 8), seed=st.integers(0, 2**32))
+def test_what_a_call_that_never_ends_holds_up_is_never_called_and_all_else_is(plan, data, width, seed):
+    chunks = range(len(plan.chunks))
+    drawn = st.sets(st.sampled_from(chunks), max_size=4)
+    endless = data.draw(st.sets(st.sampled_from(range(len(plan.nodes))), max_size=4))
+    exclusive = data.draw(drawn)
+    lanes = {chunk: ["one"] for chunk in data.draw(drawn)}
+    results = [data.draw(outcomes) for _ in plan.nodes]
+    machine, rng = Machine(plan, exclusive=exclusive, lanes=lanes), random.Random(seed)
+    active, left, called = [], {}, set()
+
+    def of(nodes):
+        return {plan.nodes[node].chunk for node in nodes}
+
+    while not machine.finished:
+        while len(active) < width and (work := machine.take()) is not None:
+            if work.verdict.runs:
+                needed = reach(plan.dag, plan.dag.predecessors(work.node), forward=False)
+                assert not needed & left.keys()
+                assert not left or work.chunk not in exclusive
+                assert not exclusive & of(left)
+                assert work.kind is not NodeKind.LISTENER or not left
+                assert work.chunk not in lanes or not lanes.keys() & of(left)
+                called.add(work.node)
+            if work.verdict.runs and work.node in endless:
+                left[work.node] = FAILED
+            else:
+                active.append(work)
+        if active:
+            work = active.pop(rng.randrange(len(active)))
+            skipped = Outcome(result=work.verdict is not Verdict.FAIL, changed=False, ran=False)
+            machine.done(work.node, results[work.node] if work.verdict.runs else skipped)
+        else:
+            machine.give_up(left)
+    stuck = {*(exclusive if left else ()), *(lanes if lanes.keys() & of(left) else ())}
+    stuck = {node for node, what in enumerate(plan.nodes) if what.chunk in stuck}
+    held = chunks if exclusive & of(left) else reach(plan.dag, {*left, *stuck}, forward=True)
+    assert set(machine.not_started()) & set(chunks) <= set(held)
+    assert {*machine.withheld} & {*chunks} == {*machine.not_started()} & {*chunks}
+    assert set(left) <= called
+
+
+def test_what_failed_requisites_of_a_call_that_never_ends_keep_from_running_is_handed_out():
+    builder = PlanBuilder().chunk("hangs").chunk("needs", require=["hangs"]).chunk("on", require=["needs"])
+    builder.chunk("onfail", onfail=["hangs"]).chunk("any", require_any=["hangs", "onfail"]).chunk(
+        "either", watch=["all"]
+    )
+    plan = builder.set("all", "hangs", "onfail").build()
+    machine = Machine(plan)
+    machine.take()
+    machine.give_up({0: FAILED})
+    held_back = []
+    while (work := machine.take()) is not None:
+        held_back.append((plan.chunks[work.chunk].id, work.verdict))
+        machine.done(work.node, Outcome(result=False, changed=False, ran=False))
+    assert held_back == [("needs", Verdict.FAIL), ("on", Verdict.FAIL), ("either", Verdict.FAIL)]
+    assert [plan.chunks[node].id for node in machine.not_started()] == ["onfail", "any"]
+    assert machine.finished
+
+
+def test_a_call_that_ends_after_it_was_given_up_gives_back_its_lane_and_starts_nothing():
+    builder = (
+        PlanBuilder().chunk("hangs").chunk("after", onfail=["hangs"]).remote("other").chunk("far", require=["other"])
+    )
+    plan = builder.build()
+    machine = Machine(plan, lanes={0: ["one"], 2: ["one"]})
+    machine.take()
+    machine.give_up({0: FAILED})
+    (other,) = machine.awaited
+    machine.done(0, OK)
+    assert (machine.take(), machine.finished) == (None, False)
+    machine.arrive(other, OK)
+    assert machine.take().chunk == 2
+    assert machine.outcomes.of(0) == FAILED
+
+
 def test_failure_names_every_failed_target_in_serial_order():
     plan = PlanBuilder().chunk("a").chunk("b").set("both", "b", "a").chunk("c", require=["both"]).build()
     machine = Machine(plan)

@@ -1,6 +1,7 @@
 """Resuming in a program: what counts as the same, chains of runs, secrets, cancelled states, common calls."""
 
 import asyncio
+import threading
 from pathlib import Path
 
 import msgspec
@@ -90,6 +91,28 @@ async def test_a_resumed_run_that_is_killed_is_resumed_again(here):
     again = await here.run(concurrency=1, resume="latest")
     assert here.calls == ["b", "c"]
     assert timeless(again) == timeless(alone)
+
+
+async def test_a_state_that_does_not_end_is_run_again_with_what_waited_for_it(here, monkeypatch):
+    monkeypatch.setattr("asyncstate.run.chunk.time_limit.GRACE", 0.05)
+    data = {**CHAIN, "a": {"here.step": [{"timeout": 0.05}]}, "free": {"here.step": []}}
+    gate, step = threading.Event(), here.step
+
+    def hangs(name, **kwargs):
+        if name == "a":
+            gate.wait(120)
+        return step(name, **kwargs)
+
+    here.step = hangs
+    held_up = await here.run(data)
+    assert held_up.exit_code == 2
+    assert here.calls == ["free"]
+    gate.set()
+    again = await here.run(data, resume="latest")
+    assert {*here.calls} - {"a"} == {"b", "c"}, "the thread of the first run may end only now"
+    assert again.ok
+    first = next(row for tag, row in again.rows.items() if tag.startswith("here_|-a"))
+    assert first["comment"] == f"did a\nIt had started when run {held_up.run_id} was cut off, and was run again."
 
 
 @pytest.mark.parametrize("resume", ["latest", None])

@@ -73,11 +73,11 @@ def writes(name, folder, command):
         os.unlink(path)
     return {"name": name, "result": not code, "changes": {}, "comment": ""}
 
-def waits(name, folder):
+def waits(name, folder, gate="go"):
     # In its thread, where nothing can stop it.
     news = os.open(f"{folder}/news", os.O_RDWR)
     os.write(news, b"stuck" + bytes([10]))
-    os.read(os.open(f"{folder}/go", os.O_RDONLY), 1)
+    os.read(os.open(f"{folder}/{gate}", os.O_RDONLY), 1)
     return {"name": name, "result": True, "changes": {}, "comment": ""}
 """
 
@@ -181,6 +181,20 @@ stuck:
     - parallel: True
 """
 
+ENDLESS = """
+endless:
+  own.waits:
+    - folder: {pids}
+    - gate: never
+    - timeout: 1
+    - require: [cmd: first]
+    - parallel: True
+held-up:
+  own.waits:
+    - folder: {pids}
+    - onfail: [own: endless]
+"""
+
 COMPILING = """
 {{{{ salt['cmd.run']('{child} pipe deaf lasting & exec {child} compiling deaf lasting', python_shell=True) }}}}
 """
@@ -228,7 +242,7 @@ class Site:
         }
         self._heard: set[str] = set()
         self._unread = b""
-        for name in ("news", "go", "fail", "act"):
+        for name in ("news", "go", "fail", "act", "never"):
             os.mkfifo(self.pids / name)
         self._news = os.open(self.pids / "news", os.O_RDWR)
         self._gates: list[int] = []

@@ -38,6 +38,7 @@ from asyncstate.run.rows import (
     keep_deeds,
     mocked_row,
     normalise,
+    overdue_row,
     refuse_forgotten,
     unverified_row,
 )
@@ -264,15 +265,16 @@ class Caller:
         from asyncstate.run.chunk.time_limit import TimeLimit  # noqa: PLC0415 - few states have one
 
         def late() -> None:
-            if early:
-                self._supervisor.record_early(work, chunk, failed_row(given, f"{too_long} {_NOT_WAITED_FOR}"))
+            self._supervisor.overrun(work, chunk, overdue_row(given, too_long), final=early)
 
         too_long = f"The state did not end within {seconds:g} seconds"
         token = context.cancel or CancelToken()
-        async with TimeLimit(seconds, token, cut=lambda: self._supervisor.cut, late=late) as limit:
+        async with TimeLimit(seconds, token, cut=lambda: self._supervisor.cut, is_late=late) as limit:
             returned = _anonymous(await self._execute(function, args, kwargs, low))
         if not limit.expired:
             return returned
+        if limit.late:
+            await self._supervisor.returned(work)
         if limit.told:
             return failed_row(given, f"{too_long}. It was told to stop, and ended after {limit.seconds:.1f} seconds.")
         return failed_row(given, f"{too_long} and was stopped.")
@@ -360,12 +362,6 @@ class Caller:
     def _reload(self) -> None:
         self.host.reload()
         self._functions.clear()
-
-
-_NOT_WAITED_FOR = (
-    "and is not waited for any longer. It was told to stop, and still runs; "
-    "what must not overlap with it does not start before it has ended."
-)
 
 
 def _name_template(row: Row) -> None:

@@ -1,7 +1,7 @@
 """``timeout`` of one call: cancels it at its limit, and waits until all of it has returned.
 
     limit ──▶ cancel the task once, kill subprocesses ──▶ wait for threads ──▶ the call has ended
-                                                          ╰─ after GRACE: ``late`` is called
+                                                          ╰─ after GRACE: ``is_late`` is called
 
 The task is cancelled once, as in asyncio. A cancel scope of anyio would cancel it again at every further await, so a
 plugin could not clean up.
@@ -26,18 +26,21 @@ class TimeLimit:
     """A context around the call. ``expired``: whether it exceeded the limit; ``seconds``: how long it took then.
 
     A thread cannot be stopped: its cancel token is set, its subprocesses are killed, and the block ends when it has
-    returned. ``late`` is called if that takes longer than `GRACE`. ``cut`` returns whether the run itself was
-    cancelled; that cancellation is passed on.
+    returned. If that takes longer than `GRACE`, ``late`` is true and ``is_late`` is called. ``cut`` returns whether the
+    run itself was cancelled; that cancellation is passed on.
     """
 
-    def __init__(self, limit: float, token: CancelToken, *, cut: Callable[[], bool], late: Callable[[], None]) -> None:
+    def __init__(
+        self, limit: float, token: CancelToken, *, cut: Callable[[], bool], is_late: Callable[[], None]
+    ) -> None:
         self._limit = limit
         self._token = token
         self._cut = cut
-        self._late = late
+        self._is_late = is_late
         self._loop = asyncio.get_running_loop()
         self._task = asyncio.current_task(self._loop)
         self.expired: bool = False
+        self.late: bool = False
         self.told: bool = False
         """Whether the call did not end by its cancellation, but went on until it returned."""
         self.seconds: float = 0.0
@@ -75,6 +78,10 @@ class TimeLimit:
         self._token.cancel(reason)
         if self._task is not None:
             self._task.cancel(reason)
+
+    def _late(self) -> None:
+        self.late = True
+        self._is_late()
 
 
 async def returned(token: CancelToken) -> None:

@@ -16,6 +16,7 @@ from asyncstate.dunders.context import current
 from asyncstate.errors import RenderError
 from asyncstate.load.threads import WorkerThreads
 from asyncstate.model.event import ChunkFinished, ChunkStarted
+from asyncstate.model.result import NEVER_ENDED
 
 
 class Odd(str):
@@ -161,17 +162,23 @@ def test_the_time_limit_holds_for_every_attempt():
     assert comments(report)["x"].count("did not end within 5 seconds and was stopped") == 3
 
 
-def test_one_that_swallows_its_time_out_has_a_row_and_keeps_its_place_until_it_ends():
+@pytest.mark.parametrize("lasts", [20, 30])
+def test_one_that_swallows_its_time_out_has_a_row_and_keeps_its_place_until_it_ends(lasts):
     host, log = FakeHost(), []
 
     @host.state("own.stubborn")
     async def stubborn(name):
-        for second in range(30):
+        for second in range(lasts):
             try:
                 await asyncio.sleep(1)
             except asyncio.CancelledError:
                 log.append(f"told at {second}")
         log.append("ended")
+        return row(name)
+
+    @host.state("own.sleeps")
+    async def sleeps(name):
+        await asyncio.sleep(25)
         return row(name)
 
     @host.state("own.next")
@@ -180,15 +187,22 @@ def test_one_that_swallows_its_time_out_has_a_row_and_keeps_its_place_until_it_e
         return row(name)
 
     events = []
-    plan = PlanBuilder().chunk("x", "own.stubborn", args={"timeout": 5}).chunk("y", "own.next", onfail=["x"]).build()
+    builder = PlanBuilder().chunk("x", "own.stubborn", args={"timeout": 5}).chunk("y", "own.next", onfail=["x"])
+    plan = builder.chunk("needs", "own.next", require=["x"]).chunk("other", "own.sleeps").build()
     report, seconds = run(plan, host, observers=[events.append], concurrency=4)
     assert log[0] in {"told at 4", "told at 5"}
-    assert log[1:] == ["ended", "next"]
+    ended = ["ended", "next"] if lasts < 25 else []
+    assert log[1 : 1 + len(ended)] == ended
+    assert len(log) == (3 if ended else 2), "told again when the run is over"
     assert comments(report)["x"].startswith("The state did not end within 5 seconds and is not waited for any longer")
     (finished,) = [event for event in events if isinstance(event, ChunkFinished) and event.tag.startswith("own_|-x")]
     assert finished.time == pytest.approx(8)
-    assert seconds >= 29
-    assert results(report) == {"x": False, "y": True}
+    assert seconds == pytest.approx(25, abs=4)
+    expected = {"x": False, "needs": False, "other": True}
+    assert results(report) == (expected | {"y": True} if ended else expected)
+    assert report.cancelled == ("" if ended else NEVER_ENDED)
+    assert report.exit_code == 2
+    assert report.not_started == (() if ended else (plan.chunks[1].tag,))
 
 
 @pytest.mark.parametrize("args", [{}, {"retry": {"attempts": 2, "interval": 0}}])
@@ -223,6 +237,42 @@ async def test_a_thread_keeps_its_lane_its_node_and_its_next_attempt_until_it_re
     assert len(most) == 4 + bool(args)
     assert results(report)["x"] is bool(args), "the second attempt finds the gate open"
     assert "was told to stop, and ended after" in comments(report)["x"]
+
+
+@pytest.mark.feature("F096")
+@pytest.mark.parametrize("width", [1, 8])
+async def test_the_run_is_over_when_all_else_waits_for_threads_that_do_not_end(host, monkeypatch, width):
+    monkeypatch.setattr("asyncstate.run.chunk.time_limit.GRACE", 0.05)
+    gate, called, events = threading.Event(), [], []
+
+    @host.state("own.hangs")
+    def hangs(name):
+        gate.wait(120)
+
+    @host.state("own.ok")
+    def ok(name):
+        called.append(name)
+        return row(name, changes={"done": 1})
+
+    twice = {"retry": {"attempts": 2, "interval": 0}}
+    builder = PlanBuilder().chunk("one", "own.hangs", args={"timeout": 0.05, "lane": "one"})
+    builder.chunk("again", "own.hangs", args={"timeout": 0.05, **twice}).chunk("free", "own.ok")
+    builder.chunk("needs", "own.ok", require=["one"]).chunk("both", "own.ok", require=["needs", "again"])
+    builder.chunk("lane", "own.ok", args={"lane": "one"}).chunk("alone", "own.ok", args={"exclusive": True})
+    builder.chunk("handler", "own.ok", onfail=["one"]).chunk("last", "own.ok", require=["free"])
+    plan = builder.listen("last", "free").build()
+    report = await in_real_time(plan, host, [events.append], concurrency=width)
+    gate.set()
+    assert called == ["free", "last"]
+    assert results(report) == {"one": False, "again": False, "free": True, "needs": False, "both": False, "last": True}
+    assert [plan.chunk_of(node).tag for node in (5, 6, 7)] == list(report.not_started)[:3]
+    assert (report.exit_code, report.cancelled) == (2, NEVER_ENDED)
+    said = "still runs in a thread, which cannot be stopped"
+    assert sorted(report.notices) == [f"s:again {said}", f"s:one {said}"]
+    began, ended = (
+        [event.tag for event in events if isinstance(event, kind)] for kind in (ChunkStarted, ChunkFinished)
+    )
+    assert sorted(began) == sorted(ended)
 
 
 async def test_a_thread_that_outlives_the_run_is_in_its_report(host, monkeypatch):
