@@ -2,6 +2,6 @@
 
 import sys
 
-from asyncstate.cli import main
+from asyncstate.cli import program
 
-sys.exit(main())
+sys.exit(program())

@@ -51,7 +51,7 @@ def test_the_wheel_has_every_module_under_its_installed_name(wheel, checkout):
 
 def test_the_wheel_has_the_command_the_licence_and_the_locked_names(wheel):
     texts = {name.rpartition("/")[2]: text.decode() for name, text in wheel.items() if ".dist-info/" in name}
-    assert "asyncstate = asyncstate.cli:main" in texts["entry_points.txt"]
+    assert "asyncstate = asyncstate.cli:program" in texts["entry_points.txt"]
     assert "Apache License" in texts["LICENSE"]
     required = set(re.findall(r"^Requires-Dist: ([A-Za-z0-9_-]+)", texts["METADATA"].replace(" ;", ";"), re.MULTILINE))
     assert required == {

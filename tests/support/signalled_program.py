@@ -87,9 +87,10 @@ def tell() -> None:
 
 atexit.register(tell)
 sys.setprofile(count)
-from asyncstate.cli import main  # noqa: E402 - it is the program
+from asyncstate.cli import leave, main  # noqa: E402 - it is the program
 
 first = step
 code = main()
 last = step
+leave(code)
 sys.exit(code)
