@@ -12,6 +12,8 @@ import gc
 import os
 import sys
 
+from asyncstate._code_pack import CodePack
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +24,7 @@ _NO_DESCRIPTOR = b"asyncstate: no file can be opened, so there is no report: see
 _DESCRIPTORS = 256
 """How many files the last report may open."""
 _INTERNAL_ERROR = 70
+_PACK = os.path.join("__pycache__", f"program.{sys.implementation.cache_tag}.pack")
 _SELDOM = (50_000, 50, 100)
 """Thresholds of the garbage collector in a process of ours, which makes many objects and few cycles."""
 
@@ -34,7 +37,10 @@ _LAST_REPORT = "import sys; sys.path[:] = eval(sys.argv[1]); from asyncstate.cli
 def program() -> int:
     """Be the program `asyncstate`: run the command line of this process, and end the process."""
     gc.set_threshold(*_SELDOM)
+    pack = CodePack(os.path.join(os.path.dirname(os.path.dirname(__file__)), _PACK))
+    sys.meta_path.insert(0, pack)
     code = main()
+    pack.renew()
     leave(code)
     return code
 

@@ -1,0 +1,119 @@
+"""The pack of compiled code: what is taken from it, and that nothing but time depends on it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import json, sys
+from asyncstate._code_pack import CodePack
+pack = CodePack(sys.argv[1])
+sys.meta_path.insert(0, pack)
+import many
+values = [__import__(f"many.part{number}", fromlist=["value"]).value for number in range(20)]
+packed = sorted(name for name, module in sys.modules.items() if hasattr(module, "__loader__") and type(module.__loader__).__module__.endswith("_code_pack"))
+pack.renew()
+print(json.dumps([values, [name for name in packed if name.startswith("many")]]))
+"""
+PARTS = [f"many.part{number}" for number in range(20)]
+
+
+class Site:
+    """A package of twenty modules, and a program that imports them with a pack."""
+
+    def __init__(self, base: Path) -> None:
+        self.package = base / "many"
+        self.package.mkdir()
+        (self.package / "__init__.py").touch()
+        for number in range(20):
+            self.edit(number, f"value = {number}\n")
+        self.pack = base / "program.pack"
+
+    def edit(self, number: int, text: str) -> None:
+        (self.package / f"part{number}.py").write_text(text, encoding="utf-8")
+
+    def run(self, *, path=(), **environ: str) -> tuple[list[int], list[str]]:
+        """Return the values, and the modules that were taken from the pack."""
+        search = [str(self.package.parent), str(Path.cwd()), *path]
+        environ = {**os.environ, "PYTHONPATH": os.pathsep.join(search), "PYTHONDONTWRITEBYTECODE": "", **environ}
+        command = [sys.executable, "-c", PROGRAM, str(self.pack)]
+        process = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+        assert process.returncode == 0, process.stderr
+        assert not process.stderr
+        values, packed = json.loads(process.stdout)
+        return values, packed
+
+
+@pytest.fixture
+def site(tmp_path):
+    return Site(tmp_path)
+
+
+def test_the_second_program_takes_all_modules_from_the_pack(site):
+    assert site.run() == (list(range(20)), [])
+    before = site.pack.stat().st_mtime_ns
+    values, packed = site.run()
+    assert values == list(range(20))
+    assert packed == sorted(["many", *PARTS])
+    assert site.pack.stat().st_mtime_ns == before
+
+
+def test_an_edited_module_is_imported_from_its_source(site):
+    site.run()
+    site.edit(3, "value = 'edited'\n")
+    values, packed = site.run()
+    assert values[3] == "edited"
+    assert packed == sorted({"many", *PARTS} - {"many.part3"})
+
+
+def test_a_pack_is_written_anew_when_many_modules_were_edited(site):
+    site.run()
+    for number in range(18):
+        site.edit(number, f"value = 100 + {number}\n")
+    edited = [*range(100, 118), 18, 19]
+    assert site.run() == (edited, ["many", "many.part18", "many.part19"])
+    assert site.run() == (edited, sorted(["many", *PARTS]))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: data[:5],
+        lambda data: data[: len(data) // 2],
+        lambda data: b"\xff" * len(data),
+        lambda data: data[:8] + bytes(len(data) - 8),
+    ],
+    ids=["empty", "no length", "half", "ones", "zeros"],
+)
+def test_a_damaged_pack_costs_time_only(site, damage):
+    site.run()
+    site.pack.write_bytes(damage(site.pack.read_bytes()))
+    values, _ = site.run()
+    assert values == list(range(20))
+
+
+def test_a_module_that_a_search_path_shadows_is_not_taken_from_the_pack(site, tmp_path):
+    site.run()
+    other = tmp_path / "other" / "many"
+    other.mkdir(parents=True)
+    (other / "__init__.py").touch()
+    for number in range(20):
+        (other / f"part{number}.py").write_text("value = 'other'\n", encoding="utf-8")
+    values, packed = site.run(PYTHONPATH=os.pathsep.join([str(other.parent), str(Path.cwd())]))
+    assert (values, packed) == (["other"] * 20, [])
+
+
+def test_nothing_is_written_where_python_writes_no_byte_code(site):
+    site.run(PYTHONDONTWRITEBYTECODE="1")
+    assert not site.pack.exists()
+
+
+def test_a_folder_that_cannot_be_written_costs_time_only(site, tmp_path):
+    site.pack = tmp_path / "missing" / "program.pack"
+    assert site.run() == (list(range(20)), [])
+    assert site.run() == (list(range(20)), [])
