@@ -11,7 +11,6 @@ returns at once.
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -98,6 +97,10 @@ class Prefetched:
         with self._changed:
             self._closed = True
             folders, self._folders = list(self._folders.values()), {}
+        if not folders:
+            return
+        import shutil  # noqa: PLC0415 - few runs prefetch
+
         for path in folders:
             shutil.rmtree(path, ignore_errors=True)
 

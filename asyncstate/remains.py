@@ -18,7 +18,6 @@ import errno
 import fcntl
 import os
 import sys
-import tempfile
 import threading
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -256,7 +255,11 @@ def temporary_folder(prefix: str = "", directory: str | None = None) -> Iterator
 
 
 def _name(prefix: str, suffix: str, directory: str | None) -> str:
-    folder = os.path.abspath(directory or tempfile.gettempdir())
+    if directory is None:
+        import tempfile  # noqa: PLC0415 - most name a folder
+
+        directory = tempfile.gettempdir()
+    folder = os.path.abspath(directory)
     return os.path.join(folder, f"{prefix}{os.urandom(8).hex()}{suffix}")
 
 

@@ -6,7 +6,6 @@ the event loop itself. Rows, comments and dry-run results are those of Salt 3008
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 from asyncstate.dunders import Row, __low__, __running__, __salt__, is_dry_run, make_row
@@ -160,6 +159,8 @@ def _choose(option: str, value: bool | str) -> bool:
     if isinstance(value, bool):
         return value
     if str(value).lower() == "random":
+        import random  # noqa: PLC0415 - few states need it
+
         return random.choice((True, False))  # noqa: S311 - a test state, no secret
     raise InvocationError(
         f"You have specified the state option '{option}' with invalid arguments. "

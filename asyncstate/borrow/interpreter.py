@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -67,8 +66,8 @@ def may_have_salt(setting: str) -> bool:
 def _candidates() -> Iterator[str]:
     """Yield the interpreters that may have Salt: behind ``salt-call`` on PATH, of Salt's packages, and this one."""
     for folder in os.get_exec_path():
-        program = shutil.which("salt-call", path=folder or os.curdir)
-        python = interpreter_of(program) if program else None
+        program = os.path.join(folder or os.curdir, "salt-call")
+        python = interpreter_of(program) if os.access(program, os.X_OK) else None
         if python:
             yield python
     if os.access(_PACKAGED, os.X_OK):
@@ -95,6 +94,8 @@ def interpreter_of(program: str) -> str | None:
     name = os.path.basename(words[0]) if words else ""
     if name == "env":
         words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+        import shutil  # noqa: PLC0415 - few scripts name it so
+
         found = shutil.which(words[0]) if words else None
     elif name in {"sh", "bash", "dash"}:  # "exec" "$(dirname "$(readlink -f "$0")")/bin/python3.10" "$0" "$@"
         found = _beside(os.path.realpath(program), head)

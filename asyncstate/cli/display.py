@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -51,7 +50,11 @@ def style_of(
     asked_for = "state_output" in settings.origins or settings.state_output != DEFAULT_FORM
     if not asked_for and _on_terminal(console):
         options["state_output"] = BRIEF
-    cut = max(shutil.get_terminal_size().lines - _BESIDE_A_DIFF, 1) if diffs is None and _on_terminal(console) else 0
+    cut = 0
+    if diffs is None and _on_terminal(console):
+        import shutil
+
+        cut = max(shutil.get_terminal_size().lines - _BESIDE_A_DIFF, 1)
     style = style_from_options(
         options, console.palette(), width=columns(stream), places=places or {}, diffs=diffs, diff_lines=cut
     )

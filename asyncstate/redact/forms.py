@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import shlex
 import sys
 from binascii import b2a_base64
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote, quote_plus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,17 +34,23 @@ def _for_yaml(text: str) -> str:
     return stream.getvalue()[1:-1]
 
 
+def _for_json(text: str, *, ascii_only: bool = True) -> str:
+    import json  # noqa: PLC0415 - as above
+
+    return json.dumps(text, ensure_ascii=ascii_only)[1:-1]
+
+
 _FOR_HTML: Final = str.maketrans({letter: f"\\u{ord(letter):04x}" for letter in "<>&'"})
 """How Jinja's filter ``tojson`` writes the characters that HTML gives a meaning."""
 
 _ESCAPES: Final[tuple[Callable[[str], str], ...]] = (
     lambda text: repr(text)[1:-1],
     lambda text: repr('"' + text)[2:-1],  # as in a longer text that has quotes of both kinds
-    lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
-    lambda text: json.dumps(text)[1:-1],
+    lambda text: _for_json(text, ascii_only=False),
+    _for_json,
     lambda text: text.replace("'", "''"),
     _for_yaml,
-    lambda text: json.dumps(text)[1:-1].translate(_FOR_HTML),
+    lambda text: _for_json(text).translate(_FOR_HTML),
 )
 """How Python, JSON and YAML write a text between quotes. `_encodings` applies Python and JSON twice, because a message
 within a message is escaped once more."""
@@ -92,6 +96,8 @@ def _encodings(text: str) -> Iterator[str]:
         yield escape_html(text)
         yield escape_html(text, quote=False)
     if not _UNRESERVED.fullmatch(text):
+        from urllib.parse import quote, quote_plus  # noqa: PLC0415 - as above
+
         yield quote(raw, safe="")
         if "/" in text:
             yield quote(raw)

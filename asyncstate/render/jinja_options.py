@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -94,6 +93,8 @@ def read_header(text: str, options: Options) -> Source:
     payload = header[len(_HEADER) :]
     if not payload.strip():
         return Source(text, options)
+    import json  # noqa: PLC0415 - few templates have such a header
+
     try:
         overrides = json.loads(payload)
     except ValueError:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import stat
 import time
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, NamedTuple, Self
+
+import msgspec
 
 from asyncstate import filesystem, remains
 from asyncstate.errors import LockHeld, PathRefused, ResumeRefused
@@ -77,7 +78,7 @@ class RunLock:
             with open(descriptor, encoding="utf-8") as file:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                     return None
-                said = json.loads(file.read(_HOLDER_LIMIT))
+                said = msgspec.json.decode(file.read(_HOLDER_LIMIT))
             since = "".join(sign for sign in str(said["since"])[:40] if sign.isprintable())
             holder = Holder(int(said["pid"]), since)
             return holder if _lives(holder.pid) else None
@@ -221,7 +222,7 @@ def _name_holder(lock: int, holder: Holder) -> None:
     """Write the holder into the lock file. On a full disk the file is empty, and the lock is held all the same."""
     with suppress(OSError):
         os.ftruncate(lock, 0)
-        os.pwrite(lock, json.dumps(holder._asdict()).encode(), 0)
+        os.pwrite(lock, msgspec.json.encode(holder._asdict()), 0)
 
 
 def _lives(pid: int) -> bool:

@@ -5,7 +5,6 @@ A priority is a number for each node of a plan, the lowest first. The serial ord
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
 
 def shuffled(plan: Plan, seed: int) -> tuple[int, ...]:
     """Return a random priority, the same for the same seed."""
+    import random  # noqa: PLC0415 - few runs are shuffled
+
     values = list(plan.rank)
     random.Random(seed).shuffle(values)  # noqa: S311 - a reproducible order, not a secret
     return tuple(values)

@@ -45,7 +45,9 @@ def test_the_wheel_has_every_module_under_its_installed_name(wheel, checkout):
     wanted = sources(checkout, "asyncstate")
     wanted |= {f"asyncstate/{path}" for tree in ("states", "modules") for path in sources(checkout, tree)}
     assert {name for name in wheel if name.endswith(".py")} == wanted
-    files = (path for path in (checkout / "asyncstate").rglob("*") if path.is_file() and path.suffix != ".pyc")
+    files = (
+        path for path in (checkout / "asyncstate").rglob("*") if path.is_file() and path.parent.name != "__pycache__"
+    )
     assert {str(path.relative_to(checkout)) for path in files} <= wheel.keys()
 
 

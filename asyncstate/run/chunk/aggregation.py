@@ -14,7 +14,6 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, Protocol
 
-from asyncstate.errors import FunctionNotFound
 from asyncstate.model.chunk import fresh
 from asyncstate.model.hooks import AGGREGATED, MOD_AGGREGATE, MOD_AGGREGATE_SPLIT
 from asyncstate.model.requisite import INTERNAL_KEYWORDS
@@ -36,7 +35,7 @@ _OWN_VERDICT = ("check_cmd",)
 class HookCaller(Protocol):
     """Calls the hooks of a module: the caller."""
 
-    async def find(self, name: str) -> LoadedFunction | FunctionNotFound:
+    async def find(self, name: str) -> LoadedFunction | None:
         """Look a state function up."""
 
     async def call_hook(self, function: LoadedFunction, args: tuple[Any, ...], chunk: LowChunk) -> Any:
@@ -67,7 +66,7 @@ class Aggregation:
         there are no more: the members that are not in a common call by then run on their own.
         """
         function = await self._caller.find(f"{ready[0].state}.{MOD_AGGREGATE}") if ready else None
-        if function is None or isinstance(function, FunctionNotFound):
+        if function is None:
             return
         for chunk in ready:
             self.lows[chunk.index] = chunk.as_low()
@@ -157,7 +156,7 @@ class Aggregation:
     async def _shares_of(self, members: Sequence[LowChunk], row: Row, *, failed: bool) -> dict[str, Changes] | None:
         first = members[0]
         function = await self._caller.find(f"{first.state}.{MOD_AGGREGATE_SPLIT}")
-        if not isinstance(function, FunctionNotFound):
+        if function is not None:
             lows = [self.lows[member.index] for member in members]
             shares = await self._call(function, (lows[0], lows, fresh(row)), first)
             if isinstance(shares, dict) and all(isinstance(changes, dict) for changes in shares.values()):

@@ -23,7 +23,6 @@ from asyncstate.dunders.context import CallContext, current
 from asyncstate.errors import ArgumentError, FunctionNotFound, PathRefused
 from asyncstate.interfaces.errors import SMINotImplementedError
 from asyncstate.load.call import MissingParameters, bind
-from asyncstate.load.plugin import LoadedFunction
 from asyncstate.model.hooks import MOD_RUN_CHECK, MOD_RUN_CHECK_CMD, MOD_WATCH
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import in_template
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
 
     from asyncstate.data.entries import Additions
     from asyncstate.load.host import PluginHost
+    from asyncstate.load.plugin import LoadedFunction
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
@@ -90,25 +90,34 @@ class Caller:
         self._lowstate = LowStateView(plan.chunks)
         self._rank = plan.rank
         self._additions: dict[str, Additions] = {}
-        self._functions: dict[str, LoadedFunction | FunctionNotFound] = {}
+        self._functions: dict[str, LoadedFunction | None] = {}
         self.prefetched: Prefetched | None = None
 
     # looking up
 
-    async def find(self, name: str) -> LoadedFunction | FunctionNotFound:
+    async def find(self, name: str) -> LoadedFunction | None:
         """Return a function, looked up once per run, in a thread: the first look-up imports the module."""
-        found = self._functions.get(name)
-        if found is None:
-            try:
-                found = await self.host.workers.run(self.host.loaders["states"].get, name)
-            except FunctionNotFound as error:
-                found = error
-            self._functions[name] = found
-        return found
+        if name not in self._functions:
+            self._functions[name] = await self.host.workers.run(self.host.loaders["states"].find, name)
+        return self._functions[name]
 
     async def has(self, state: str, fun: str) -> bool:
         """Whether a state module has a function."""
-        return not isinstance(await self.find(f"{state}.{fun}"), FunctionNotFound)
+        return await self.find(f"{state}.{fun}") is not None
+
+    def _not_found(self, name: str, chunk: LowChunk, given: str) -> Row:
+        """Return the row of a state whose function does not exist."""
+        try:
+            self.host.loaders["states"].get(name)
+        except FunctionNotFound as error:
+            reason, suggestion = error.reason, error.suggestion
+        else:  # another state has just had the modules loaded again
+            reason = suggestion = ""
+        said = f"Specified state '{name}' was not found\n"
+        if chunk.sls:
+            said = f"State '{name}' was not found in SLS '{chunk.sls}'\nReason: {reason}\n"
+        row = unverified_row(given, said)
+        return {**row, "warnings": [f"Did you mean {suggestion!r}?"]} if suggestion else row
 
     # calling
 
@@ -120,7 +129,7 @@ class Caller:
         began, clock = datetime.now(), perf_counter()  # noqa: DTZ005 - Salt's rows carry local time of day
         name, fun = low["name"], low["fun"]
         before, ended = current.get(None), True
-        function: LoadedFunction | FunctionNotFound | None = None
+        function: LoadedFunction | None = None
         try:
             function = self._functions.get(f"{chunk.state}.{fun}") or await self.find(f"{chunk.state}.{fun}")
             returned = await self._prepared(work, chunk, low, function, early=early)
@@ -230,7 +239,7 @@ class Caller:
         work: Work,
         chunk: LowChunk,
         low: dict[str, Any],
-        function: LoadedFunction | FunctionNotFound,
+        function: LoadedFunction | None,
         *,
         early: bool,
     ) -> Any:
@@ -246,9 +255,8 @@ class Caller:
             except ValueError:
                 return unverified_row(given, f"Invalid umask: {text}\n")
         name = f"{chunk.state}.{low['fun']}"
-        if isinstance(function, FunctionNotFound):
-            row = unverified_row(given, _not_found(name, chunk, function))
-            return {**row, "warnings": [f"Did you mean {function.suggestion!r}?"]} if function.suggestion else row
+        if function is None:
+            return await self.host.workers.run(self._not_found, name, chunk, given)
         seconds = _own_timeout(low, function)
         try:
             # The arguments of a state need not fit its mod_watch.
@@ -382,12 +390,6 @@ def _brings_modules(chunk: LowChunk, fun: str, name: Any) -> bool:
     )
 
 
-def _not_found(name: str, chunk: LowChunk, error: FunctionNotFound) -> str:
-    if not chunk.sls:
-        return f"Specified state '{name}' was not found\n"
-    return f"State '{name}' was not found in SLS '{chunk.sls}'\nReason: {error.reason}\n"
-
-
 def _argument_error_text(error: ArgumentError) -> str:
     hint = getattr(error, "hint", "")
     if isinstance(error, MissingParameters):
@@ -419,13 +421,13 @@ def _own_timeout(low: dict[str, Any], function: LoadedFunction) -> float | None:
     return seconds
 
 
-def _speaks_for_itself(function: LoadedFunction | FunctionNotFound | None) -> bool:
+def _speaks_for_itself(function: LoadedFunction | None) -> bool:
     """Whether a state that returned reports its own changes: rows of modules of the tree stay as in Salt."""
-    return isinstance(function, LoadedFunction) and not function.module.bundled
+    return function is not None and not function.module.bundled
 
 
 def _known_error_row(
-    chunk: LowChunk, low: dict[str, Any], function: LoadedFunction | FunctionNotFound | None, error: BaseException
+    chunk: LowChunk, low: dict[str, Any], function: LoadedFunction | None, error: BaseException
 ) -> dict[str, Any] | None:
     """Return a row that says which arguments of a bundled state are wrong, or what failed outside.
 
@@ -438,7 +440,7 @@ def _known_error_row(
         return None
     if isinstance(error, SMINotImplementedError):
         return failed_row(chunk.name, str(error))
-    if not isinstance(function, LoadedFunction) or not function.module.bundled:
+    if function is None or not function.module.bundled:
         return None
     fun = low["sfun"] if low["fun"] == MOD_WATCH and "sfun" in low else low["fun"]
     meant = function.module.functions.get(fun)

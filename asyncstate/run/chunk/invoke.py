@@ -20,7 +20,6 @@ from uuid import uuid4
 
 import anyio
 
-from asyncstate.errors import FunctionNotFound
 from asyncstate.model.chunk import LowChunk, fresh
 from asyncstate.model.encode import plain
 from asyncstate.model.hooks import MOD_INIT, MOD_WATCH, REQUISITE_LOWS, TRANSACTION
@@ -269,7 +268,7 @@ class Invoker:
         state, caller = chunk.state, self._caller
         try:
             hook = await caller.find(f"{state}.{MOD_INIT}")
-            if isinstance(hook, FunctionNotFound):
+            if hook is None:
                 self._initialised.add(state)
                 return None
             if not await caller.has(state, chunk.fun):

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from plans import PlanBuilder
 
 from asyncstate import Settings, StateRuntime
-from asyncstate.errors import FunctionNotFound
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
 from asyncstate.model.chunk import LowChunk
 from asyncstate.run.chunk.aggregation import Aggregation
@@ -116,7 +115,7 @@ class Hooks:
         self.errors = []
 
     async def find(self, name):
-        return self.functions.get(name) or FunctionNotFound(name, f"'{name}' is not available.")
+        return self.functions.get(name)
 
     async def call_hook(self, function, args, chunk):
         return function.func(*args)
