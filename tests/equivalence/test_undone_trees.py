@@ -8,12 +8,10 @@ import os
 import shutil
 
 import pytest
-import yaml
-from record_undone import FOLDER, make_sources, trees
+from record_undone import FOLDER, TREES, make_sources, tree_of
 
 from asyncstate import Settings, StateRuntime
 
-TREES = (FOLDER / "trees.yaml").read_text()
 ANSWERS = json.loads((FOLDER / "answers.json").read_text())
 IS_ROOT = os.geteuid() == 0
 TO_NOTHING = {"link and a written file that is no link", "forced link and a written file that is no link"}
@@ -49,14 +47,14 @@ async def third_apply(root, tree):
     "name",
     [
         pytest.param(name, marks=pytest.mark.skipif(bool(needed(tree)), reason=f"needs {needed(tree)}"))
-        for name, tree in yaml.safe_load(TREES).items()
+        for name, tree in TREES.items()
         if name not in TO_NOTHING
     ],
 )
 def test_what_is_undone_is_done_again_as_by_salt(tmp_path, monkeypatch, name):
     for variable, value in {"HOME": str(tmp_path), "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}.items():  # fmt: skip
         monkeypatch.setenv(variable, value)
-    tree = trees(tmp_path)[name]
+    tree = tree_of(name, tmp_path)
     make_sources(tmp_path, repository="git." in json.dumps(tree))
     rows = asyncio.run(third_apply(tmp_path, tree))
     assert {

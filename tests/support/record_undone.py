@@ -31,13 +31,16 @@ HISTORY = (
 """What git is asked to make the repository."""
 
 
-def trees(root):
-    """Return the trees for a scratch folder, and lay out the files that they name."""
-    for name, text in TREE.items():
-        path = Path(root) / "salt" / name
+TREES = yaml.safe_load((FOLDER / "trees.yaml").read_text().replace("{root}", "/the-root"))
+
+
+def tree_of(name, root):
+    """Return a tree for a scratch folder, and lay out the files that it names."""
+    for place, text in TREE.items():
+        path = Path(root) / "salt" / place
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return yaml.safe_load((FOLDER / "trees.yaml").read_text().replace("{root}", str(root)))
+    return json.loads(json.dumps(TREES[name]).replace("/the-root", str(root)))
 
 
 def make_sources(root, *, repository=True):
@@ -57,7 +60,7 @@ def third_apply(salt_call, name):
     with tempfile.TemporaryDirectory() as root:
         Path(root).chmod(0o755)
         os.environ.update(HOME=root, GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_SYSTEM="/dev/null")
-        tree = trees(root)[name]
+        tree = tree_of(name, root)
         make_sources(root)
         (Path(root) / "salt" / "s.sls").write_text(yaml.safe_dump(tree, sort_keys=False))
         config = {
@@ -78,8 +81,7 @@ def third_apply(salt_call, name):
 
 
 if __name__ == "__main__":
-    names = yaml.safe_load((FOLDER / "trees.yaml").read_text())
     kept = FOLDER / "answers.json"
     known = json.loads(kept.read_text()) if kept.exists() else {}
-    answers = {name: known[name] if name in known else third_apply(sys.argv[1], name) for name in names}
+    answers = {name: known[name] if name in known else third_apply(sys.argv[1], name) for name in TREES}
     kept.write_text(json.dumps(answers, indent=1) + "\n")

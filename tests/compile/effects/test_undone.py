@@ -7,10 +7,9 @@ import json
 import pytest
 import yaml
 from bundled_states import Bundled
-from record_undone import FOLDER, TREE, trees
+from record_undone import FOLDER, TREE, TREES, tree_of
 from trees import plan
 
-NAMES = list(yaml.safe_load((FOLDER / "trees.yaml").read_text()))
 ANSWERS = json.loads((FOLDER / "answers.json").read_text())
 ONLY_A_RUN_TELLS = {
     "archive in a cleaned folder that leaves some out",  # whether it leaves out all that is in the archive
@@ -30,14 +29,14 @@ THROUGH_A_LINK = {"link to a written file, and that written too", "hard link to 
 
 
 def contradictions(tmp_path, name, order):
-    tree = trees(tmp_path)[name]
+    tree = tree_of(name, tmp_path)
     files = {f"salt://{path}": text for path, text in TREE.items()}
     made = plan({"s": yaml.safe_dump(tree, sort_keys=False), **files}, ["s"], states=Bundled(), implicit_order=order)
     return made, [each for each in made.contradictions if each.code == "E430"]
 
 
 @pytest.mark.parametrize("order", ["footprint", "none"])
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ONLY_A_RUN_TELLS])
+@pytest.mark.parametrize("name", [name for name in TREES if name not in ONLY_A_RUN_TELLS])
 def test_what_salt_does_in_each_run_is_a_mistake(tmp_path, name, order):
     made, found = contradictions(tmp_path, name, order)
     found = [each for each in found if each.certain]
