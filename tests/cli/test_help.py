@@ -8,6 +8,7 @@ from typing import Literal, get_args, get_origin
 import click
 import pytest
 from imported import HEAVY, imported
+from tables import rows
 
 from asyncstate import __version__
 from asyncstate.cli import main
@@ -55,7 +56,7 @@ def test_help_explains_every_option_and_gives_examples(words, command, capsys):
         assert " ".join(example.split()) in text
 
 
-@pytest.mark.parametrize(("words", "command"), COMMAND_LIST, ids=NAMES)
+@rows(("words", "command"), COMMAND_LIST)
 def test_examples_name_real_options(words, command):
     known = {name for param in command.params for name in (*param.opts, *param.secondary_opts)} | {"--help"}
     for example, _ in command.examples:
@@ -70,7 +71,7 @@ def test_the_overview_names_every_command_and_general_option():
     assert all(name in listed for option in general_options() for name in option.opts if name != "--colour")
 
 
-@pytest.mark.parametrize(("words", "command"), COMMAND_LIST, ids=NAMES)
+@rows(("words", "command"), COMMAND_LIST)
 def test_the_overview_line_is_the_first_line_of_the_help(words, command):
     if len(words) == 1:
         assert listed_commands()[words[0]][1] == command.help.partition("\n")[0]
@@ -246,7 +247,7 @@ def test_the_usual_help_of_a_long_command_fits_a_screen(capsys):
         assert "--grace" in everything
 
 
-@pytest.mark.parametrize(("words", "command"), COMMAND_LIST, ids=NAMES)
+@rows(("words", "command"), COMMAND_LIST)
 def test_the_usual_help_has_whole_sentences(words, command):
     for param in command.params:
         if isinstance(param, click.Option) and not getattr(param, "rare", False) and not param.hidden:

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import rows
 
 from asyncstate.data.yaml.read import dump_yaml, load_yaml, parse_document
 from asyncstate.errors import RenderError
@@ -16,7 +17,7 @@ from asyncstate.garbage_collector import rare_collections
 
 
 @pytest.mark.feature("F011")
-@pytest.mark.parametrize(
+@rows(
     ("text", "value"),
     [
         ("0644", 644),
@@ -136,7 +137,7 @@ def test_aliases_of_aliases_cost_no_memory_and_have_a_limit(levels, fits):
 
 
 @pytest.mark.feature("F012", "F014")
-@pytest.mark.parametrize(
+@rows(
     ("text", "message", "line"),
     [
         ("a: 1\nb: 2\na: 3", "found conflicting ID 'a'", 3),

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from odd_values import bomb, odd, odd_names, odd_values
+from tables import rows
 
 from asyncstate.model.encode import DEEPEST, json_bytes, json_pieces, plain
 from asyncstate.model.event import ChunkFinished, ChunkRetried, decode_event, encode_event
@@ -131,8 +132,8 @@ def test_whatever_it_is_plain_data_comes_of_it(value):
     assert msgspec.json.decode(json_bytes(reduced, indent=0)) is not ...
 
 
-@pytest.mark.parametrize("name", odd_names)
-@pytest.mark.parametrize("wrap", [lambda value: value, lambda value: [value], lambda value: {"key": value}])
+@rows("name", odd_names)
+@rows("wrap", [lambda value: value, lambda value: [value], lambda value: {"key": value}])
 def test_no_odd_object_is_refused(name, wrap):
     assert json_bytes(wrap(odd(name)), indent=0)
 

@@ -5,6 +5,7 @@ from contextlib import suppress
 import pytest
 from asyncstate.modules import debian_service, gentoo_service, runit, supervisord_service, systemd_service
 from plugin_harness import PluginHarness
+from tables import rows
 
 from asyncstate.errors import CommandExecutionError
 
@@ -297,11 +298,10 @@ def test_what_supervisord_cannot_do(supervisor):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["-x", "--root=/x", "-Hevil", "../x", "/tmp/x", "a\nb", "a\0b", ""])
-@pytest.mark.parametrize(
+@rows("name", ["-x", "--root=/x", "-Hevil", "../x", "/tmp/x", "a\nb", "a\0b", ""])
+@rows(
     "module",
     [systemd_service, debian_service, gentoo_service, runit, supervisord_service],
-    ids=lambda each: each.__name__,
 )
 def test_a_service_is_named_by_neither_a_path_nor_an_option(tmp_path, monkeypatch, module, name):
     """A path leads to a script or unit of somebody else's, which root would run; -H makes systemctl call another host."""

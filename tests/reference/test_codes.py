@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from code_examples import found
+from tables import rows
 
 import asyncstate
 from asyncstate.model.rules import CODES, RULES
@@ -70,14 +71,14 @@ def test_the_example_without_the_mistake_compiles(code, tmp_path):
     assert code not in given
 
 
-@pytest.mark.parametrize("code", [code for code, entry in codes().items() if not entry.wrong])
+@rows("code", [code for code, entry in codes().items() if not entry.wrong])
 def test_a_code_without_an_example_has_a_test(code):
     named = re.compile(rf"\b{code}\b")
     naming = [file for file in TESTS.rglob("test_*.py") if named.search(file.read_text(encoding="utf-8"))]
     assert naming
 
 
-@pytest.mark.parametrize("code", codes())
+@rows("code", codes())
 def test_a_page_says_what_is_meant_and_what_to_do(code):
     entry = codes()[code]
     assert entry.title[0].isupper()

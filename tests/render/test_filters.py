@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from render_filter_cases import CASES
+from tables import rows
 
 from asyncstate.data.collection import StableSet
 from asyncstate.data.date import read_date
@@ -38,7 +39,7 @@ def test_every_filter_of_salt_is_there_and_none_is_both_kinds():
 
 
 @pytest.mark.feature("F009", "F010")
-@pytest.mark.parametrize(("name", "value", "args", "kwargs", "expected"), CASES)
+@rows(("name", "value", "args", "kwargs", "expected"), CASES)
 def test_filter_returns_what_salt_returns(name, value, args, kwargs, expected):
     result = EVERY[name](copy.deepcopy(value), *copy.deepcopy(args), **kwargs)
     assert result == expected

@@ -1,4 +1,5 @@
 import pytest
+from tables import rows
 
 from asyncstate.model.requisite import Requisite, RequisiteKind
 from asyncstate.model.result import Outcome
@@ -39,7 +40,7 @@ KINDS = ("require", "watch", "onchanges", "onfail", "prereq")
 
 
 @pytest.mark.feature("F064", "F065", "F066", "F067", "F068")
-@pytest.mark.parametrize(
+@rows(
     ("kind", "target", "expected"),
     [(kind, target, row[column]) for target, row in TRUTH.items() for column, kind in enumerate(KINDS)],
 )
@@ -47,15 +48,15 @@ def test_one_requisite(kind, target, expected):
     assert decide((kind, target)) == expected
 
 
-@pytest.mark.parametrize("kind", ["require_any", "watch_any", "onchanges_any", "onfail_any", "onfail_all"])
-@pytest.mark.parametrize("target", [name for name in TRUTH if name != "skip_req"])
+@rows("kind", ["require_any", "watch_any", "onchanges_any", "onfail_any", "onfail_all"])
+@rows("target", [name for name in TRUTH if name != "skip_req"])
 def test_any_and_all_of_one_target_decide_like_the_plain_kind(kind, target):
     plain = kind.removesuffix("_any").removesuffix("_all")
     assert decide((kind, target)) == decide((plain, target))
 
 
 @pytest.mark.feature("F072")
-@pytest.mark.parametrize(
+@rows(
     ("pairs", "expected"),
     [
         ([("require", "ok"), ("require", "failed")], "fail"),

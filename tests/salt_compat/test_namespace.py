@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from plugin_trees import PluginTree
+from tables import rows
 from yaml import constructor
 
 from asyncstate.dunders.context import current
@@ -26,7 +27,7 @@ def table():
     return list(zip(lines[::2], (line.strip() for line in lines[1::2]), strict=True))
 
 
-@pytest.mark.parametrize(("expression", "result"), table())
+@rows(("expression", "result"), table())
 def test_results_are_those_of_salt(expression, result):
     refusal = re.match(r"(\w+(?:Error|Exception)): (.+)", result)
     if refusal is None:
@@ -47,7 +48,7 @@ def modules():
     return [found.name for found in pkgutil.walk_packages(salt.__path__, "asyncstate.salt_compat.salt.")]
 
 
-@pytest.mark.parametrize("name", modules())
+@rows("name", modules())
 def test_every_module_has_what_it_lists_and_tells_what_it_has_not(name):
     found = importlib.import_module(name)
     assert [each for each in getattr(found, "__all__", ()) if not hasattr(found, each)] == []
@@ -56,7 +57,7 @@ def test_every_module_has_what_it_lists_and_tells_what_it_has_not(name):
             found.no_such_name  # noqa: B018
 
 
-@pytest.mark.parametrize("name", sorted(_MOVED))
+@rows("name", sorted(_MOVED))
 def test_old_names_in_utils_lead_to_the_new_ones(name):
     assert callable(getattr(salt.utils, name))
 

@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import rows
 
 from asyncstate.sources.matchers import Matcher
 
@@ -30,7 +31,7 @@ def matcher():
     return Matcher({"id": "web1", "nodegroups": NODEGROUPS}, GRAINS, PILLAR)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("kind", "expr", "expected"),
     [
         ("glob", "web*", True),

@@ -13,6 +13,7 @@ import pytest
 from bare_footprints import declared
 from bundled_states import Bundled, edges_between, state_module
 from plugin_harness import PluginHarness
+from tables import rows
 
 MODULES = sorted(info.name for info in pkgutil.iter_modules(bundled.__path__) if not info.name.startswith("_"))
 ODD = ("", "x", "/x/y", "/x/../y/", "salt://x", None, [], ["/x", "y"], [{"/x": "y"}], {"/x": "y"}, [None, 5])
@@ -238,7 +239,7 @@ APART = {
 
 
 @pytest.mark.feature("F059")
-@pytest.mark.parametrize("case", ORDERED)
+@rows("case", ORDERED)
 def test_states_that_touch_one_thing_keep_their_order(case):
     first, second = ORDERED[case]
     assert edges_between(first, second) == {("s0", "s1")}

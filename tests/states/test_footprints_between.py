@@ -3,6 +3,7 @@
 import pytest
 from bundled_states import Bundled, edges_between
 from plugin_harness import PluginHarness
+from tables import rows
 from trees import edges, plan
 
 SHARED = {
@@ -685,7 +686,7 @@ def calling(tmp_path):
 
 
 @pytest.mark.feature("F059")
-@pytest.mark.parametrize("case", SHARED)
+@rows("case", SHARED)
 def test_states_that_share_a_thing_keep_their_order(case):
     first, second = SHARED[case]
     assert edges_between(first, second) == {("s0", "s1")}
@@ -759,8 +760,8 @@ FOUND_IN_TREES = [
 """Two states of which the first prepares what the second uses, and whose words do not say so."""
 
 
-@pytest.mark.parametrize(("first", "second"), FOUND_IN_TREES)
-@pytest.mark.parametrize("turned", [False, True])
+@rows(("first", "second"), FOUND_IN_TREES)
+@rows("turned", [False, True])
 def test_what_the_words_of_two_states_do_not_say_is_ordered_or_told(first, second, turned):
     states = (second, first) if turned else (first, second)
     tree = {f"formula{number}": f"s{number}: {{{state}}}\n" for number, state in enumerate(states)}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 
-import pytest
 from bundled_states import Bundled
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import rows
 from trees import plan
 
 from asyncstate.analyse.lint import lint
@@ -25,7 +25,7 @@ def rules(first, second, *more, files=None):
     }
 
 
-@pytest.mark.parametrize(
+@rows(
     "second",
     [
         "file.managed: [{name: /x}, {contents: 'b = 1'}]",
@@ -67,13 +67,13 @@ OF_NO_TEXT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("first", "second"), OF_NO_TEXT)
+@rows(("first", "second"), OF_NO_TEXT)
 def test_states_that_no_text_contents_are_a_mistake(first, second):
     assert rules(first, second) == {"undone"}
     assert rules(second, first) == {"undone"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("first", "second"),
     [
         ("file.append: [{name: /x}, {text: a}]", "file.append: [{name: /x}, {text: b}]"),
@@ -95,7 +95,7 @@ def test_what_is_in_the_file_decides_about_two_replacements():
     assert rules(first, second) == {"may-undo"}
 
 
-@pytest.mark.parametrize("number", [3, 60])
+@rows("number", [3, 60])
 def test_of_many_states_the_pairs_are_found(number):
     appended = [f"file.append: [{{name: /x}}, {{text: line {each}}}]" for each in range(number)]
     assert rules(*appended) == set()
@@ -122,7 +122,7 @@ def test_a_mistake_names_both_places():
     assert ".sls:1)" in issue.message
 
 
-@pytest.mark.parametrize(
+@rows(
     "second",
     [
         "file.managed: [{name: /x}, {contents: 'a = 1'}, {mode: '0600'}]",
@@ -151,7 +151,7 @@ def test_what_leaves_the_other_alone_is_no_mistake(second):
     assert rules(MANAGED, second) == set()
 
 
-@pytest.mark.parametrize(
+@rows(
     "second",
     [
         "file.managed: [{name: /x}, {contents: '{{ 1 }}'}, {template: jinja}]",
@@ -167,7 +167,7 @@ def test_what_may_agree_is_for_lint(second):
 LAST = "file.managed: [{name: /x}, {contents: b}, {require: [{id: s1}]}]"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("between", "found"),
     [
         ("test.nop: [{require: [{file: s0}]}]", "undone"),
@@ -263,7 +263,7 @@ OPPOSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("first", "second", "thing"), OPPOSED)
+@rows(("first", "second", "thing"), OPPOSED)
 def test_states_that_want_one_thing_differently_are_a_mistake(first, second, thing):
     assert undone(first, second) == ([thing], [])
     assert undone(second, first) == ([thing], [])
@@ -281,8 +281,8 @@ def respelled(path):
     return [path.replace("/", "//"), path.replace("/", "/./"), path.replace("/", "/y/../"), f"/{path}", f"{path}/"]
 
 
-@pytest.mark.parametrize("number", range(5))
-@pytest.mark.parametrize(("first", "second", "thing"), OF_PATHS)
+@rows("number", range(5))
+@rows(("first", "second", "thing"), OF_PATHS)
 def test_all_spellings_of_a_path_mean_the_same_path(first, second, thing, number):
     def other(found):
         return f"{found[1]}: {respelled(found[2])[number]}}}"
@@ -293,9 +293,7 @@ def test_all_spellings_of_a_path_mean_the_same_path(first, second, thing, number
     assert undone(spelled, first) == ([thing], [])
 
 
-@pytest.mark.parametrize(
-    "wanted", ["running: []", "running: [{require: [{sls: a}]}]", "enabled: []", "running: [{enable: True}]"]
-)
+@rows("wanted", ["running: []", "running: [{require: [{sls: a}]}]", "enabled: []", "running: [{enable: True}]"])
 def test_a_service_that_is_masked_first_is_not_started(wanted):
     states = {"a": "a: {service.masked: [{name: x}]}", "b": f"x: {{service.{wanted}}}"}
     (found,) = plan(states, ["a", "b"], states=Bundled(), implicit_order="footprint").contradictions
@@ -308,29 +306,29 @@ AT_TIMES = ["{onlyif: test -e /y}", "{unless: test -e /y}", "{onchanges: [{sls: 
 TAKE_AWAY = tuple("absent: removed: purged: dead: disabled: unmounted: masked: options_absent: env_absent:".split())
 
 
-@pytest.mark.parametrize("when", AT_TIMES)
-@pytest.mark.parametrize(("first", "second", "thing"), OPPOSED)
+@rows("when", AT_TIMES)
+@rows(("first", "second", "thing"), OPPOSED)
 def test_what_does_not_run_each_time_may_be_meant(first, second, thing, when):
     head, _, tail = second.rpartition("]")
     certain, _ = undone(first, f"{head}, {when}]{tail}")
     assert certain == []
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize(("first", "second", "thing"), OPPOSED)
+@rows("order", ORDERS)
+@rows(("first", "second", "thing"), OPPOSED)
 def test_an_order_may_be_meant_only_where_one_state_takes_away_what_the_other_makes(first, second, thing, order):
     head, _, tail = second.rpartition("]")
     certain, _ = undone(first, f"{head}, {order}]{tail}")
     assert certain == ([] if any(function in second for function in TAKE_AWAY) else [thing])
 
 
-@pytest.mark.parametrize("meant", ["onchanges_in", "onfail_in", "prereq_in"])
+@rows("meant", ["onchanges_in", "onfail_in", "prereq_in"])
 def test_a_requisite_that_another_state_writes_counts_too(meant):
     other = f"cmd.run: [{{name: 'true'}}, {{{meant}: [{{user: s1}}]}}]"
     assert undone("user.present: [{name: app}]", "user.absent: [{name: app}]", other)[0] == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("first", "second"),
     [
         ("user.present: [{name: app}]", "group.absent: [{name: app}]"),
@@ -382,7 +380,7 @@ def test_states_that_want_different_things_do_not_clash(first, second):
     assert undone(second, first) == ([], [])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("first", "second"),
     [
         ("file.symlink: [{name: /x}, {target: /y}]", "file.managed: [{name: /x}, {contents: a}]"),
@@ -403,7 +401,7 @@ def test_what_only_a_run_can_tell_is_for_lint(first, second):
     assert (certain, len(possible)) == ([], 1)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("states", "certain"),
     [
         # a file for a moment
@@ -425,7 +423,7 @@ def test_steps_of_one_file_are_meant(states, certain):
     assert found or possible
 
 
-@pytest.mark.parametrize("order", ["none", "file", "footprint", "strict"])
+@rows("order", ["none", "file", "footprint", "strict"])
 def test_what_contradicts_does_so_in_every_order(order):
     tree = {"a": "a: {user.present: [{name: app}]}", "b": "b: {user.absent: [{name: app}]}"}
     made = plan(tree, ["a", "b"], states=Bundled(), implicit_order=order)

@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive_footprints import access_of, affects, is_conflict
 from strategies import accesses, footprints
+from tables import rows
 
 from asyncstate.compile.effects.resources import folder_and_marks
 from asyncstate.compile.effects.scoreboard import Scoreboard
@@ -53,7 +54,7 @@ def test_every_conflict_and_nothing_else_is_an_edge(row):
                 assert conflict(row[earlier], row[later])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("first", "second", "ordered"),
     [
         (([], ["path:/a"]), (["path:/a"], []), True),

@@ -5,6 +5,7 @@ Each pair is of two formulas, and nothing but what the states touch holds them a
 
 import pytest
 from bundled_states import Bundled
+from tables import rows
 from trees import plan, reachable
 
 ROOT = "/memory/base"
@@ -263,7 +264,7 @@ def compiled(*states):
     return plan(tree, list(tree), states=Bundled(), implicit_order="footprint", links=links, envs=envs)
 
 
-@pytest.mark.parametrize("case", PAIRS)
+@rows("case", PAIRS)
 def test_a_pair_keeps_its_order(case):
     pair = compiled(*PAIRS[case])
     last = len(pair.chunks) - 1

@@ -2,6 +2,7 @@
 
 import pytest
 from plugin_trees import PluginTree
+from tables import rows
 from trees import compiler
 
 from asyncstate.dunders.context import CallContext
@@ -185,7 +186,7 @@ def typed(  # noqa: PLR0917
     """Take what bundled states take."""
 
 
-@pytest.mark.parametrize(
+@rows(
     ("argument", "told"),
     [
         ("text: [a]", "'text' of 'own.typed' must be a text, not a list"),
@@ -207,7 +208,7 @@ def typed(  # noqa: PLR0917
         ("members: '__slot__:salt:cmd.run(ls)'", ""),
     ],
 )
-@pytest.mark.parametrize("bundled", [True, False])
+@rows("bundled", [True, False])
 def test_a_list_or_a_mapping_where_a_bundled_function_takes_none(functions, argument, told, bundled):
     functions.register("own.typed", typed).module.bundled = bundled
     warnings = compiler(state("own.typed", argument), functions=functions).plan(["s"]).warnings

@@ -3,9 +3,9 @@
 import re
 import shlex
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import rows
 
 from asyncstate.data.commands import Effects, effects_of, script_effects
 from asyncstate.data.commands.operands import settings_of
@@ -193,7 +193,7 @@ crontab -r                             => user:root              => cron:root
 """
 
 
-@pytest.mark.parametrize("line", KNOWN.strip().splitlines())
+@rows("line", KNOWN.strip().splitlines())
 def test_known_effects(line):
     text, *cells = (cell.strip() for cell in line.split(" =>"))
     reads, writes, makes = (names(cell) for cell in (*cells, "")[:3])
@@ -201,7 +201,7 @@ def test_known_effects(line):
     assert effects_of(text, "/w").unknown == ""
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "links"),
     [
         ("ln -sfn ../v2 /srv/current", (("/srv/current", "../v2"),)),
@@ -232,7 +232,7 @@ def test_here_documents_are_text_unless_a_shell_reads_them():
     assert touched("sh <<-EOF\n\trm /b\n\tEOF\n")[1] == {"path:/b"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "writes"),
     [
         ("tool /a", {"/a"}),
@@ -250,7 +250,7 @@ def test_an_unknown_program_writes_what_it_names_and_where_it_is(text, writes):
     assert effects_of(text, "/w").unknown == ""
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "folder", "reason"),
     [
         ("tool", "", "it names nothing that tool touches"),
@@ -360,7 +360,7 @@ def test_a_script_touches_all_that_its_commands_touch(commands, operator):
         assert set(part.reads) <= {*whole.reads, *whole.writes}
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     ["(" * 5000, "$(" * 3000, "{" * 5000, "{a,b}" * 200, "sh -c " * 500, "`" * 4001, "x" * 200_000, "sh -c '" * 50],
 )
@@ -403,12 +403,12 @@ LINKS = {
 }
 
 
-@pytest.mark.parametrize("text", LINKS)
+@rows("text", LINKS)
 def test_links_that_a_command_makes(text):
     assert set(effects_of(text, "/d").links) == LINKS[text]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "copies"),
     [
         ("mv a b", {("/d/b", "/d/a")}),
@@ -432,7 +432,7 @@ def test_a_folder_with_a_mode_of_its_own_is_written():
         assert (effects.writes, effects.makes) == (("path:/a/b",), ("path:/a",)), text
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "programs"),
     {
         "echo a > /x": ("echo",),
@@ -470,14 +470,14 @@ SCRIPTS = {
 }
 
 
-@pytest.mark.parametrize("text", SCRIPTS)
+@rows("text", SCRIPTS)
 def test_what_a_script_touches(text):
     arguments, reads, writes, unknown = SCRIPTS[text]
     effects = script_effects(text, arguments, "/d")
     assert (set(effects.reads), set(effects.writes), effects.unknown) == (set(reads), set(writes), unknown)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "user", "read"),
     [
         ("bash -lc true", "", "/etc/profile.d/** ~/.bashrc"),
@@ -504,7 +504,7 @@ def test_what_programs_read_that_their_words_do_not_name(text, user, read):
     assert names(read) <= set(effects_of(text, "/w", user).reads)
 
 
-@pytest.mark.parametrize("text", ["mount -a", "kill -HUP 1", "docker restart web", "docker kill -s HUP web"])
+@rows("text", ["mount -a", "kill -HUP 1", "docker restart web", "docker kill -s HUP web"])
 def test_effects_that_cannot_be_named_are_unknown(text):
     assert effects_of(text, "/").unknown
 

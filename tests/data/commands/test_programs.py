@@ -2,7 +2,7 @@
 
 import re
 
-import pytest
+from tables import rows
 
 from asyncstate.data.commands import effects_of, programs
 from asyncstate.data.commands.caller import SHELLS
@@ -20,7 +20,7 @@ def every_use():
         yield names, programs._program(spec)
 
 
-@pytest.mark.parametrize(("names", "use"), list(every_use()))
+@rows(("names", "use"), list(every_use()))
 def test_every_line_has_known_words(names, use):
     assert all(map(OPERAND.fullmatch, use.operands)), names
     assert all(map(OPTION.fullmatch, use.options.values())), names
@@ -39,7 +39,7 @@ def test_no_line_is_hidden_by_another():
             assert program not in SHELLS | IRREGULAR.keys(), names
 
 
-@pytest.mark.parametrize("program", sorted(programs._known()))
+@rows("program", sorted(programs._known()))
 def test_every_program_can_be_called(program):
     for words in ("", "a", "-a b", "/a /b /c", "--x=/y -- z"):
         effects_of(f"{program} {words}", "/w")
