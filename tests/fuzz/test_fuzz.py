@@ -11,7 +11,7 @@ ROOTS = ["--file-root", "salt", "--pillar-root", "pillar"]
 HARMFUL = {
     "opened": "open('../beside/file').close()\n",
     "died": "import os\nos.abort()\n",
-    "memory": "x = 'x' * 1_200_000_000\n",
+    "memory": "import mmap\nx = mmap.mmap(-1, 1_200_000_000, flags=mmap.MAP_PRIVATE | mmap.MAP_POPULATE)\n",
     "changed": "open('../beside/made', 'w').close()\n",
     "traceback": "import sys\nsys.stderr.write('Traceback (most recent call last):')\n",
     "exit code": "import os\nos._exit(77)\n",

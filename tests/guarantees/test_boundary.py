@@ -201,26 +201,35 @@ def shown_as_yaml(report, capfdbinary):
 
 HOOKS = ["here", "mod_watch", "mod_init", "mod_aggregate", "mod_aggregate_split", "mod_footprint"]
 AWAITED = {"a coroutine", "an awaitable", "a coroutine in a list", "a generator"}
-ON_THE_LOOP = [
-    deed for number, deed in enumerate(ODDITIES) if deed[0] == "raise" or deed[1] in AWAITED or number % 3 == 0
-]
-"""What matters there: errors, and what can be awaited. Other values are treated as if they came from a thread."""
+
+
+def share(turn):
+    """All errors and all that can be awaited, and a third of the other values: three turns take each."""
+    return [
+        deed
+        for number, deed in enumerate(ODDITIES)
+        if deed[0] == "raise" or deed[1] in AWAITED or number % 3 == turn % 3
+    ]
+
 
 on_threads_and_the_loop = pytest.mark.parametrize(
-    ("module", "deeds"),
+    ("module", "share"),
     [
-        pytest.param("odd", ODDITIES, id="in a thread"),
-        pytest.param("aodd", ON_THE_LOOP, id="on the loop"),
-        pytest.param("aodd", ODDITIES, id="on the loop, all", marks=pytest.mark.slow),
+        pytest.param("odd", share, id="in a thread"),
+        pytest.param("aodd", share, id="on the loop"),
+        *(
+            pytest.param(each, lambda turn: ODDITIES, id=f"{each}, all", marks=pytest.mark.slow)
+            for each in ("odd", "aodd")
+        ),
     ],
 )
 
 
 @on_threads_and_the_loop
 @pytest.mark.parametrize("hook", HOOKS)
-async def test_every_hook_may_do_anything(tree, hook, module, deeds):
+async def test_every_hook_may_do_anything(tree, hook, module, share):
     async with runtime_of(tree) as runtime:
-        for deed in deeds:
+        for deed in share(HOOKS.index(hook)):
             ask(hook, deed)
             try:
                 assert_total(await apply(runtime, f"{module}_all"))
@@ -230,9 +239,9 @@ async def test_every_hook_may_do_anything(tree, hook, module, deeds):
 
 
 @on_threads_and_the_loop
-async def test_every_key_of_a_row_may_be_anything(tree, module, deeds, capfdbinary):
+async def test_every_key_of_a_row_may_be_anything(tree, module, share, capfdbinary):
     async with runtime_of(tree) as runtime:
-        for deed in deeds:
+        for deed in ODDITIES if module == "odd" else share(0):
             if deed[0] == "raise":
                 continue
             ask("here", deed)
@@ -247,11 +256,18 @@ async def test_every_key_of_a_row_may_be_anything(tree, module, deeds, capfdbina
 
 
 @pytest.mark.filterwarnings("ignore:coroutine 'forgotten'")
-@pytest.mark.parametrize("hook", ["value", "grains"])
-async def test_conditions_slots_and_grains_may_give_anything(tree, hook):
+@pytest.mark.parametrize(
+    ("hook", "deeds"),
+    [
+        ("value", ODDITIES),
+        ("grains", share(0)),
+        pytest.param("grains", ODDITIES, id="grains, all", marks=pytest.mark.slow),
+    ],
+)
+async def test_conditions_slots_and_grains_may_give_anything(tree, hook, deeds):
     ask("nothing", None)
     async with runtime_of(tree) as runtime:
-        for deed in ODDITIES:
+        for deed in deeds:
             ask(hook, deed)
             try:
                 assert_total(await apply(runtime, "values"))

@@ -51,10 +51,10 @@ def ground(tmp_path):
 
 
 @pytest.fixture
-def kernel(request, monkeypatch):
+def kernel(request, monkeypatch, tmp_path):
     """The kernel of this machine, or one that protects links in sticky folders."""
     if request.param == "protects links":
-        protect_links(monkeypatch)
+        protect_links(monkeypatch, tmp_path)
 
 
 def _link(target: str) -> Callable[[Path], None]:

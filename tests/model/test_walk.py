@@ -34,7 +34,7 @@ from asyncstate.run.resumed import _followed
 
 REQUISITES = frozenset(kind.value for kind in RequisiteKind)
 FAILING = frozenset(("require", "require_any", "watch", "watch_any", "prereq", "prerequired"))
-DRAWN = settings(max_examples=100, phases=(Phase.explicit, Phase.generate))
+DRAWN = settings(max_examples=40, phases=(Phase.explicit, Phase.generate))
 
 
 def ways(plan, node, through):
@@ -106,7 +106,7 @@ def test_every_kind_of_node_and_edge_is_drawn():
         contingent.update(edge.proof for edge in plan.contingent)
 
     for sort in SORTS:
-        settings(DRAWN, max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])(
+        settings(DRAWN, max_examples=20, suppress_health_check=[HealthCheck.filter_too_much])(
             given(plans([sort]))(look)
         )()
     expected = {(kind, False) for kind in NodeKind} | {(NodeKind.GROUP, True)}

@@ -47,49 +47,48 @@ def uncounted(tree: ast.Module) -> Iterator[int]:
             yield from range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
-class Token(NamedTuple):
-    kind: str
-    string: str
-
-
 TOKEN = re.compile(
     r"""
-    (?P<space>[^\S\n]+|\#[^\n]*|\\\n)
-  | (?P<newline>\n)
-  | (?P<string>(?i:[rbuf]{0,2})(?:
-        \"{3}(?:[^\\]|\\.)*?\"{3} | '{3}(?:[^\\]|\\.)*?'{3} | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*'))
-  | (?P<number>\.?\d(?:[eE][+-]\d|[\w.])*)
-  | (?P<name>\w+)
-  | (?P<operator>\*\*=|//=|>>=|<<=|\.\.\.|->|:=|[-+*/%&|^@=!<>]=|\*\*|//|<<|>>|.)
+    [^\S\n]+|\#[^\n]*|\\\n
+  | \n
+  | (?i:[rbuf]{0,2})(?:
+        \"{3}(?:[^\\]|\\.)*?\"{3} | '{3}(?:[^\\]|\\.)*?'{3} | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*')
+  | \.?\d(?:[eE][+-]\d|[\w.])*
+  | \w+
+  | \*\*=|//=|>>=|<<=|\.\.\.|->|:=|[-+*/%&|^@=!<>]=|\*\*|//|<<|>>|.
     """,
     re.VERBOSE | re.DOTALL,
 )
 """A token of Python: what the module `tokenize` finds takes it several times as long."""
-WORDS = {"name", "number", "string"}
+
+
+def kind(token: str) -> str:
+    """Return what a token is: a name, a value, or no word."""
+    if token[-1] in "\"'" or token[0].isdigit() or (token[0] == "." and token[-1] != "."):
+        return "value"
+    return "name" if token[0] == "_" or token[0].isalpha() else ""
 
 
 @cache
-def lines_of(text: str) -> dict[int, list[Token]]:
+def lines_of(text: str) -> dict[int, list[str]]:
     """Return the tokens of each line that counts, by line number."""
     skipped = set(uncounted(parse(text)))
     lines, number = defaultdict(list), 1
-    for found in TOKEN.finditer(text):
-        kind, string = found.lastgroup, found[0]
-        if kind not in {"space", "newline"} and number not in skipped:
-            lines[number].append(Token(kind, string))
-        number += string.count("\n")
+    for token in TOKEN.findall(text):
+        if token == "\n":
+            number += 1
+        elif token[0] not in " \t\f\r#\\":
+            if number not in skipped:
+                lines[number].append(token)
+            number += token.count("\n")
+        elif token == "\\\n":
+            number += 1
     return lines
 
 
 def as_written(text: str) -> list[Block]:
     """Return the code of a file as one block, without lines of punctuation."""
-    return [
-        [
-            Line(number, " ".join(token.string for token in tokens))
-            for number, tokens in lines_of(text).items()
-            if any(token.kind in WORDS for token in tokens)
-        ]
-    ]
+    return [[Line(number, " ".join(tokens)) for number, tokens in lines_of(text).items() if any(map(kind, tokens))]]
 
 
 def by_shape(text: str) -> list[Block]:
@@ -117,15 +116,12 @@ def outermost_functions(node: ast.stmt) -> Iterator[ast.FunctionDef | ast.AsyncF
             yield from outermost_functions(inner)
 
 
-def shape(token: Token) -> str:
-    if token.kind == "name" and not keyword.iskeyword(token.string):
-        return "name"
-    return "value" if token.kind in {"number", "string"} else token.string
+def shape(token: str) -> str:
+    return token if keyword.iskeyword(token) else kind(token) or token
 
 
-def is_thin(tokens: list[Token]) -> bool:
-    words = sum(token.kind in WORDS for token in tokens)
-    return words < 2 or (tokens[-1].string == "," and len(tokens) <= len("a=b,"))
+def is_thin(tokens: list[str]) -> bool:
+    return sum(map(bool, map(kind, tokens))) < 2 or (tokens[-1] == "," and len(tokens) <= len("a=b,"))
 
 
 def repeated(blocks: Iterable[tuple[str, Block]], longest: int = LONGEST) -> list[str]:

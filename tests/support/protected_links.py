@@ -12,17 +12,19 @@ from asyncstate.filesystem import openat2
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     import pytest
 
 _LINKS = 40
 
 
-def protect_links(monkeypatch: pytest.MonkeyPatch) -> None:
+def protect_links(monkeypatch: pytest.MonkeyPatch, base: Path) -> None:
     """Let this process follow no link of another user in a sticky folder, and create over no file of another user's.
 
-    What programs do is not changed.
+    What programs do is not changed, nor what is done outside of the folder ``base``.
     """
+    monkeypatch.setitem(_GUARDED, "base", f"{base}/")
     for name in ("open", "stat", "lstat", "access", "listdir", "scandir", "readlink"):
         monkeypatch.setattr(os, name, partial(_guarded, getattr(os, name), name not in ("lstat", "readlink")))
     monkeypatch.setattr(openat2, "_open", partial(_opened, openat2._open))
@@ -49,8 +51,15 @@ def _guarded(original: Callable[..., Any], follow: bool, path: Any = ".", *args:
 
 def _require_allowed(path: Any, dir_fd: int | None, *, follow: bool, creates: bool = False) -> None:
     path = os.fsdecode(path)
-    todo = _parts(path)
-    at = "/" if path.startswith("/") else "." if dir_fd is None else f"/proc/self/fd/{dir_fd}/."
+    base = _GUARDED["base"]
+    if path.startswith(base):
+        todo, at = _parts(path.removeprefix(base)), base
+    elif path.startswith("/"):
+        if not path.startswith("/proc/"):  # which leads back, by descriptors
+            return
+        todo, at = _parts(path), "/"
+    else:
+        todo, at = _parts(path), "." if dir_fd is None else f"/proc/self/fd/{dir_fd}/."
     for _ in range(_LINKS):
         while todo:
             part = todo.pop()
@@ -81,5 +90,6 @@ def _parts(path: str) -> list[str]:
     return [part for part in reversed(path.split("/")) if part not in ("", ".")]
 
 
+_GUARDED: dict[str, str] = {}
 _REAL_STAT = os.stat
 _REAL_READLINK = os.readlink

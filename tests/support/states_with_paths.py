@@ -45,6 +45,8 @@ def run_all(command, cwd=None, told=None, stdin="", **options):
         told.write_text(stdin)
         return {"retcode": 0, "stdout": "", "stderr": "", "pid": 1}
     assert command[0] not in ("mount", "umount", "swapon")
+    if isinstance(command, list) and command[1:3] == ["-m", "venv"]:
+        command = [*command[:3], "--without-pip", *command[3:]]  # an environment in a tenth of a second
     done = subprocess.run(
         command, cwd=cwd, shell=isinstance(command, str), capture_output=True, text=True, check=False, timeout=20
     )
