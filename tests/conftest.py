@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -183,6 +183,16 @@ def program(tmp_path_factory):
         yield program
 
 
+def _kept_in(folder):
+    """Return what the environment of a program says that keeps all in a folder."""
+    return {
+        "HOME": str(folder),
+        "XDG_CONFIG_HOME": str(folder / "xdg"),
+        "ASYNCSTATE_CACHEDIR": str(folder / "cache"),
+        "ASYNCSTATE_STATE_DIR": str(folder / "state"),
+    }
+
+
 @pytest.fixture
 def run_cli(program, tmp_path):
     """Run the installed command line as a user does, in a process of its own, with its state kept in tmp_path.
@@ -190,13 +200,7 @@ def run_cli(program, tmp_path):
     ``run_cli("apply", "web", cwd=…)`` returns the completed process, its output as text.
     """
     environ = {key: value for key, value in os.environ.items() if not key.startswith(("ASYNCSTATE_", "COVERAGE_"))}
-    environ |= {
-        "HOME": str(tmp_path),
-        "XDG_CONFIG_HOME": str(tmp_path / "xdg"),
-        "ASYNCSTATE_CACHEDIR": str(tmp_path / "cache"),
-        "ASYNCSTATE_STATE_DIR": str(tmp_path / "state"),
-        "PATH": f"{program.parent}{os.pathsep}{environ.get('PATH', '')}",
-    }
+    environ |= {**_kept_in(tmp_path), "PATH": f"{program.parent}{os.pathsep}{environ.get('PATH', '')}"}
 
     def run(*arguments: object, cwd: Path | str = "/", timeout: float = 50) -> subprocess.CompletedProcess[str]:
         command = [str(program), *map(str, arguments)]
@@ -205,6 +209,24 @@ def run_cli(program, tmp_path):
         )
 
     run.environ = environ
+    return run
+
+
+@pytest.fixture
+def run_here(tmp_path, monkeypatch, capfd):
+    """`run_cli` without a process: it takes half the time, and proves as much of what a command does and says."""
+    from asyncstate.cli import main
+
+    monkeypatch.setattr("asyncstate.config.settings.JOURNALED", True)
+    for name, value in _kept_in(tmp_path).items():
+        monkeypatch.setenv(name, value)
+
+    def run(*arguments: object, cwd: Path | str = "/") -> subprocess.CompletedProcess[str]:
+        capfd.readouterr()
+        with chdir(cwd):
+            code = main([*map(str, arguments)])
+        return subprocess.CompletedProcess(arguments, code, *capfd.readouterr())
+
     return run
 
 

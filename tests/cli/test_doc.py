@@ -107,10 +107,10 @@ def test_where_no_extra_is_missing_none_is_named(doc):
     assert "extra" not in doc()[1]
 
 
-def test_pillar_of_the_command_line_is_merged_over_that_of_the_configuration(run_cli, tmp_path):
+def test_pillar_of_the_command_line_is_merged_over_that_of_the_configuration(run_here, tmp_path):
     config = tmp_path / "config.yaml"
     config.write_text("pillar: {app: {port: 80, host: a}, other: 1}\n")
     os.chmod(config, 0o600)
     words = ("pillar.items", "--config", config, "--pillar-root", tmp_path, "--pillar", "{app: {port: 8080}}")
-    done = run_cli("call", *words, "--out", "yaml")
+    done = run_here("call", *words, "--out", "yaml")
     assert done.stdout == "app:\n  port: 8080\n  host: a\nother: 1\n", done.stderr

@@ -38,12 +38,12 @@ def kill_while(run_cli, program, tmp_path, text, *words):
 
 
 @pytest.fixture
-def killed(run_cli, program, tmp_path):
+def killed(run_cli, run_here, program, tmp_path):
     """Kill a run with its programs while one of its states runs; return what runs the command line after that."""
     kill_while(run_cli, program, tmp_path, SLOW, "-j1", "--pillar", '{"long": 600}')
     (pid,) = left_running(tmp_path)
     os.killpg(pid, signal.SIGKILL)
-    return lambda *words: run_cli("apply", "--file-root", tmp_path, "-j1", *words)
+    return lambda *words: run_here("apply", "--file-root", tmp_path, "-j1", *words)
 
 
 def left_running(tmp_path):
@@ -84,15 +84,15 @@ def test_a_selection_in_the_journal_that_makes_no_sense_is_said(killed, tmp_path
     assert "the journal does not say what run" in done.stderr
 
 
-def test_a_file_is_named_again(run_cli, program, tmp_path):
+def test_a_file_is_named_again(run_here, tmp_path):
     (tmp_path / "began").touch()
     (tmp_path / "one.sls").write_text("a: {cmd.run: [name: 'exit 3', failhard: true]}\nb: {test.nop: []}\n")
     words = ("apply", "--file-root", tmp_path, "-j1")
-    assert run_cli(*words, "--file", tmp_path / "one.sls").returncode == 2
-    done = run_cli(*words, "--resume")
+    assert run_here(*words, "--file", tmp_path / "one.sls").returncode == 2
+    done = run_here(*words, "--resume")
     assert done.returncode == 1
     assert re.search(r"run \w+ was made of the file .*/one\.sls, and only the command line names a file", done.stderr)
-    assert run_cli(*words, "--resume", "--file", tmp_path / "one.sls").returncode == 2
+    assert run_here(*words, "--resume", "--file", tmp_path / "one.sls").returncode == 2
 
 
 def test_a_killed_run_is_gone_on_with(killed, tmp_path):
@@ -111,18 +111,18 @@ def test_a_killed_run_is_gone_on_with(killed, tmp_path):
     assert "came to its end: there is nothing to resume" in again.stderr
 
 
-def test_what_makes_no_sense_is_refused(run_cli, tmp_path):
+def test_what_makes_no_sense_is_refused(run_here, tmp_path):
     (tmp_path / "web.sls").write_text("a: {test.nop: []}")
 
     def said(*words):
-        done = run_cli("apply", "--file-root", tmp_path, *words)
+        done = run_here("apply", "--file-root", tmp_path, *words)
         assert done.returncode != 0
         return done.stderr
 
     assert "has no runs" in said("--resume")
     assert "--force belongs to --resume" in said("web", "--force")
     assert "needs a real run" in said("--resume", "--test")
-    assert run_cli("apply", "web", "--file-root", tmp_path).returncode == 0
+    assert run_here("apply", "web", "--file-root", tmp_path).returncode == 0
     assert "has no run 'ffff'" in said("--resume=ffff")
     assert "came to its end" in said("--resume")
 

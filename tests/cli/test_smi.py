@@ -47,10 +47,10 @@ def tree(tmp_path):
 
 
 @pytest.fixture
-def smi(run_cli, tree):
+def smi(run_here, tree):
     def run(*arguments):
         options = ["--file-root", tree.root] if arguments[0] != "--help" else []
-        return run_cli("smi", *arguments, *options)
+        return run_here("smi", *arguments, *options)
 
     tree.add("top.sls", "{}")
     return run

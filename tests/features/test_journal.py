@@ -161,9 +161,9 @@ async def test_a_required_journal_that_fails_midway_stops_the_run(settings, full
     assert len(report.not_started) == 1
 
 
-def test_the_command_line_keeps_its_runs(run_cli, tmp_path):
+def test_the_command_line_keeps_its_runs(run_here, tmp_path):
     (tmp_path / "web.sls").write_text("a:\n  test.succeed_with_changes: []\n")
-    done = run_cli("apply", "web", "--file-root", tmp_path, "--out", "jsonl")
+    done = run_here("apply", "web", "--file-root", tmp_path, "--out", "jsonl")
     assert done.returncode == 0
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     journal = Journal.open(str(tmp_path / "state"))

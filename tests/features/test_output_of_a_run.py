@@ -19,10 +19,10 @@ def words(tmp_path, monkeypatch):
     return ("apply", "out", "--file-root", tmp_path, "--config", tmp_path / "config.yaml", "--out", "json")
 
 
-def test_the_commands_of_a_run_share_what_it_shows(words, run_cli, tmp_path):
+def test_the_commands_of_a_run_share_what_it_shows(words, run_here, tmp_path):
     shown = []
     for slots in ("1", "16"):
-        done = run_cli(*words, "-j", slots)
+        done = run_here(*words, "-j", slots)
         assert done.returncode == 0, done.stderr
         assert len(done.stdout) < (1 << 20) + 2000 * STATES
         rows = {row["__id__"]: row["changes"]["stdout"] for row in json.loads(done.stdout).values()}

@@ -227,8 +227,8 @@ def test_a_pillar_that_does_not_render(tree, text):
 
 
 @pytest.mark.feature("F020")
-def test_a_pillar_override_must_be_a_mapping(run_cli, tree):
-    done = run_cli("apply", "--pillar", "[1]", "--file-root", tree.base / "salt")
+def test_a_pillar_override_must_be_a_mapping(run_here, tree):
+    done = run_here("apply", "--pillar", "[1]", "--file-root", tree.base / "salt")
     assert done.returncode == 1
     assert "mapping" in done.stderr + done.stdout
 

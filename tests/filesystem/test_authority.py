@@ -106,34 +106,34 @@ async def test_plugins_others_can_change_are_refused_before_anything_runs(tmp_pa
         pass
 
 
-def test_the_command_line_says_who_can_change_what(tmp_path, run_cli):
+def test_the_command_line_says_who_can_change_what(tmp_path, run_here):
     plugin = tmp_path / "tree" / "_modules" / "probe.py"
     plugin.parent.mkdir(parents=True)
     plugin.write_text("def ok():\n    return True\n")
     (tmp_path / "tree" / "a.sls").write_text("a:\n  test.nop: []\n")
     plugin.parent.chmod(0o777)
     words = ("apply", "a", "--test", "--file-root", str(tmp_path / "tree"))
-    done = run_cli(*words)
+    done = run_here(*words)
     assert done.returncode == 1
     assert f"{plugin.parent}: others than root" in done.stderr
     assert "Traceback" not in done.stderr
-    assert run_cli(*words, "--trust-writable").returncode == 0
+    assert run_here(*words, "--trust-writable").returncode == 0
 
 
-def test_a_pipe_in_place_of_configuration_or_grains_is_refused(tmp_path, run_cli):
+def test_a_pipe_in_place_of_configuration_or_grains_is_refused(tmp_path, run_here):
     pipe = tmp_path / "config.yaml"
     os.mkfifo(pipe)
     with pytest.raises(ConfigError, match="it is a pipe"):
         load_settings([pipe], environ={})
-    done = run_cli("show", "top", "--grains", str(pipe))
+    done = run_here("show", "top", "--grains", str(pipe))
     assert done.returncode == 1
     assert "it is a pipe" in done.stderr
 
 
-def test_a_pipe_in_place_of_a_plugin_is_no_plugin(tmp_path, run_cli):
+def test_a_pipe_in_place_of_a_plugin_is_no_plugin(tmp_path, run_here):
     (tmp_path / "_modules").mkdir()
     os.mkfifo(tmp_path / "_modules" / "probe.py")
-    done = run_cli("call", "probe.ok", "--file-root", str(tmp_path))
+    done = run_here("call", "probe.ok", "--file-root", str(tmp_path))
     assert done.returncode != 0
     assert "probe.ok" in done.stdout + done.stderr
 

@@ -248,7 +248,7 @@ def _cells():
 
 
 @pytest.mark.parametrize(("way", "switch"), [*_cells()])
-def test_what_changes_during_the_run_is_not_applied(way, switch, run_cli, tree):
+def test_what_changes_during_the_run_is_not_applied(way, switch, run_here, tree):
     state, name, reviewed, evil = WAYS[way]
     path = tree / "roots" / os.path.normpath(f"tree/{name}")
     if reviewed is not None:
@@ -258,10 +258,10 @@ def test_what_changes_during_the_run_is_not_applied(way, switch, run_cli, tree):
     (tree / "change.py").write_text(CHANGE.format(go=str(go), late=str(late), target=str(target)))
     _sls(tree, state, f"{sys.executable} {tree}/change.py")
     plan = tree / "main.plan"
-    done = run_cli("plan", "main", "--plan-out", plan, *_words(tree))
+    done = run_here("plan", "main", "--plan-out", plan, *_words(tree))
     assert done.returncode == 0, done.stderr + done.stdout
     go.touch()
-    done = run_cli("apply", "--plan", plan, "--out", "json", *_words(tree))
+    done = run_here("apply", "--plan", plan, "--out", "json", *_words(tree))
     assert not os.path.lexists(late), done.stderr + done.stdout
     assert "evil" not in _content(tree)
     assert "eeee" not in _content(tree)
@@ -274,27 +274,27 @@ def test_what_changes_during_the_run_is_not_applied(way, switch, run_cli, tree):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_without_a_change_all_is_applied(way, run_cli, tree):
+def test_without_a_change_all_is_applied(way, run_here, tree):
     state, name, reviewed, _ = WAYS[way]
     if reviewed is not None:
         _write(tree / "roots/tree" / name, reviewed)
     _sls(tree, state, "true")
     plan = tree / "main.plan"
-    assert run_cli("plan", "main", "--plan-out", plan, *_words(tree)).returncode == 0
-    done = run_cli("apply", "--plan", plan, *_words(tree))
+    assert run_here("plan", "main", "--plan-out", plan, *_words(tree)).returncode == 0
+    done = run_here("apply", "--plan", plan, *_words(tree))
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("way", ["computed import", "contents", "fetched by a plugin", "large"])
-def test_what_only_the_dry_run_has_seen_is_compared_too(way, run_cli, tree):
+def test_what_only_the_dry_run_has_seen_is_compared_too(way, run_here, tree):
     state, name, reviewed, evil = WAYS[way]
     _write(tree / "roots/tree" / name, reviewed)
     _sls(tree, state, "true")
     plan = tree / "main.plan"
-    assert run_cli("plan", "main", "--plan-out", plan, *_words(tree)).returncode == 0
-    assert run_cli("show", "diff", plan, *_words(tree)).stdout == "The plans are the same.\n"
+    assert run_here("plan", "main", "--plan-out", plan, *_words(tree)).returncode == 0
+    assert run_here("show", "diff", plan, *_words(tree)).stdout == "The plans are the same.\n"
     _write(tree / "roots/tree" / name, evil[: len(reviewed)].ljust(len(reviewed)))
-    done = run_cli("apply", "--plan", plan, *_words(tree))
+    done = run_here("apply", "--plan", plan, *_words(tree))
     assert done.returncode == 1, done.stdout
     assert f"file salt://{name} changed" in done.stderr
     assert "evil" not in _content(tree)

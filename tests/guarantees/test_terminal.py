@@ -91,7 +91,7 @@ LINES = [
 
 
 @pytest.fixture
-def run(run_cli, tmp_path):
+def run(run_here, tmp_path):
     root = tmp_path / "tree"
     (root / "_modules").mkdir(parents=True)
     (root / "a.sls").write_text("a: {test.nop: []}\n")
@@ -114,7 +114,7 @@ def run(run_cli, tmp_path):
             words[1:1] = ["--config-dir", str(tmp_path)]
         elif words[0] not in (HOSTILE, f"--{HOSTILE}", "schema", "completion"):
             words += [] if "--config" in words else ["--config", str(tmp_path / "config.yaml")]
-        return run_cli(*words)
+        return run_here(*words)
 
     return call
 

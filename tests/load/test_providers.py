@@ -30,24 +30,24 @@ def tree(tmp_path):
 
 
 @pytest.fixture
-def call(run_cli, tree, tmp_path):
+def call(run_here, tree, tmp_path):
     def run(function, *arguments, **settings):
         config = tmp_path / "minion"
         config.write_text(json.dumps({"file_roots": {"base": [str(tree.root)]}, **settings}))
-        return run_cli("call", function, *arguments, "--config", str(config), "--out", "json")
+        return run_here("call", function, *arguments, "--config", str(config), "--out", "json")
 
     return run
 
 
 @pytest.fixture
-def apply(run_cli, tree, tmp_path):
+def apply(run_here, tree, tmp_path):
     """Apply the SLS ``s``, whose only state fails without a change; return its row."""
 
     def run(*options):
         config = tmp_path / "minion"
         settings = {"file_roots": {"base": [str(tree.root)]}, "providers": {"pkg": "otherpkg"}}
         config.write_text(json.dumps({**settings, "cachedir": str(tmp_path / "cache")}))
-        done = run_cli("apply", "s", *options, "--config", str(config), "--out", "json")
+        done = run_here("apply", "s", *options, "--config", str(config), "--out", "json")
         assert done.returncode == 2, done.stderr
         [row] = json.loads(done.stdout).values()
         assert (row["result"], row["changes"]) == (False, {})

@@ -35,7 +35,7 @@ def test_every_word_of_the_language_is_taught():
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_the_examples_of_a_page_run_twice(topic, run_cli, tmp_path):
+def test_the_examples_of_a_page_run_twice(topic, run_here, tmp_path):
     if topic == "runas" and os.geteuid():
         pytest.skip("only root may run a command as another account")
     place = tmp_path / "lesson"
@@ -59,7 +59,7 @@ def test_the_examples_of_a_page_run_twice(topic, run_cli, tmp_path):
             (tree / "lesson.sls").read_text() + "not-wanted:\n  test.fail_without_changes: []\n"
         )
     for _ in range(2):
-        done = run_cli("apply", *names, "--config", config, "--file-root", tree, "--out", "json")
+        done = run_here("apply", *names, "--config", config, "--file-root", tree, "--out", "json")
         assert done.returncode == 0, done.stdout + done.stderr
         assert "arning" not in done.stderr, done.stderr
         rows = json.loads(done.stdout)

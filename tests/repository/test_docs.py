@@ -384,9 +384,9 @@ def test_the_programs_of_the_readme_and_the_library_page(checkout, page, tmp_pat
         assert printed in done.stdout
 
 
-def test_the_program_of_the_events_page(page, run_cli, tmp_path):
+def test_the_program_of_the_events_page(page, run_here, tmp_path):
     (tmp_path / "one.sls").write_text("bad:\n  test.fail_without_changes:\n    - comment: no luck\n")
-    done = run_cli("apply", "one", "--file-root", tmp_path, "--out", "jsonl")
+    done = run_here("apply", "one", "--file-root", tmp_path, "--out", "jsonl")
     (tmp_path / "run.jsonl").write_text(done.stdout)
     (program,) = blocks(page("events"), "python")
     read = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -409,7 +409,7 @@ def renew(name):
 """
 
 
-def test_the_state_of_the_writing_page(page, run_cli, tmp_path):
+def test_the_state_of_the_writing_page(page, run_here, tmp_path):
     module, *_ = blocks(page("writing-states"), "python")
     for folder, text in (("_states", module), ("_modules", MARKER_MODULE)):
         (tmp_path / folder).mkdir()
@@ -421,16 +421,16 @@ def test_the_state_of_the_writing_page(page, run_cli, tmp_path):
     )
     seen = []
     for options in (["--test"], [], []):
-        done = run_cli("apply", "m", "--file-root", tmp_path, "--out", "json", *options)
+        done = run_here("apply", "m", "--file-root", tmp_path, "--out", "json", *options)
         assert done.returncode == 0, done.stdout + done.stderr
         row = json.loads(done.stdout)[f"marker_|-{target}_|-{target}_|-present"]
         seen.append((row["result"], sorted(row["changes"])))
     assert seen == [(None, ["new", "old"]), (True, ["new", "old"]), (True, ["renewed"])]
 
 
-def test_the_states_of_the_concurrency_page_compile(page, run_cli, tmp_path):
+def test_the_states_of_the_concurrency_page_compile(page, run_here, tmp_path):
     (states,) = blocks(page("concurrency"), "yaml")
     (tmp_path / "c.sls").write_text(states)
-    done = run_cli("check", "c", "--file-root", tmp_path)
+    done = run_here("check", "c", "--file-root", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3 states" in done.stdout

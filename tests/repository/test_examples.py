@@ -21,7 +21,7 @@ from asyncstate.run.lock import RunLock
 
 
 @pytest.fixture
-def quickstart(checkout, run_cli, tmp_path):
+def quickstart(checkout, run_here, tmp_path):
     """``quickstart(*options)`` applies the tree below tmp_path/site and returns the rows."""
     tree = checkout / "examples" / "quickstart"
     site = tmp_path / "site"
@@ -30,7 +30,7 @@ def quickstart(checkout, run_cli, tmp_path):
     def apply(*options, pillar=()):
         command = ["apply", "--file-root", tree / "states", "--pillar-root", tree / "pillar", "--out", "json"]
         pillar = json.dumps({"root": str(site), **dict(pillar)})
-        done = run_cli(*command, "--pillar", pillar, *options)
+        done = run_here(*command, "--pillar", pillar, *options)
         assert done.returncode == 0, done.stdout + done.stderr
         return json.loads(done.stdout)
 

@@ -54,14 +54,14 @@ def words(command, site):
 
 
 @pytest.mark.parametrize("command", commands())
-def test_each_command_works_and_has_nothing_to_do_the_second_time(site, run_cli, command):
+def test_each_command_works_and_has_nothing_to_do_the_second_time(site, run_here, command):
     given = words(command, site)
     dry = given[0] != "apply"
-    first = run_cli(*given, cwd=site)
+    first = run_here(*given, cwd=site)
     assert first.returncode == (3 if "--detailed-exitcode" in given else 0), first.stderr
     assert first.stdout
     assert (site / "page").exists() is not dry
-    second = run_cli(*given, cwd=site)
+    second = run_here(*given, cwd=site)
     assert second.returncode == 0, second.stderr
     if "-q" in given and not dry:
         assert (second.stdout, second.stderr) == ("", "")
@@ -95,17 +95,18 @@ def test_the_units_have_what_systemd_needs_and_time_for_the_grace_period():
 
 
 @pytest.fixture
-def job(site, run_cli, tmp_path):
+def job(site, program, run_cli, tmp_path):
     """Run the script of a job as a CI server does: by bash, in the checkout, in an environment that has little."""
     programs = tmp_path / "programs"
     programs.mkdir()
-    (programs / "asyncstate").symlink_to(Path(sys.executable).with_name("asyncstate"))
+    (programs / "asyncstate").symlink_to(program)
     pip = programs / "pip"
     pip.write_text('#!/bin/sh\ntest "$*" = "install ./wheels/asyncstate-0.1.0-py3-none-any.whl"\n')
     (site / "wheels").mkdir()
     (site / "wheels/asyncstate-0.1.0-py3-none-any.whl").touch()
     pip.chmod(0o755)
-    kept = {name: run_cli.environ[name] for name in ("HOME", "ASYNCSTATE_CACHEDIR", "ASYNCSTATE_STATE_DIR")}
+    kept = ("HOME", "ASYNCSTATE_", "LANG", "LC_")
+    kept = {name: text for name, text in run_cli.environ.items() if name.startswith(kept)}
     environ = {**kept, "PATH": f"{programs}:/usr/bin:/bin", "CI": "true", "GITHUB_WORKSPACE": str(site)}
 
     def run(script):
@@ -195,15 +196,15 @@ def test_the_hooks_are_those_of_the_recipe_and_programs_of_this_project():
     assert {hook["entry"].split()[0] for hook in hooks()} <= scripts.keys()
 
 
-def test_the_hooks_let_a_good_tree_pass_and_refuse_a_bad_one(site, run_cli):
+def test_the_hooks_let_a_good_tree_pass_and_refuse_a_bad_one(site, run_here):
     (repo,) = yaml.safe_load(blocks("pre-commit")[0])["repos"]
     for hook, asked in zip(hooks(), repo["hooks"], strict=True):
         command = [*hook["entry"].split()[1:], *asked["args"]]
         assert re.search(hook["files"], "salt/web.sls")
         (site / "salt/web.sls").write_text("a:\n  test.nop: []\n# {{ pillar['text'] }}\n")
-        assert run_cli(*command, cwd=site).returncode == 0
+        assert run_here(*command, cwd=site).returncode == 0
         (site / "salt/web.sls").write_text("a:\n  test.nop:\n    - requires: [test: b]\n")
-        assert run_cli(*command, cwd=site).returncode != 0
+        assert run_here(*command, cwd=site).returncode != 0
 
 
 def test_pre_commit_takes_the_hooks(tmp_path):

@@ -162,14 +162,14 @@ of-b:
 
 
 @pytest.mark.feature("F107", "F106")
-def test_a_run_installs_once_and_every_watcher_sees_its_own_changes(run_cli, tmp_path):
+def test_a_run_installs_once_and_every_watcher_sees_its_own_changes(run_here, tmp_path):
     (tmp_path / "_modules").mkdir()
     (tmp_path / "_modules" / "fakepkg.py").write_text(FAKE)
     (tmp_path / "tree.sls").write_text(TREE)
     (tmp_path / "cache").mkdir()
     seen = []
     for _ in range(2):
-        done = run_cli("apply", "tree", "--file-root", tmp_path, "--out", "json")
+        done = run_here("apply", "tree", "--file-root", tmp_path, "--out", "json")
         assert done.returncode == 0, done.stdout + done.stderr
         rows = json.loads(done.stdout)
         seen.append({row["__id__"]: (bool(row["changes"]), row.get("comment")) for row in rows.values()})

@@ -351,7 +351,7 @@ of-c: {test.nop: [{onchanges: [{pkg: c}]}]}
 
 
 @pytest.mark.feature("F104", "F106")
-def test_a_run_joins_them_unless_told_otherwise(run_cli, tmp_path):
+def test_a_run_joins_them_unless_told_otherwise(run_here, tmp_path):
     (tmp_path / "_modules").mkdir()
     (tmp_path / "_modules" / "fakepkg.py").write_text(FAKE)
     (tmp_path / "tree.sls").write_text(TREE)
@@ -362,7 +362,7 @@ def test_a_run_joins_them_unless_told_otherwise(run_cli, tmp_path):
         installed.write_text("")
         (tmp_path / "config.yaml").write_text(f"state_aggregate: {aggregated}\n")
         options = ("--config", tmp_path / "config.yaml", "--file-root", tmp_path, "--out", "json")
-        done = run_cli("apply", "tree", *options)
+        done = run_here("apply", "tree", *options)
         assert done.returncode == 0, done.stdout + done.stderr
         rows = json.loads(done.stdout)
         for row in rows.values():
