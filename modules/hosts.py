@@ -53,8 +53,9 @@ def get_alias(ip: str) -> list[str]:
 
 
 def has_pair(ip: str, alias: str | list[str]) -> bool:
-    """Return whether an address has a name, or all of several."""
-    return set(alias if isinstance(alias, list) else [alias]) <= set(get_alias(ip))
+    """Return whether an address has a name, or all of several: a list, or a text with blanks between them."""
+    names = [name for each in (alias if isinstance(alias, list) else [alias]) for name in _names(each)]
+    return set(names) <= set(get_alias(ip))
 
 
 def set_host(ip: str, alias: str, comment: str | None = None) -> bool:
@@ -72,14 +73,15 @@ def set_host(ip: str, alias: str, comment: str | None = None) -> bool:
 
 
 def add_host(ip: str, alias: str) -> bool:
-    """Add a name to an address."""
+    """Add a name to an address, or several with blanks between them."""
 
     def change(lines: list[_Line], edit: Editing) -> list[_Line]:
         if has_pair(ip, alias):
             return lines
         for index, line in enumerate(lines):
             if line.ip == ip:
-                more = _entry(ip, " ".join((*line.aliases, alias)), line.comment)
+                new = [name for name in _names(alias) if name not in line.aliases]
+                more = _entry(ip, " ".join((*line.aliases, *new)), line.comment)
                 return [*lines[:index], more, *lines[index + 1 :]]
         return _with(lines, [_entry(ip, alias, "")], edit)
 
@@ -87,15 +89,16 @@ def add_host(ip: str, alias: str) -> bool:
 
 
 def rm_host(ip: str, alias: str) -> bool:
-    """Remove a name from an address; a line without names is removed."""
+    """Remove a name from an address, or several with blanks between them; a line without names is removed."""
+    gone = _names(alias)
 
     def change(lines: list[_Line], _: Editing) -> list[_Line]:
         changed = []
         for line in lines:
-            if line.ip != ip or alias not in line.aliases:
+            rest = [name for name in line.aliases if name not in gone]
+            if line.ip != ip or len(rest) == len(line.aliases):
                 changed.append(line)
                 continue
-            rest = [name for name in line.aliases if name != alias]
             if rest:
                 changed.append(_entry(ip, " ".join(rest), line.comment))
         return changed
@@ -110,6 +113,10 @@ def set_comment(ip: str, comment: str) -> bool:
         return [_entry(ip, " ".join(line.aliases), comment) if line.ip == ip else line for line in lines]
 
     return bool(get_alias(ip)) and _edit(change)
+
+
+def _names(alias: str) -> list[str]:
+    return [name for name in str(alias).replace("\t", " ").split(" ") if name] or [alias]
 
 
 def _entry(ip: str, alias: str, comment: str) -> _Line:

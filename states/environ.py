@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+_FAILED = "Failed to set environ variables"
+
+
 def setenv(
     name: str,
     value: Any,
@@ -21,7 +24,8 @@ def setenv(
     """Set the variable ``name``, or all those of a dict ``value``.
 
     The value False empties a variable, or removes it with ``false_unsets``; ``clear_all`` does the same to every
-    variable that is not named. As in Salt, the result of a dry run is True even if something would change.
+    variable that is not named. As in Salt, the result of a dry run is True even if something would change, but not
+    where a value is none that can be set.
     """
     row = unchanged(name)
     if isinstance(value, str) or value is False:
@@ -33,6 +37,10 @@ def setenv(
         row["comment"] = "Environ value must be string, dict or False"
         return row
     row["changes"] = _changes(wanted, false_unsets=false_unsets, clear_all=clear_all)
+    if is_dry_run() and any(not isinstance(each, str) and each is not False for each in wanted.values()):
+        row["result"] = False
+        row["comment"] = _FAILED
+        return row
     if is_dry_run():
         row["comment"] = (
             "Environ values will be changed"
@@ -46,7 +54,7 @@ def setenv(
     done = __salt__["environ.setenv"](wanted, false_unsets, clear_all, update_minion, permanent)
     if not done:
         row["result"] = False
-        row["comment"] = "Failed to set environ variables"
+        row["comment"] = _FAILED
         return row
     row["changes"] = done
     row["comment"] = "Environ values were set"

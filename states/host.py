@@ -35,6 +35,7 @@ _SENTENCES = {
 def present(name: str, ip: Any, comment: str = "", clean: bool = False) -> Row:
     """Make sure that ``name`` belongs to an address, or to all of several; with ``clean`` to no other.
 
+    A ``name`` with blanks is several names, as in the file.
     ``comment`` is put at the end of the address's line.
     """
     row = unchanged(name)
@@ -45,7 +46,7 @@ def present(name: str, ip: Any, comment: str = "", clean: bool = False) -> Row:
     to_remove = []
     to_comment = [address for address in to_add if comment]
     for address, entry in table.items():
-        named = name in entry["aliases"]
+        named = set(name.split() or [name]) <= set(entry["aliases"])
         if address not in wanted:
             if named and clean:
                 to_remove.append(address)
@@ -112,7 +113,8 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
         return {"reads": [], "writes": [file]}
     ip = low.get("ip")
     addresses = [entry_of(file, "ip", address) for address in (ip if isinstance(ip, list) else [ip])]
-    return {"reads": [], "writes": [entry_of(file, "name", low.get("name", "")), *addresses]}
+    names = [entry_of(file, "name", each) for each in str(low.get("name", "")).split()]
+    return {"reads": [], "writes": [*names, *addresses]}
 
 
 def _each(row: Row, addresses: list[str], action: str, value: str) -> list[str]:

@@ -65,6 +65,13 @@ def test_already_right(plugins, arguments):
     assert row == {"name": arguments["name"], "result": True, "comment": ALREADY, "changes": {}}
 
 
+@pytest.mark.parametrize("value", [{"NEW": ["a"]}, {"SET": "x", "NEW": 1}, {"NEW": None}])
+def test_a_dry_run_fails_as_the_run_does(plugins, value):
+    dry, real = plugins.three_runs("environ.setenv", name="x", value=value)[:2]
+    assert (dry["result"], dry["comment"]) == (False, "Failed to set environ variables")
+    assert dry == real
+
+
 def test_dry_run(plugins):
     row = plugins.state("environ.setenv", name="NEW", value="x", test=True)
     assert row == {"name": "NEW", "result": True, "comment": "Environ values will be changed", "changes": {"NEW": "x"}}

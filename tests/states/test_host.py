@@ -41,6 +41,12 @@ def plugins(tmp_path, table):
           "Set comment for host 10.0.0.2 ({x})\nSet comment for host ::2 ({x})"),
          {"added": {"10.0.0.2": ["db"], "::2": ["db"]}, "comment_added": {"10.0.0.2": ["{x}"], "::2": ["{x}"]}},
          "::2\t\tdb\t\t# {x}"),
+        ({"name": "www db", "ip": "10.0.0.1"}, "Host www db (10.0.0.1) would be added",
+         "Added host www db (10.0.0.1)", {"added": {"10.0.0.1": ["www db"]}}, "10.0.0.1\t\tweb www db\t\t# front"),
+        ({"name": " www web", "ip": "10.0.0.9", "clean": True},
+         "Host  www web (10.0.0.9) would be added\nHost  www web (10.0.0.1) would be removed",
+         "Added host  www web (10.0.0.9)\nRemoved host  www web (10.0.0.1)",
+         {"added": {"10.0.0.9": [" www web"]}, "removed": {"10.0.0.1": [" www web"]}}, "10.0.0.9\t\t www web"),
         ({"name": "web", "ip": "10.0.0.9", "clean": True},
          "Host web (10.0.0.9) would be added\nHost web (10.0.0.1) would be removed",
          "Added host web (10.0.0.9)\nRemoved host web (10.0.0.1)",
@@ -67,6 +73,11 @@ def test_what_is_no_address_is_refused_before_anything_changes(plugins, table):
     row = plugins.state("host.present", name="web", ip=["10.0.0.7", "10.0.0.777"])
     assert (row["result"], row["comment"]) == (False, "Invalid IP Address for web (10.0.0.777)")
     assert table.read_text() == TABLE
+
+
+def test_several_names_are_removed_as_one(plugins, table):
+    plugins.three_runs("host.absent", name="web www ", ip="10.0.0.1")
+    assert table.read_text() == "# local\n127.0.0.1\tlocalhost\n"
 
 
 def test_failures(plugins):

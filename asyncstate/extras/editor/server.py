@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types
@@ -15,6 +16,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path
 
 from asyncstate._version import __version__
+from asyncstate.errors import AsyncStateError
 from asyncstate.extras.editor.actions import actions
 from asyncstate.extras.editor.completion import complete
 from asyncstate.extras.editor.navigation import definitions, references
@@ -56,6 +58,11 @@ _TRIGGERS = [".", ":", "/", "'", '"', "-", "["]
 _Found = TypeVar("_Found")
 _SOON = 0.05
 """Seconds that a completion waits for the texts of the tree: until they are known, those of the editor answer."""
+_LONGEST = 1 << 28
+"""Bytes of a message of an editor."""
+_LONGEST_LINE = 4096
+"""Bytes of a line of its header."""
+_SHOWN = 60
 _MOST_UNSEEN = 3
 """So many places that nobody can know are named."""
 
@@ -228,8 +235,25 @@ def make_server(program: Program) -> Server:
 
 
 def serve(program: Program, stdin: BinaryIO, stdout: BinaryIO) -> None:
-    """Answer an editor until it goes."""
-    make_server(program).start_io(stdin, stdout)
+    """Answer an editor until it goes. Raises AsyncStateError if it announces a message that is too long."""
+    make_server(program).start_io(cast("BinaryIO", _Incoming(stdin)), stdout)
+
+
+class _Incoming:
+    """What an editor sends. pygls would make room for a message of any length, or break at its number."""
+
+    def __init__(self, stdin: BinaryIO) -> None:
+        self._stdin = stdin
+        self.read = stdin.read
+
+    def readline(self) -> bytes:
+        """Return the next line of a header."""
+        line = self._stdin.readline(_LONGEST_LINE)
+        announced = re.fullmatch(rb"Content-Length: (\d+)\s*", line)
+        if len(line) == _LONGEST_LINE or (announced and int(announced[1]) > _LONGEST):
+            shown = line[:_SHOWN].decode("ascii", "backslashreplace").strip()
+            raise AsyncStateError(f"the editor announces what is too long to be a message: {shown!r}")
+        return line
 
 
 def _texts(server: Server) -> None:

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 WITHOUT_PYGLS = """
 import sys
 sys.modules["pygls"] = sys.modules["lsprotocol"] = None
@@ -20,3 +22,13 @@ def test_without_pygls_the_extra_is_named(tmp_path):
     assert done.stdout == ""
     assert "pip install 'pygls>=2.0'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("digits", [10, 20, 5000])
+def test_what_is_too_long_to_be_a_message_ends_it_with_a_message(tmp_path, digits):
+    said = b"Content-Length: " + b"9" * digits + b"\r\n\r\n{}"
+    command = [sys.executable, "-m", "asyncstate", "lsp"]
+    done = subprocess.run(command, input=said, env={"HOME": str(tmp_path)}, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"the editor announces what is too long to be a message: 'Content-Length: 9999" in done.stderr
+    assert b"Traceback" not in done.stderr
