@@ -91,10 +91,11 @@ class Detachment:
 
     def _clone(self) -> None:
         named = None if self.is_hash or self.rev == "HEAD" else self.rev
-        self.repository.require_source(self.name, named, self.credentials)
+        refs = self.repository.require_source(self.name, named, self.credentials)
         target, shown = self.repository.target, redacted(self.name)
         make_room(self.row, self.name, target, force=self.force_clone, predicted={})
         if is_dry_run():
+            self._warn_of_history(refs)
             raise would_do(f"Repository {shown} would be cloned to {target}")
         options = ["--no-checkout", *(["--origin", self.remote] if self.remote != "origin" else [])]
         try:
@@ -106,6 +107,7 @@ class Detachment:
     def _fetch(self) -> None:
         if is_dry_run():
             if self._is_behind():
+                self._warn_of_history({})
                 raise would_do(f"Repository remote {self.remote} would be fetched")
             return
         refspecs = [f"refs/heads/*:refs/remotes/{self.remote}/*", "+refs/tags/*:refs/tags/*"]
@@ -115,6 +117,12 @@ class Detachment:
             raise fail(f"Fetch failed:\n\n{error}", self.done) from error
         if news:
             self.done.append(f"Remote {self.remote} was fetched, resulting in updated refs")
+
+    def _warn_of_history(self, refs: dict[str, str]) -> None:
+        """Say in the row of a dry run that the commit, which none of ``refs`` names, may not be in the repository."""
+        if self.is_hash and filesystem.foretells() and not any(commit.startswith(self.rev) for commit in refs.values()):
+            said = f"whether {redacted(self.name)} has the commit {self.rev} is known when it was fetched"
+            self.row["warnings"] = [said]
 
     def _is_behind(self) -> bool:
         """Whether the remote has another commit for ``rev`` than was fetched, or it is a commit that is not here."""

@@ -40,23 +40,27 @@ class Repository:
         """Call ``git.<function>`` on the target, with the private key."""
         return __salt__[f"git.{function}"](self.target, *arguments, **self.over_ssh, **options)
 
-    def require_source(self, url: str, rev: str | None, credentials: dict[str, str | None], failure: str = "") -> None:
+    def require_source(
+        self, url: str, rev: str | None, credentials: dict[str, str | None], failure: str = ""
+    ) -> dict[str, str]:
         """In a dry run, end the state if no clone could be made of ``url``, or it has no branch or tag ``rev``.
 
-        Over ssh nothing is asked, as a first contact is remembered; a host that does not answer now may do so later.
+        Return the references of ``url``, none if nobody asked for them or it did not answer. Over ssh nothing is asked,
+        as a first contact is remembered; a host that does not answer now may do so later.
         """
         if not filesystem.foretells() or not url.startswith(("/", *WITHOUT_SSH)):
-            return
+            return {}
         if os.path.isabs(url) and not filesystem.exists(url):
             raise fail(f"{failure}fatal: repository '{url}' does not exist")
         try:
-            refs = __salt__["git.remote_refs"](url, **self.over_ssh, **credentials)
+            refs: dict[str, str] = __salt__["git.remote_refs"](url, **self.over_ssh, **credentials)
         except CommandExecutionError as error:
             if os.path.isabs(url):
                 raise fail(f"{failure}{bare_message(error)}") from error
-            return
+            return {}
         if rev is not None and refs.keys().isdisjoint((f"refs/heads/{rev}", f"refs/tags/{rev}")):
             raise fail(f"{failure}Revision '{rev}' does not exist")
+        return refs
 
     def exists(self, folder: str = ".git") -> bool:
         """Return whether the target is a repository (``folder`` of it says so) or a worktree of one."""

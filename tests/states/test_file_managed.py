@@ -526,3 +526,16 @@ def test_the_row_of_a_replaced_link_shows_what_its_content_was(plugins, tmp_path
     assert row["changes"]["diff"] == "--- \n+++ \n@@ -1 +1 @@\n-old\n+new\n"
     assert not (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_text() == "old\n"
+
+
+@pytest.mark.parametrize(("before", "warned"), [(None, True), ("old", True), ("new", False)])
+def test_a_dry_run_says_that_it_does_not_verify_the_signature(plugins, tmp_path, before, warned):
+    path, source = tmp_path / "conf", tmp_path / "source"
+    source.write_text("new")
+    if before:
+        path.write_text(before)
+    plugins.opts["foresight"] = True
+    given = {"name": str(path), "source": str(source), "signature": "/signed"}
+    dry = plugins.state("file.managed", test=True, **given)
+    assert dry.get("warnings", []) == (["a dry run does not verify the signature"] if warned else [])
+    assert plugins.state("file.managed", **given)["result"] is not warned

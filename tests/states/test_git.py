@@ -363,6 +363,23 @@ def test_detached(plugins, source, tmp_path, rev):
     assert again["comment"] == "Already checked out at correct revision"
 
 
+@pytest.mark.parametrize("wanted", ["tip", "history", "nowhere"])
+@pytest.mark.parametrize("is_here", [False, True])
+def test_a_dry_run_says_whether_it_knows_that_there_is_such_a_commit(plugins, source, tmp_path, wanted, is_here):
+    target = tmp_path / "target"
+    history, tip = source.commit("a", "7"), source.commit("a", "8")
+    if is_here:
+        subprocess.run(["git", "clone", "-q", source.path, target], check=True)
+    commit = {"tip": tip, "history": history, "nowhere": "4" * 40}[wanted]
+    arguments = {"name": str(source.path), "target": str(target), "rev": commit}
+    plugins.opts["foresight"] = True
+    dry = plugins.state("git.detached", test=True, **arguments)
+    unknown = [f"whether {source.path} has the commit {commit} is known when it was fetched"]
+    seen = wanted == "tip" or (is_here and wanted == "history")
+    assert dry.get("warnings", []) == ([] if seen else unknown)
+    assert plugins.state("git.detached", **arguments)["result"] is (wanted != "nowhere")
+
+
 def test_detached_throws_local_changes_away_only_if_told(plugins, source, clone):
     (clone.path / "a").write_text("local")
     arguments = {"name": str(source.path), "target": str(clone.path), "rev": "v1"}
