@@ -32,6 +32,7 @@ KILLED = "killed"
 """Its process died, or its machine did."""
 UNDER_WAY = "under way"
 DAMAGED = "damaged: line "
+UNREADABLE = "unreadable: "
 """How the ending of a run begins whose log does not say what it was; the number of the line follows."""
 _EVENT = (b'{"event":', SHORT)
 """How the line of an event begins; other lines are records of the journal itself."""
@@ -55,8 +56,9 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One run. ``begun`` and ``ended`` are in seconds since the epoch; of a killed run, that of its last event.
 
-    ``ending`` is ``finished``, ``failhard``, ``cancelled: REASON``, ``killed``, ``under way`` or ``damaged: line N``;
-    ``exit_code`` is None for the last three. Of a damaged run only the ID is known; ``begun`` is the time of its log.
+    ``ending`` is ``finished``, ``failhard``, ``cancelled: REASON``, ``killed``, ``under way``, ``damaged: line N`` or
+    ``unreadable: WHY``; ``exit_code`` is None for the last four. Of a run whose log is damaged or cannot be read only
+    the ID is known; ``begun`` is the time of its log.
 
     ``counts`` are numbers of states: ``chunks`` of the plan, ``started``, ``succeeded``, ``changed`` (of a dry
     run, those that would be), ``failed`` of themselves, ``held_back``, ``not_started``. ``digest`` is that of the plan,
@@ -150,6 +152,7 @@ def event_of(line: bytes) -> AnyEvent | None:
 
 
 _HEADER = b'{"journal":'
+_END = b'{"record":"end"'
 _RECORDS = (_HEADER, b'{"record":')
 _KNOWN = frozenset(str(each.__struct_config__.tag) for each in get_args(AnyEvent))
 
@@ -246,9 +249,13 @@ def damaged_line(log: BinaryIO, *, has_ended: bool) -> int:
     return next((number for number, line in enumerate(whole_lines(log), 1) if is_event(line)), 2 if has_ended else 0)
 
 
-def damaged_entry(run: str, begun: float, line: int) -> RunEntry:
-    """Return the entry of a run whose log is damaged in a line, so that no more is known."""
-    return RunEntry(id=run, begun=begun, ending=f"{DAMAGED}{line}")
+def missing_line(log: BinaryIO) -> int:
+    """Return the line with which the log of a run that has ended breaks off; 0 if its end is there."""
+    log.seek(0)
+    number, last = 0, b""
+    for number, last in enumerate(whole_lines(log), 1):  # noqa: B007 - the last one
+        pass
+    return 0 if last.startswith(_END) else number + 1
 
 
 def _count(counts: dict[str, int], event: AnyEvent, *, test: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections import Counter
 from contextlib import nullcontext, suppress
@@ -12,12 +13,15 @@ from typing import TYPE_CHECKING, BinaryIO, Self
 from asyncstate.errors import JournalError, PlanError
 from asyncstate.journal.entry import (
     DAMAGED,
-    damaged_entry,
+    KILLED,
+    UNREADABLE,
+    RunEntry,
     damaged_line,
     end_line,
     entry_of,
     event_of,
     events_of,
+    missing_line,
     read_end,
     read_header,
     whole_lines,
@@ -41,7 +45,6 @@ if TYPE_CHECKING:
     import logging
     from collections.abc import Iterator
 
-    from asyncstate.journal.entry import RunEntry
     from asyncstate.model.event import AnyEvent
     from asyncstate.plans.record import PlanRecord
 
@@ -119,13 +122,20 @@ class Journal:
         raise JournalError(f"the journal in {self._state_dir} has no run {run!r}. {hint}")
 
     def _whole(self, entry: RunEntry) -> RunEntry:
-        if not entry.ending.startswith(DAMAGED):
-            return entry
-        line = entry.ending.removeprefix(DAMAGED)
-        raise JournalError(
-            f"the journal of run {entry.id} is damaged, line {line}: what it did is not known. Name another run "
-            f"(asyncstate runs list), or forget it with asyncstate runs prune. Its log: {self._logs[entry.id]}"
-        )
+        path = f"Its log: {self._logs[entry.id]}"
+        if entry.ending.startswith(UNREADABLE):
+            why = entry.ending.removeprefix(UNREADABLE)
+            raise JournalError(
+                f"the journal of run {entry.id} cannot be read ({why}): what it did is not known. Name another run "
+                f"(asyncstate runs list), or see to it that it can be read. {path}"
+            )
+        if entry.ending.startswith(DAMAGED):
+            line = entry.ending.removeprefix(DAMAGED)
+            raise JournalError(
+                f"the journal of run {entry.id} is damaged, line {line}: what it did is not known. Name another run "
+                f"(asyncstate runs list), or forget it with asyncstate runs prune. {path}"
+            )
+        return entry
 
     def lines(self, run_id: str) -> Iterator[bytes]:
         """Yield the lines of a run: events, and records of the journal itself. Raises JournalError."""
@@ -195,18 +205,26 @@ def _opened(path: str) -> BinaryIO:
 def _entry_in(path: str) -> RunEntry | None:
     """Return the entry of the run that has this log; None if it did not begin, or is gone."""
     has_ended = path.endswith(ENDED)
+    run = os.path.splitext(os.path.basename(path))[0]
     try:
         with _opened(path) as file:
             entry = (read_end(file) if has_ended else None) or _entry_of_lines(file, whole_lines(file))
-            if entry is not None or is_locked(file.fileno()):
+            breaks_off = has_ended and entry is not None and entry.ending == KILLED
+            if not breaks_off and (entry is not None or is_locked(file.fileno())):
                 return entry
-            line = damaged_line(file, has_ended=has_ended)
-            run = os.path.splitext(os.path.basename(path))[0]
-            return damaged_entry(run, os.fstat(file.fileno()).st_mtime, line) if line else None
+            line = missing_line(file) if breaks_off else damaged_line(file, has_ended=has_ended)
+            return (
+                RunEntry(id=run, begun=os.fstat(file.fileno()).st_mtime, ending=f"{DAMAGED}{line}") if line else entry
+            )
     except FileNotFoundError:
         return None
     except OSError as error:
-        log.warning("%s, the log of a run, cannot be read: %s", path, error.strerror or error)
+        why = error.strerror or str(error)
+        with suppress(OSError):
+            about = os.lstat(path)
+            if stat.S_ISREG(about.st_mode):
+                return RunEntry(id=run, begun=about.st_mtime, ending=f"{UNREADABLE}{why}")
+        log.warning("%s, the log of a run, cannot be read: %s", path, why)
         return None
 
 

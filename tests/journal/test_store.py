@@ -1,5 +1,6 @@
 """The journal as it is read: runs that ended, under way and killed; pruning, torn and damaged files."""
 
+import errno
 import os
 import stat
 import time
@@ -333,6 +334,54 @@ def test_no_damage_makes_a_run_disappear(journal, keep, settings):
                     journal().find()
             else:
                 assert journal().find().digest == "d"
+
+
+def test_an_ended_log_that_is_cut_after_a_line_is_no_killed_run(journal, keep, settings):
+    keep("aa11")
+    path = Path(settings.state_dir, "journal", f"aa11{ENDED}")
+    lines = path.read_bytes().splitlines(keepends=True)
+    for kept in range(2, len(lines)):
+        path.write_bytes(b"".join(lines[:kept]))
+        has_finish = any(b'"run_finished"' in line for line in lines[:kept])
+        assert journal().runs()[0].ending == ("finished" if has_finish else f"damaged: line {kept + 1}")
+    assert kept >= 5
+
+
+def test_an_entry_that_is_longer_than_the_end_that_is_looked_at_is_found(journal, keep, settings, end_killed):
+    keep("aa11", killed=True, events=3)
+    end_killed()
+    path = Path(settings.state_dir, "journal", f"aa11{ENDED}")
+    path.write_bytes(
+        path.read_bytes().replace(b'"about":{', b'"about":{"why":"' + b"x" * (1 << 15) + b'",').replace(b",}", b"}")
+    )
+    assert journal().runs()[0].ending == "killed"
+
+
+@pytest.mark.parametrize("suffix", [".log", ENDED])
+def test_a_log_that_cannot_be_read_is_listed_and_no_older_one_is_taken_for_it(
+    journal, keep, settings, monkeypatch, suffix
+):
+    keep("aa11", wall=1e9)
+    path = Path(settings.state_dir, "journal", f"bb22{suffix}")
+    path.write_bytes(b"{}")
+
+    def refused(name, mode="r", **how):
+        if name == str(path):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return open(name, mode, **how)
+
+    monkeypatch.setattr("asyncstate.journal.store.open", refused, raising=False)
+    assert [(entry.id, entry.ending) for entry in journal().runs()] == [
+        ("bb22", "unreadable: Input/output error"), ("aa11", "finished"),
+    ]  # fmt: skip
+    for reads in (journal().find, lambda: journal().find("bb", real=True), lambda: [*journal().events("bb22")]):
+        with pytest.raises(
+            JournalError, match=r"journal of run bb22 cannot be read \(Input/output error\): what it did"
+        ):
+            reads()
+    assert journal().find("aa11").ending == "finished"
+    assert journal().prune(9, 1e9) == 0
+    assert path.exists()
 
 
 def test_what_is_no_folder_is_no_journal(journal, keep, settings):
