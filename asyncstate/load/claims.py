@@ -9,7 +9,6 @@ import re
 import stat
 import textwrap
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from asyncstate.load.folders import PluginFile
 
 _MENTIONS_VIRTUAL = re.compile(rb"__virtual(?:__|name__|_aliases__)")
-_VIRTUALNAME = re.compile(rb"^__virtualname__[^=\n]*=\s*(.+)$", re.MULTILINE)
+_VIRTUALNAME = re.compile(rb"\n__virtualname__[^=\n]*=\s*(.+)")  # begins with a text that is searched for fast
 _LITERAL = re.compile(rb"""["']([\w.-]+)["']""")
 _BODY = re.compile(rb"^def __virtual__\b([^\n]*\n?(?:[ \t#][^\n]*\n?|\n)*)", re.MULTILINE)
 _RETURNED = re.compile(rb"\breturn\b[ \t]*(\w*)")
@@ -66,7 +65,8 @@ def claims_of(plugin: PluginFile) -> Claims:
 @lru_cache(maxsize=4096)
 def _claims(source: str, _mtime_ns: int, _size: int) -> Claims:
     try:
-        text = Path(source).read_bytes()
+        with open(source, "rb") as file:
+            text = b"\n" + file.read()
     except OSError:
         return Claims(renames=False)
     if not _MENTIONS_VIRTUAL.search(text):

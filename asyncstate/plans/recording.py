@@ -26,7 +26,7 @@ from asyncstate.plans.record import (
 from asyncstate.redact.shown import ShownPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Node, Plan
@@ -84,16 +84,17 @@ class PlanRecorder:
     def record(self) -> PlanRecord:
         """Return the record."""
         with rare_collections():
-            return structs.replace(self._frame, **{name: tuple(part) for name, part in self._parts().items()})
+            parts = self._parts(msgspec.json.decode)
+            return structs.replace(self._frame, **{name: tuple(part) for name, part in parts.items()})
 
     def encoded(self) -> Iterator[bytes]:
         """Yield the record as JSON, in pieces of about 64 KiB: that of a large plan is larger than the plan."""
-        return encode_pieces(self._frame, self._parts())
+        return encode_pieces(self._frame, self._parts(msgspec.Raw))
 
-    def _parts(self) -> dict[str, Iterator[msgspec.Struct]]:
+    def _parts(self, read: Callable[[bytes], Any]) -> dict[str, Iterator[msgspec.Struct]]:
         plan = self._plan
         return {
-            "chunks": map(_ChunkRecorder(plan, self._shown, self._key, self._treatment).record, plan.chunks),
+            "chunks": map(_ChunkRecorder(plan, self._shown, self._key, self._treatment, read).record, plan.chunks),
             "nodes": (_node(self._shown.node(node)) for node in plan.nodes[len(plan.chunks) :]),
             "edges": (
                 EdgeRecord(before, after, sources, self._resources(before, after, names))
@@ -155,13 +156,16 @@ class _Targets:
 
 
 class _ChunkRecorder:
-    """Makes the records of the chunks of a plan."""
+    """Makes the records of the chunks of a plan. ``read`` makes of JSON what a record has as the arguments."""
 
-    def __init__(self, plan: Plan, shown: ShownPlan, key: Key, treatment: Treatment) -> None:
+    def __init__(
+        self, plan: Plan, shown: ShownPlan, key: Key, treatment: Treatment, read: Callable[[bytes], Any]
+    ) -> None:
         self._plan = plan
         self._shown = shown
         self._key = key
         self._treatment = treatment
+        self._read = read
         self._targets = _Targets(plan, key)
         self._texts: dict[str, str] = {}
 
@@ -178,7 +182,7 @@ class _ChunkRecorder:
         said = canonical(chunk.args)
         hidden: dict[str, str] = {}
         if not said.startswith(MARK) and self._shown.shows(tag, said.decode()):
-            args: dict[str, Any] = msgspec.json.decode(said)
+            args = self._read(said)
         else:
             masked = self._shown.arguments(chunk, tag)
             args = _plain(masked)

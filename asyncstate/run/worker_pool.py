@@ -21,7 +21,6 @@ from contextvars import Context, copy_context
 from typing import TYPE_CHECKING
 
 import anyio
-import anyio.lowlevel
 
 from asyncstate.model.event import ChunkRetried
 from asyncstate.model.plan import NodeKind
@@ -292,7 +291,7 @@ class WorkerPool:
         if not self._turning:
             self._turning = True
             asyncio.get_running_loop().call_soon(self._begin_turn)
-        await anyio.lowlevel.checkpoint()
+        await asyncio.sleep(0)
 
     def _begin_turn(self) -> None:
         self._turn = self._clock()

@@ -266,7 +266,7 @@ def _systemd(root: str) -> dict[str, str]:
     for directory in ("usr/lib/systemd", f"usr/lib/{multiarch}/systemd", "usr/lib64/systemd", "lib/systemd"):
         for name in list_names(root, directory):
             if found := re.match(r"libsystemd-shared-(\d+)", name):
-                features = text_in_binary(root, f"{directory}/{name}", rb"[+-]PAM [+-][ -~]+")
+                features = text_in_binary(root, f"{directory}/{name}", b"+PAM ", b"-PAM ")
                 return {"version": found[1], "features": features}
     return {"version": "UNDEFINED", "features": ""}
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from typing import Final
+
+_PRINTABLE: Final = re.compile(rb"[ -~]+")
 
 
 def read_text(root: str, path: str) -> str:
@@ -38,16 +41,14 @@ def which(program: str) -> str | None:
     return None
 
 
-def text_in_binary(root: str, path: str, pattern: bytes) -> str:
-    """Return the first text in a program or library that matches ``pattern``; "" if there is none."""
-    import mmap  # noqa: PLC0415 - one grain needs it
-
+def text_in_binary(root: str, path: str, *begins: bytes) -> str:
+    """Return the printable text in a program or library that begins with one of ``begins``; "" if there is none."""
     try:
-        with (
-            open(os.path.join(root, path), "rb") as file,
-            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
-        ):
-            found = re.search(pattern, content)
-            return found[0].decode() if found else ""
-    except (OSError, ValueError):  # ValueError: it is empty
+        with open(os.path.join(root, path), "rb") as file:
+            content = file.read()
+    except OSError:
         return ""
+    # A search for plain bytes takes a twentieth of the time of a pattern, which was a seventh of a small run.
+    places = (content.find(begin) for begin in begins)
+    found = next((_PRINTABLE.match(content, place) for place in places if place >= 0), None)
+    return found[0].decode() if found else ""
