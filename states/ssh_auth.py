@@ -38,7 +38,7 @@ def present(
     enc: str = "ssh-rsa",
     comment: str = "",
     source: str = "",
-    options: Any = None,
+    options: str | list[str] | None = None,
     config: str = ".ssh/authorized_keys",
     fingerprint_hash_type: str | None = None,
     **kwargs: Any,
@@ -81,7 +81,7 @@ def absent(
     enc: str = "ssh-rsa",
     comment: str = "",
     source: str = "",
-    options: Any = None,
+    options: str | list[str] | None = None,
     config: str = ".ssh/authorized_keys",
     fingerprint_hash_type: str | None = None,
 ) -> Row:
@@ -115,7 +115,7 @@ def manage(
     enc: str = "ssh-rsa",
     comment: str = "",
     source: str = "",
-    options: Any = None,
+    options: str | list[str] | None = None,
     config: str = ".ssh/authorized_keys",
     fingerprint_hash_type: str | None = None,
     **kwargs: Any,
@@ -133,7 +133,7 @@ def manage(
     result: bool | None = True
     comments: list[str] = []
     changes: dict[str, Any] = {}
-    about = {"enc": enc, "comment": comment, "source": source, "options": options, "config": config}
+    about: dict[str, Any] = {"enc": enc, "comment": comment, "source": source, "options": options, "config": config}
     about["fingerprint_hash_type"] = fingerprint_hash_type
     known = __salt__["ssh.auth_keys"](user=user, config=config, fingerprint_hash_type=fingerprint_hash_type)
     wanted = {word for line in ssh_keys for word in line.split(" ")}

@@ -30,7 +30,7 @@ def managed(
     use_wheel: bool = False,
     clear: bool = False,
     python: str | None = None,
-    extra_search_dir: Any = None,
+    extra_search_dir: str | list[str] | None = None,
     never_download: bool | None = None,
     prompt: str | None = None,
     user: str | None = None,

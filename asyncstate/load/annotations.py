@@ -25,6 +25,19 @@ _KINDS: dict[str, tuple[str, tuple[Any, ...]]] = {
 _NAMES = {str: "a text", bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "a mapping"}
 
 
+def _is_slot(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith("__slot__:")
+
+
+def _number(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
 class Expected(NamedTuple):
     """An annotation, as read from its text: the alternative types, each with the type of its members."""
 
@@ -60,6 +73,53 @@ class Expected(NamedTuple):
                 if members is None or all(map(members.fits, inner)):
                     return True
         return False
+
+    def taken(self, value: Any) -> Any:
+        """Return a value as the function takes it, also in a list.
+
+        Where only texts fit, a number or True is its text; where only numbers fit, digits are their number. Where a
+        list fits, but no mapping, the keys of a mapping are taken.
+        """
+        if value is False or self.fits(value):
+            return value
+        if isinstance(value, dict) and dict not in self.shapes() and list in self.shapes():
+            return self.taken(list(value))
+        other = value
+        if isinstance(value, (int, float)):
+            other = str(value)
+        elif isinstance(value, str):
+            other = _number(value)
+        for members in filter(None, self.alternatives.values()):
+            if isinstance(value, (list, tuple)):
+                other = [members.taken(each) for each in value]
+            elif isinstance(value, dict):
+                other = {key: members.taken(each) for key, each in value.items()}
+        return other if self.fits(other) else value
+
+    def works(self, value: Any) -> bool:
+        """Return whether a function takes the shape of a value, and those of its members.
+
+        An empty one is as good as none, the keys of a mapping may be taken for a list, and a slot may return any.
+        """
+        if not value or _is_slot(value):
+            return True
+        shape = dict if isinstance(value, dict) else list if isinstance(value, (list, tuple)) else object
+        shapes = self.shapes()
+        if shape is object or shape not in shapes:
+            return shape in shapes or (shape is dict and list in shapes)
+        inside = [each for name, each in self.alternatives.items() if _KINDS[name][1][0] is shape]
+        inner = value.values() if shape is dict else value
+        return any(members is None or all(map(members.works, inner)) for members in inside)
+
+    def calculates_with(self, value: Any) -> bool:
+        """Return whether a text stands where the function takes a number only."""
+        return isinstance(value, str) and not _is_slot(value) and self.alternatives.keys() <= {"int", "float", "None"}
+
+    def is_none(self, value: Any) -> bool:
+        """Return whether a value is as good as none: it is empty, and the function takes neither it nor a switch."""
+        if value or "bool" in self.alternatives or self.fits(value):
+            return False
+        return not isinstance(value, (int, float)) or self.alternatives.keys().isdisjoint(("int", "float"))
 
     def shapes(self) -> frozenset[type]:
         """Return the containers that a value may be, ``dict`` and ``list``; ``object`` stands for all other types."""

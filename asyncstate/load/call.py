@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import ArgumentError
+from asyncstate.load.annotations import described
 from asyncstate.model.encode import plain
 from asyncstate.model.hooks import AGGREGATED, REQUISITE_LOWS
 from asyncstate.model.requisite import INTERNAL_KEYWORDS
@@ -49,6 +50,15 @@ class UnknownKeywords(ArgumentError):
         self.hint: str = _nearest(unknown, known)
 
 
+_NONE = object()
+
+
+class MisshapenArguments(ArgumentError):
+    """A value has a type that a bundled function does not take, such as a list in place of a text."""
+
+    hint = ""
+
+
 class UnnamedArguments(ArgumentError):
     """Some keys of a declaration cannot be names of arguments, for they are not strings: ``unnamed``."""
 
@@ -64,8 +74,9 @@ def bind(
 ) -> tuple[list[Any], dict[str, Any]]:
     """Pick from ``low`` the arguments of one call of ``function``; ``lenient`` leaves out keys it has no parameter for.
 
-    Raises MissingParameters or UnknownKeywords in Salt's words, or UnnamedArguments (all ArgumentError). Values are
-    passed on as they are: ``low`` is the function's own copy.
+    Raises MissingParameters or UnknownKeywords in Salt's words, UnnamedArguments or MisshapenArguments (all
+    ArgumentError). ``low`` is the function's own copy: values are passed on as they are, but where a bundled function
+    takes only texts, a number is its text. Refusing a shape before the call leaves nothing half done.
     """
     signature = function.signature
     required = signature.required
@@ -97,7 +108,24 @@ def bind(
         unknown = [key for key in rest if key not in OPTIONAL_KEYWORDS]
         if unknown:
             raise UnknownKeywords(function.name, unknown, signature.names)
+    if function.expected:
+        args[: len(required)] = [_taken(function, name, low[name]) for name in required]
+        taken = {name: _taken(function, name, value) for name, value in kwargs.items()}
+        kwargs = {name: value for name, value in taken.items() if value is not _NONE}
     return args, kwargs
+
+
+def _taken(function: LoadedFunction, name: str, value: Any) -> Any:
+    """Return the value of one argument as the function takes it, _NONE if it is as good as left out."""
+    expected = function.expected.get(name)
+    if expected is None or name == "name":  # a name that is no text was refused; one that is false is a name
+        return value
+    value = expected.taken(value)
+    if expected.is_none(value) and name in function.signature.keywords:
+        return _NONE
+    if expected.is_none(value) or expected.calculates_with(value) or not expected.works(value):
+        raise MisshapenArguments(f"'{name}' of '{function.name}' must be {expected}, not {described(value)}")
+    return value
 
 
 def _bind_unusual(

@@ -50,7 +50,7 @@ def installed(
     no_download: bool = False,
     install_options: Any = None,
     global_options: Any = None,
-    user: str | None = None,
+    user: str | int | None = None,
     cwd: str | None = None,
     pre_releases: bool = False,
     cert: str | None = None,
@@ -139,7 +139,7 @@ def removed(
     log: str | None = None,
     proxy: Any = None,
     timeout: Any = None,
-    user: str | None = None,
+    user: str | int | None = None,
     cwd: str | None = None,
     use_vt: bool = False,
 ) -> Row:

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from asyncstate.errors import ArgumentError
-from asyncstate.load.call import MissingParameters, UnknownKeywords, bind
+from asyncstate.load.call import MisshapenArguments, MissingParameters, UnknownKeywords, bind
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
 
 LOW = {"state": "x", "fun": "f", "name": "n", "__id__": "i", "__sls__": "s", "__env__": "base", "order": 10000}
@@ -192,3 +193,66 @@ def test_what_is_no_string_names_no_argument(key):
     for function in (lambda name, **kwargs: None, lambda name: None):
         with pytest.raises(ArgumentError, match=f"must be a string, not {type(key).__name__}"):
             bind(LoadedFunction("x.f", function, LoadedModule("x", "x.py", None)), {**LOW, "name": "x", key: 5})
+
+
+def takes(  # noqa: PLR0917
+    name: str,
+    text: str,
+    maybe: str | None = "x",
+    number: int = 1,
+    names: str | list[str] | None = None,
+    listed: list[Any] | None = None,
+    table: dict[str, Any] | None = None,
+    switch: bool = True,
+    anything: Any = None,
+    **kwargs: Any,
+): ...
+
+
+def bound_bundled(**low):
+    function = LoadedFunction("x.f", takes, LoadedModule("x", "x.py", None, bundled=True))
+    (_, text), kwargs = bind(function, {**LOW, "text": "x", **low})
+    return {"text": text} | kwargs
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ({"text": 5}, {"text": "5"}),
+        ({"text": True, "maybe": 1.5}, {"text": "True", "maybe": "1.5"}),
+        ({"text": 0, "names": [1, "a", True]}, {"text": "0", "names": ["1", "a", "True"]}),
+        ({"names": 8}, {"names": "8"}),
+        ({"number": "-3", "anything": "5", "other": 5}, {"number": -3, "anything": "5", "other": 5}),
+        ({"listed": {"a": 1}}, {"listed": ["a"]}),
+        ({"names": {"a": 1}, "table": {"a": [1]}}, {"names": ["a"], "table": {"a": [1]}}),
+        ({"maybe": False, "names": False, "number": "", "listed": "", "table": 0}, {}),  # as good as left out
+        ({"switch": None, "maybe": None, "number": 0}, {"switch": None, "maybe": None, "number": 0}),
+        ({"text": "__slot__:salt:a.b", "listed": "__slot__:salt:a.b"}, {"listed": "__slot__:salt:a.b"}),
+    ],
+)
+def test_a_bundled_function_gets_values_of_the_types_that_it_takes(given, taken):
+    assert bound_bundled(**given) == {"text": given.get("text", "x"), **taken}
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"text": ["a"]}, "'text' of 'x.f' must be a text, not a list"),
+        ({"text": None}, "'text' of 'x.f' must be a text, not nothing"),
+        ({"text": False}, "'text' of 'x.f' must be a text, not true or false"),
+        ({"names": [["a"]]}, "'names' of 'x.f' must be a text or a list of texts, not a list with a list in it"),
+        ({"number": "many"}, "'number' of 'x.f' must be a whole number, not a text"),
+        ({"listed": "a"}, "'listed' of 'x.f' must be a list, not a text"),
+        ({"table": [1]}, "'table' of 'x.f' must be a mapping, not a list with a number in it"),
+        ({"switch": ["a"]}, "'switch' of 'x.f' must be true or false, not a list"),
+    ],
+)
+def test_a_bundled_function_is_not_called_with_a_shape_that_it_does_not_take(given, told):
+    with pytest.raises(MisshapenArguments, match=f"^{told}$"):
+        bound_bundled(**given)
+
+
+def test_functions_of_other_authors_get_what_is_written():
+    def f(name, text: str, number: int = 1): ...
+
+    assert bound(f, text=5, number="x") == (["n", 5], {"number": "x"})

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from asyncstate.compile.high.declarations import misplaced
 from asyncstate.compile.high.verify import UNREADABLE
 from asyncstate.errors import FunctionNotFound
-from asyncstate.load.annotations import Expected, described
+from asyncstate.load.annotations import described
 from asyncstate.load.call import OPTIONAL_KEYWORDS
 from asyncstate.model.requisite import IN_SUFFIXED, INTERNAL_KEYWORDS, MISTAKEN_IN, REQUISITE_KEYWORDS
 from asyncstate.nearest import near_miss, nearest
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.low.draft import Draft
+    from asyncstate.load.annotations import Expected
     from asyncstate.load.plugin import LoadedFunction, LoadedModule
 
 UNKNOWN_FUNCTION = "E401"
@@ -100,7 +101,7 @@ class _Taken(NamedTuple):
     def by(cls, function: LoadedFunction) -> _Taken:
         signature = function.signature
         names = frozenset(signature.names)
-        expected = _expected(function) if function.module.bundled else {}
+        expected = function.expected
         return cls(
             function,
             names,
@@ -151,16 +152,6 @@ def _constants(function: LoadedFunction) -> tuple[Any, ...]:
     return () if code is None else tuple(code.co_consts)
 
 
-def _expected(function: LoadedFunction) -> dict[str, Expected]:
-    """Return the annotated types of a bundled function. Annotations of other functions may only be documentation."""
-    found = {}
-    for name, parameter in inspect.signature(inspect.unwrap(function.func)).parameters.items():
-        expected = Expected.of(parameter.annotation)
-        if expected is not None:
-            found[name] = expected
-    return found
-
-
 def _shape(value: Any) -> type | None:
     if isinstance(value, str) or value is None:
         return None if value is None or value.startswith("__slot__:") else object
@@ -194,8 +185,15 @@ def check_arguments(
             checker.arguments(draft, name, taken)
         if taken is not None and taken.shapes:
             for key in draft.args.keys() & taken.shapes.keys():
-                if _shape(draft.args[key]) not in taken.shapes[key]:
-                    checker.shape(draft, name, key, taken.expected[key])
+                value, expected = draft.args[key], taken.expected[key]
+                nothing = not value and key in taken.required and expected.is_none(value)
+                if (
+                    nothing
+                    or _shape(value) not in taken.shapes[key]
+                    or (value is True and not expected.fits(value))
+                    or (isinstance(value, (list, dict)) and not expected.works(value))
+                ):
+                    checker.shape(draft, name, key, expected, nothing=nothing)
 
 
 class _Checker:
@@ -255,24 +253,24 @@ class _Checker:
             hint = "put its name in quotes: YAML reads numbers, on, off, yes and no as other values"
             self._note(UNKNOWN_ARGUMENT, draft, str(key), message, hint, mistake=True)
 
-    def shape(self, draft: Draft, name: str, key: str, expected: Expected) -> None:
-        """Report an argument that is a list, a mapping or neither, against the annotation.
-
-        An empty one is as good as none, and the keys of a mapping may be taken for a list.
-        """
+    def shape(self, draft: Draft, name: str, key: str, expected: Expected, *, nothing: bool) -> None:
+        """Report an argument that is a list, a mapping, True, ``nothing`` or none of them, against the annotation."""
         where = f"ID '{draft.id}' in SLS '{draft.sls}'"
         value = draft.args[key]
         message = f"'{key}' of '{name}' must be {expected}, not {described(value)} ({where})"
         shapes = expected.shapes()
-        if isinstance(value, (list, tuple, dict)):
+        if nothing:
+            hint = f"what it means: asyncstate doc {name}"
+        elif value is True:
+            hint = "YAML reads yes and on as True: put a text in quotes"
+        elif isinstance(value, (list, tuple, dict)):
             hint = "write 'key: value' in lines of their own, without '- '" if dict in shapes else ""
             hint = hint or "write one value behind the colon, in the same line"
         else:
             hint = (
                 "write each value in a line of its own behind '- '" if list in shapes else "write 'key: value' below it"
             )
-        works = not value or (isinstance(value, dict) and list in shapes)
-        self._note(ARGUMENT_TYPE, draft, key, message, hint, mistake=not works)
+        self._note(ARGUMENT_TYPE, draft, key, message, hint, mistake=nothing or not expected.works(value))
 
     def _argument(self, draft: Draft, name: str, taken: _Taken, key: str) -> None:
         where = f"ID '{draft.id}' in SLS '{draft.sls}'"

@@ -104,11 +104,11 @@ def row(tmp_path):
 
 @pytest.mark.feature("B2")
 def test_a_bundled_state_names_the_argument_it_tripped_over(row):
-    found = row("host.only: [{name: 192.0.2.1}, {hostnames: 5}]")
+    found = row("host.only: [{name: 192.0.2.1}, {hostnames: [null]}]")
     assert found["result"] is False
     assert found["comment"] == (
-        "An exception occurred in this state: host.only: 'hostnames' must be a text or a list of texts, not a number."
-        " (TypeError: 'int' object is not iterable)"
+        "An exception occurred in this state: host.only: 'hostnames' must be a text or a list of texts, not a list with"
+        " nothing in it. (AttributeError: 'NoneType' object has no attribute 'strip')"
     )
 
 

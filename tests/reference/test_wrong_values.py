@@ -1,0 +1,100 @@
+"""No value of any argument of any bundled state makes a dry run trip: it is taken, or refused in a sentence.
+
+A table: every argument of every state, times values of every shape.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from asyncstate import Settings
+from asyncstate.model.chunk import LowChunk
+from asyncstate.model.dag import Dag
+from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
+from asyncstate.reference.entries import example_of
+from asyncstate.reference.pages import bundled_modules
+from asyncstate.reference.values import keywords_of
+from asyncstate.runtime import StateRuntime
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_TRIPPED = re.compile(r"\((?:Type|Attribute|Value|Key|Index)Error: ")
+VALUES: list[Any] = ["two\nlines", -5, True, False, None, [["zz"]], {"zz": {"y": [1]}}]
+"""What a slip of YAML or of a template leaves; dates are texts in an SLS."""
+NOT_TRIED = ("cmd.call", "docker", "event.wait", "git", "http", "mount.mounted", "pip", "pkg.", "postgres", "salt.")
+"""States that take a Python function, and those whose dry run asks a server, a repository, an index or devices."""
+KEYWORDS_ELSEWHERE = {
+    "cmd.run": "group env",
+    "cmd.script": "env",
+    "file.accumulated": "require_in watch_in",
+    **dict.fromkeys(("x509.certificate_managed", "x509.crl_managed", "x509.csr_managed"), "user group"),
+    "x509.pem_managed": "user group",
+}
+"""What a state takes as any keyword, and gives to a function that takes no list there; and requisites."""
+
+
+def functions() -> Iterator[tuple[str, Any]]:
+    for name, providers in bundled_modules("states").items():
+        for provider in providers:
+            for function, func in provider.functions.items():
+                if not function.startswith("mod_") and not f"{name}.{function}".startswith(NOT_TRIED):
+                    yield f"{name}.{function}", func
+
+
+def cases(function: str, func: Any, folder: Path) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """Yield an argument, a value of it, and all arguments of the call."""
+    parameters = inspect.signature(inspect.unwrap(func)).parameters
+    args: dict[str, Any] = {"name": str(folder / "file")}
+    for parameter in parameters.values():
+        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD:
+            given = example_of(function, parameter.name).get(parameter.name)
+            args.setdefault(parameter.name, yaml.safe_load(given) if given else "x")
+    skipped = KEYWORDS_ELSEWHERE.get(function, "").split()
+    for argument in dict.fromkeys((*parameters, *keywords_of(func))):
+        variadic = argument in parameters and parameters[argument].kind is inspect.Parameter.VAR_KEYWORD
+        if not variadic and argument not in skipped:
+            for value in VALUES:
+                if argument != "name" or (isinstance(value, str) and value):
+                    yield argument, value, args | {argument: value}
+
+
+@pytest.mark.feature("F112")
+@pytest.mark.filterwarnings("ignore")  # of expressions
+@pytest.mark.timeout(300)
+async def test_no_value_makes_a_dry_run_trip(tmp_path):
+    (tmp_path / "file").write_text("port = 1\n")
+    (tmp_path / "salt").mkdir()
+    kept = {"cachedir": str(tmp_path / "cache"), "state_dir": str(tmp_path / "state")}
+    settings = Settings(file_roots={"base": [str(tmp_path / "salt")]}, journal="off", **kept)
+    tripped: dict[str, str] = {}
+    async with StateRuntime(settings) as runtime:
+        for function, func in functions():
+            if runtime.host.loaders["states"].find(function) is None:
+                continue
+            state, _, fun = function.partition(".")
+            chunks = [
+                LowChunk(number, state, fun, f"{argument}: {value!r}", args.pop("name"), "s", "base", number, args)
+                for number, (argument, value, args) in enumerate(cases(function, func, tmp_path))
+            ]
+            async with runtime.run(independent(chunks), test=True, events=False) as run:
+                await run.wait()
+            for row in run.report.rows.values():
+                comment = str(row["comment"])
+                if "Traceback" in comment or _TRIPPED.search(comment):
+                    tripped[f"{function} {row['__id__']}"] = comment[-300:]
+    assert tripped == {}
+
+
+def independent(chunks: list[LowChunk]) -> Plan:
+    """Return a plan in which no state waits for another one."""
+    nodes = tuple(Node(NodeKind.CHUNK, number) for number in range(len(chunks)))
+    dag = Dag(len(chunks))
+    digest = plan_digest(tuple(chunks), nodes, dag)
+    return Plan(tuple(chunks), nodes, ((),) * len(chunks), tuple(range(len(chunks))), dag, digest=digest)
