@@ -9,6 +9,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.data.days import days_since_1970
 from asyncstate.dunders import __grains__
 from asyncstate.errors import CommandExecutionError
 
@@ -139,15 +140,8 @@ def _row(name: str, root: str | None) -> Row | None:
 
 def _days(value: Any) -> str:
     """Return a number of days as in the file; a date becomes the days since 1970, -1 becomes ""."""
-    if isinstance(value, str) and value.count("-") == 2:
-        from datetime import date  # noqa: PLC0415 - most values are numbers
-
-        try:
-            value = (date.fromisoformat(value) - date(1970, 1, 1)).days
-        except ValueError as error:
-            raise CommandExecutionError(f"{value!r} is no date: {error}") from error
     try:
-        days = int(value)
-    except (TypeError, ValueError) as error:
-        raise CommandExecutionError(f"{value!r} is no number of days") from error
+        days = days_since_1970(value)
+    except ValueError as error:
+        raise CommandExecutionError(str(error)) from error
     return "" if days < 0 else str(days)

@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
+from asyncstate.data.days import days_since_1970
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
@@ -19,6 +20,8 @@ Changes = dict[str, Any]
 
 log = logging.getLogger(__name__)
 
+_NO_NUMBER = (1 << 32) - 1
+"""What the system takes for no number of an account."""
 _REDACTED = "XXX-REDACTED-XXX"
 _GECOS = ("fullname", "roomnumber", "workphone", "homephone", "other")
 _AGES = {"date": "lstchg", "mindays": "min", "maxdays": "max", "inactdays": "inact", "warndays": "warn"}
@@ -85,9 +88,14 @@ def present(
         password = _hashed(name, password)
     gecos = dict(zip(_GECOS, (fullname, roomnumber, workphone, homephone, other), strict=True))
     gecos = {key: str(value) for key, value in gecos.items() if value is not None}
-    for key in ("fullname", "roomnumber", "workphone", "homephone"):
-        if "," in gecos.get(key, ""):
-            return failed(name, f"Unsupported char ',' in {gecos[key]}")
+    uid, gid = (None if number == "" else number for number in (uid, gid))
+    ages = {"date": date, "mindays": mindays, "maxdays": maxdays, "inactdays": inactdays, "warndays": warndays}
+    try:
+        ages = {key: None if value is None else days_since_1970(value) for key, value in ages.items()}
+        expire = days_since_1970(expire) if expire else None
+        _require_fit({"uid": uid, "gid": gid}, {"home": home, "shell": shell}, {**gecos, "password": password or ""})
+    except ValueError as error:
+        return failed(name, str(error))
     groups, optional = _names(groups), _names(optional_groups)
     missing = [each for each in groups or () if not __salt__["group.info"](each)]
     if missing and (filesystem.foretells() or not is_dry_run()):
@@ -96,7 +104,7 @@ def present(
         groups = [each for each in groups if each not in missing]
     optional = None if optional is None else [each for each in optional if __salt__["group.info"](each)]
     wanted = {
-        "uid": int(uid) if isinstance(uid, str) and uid.isdigit() else uid,
+        "uid": None if uid is None else int(uid),
         "gid": name if usergroup and __salt__["file.group_to_gid"](name) != "" else gid,
         "groups": groups,
         "optional_groups": optional,
@@ -109,7 +117,7 @@ def present(
         "password_lock": password_lock,
         "shell": shell,
         "gecos": gecos,
-        "ages": {"date": date, "mindays": mindays, "maxdays": maxdays, "inactdays": inactdays, "warndays": warndays},
+        "ages": ages,
         "expire": expire,
         "root": {"root": "/"} if local else {},
     }
@@ -126,6 +134,9 @@ def present(
     forbidden = _forbidden(name, changes, wanted, uid=allow_uid_change, gid=allow_gid_change)
     if forbidden:
         return failed(name, forbidden)
+    looks = filesystem.foretells() or not is_dry_run()
+    if changes and looks and (problem := _unfit_numbers({"uid": None, "gid": None, **changes}, unique=True)):
+        return failed(name, f"Failed to change user {name}: {problem}")
     if changes and is_dry_run():
         return would_change(name, _announcement(changes, missing))
     if changes:
@@ -255,8 +266,24 @@ def _shadow_difference(shadow: Mapping[str, Any], wanted: Mapping[str, Any]) -> 
     return changes
 
 
+def _require_fit(numbers: Mapping[str, Any], paths: Mapping[str, Any], texts: Mapping[str, str]) -> None:
+    """Raise ValueError, with a sentence, for what no account can have: found later, it would leave half an account."""
+    for key, number in numbers.items():
+        name = key == "gid" and isinstance(number, str) and not number.lstrip("-").isdigit()
+        fits = not isinstance(number, bool) and str(number).isdigit() and int(number) < _NO_NUMBER
+        if number is not None and not name and not fits:
+            raise ValueError(f"{key} must be a whole number from 0 on, not {number!r}")
+    for key, path in paths.items():
+        if path and not os.path.isabs(path):
+            raise ValueError(f"{key} must be an absolute path, not {path!r}")
+    for key, text in texts.items():
+        for mark in ":\n" if key in {"other", "password"} else ":,\n":
+            if mark in text:
+                raise ValueError(f"Unsupported char {mark!r} in {key if key == 'password' else text}")
+
+
 def _unfit_numbers(wanted: Mapping[str, Any], *, unique: bool) -> str:
-    """Return why no account can have these numbers, "" if one can; the program says less. For dry runs."""
+    """Return why no account can have these numbers, "" if one can; the program says less, and later."""
     uid, gid = wanted["uid"], wanted["gid"]
     group = __salt__["file.gid_to_group"](gid) if isinstance(gid, (int, str)) and gid != "" else None
     if group == "" or isinstance(group, int):

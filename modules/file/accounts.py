@@ -10,6 +10,11 @@ Account = int | str
 """A uid or gid, or "", which is Salt's value for an account that does not exist."""
 
 
+def _existing(number: int) -> Account:
+    """Return a number that an account can have, "" for others."""
+    return number if 0 <= number < (1 << 32) - 1 else ""
+
+
 def uid_to_user(uid: int) -> Account:
     """Return the name of user ``uid``, or ``uid`` itself if it has none."""
     try:
@@ -21,7 +26,7 @@ def uid_to_user(uid: int) -> Account:
 def user_to_uid(user: Account | None) -> Account:
     """Return the uid of ``user``, "" if there is no such user. None means the user that this process runs as."""
     if isinstance(user, int):
-        return user
+        return _existing(user)
     if user is None:
         return os.geteuid()
     try:
@@ -47,7 +52,7 @@ def gid_to_group(gid: Account) -> Account:
 def group_to_gid(group: Account | None) -> Account:
     """Return the gid of ``group``, "" if there is no such group or ``group`` is None."""
     if isinstance(group, int):
-        return group
+        return _existing(group)
     if group is None:
         return ""
     try:

@@ -296,3 +296,44 @@ def accounts_come_and_go(plugins, tmp_path):
     assert row["changes"] == {NAME: "removed", f"{NAME} group": "removed"}
     assert not os.path.exists(home)
     assert plugins.state("group.absent", name=group)["changes"] == {group: ""}
+
+
+@pytest.mark.parametrize("name", ["ada", "bob"])
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"expire": "xx"}, "'xx' is no number of days"),
+        ({"date": "2030-02-31"}, "'2030-02-31' is no date: day is out of range for month"),
+        ({"mindays": "many"}, "'many' is no number of days"),
+        ({"warndays": [7]}, "[7] is no number of days"),
+        ({"uid": -5}, "uid must be a whole number from 0 on, not -5"),
+        ({"uid": "many"}, "uid must be a whole number from 0 on, not 'many'"),
+        ({"uid": 1 << 32}, "uid must be a whole number from 0 on, not 4294967296"),
+        ({"gid": "-5"}, "gid must be a whole number from 0 on, not '-5'"),
+        ({"gid": True}, "gid must be a whole number from 0 on, not True"),
+        ({"home": "home/ada"}, "home must be an absolute path, not 'home/ada'"),
+        ({"shell": "zsh"}, "shell must be an absolute path, not 'zsh'"),
+        ({"fullname": "A:B"}, "Unsupported char ':' in A:B"),
+        ({"other": "A\nB"}, "Unsupported char '\\n' in A\nB"),
+        ({"password": "$6$a:b"}, "Unsupported char ':' in password"),
+    ],
+)
+def test_what_no_account_can_have_is_refused_before_anything_is_changed(plugins, accounts, name, wrong, told):
+    for test in (True, False):
+        row = plugins.state("user.present", name=name, **{"shell": "/bin/zsh", "fullname": "New", **wrong}, test=test)
+        assert (row["result"], row["comment"], row["changes"]) == (False, told, {})
+    assert accounts.calls == []
+
+
+def test_a_group_that_does_not_exist_is_told_before_a_change(plugins, accounts):
+    wanted = {"name": "ada", "shell": "/bin/zsh", "gid": "nowhere", "allow_gid_change": True}
+    row = plugins.state("user.present", **wanted)
+    assert (row["result"], row["changes"]) == (False, {})
+    assert row["comment"] == "Failed to change user ada: there is no group nowhere"
+    assert [call for call, *_ in accounts.calls if not call.startswith("file.")] == []
+
+
+def test_a_date_is_kept_as_its_days(plugins, accounts):
+    wanted = {"name": "ada", "expire": "2030-03-27", "maxdays": "90"}
+    assert plugins.state("user.present", **wanted)["changes"] == {"expire": 22000, "max": 90}
+    assert plugins.state("user.present", **wanted)["comment"] == RIGHT

@@ -162,6 +162,13 @@ class FakeAccounts:
 
     # --- files
 
+    def file__gid_to_group(self, gid):
+        names = {number: name for name, number in ((name, each["gid"]) for name, each in self.groups.items())}
+        return names.get(gid, gid) if isinstance(gid, int) else gid if gid in self.groups else ""
+
+    def file__uid_to_user(self, uid):
+        return next((name for name, each in self.users.items() if each["uid"] == uid), uid)
+
     def file__group_to_gid(self, group):
         if isinstance(group, int):
             return group
