@@ -36,6 +36,7 @@ def set_locale(locale: str) -> bool:
     """Set the locale of the system."""
     if shutil.which("update-locale") is None:
         raise CommandExecutionError('Cannot set locale: "update-locale" was not found.')
+    _locale_generation.parse(locale)
     __salt__["cmd.run_all"](["update-locale"], python_shell=False)
     _locale_generation.set_variable(_FILE, locale, quote='"')
     return True

@@ -10,6 +10,7 @@ from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, uncha
 
 from .. import _resources  # noqa: TID252 - as `states` for type checkers
 from ._entries import fstab_absent, fstab_present
+from ._entries import refused_entry as _refused_entry
 from ._mounted import mounted
 
 if TYPE_CHECKING:
@@ -64,6 +65,10 @@ def swap(name: str, persist: bool = True, config: str = "/etc/fstab") -> Row:
     """
     if name.startswith("/"):
         filesystem.require_unshared(name, "swapon")
+    if persist and (filesystem.foretells() or not is_dry_run()):
+        trouble = _refused_entry(("none", name, "swap", ["defaults"], 0, 0, config))
+        if trouble:
+            return failed(name, trouble)
     active = __salt__["mount.swaps"]()
     device = _swap_device(name)
     if device in active:

@@ -8,6 +8,15 @@ from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, make_
 from asyncstate.errors import CommandExecutionError
 
 
+def refused_entry(entry: tuple[Any, ...], *, match_on: Any = "auto") -> str:
+    """Return why fstab cannot have an entry, "" if it can: what is mounted before would be left half done."""
+    try:
+        __salt__["mount.set_fstab"](*entry, test=True, match_on=match_on)
+    except CommandExecutionError as error:
+        return str(error)
+    return ""
+
+
 def fstab_present(
     name: str,
     fs_file: str,

@@ -9,6 +9,7 @@ from typing import Any
 from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, failed, is_dry_run, unchanged, would_change
 
+from ._entries import refused_entry
 from ._options import Tolerance, outdated
 
 _MUST_BE_UNMOUNTED = ("nfs", "cvfs")
@@ -67,6 +68,9 @@ def mounted(
     options = opts.split(",") if isinstance(opts, str) else list(opts)
     here = _Mount(name if name == "/" else name.rstrip("/"), device, fstype, options, mkmnt=mkmnt, user=user)
     trouble = here.find_device(copy_options=bind_mount_copy_active_opts)
+    if not trouble and (filesystem.foretells() or not is_dry_run()):
+        entry = (here.name, device, fstype, here.options, dump, pass_num, config)
+        trouble = _refused(user) or (refused_entry(entry, match_on=match_on) if persist else "")
     if trouble:
         return failed(name, trouble)
     row = unchanged(name)
@@ -82,6 +86,10 @@ def mounted(
     status = __salt__["mount.set_fstab"](*entry, match_on=match_on)
     here.remember()
     return _persisted(row, status)
+
+
+def _refused(user: str | None) -> str:
+    return f"User '{user}' is not available" if user and __salt__["file.user_to_uid"](user) == "" else ""
 
 
 class _Mount:

@@ -32,6 +32,7 @@ def plugins(tmp_path):
         "alternatives.install": lambda *_: "there is no such path",
         "mount.active": lambda **_: {},
         "mount.mount": lambda *_, **__: "no such device",
+        "mount.set_fstab": lambda *_, **__: "new",
         "mount.swaps": dict,
         "mount.swapon": lambda device: None,
         "timezone.zone_compare": lambda name: False,
