@@ -62,7 +62,7 @@ def run(
     name: str,
     cwd: str | None = None,
     root: str | None = None,
-    runas: str | None = None,
+    runas: str | int | None = None,
     shell: str | None = None,
     env: Any = None,
     stateful: Any = False,
@@ -115,7 +115,7 @@ def script(
     source: str | None = None,
     template: str | None = None,
     cwd: str | None = None,
-    runas: str | None = None,
+    runas: str | int | None = None,
     shell: str | None = None,
     env: Any = None,
     stateful: Any = False,
@@ -156,7 +156,9 @@ def script(
     if cwd and not os.path.isdir(cwd):
         return failed(name, _no_folder(cwd))
     if not arguments.get("args") and len(name.split()) > 1:
-        arguments["args"] = name.split(" ", 1)[1]
+        arguments["args"] = name.split(maxsplit=1)[1]
+    if isinstance(arguments.get("args"), (int, float)):
+        arguments["args"] = str(arguments["args"])
     arguments.update(
         template=template,
         hide_output=hide_output,

@@ -84,6 +84,6 @@ def _user(runas: str | int) -> pwd.struct_passwd:
 
 def _group(group: str | int) -> int:
     try:
-        return group if isinstance(group, int) else grp.getgrnam(group).gr_gid
+        return group if isinstance(group, int) else grp.getgrnam(str(group)).gr_gid
     except KeyError:
         raise CommandExecutionError(f"Group '{group}' is not available") from None

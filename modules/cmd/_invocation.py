@@ -311,7 +311,7 @@ def _stdin(options: Options) -> bytes | None:
 
 def _render(text: str, options: Options) -> str:
     saltenv = options.saltenv or dunders.__opts__.get("saltenv") or "base"
-    return dunders.runtime_services().render_template(text, options.template, {}, saltenv)
+    return dunders.runtime_services().render_template(text, str(options.template), {}, saltenv)
 
 
 def _decode(data: bytes, options: Options, name: str, cmd: Any) -> str:

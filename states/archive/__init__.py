@@ -127,9 +127,12 @@ def _trim(trim_output: Any) -> int:
     if trim_output is True:
         return 100
     try:
-        return int(trim_output or 0)
+        number = int(trim_output or 0)
     except (TypeError, ValueError):
-        raise _Refusal("Invalid value for trim_output, must be True/False or an integer") from None
+        number = -1
+    if number < 0:
+        raise _Refusal("Invalid value for trim_output, must be True/False or an integer")
+    return number
 
 
 def _source_sum(source: str, source_hash: Any, source_hash_name: str | None, trust: dict[str, Any]) -> dict[str, str]:

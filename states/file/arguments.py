@@ -42,8 +42,8 @@ def normalize_mode(mode: Any) -> str | None:
 
 
 def impossible_mode(mode: Any) -> str:
-    """Return the error with which a run fails to set what `normalize_mode` returned; for dry runs."""
-    if mode is None or _MODE.fullmatch(mode) or not filesystem.foretells():
+    """Return the error if what `normalize_mode` returned is no mode: nothing is made that would not have its rights."""
+    if mode is None or _MODE.fullmatch(mode) or (is_dry_run() and not filesystem.foretells()):
         return ""
     return f"Failed to change mode to {mode}"
 

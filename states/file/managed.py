@@ -13,7 +13,16 @@ from asyncstate.dunders import Row, __env__, __grains__, __opts__, __salt__, fai
 from asyncstate.errors import AsyncStateError, PathRefused, RunCancelled
 
 from .accumulators import accumulated_for
-from .arguments import expand, is_remote, missing_accounts, misspelt, normalize_mode, owner_of, warn_needless_hash
+from .arguments import (
+    expand,
+    impossible_mode,
+    is_remote,
+    missing_accounts,
+    misspelt,
+    normalize_mode,
+    owner_of,
+    warn_needless_hash,
+)
 from .contents import ContentsError, requested_contents
 
 if TYPE_CHECKING:
@@ -72,7 +81,7 @@ def managed(
     gnupghome: str | None = None,
     ignore_ordering: bool = False,
     ignore_whitespace: bool = False,
-    ignore_comment_characters: Any = None,
+    ignore_comment_characters: str | list[str] | None = None,
     new_file_diff: bool = False,
     sig_backend: str = "gpg",
     **kwargs: Any,
@@ -119,7 +128,7 @@ def managed(
     user = owner_of(kwargs, user)
     if not create and not _is_there(name, filesystem.is_file, follow_symlinks=follow_symlinks):
         return unchanged(name, f"File {name} is not present and is not set for creation") | notes
-    problem = _misplaced(name, user, group, context, defaults, follow_symlinks=follow_symlinks)
+    problem = _misplaced(name, user, group, context, defaults, follow_symlinks=follow_symlinks) or impossible_mode(mode)
     if problem:
         return failed(name, problem) | notes
     context = dict(context or {})

@@ -9,7 +9,7 @@ from asyncstate.data import serializers
 from asyncstate.dunders import Row, __env__, __salt__, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
-from .arguments import expand, misspelt, normalize_mode
+from .arguments import expand, impossible_mode, misspelt, normalize_mode
 from .managed import check_copy, check_refused
 
 
@@ -64,6 +64,8 @@ def serialize(
             f"The {kind} serializer could not be found. It either does not exist or its prerequisites are not "
             "installed.",
         )
+    if problem := impossible_mode(normalize_mode(mode)):
+        return failed(name, problem)
     filesystem.resolved(name)
     old = None
     notes: Row = {}
@@ -82,27 +84,26 @@ def serialize(
         return failed(name, str(error)) | notes
     wanted = {"user": user, "group": group, "mode": normalize_mode(mode)}
     coded = {"encoding": encoding, "encoding_errors": encoding_errors}
-    if is_dry_run():
-        row = _dry_run(name, wanted, text, coded, show_changes=show_changes, makedirs=makedirs)
-        row = (check_refused(name, check_cmd, tmp_dir, row) if check_cmd else row) | notes
-    else:
-        placement = {
-            **_nothing_fetched(),
-            **wanted,
-            "saltenv": str(__env__),
-            "show_changes": show_changes,
-            "contents": text,
-            **coded,
-        }
-        row = unchanged(name) | notes
-        if check_cmd:
-            refusal = check_copy(name, check_cmd, tmp_dir, tmp_ext, placement)
+    try:
+        if is_dry_run():
+            row = _dry_run(name, wanted, text, coded, show_changes=show_changes, makedirs=makedirs)
+            row = (check_refused(name, check_cmd, tmp_dir, row) if check_cmd else row) | notes
+        else:
+            placement = {
+                **_nothing_fetched(),
+                **wanted,
+                "saltenv": str(__env__),
+                "show_changes": show_changes,
+                "contents": text,
+                **coded,
+            }
+            row = unchanged(name) | notes
+            refusal = check_copy(name, check_cmd, tmp_dir, tmp_ext, placement) if check_cmd else None
             if refusal is not None:
                 return row | refusal
-        try:
             row = __salt__["file.manage_file"](name, ret=row, backup=backup, makedirs=makedirs, **placement)
-        except LookupError as error:  # an encoding, or a way to handle its errors, that does not exist
-            return failed(name, f"Unable to manage file: {error}") | notes
+    except LookupError as error:  # an encoding, or a way to handle its errors, that does not exist
+        return failed(name, f"Unable to manage file: {error}") | notes
     if isinstance(old, dict) and isinstance(dataset, dict):
         row["changes"]["diff"] = serializers.differences(old, dataset)
     return row

@@ -17,6 +17,7 @@ from .arguments import expand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from zoneinfo import ZoneInfo
 
 _SIZE = re.compile(r"(?P<value>[0-9.]*)\s*(?P<unit>.*)$")
 
@@ -24,10 +25,10 @@ _SIZE = re.compile(r"(?P<value>[0-9.]*)\s*(?P<unit>.*)$")
 def tidied(
     name: str,
     age: int = 0,
-    matches: Any = None,
+    matches: str | list[str] | None = None,
     rmdirs: bool = False,
-    size: Any = 0,
-    exclude: Any = None,
+    size: str | float = 0,
+    exclude: str | list[str] | None = None,
     full_path_match: bool = False,
     followlinks: bool = False,
     time_comparison: Any = "atime",
@@ -152,7 +153,7 @@ def _holds_files(name: str, *, recurse: bool) -> bool:
 _DEPTHS = {"first_of_year": 1, "first_of_month": 2, "first_of_day": 3, "first_of_hour": 4, "most_recent": 5}
 
 
-def retention_schedule(name: str, retain: Any, strptime_format: str | None = None, timezone: Any = None) -> Row:
+def retention_schedule(name: str, retain: Any, strptime_format: str | None = None, timezone: str | None = None) -> Row:
     """Keep as many files of a directory as ``retain`` says (first_of_year: 3, most_recent: all, …); delete the rest.
 
     A file's time is read from its name (``strptime_format``), else it is that of its last change.
@@ -166,19 +167,26 @@ def retention_schedule(name: str, retain: Any, strptime_format: str | None = Non
         return failed(name, "Name provided to file.retention must be a directory")
     if not isinstance(retain, dict):
         return failed(name, f"'retain' must be a mapping of rules to numbers, not {retain!r}")
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415 - the other states of files need no time zone
+
+    try:
+        zone = ZoneInfo(timezone) if timezone else None
+        counts = {rule: sys.maxsize if number == "all" else int(number) for rule, number in retain.items()}
+    except (ValueError, TypeError, ZoneInfoNotFoundError, OSError) as error:
+        return failed(name, f"Invalid retention or timezone: {error}")
     moments: dict[str, datetime] = {}
     ignored = []
     for entry in __salt__["file.readdir"](name):
-        moment = _moment(name, entry, strptime_format, timezone)
+        moment = _moment(name, entry, strptime_format, zone)
         if moment is None:
             ignored.append(entry)
         else:
             moments[entry] = moment
     kept: set[str] = set()
-    for rule, number in retain.items():
+    for rule, number in counts.items():
         if rule not in _DEPTHS and rule != "first_of_week":
             return failed(name, f"Unknown retention rule '{rule}'")
-        kept |= _retained(moments, rule, sys.maxsize if number == "all" else int(number))
+        kept |= _retained(moments, rule, number)
     deletable = sorted(set(moments) - kept, reverse=True)
     changes = {"retained": sorted(kept, reverse=True), "deleted": deletable, "ignored": sorted(ignored, reverse=True)}
     if not deletable:
@@ -196,7 +204,7 @@ def retention_schedule(name: str, retain: Any, strptime_format: str | None = Non
     return changed(name, f"{len(deletable)} backups were removed from {name}.\n", changes)
 
 
-def _moment(folder: str, entry: str, strptime_format: str | None, timezone: Any) -> datetime | None:
+def _moment(folder: str, entry: str, strptime_format: str | None, timezone: ZoneInfo | None) -> datetime | None:
     if strptime_format:
         try:
             return datetime.strptime(entry, strptime_format).replace(tzinfo=UTC)

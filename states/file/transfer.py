@@ -129,11 +129,10 @@ def copy_(
         user, group, mode = (__salt__[f"file.get_{what}"](source) for what in ("user", "group", "mode"))
     else:
         user, group = default_owner(owner_of(kwargs, user), group)
-        problem = missing_accounts(user, group)
+        mode = normalize_mode(mode) or _mode_of(source)
+        problem = missing_accounts(user, group) or impossible_mode(mode)
         if problem:
             return failed(name, problem)
-        mode = normalize_mode(mode) or _mode_of(source)
-    unset = "" if preserve else impossible_mode(mode)
     if filesystem.is_directory(path) and subdir:
         path = os.path.join(path, os.path.basename(source))
     occupied = filesystem.lexists(path)
@@ -154,7 +153,7 @@ def copy_(
     if problem:
         return failed(name, problem)
     if is_dry_run():
-        if not preserve and (problem := _unowned(source, path, user, group, comment) or unset):
+        if not preserve and (problem := _unowned(source, path, user, group, comment)):
             return failed(name, problem)
         return would_change(name, f'File "{source}" is set to be copied to "{path}"')
     return _copied(name, source, path, user, group, mode, comment, preserve=preserve)

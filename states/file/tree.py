@@ -21,7 +21,7 @@ from asyncstate.dunders import (
 from asyncstate.errors import CommandExecutionError, PathRefused
 
 from .._paths import plain  # noqa: TID252 - as `states` for type checkers
-from .arguments import expand, missing_accounts, normalize_mode, owner_of
+from .arguments import expand, impossible_mode, missing_accounts, normalize_mode, owner_of
 from .cleaning import clean_directory, required_files
 from .directory import directory
 from .links import symlink
@@ -75,6 +75,7 @@ def recurse(
     dir_mode = normalize_mode(dir_mode)
     keep_mode = isinstance(file_mode, str) and file_mode.lower() == "keep"
     problem = missing_accounts(user, group) if user or group else ""
+    problem = problem or impossible_mode(dir_mode) or ("" if keep_mode else impossible_mode(normalize_mode(file_mode)))
     if problem:
         return failed(name, problem)
     if not os.path.isabs(name):
