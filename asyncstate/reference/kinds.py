@@ -14,6 +14,7 @@ import warnings
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asyncstate.data.days import days_since_1970
 from asyncstate.data.formats import yaml_data
 from asyncstate.nearest import nearest
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 NOTHING = "None"
 """What a template writes for a value that is missing."""
+TRUTHS = frozenset({"true", "yes", "on", "1"})
+"""The words that Salt's states read as True."""
 TRUE = frozenset({"true", "yes", "y", "on", "1", "t"})
 FALSE = frozenset({"false", "no", "n", "off", "0", "f"})
 DIGESTS = {
@@ -35,6 +38,7 @@ _MODE = re.compile(r"o?[0-7]{0,4}|keep", re.IGNORECASE)
 _ATTRIBUTES = "aAcCdDeEFijmPsStTuVx"
 _WITH_REGEX = "E@"
 _SPECIALS = tuple("@reboot @yearly @annually @monthly @weekly @daily @midnight @hourly".split())
+_CRYPTED = re.compile(r"[!*x].*|!?\$[^:\s]+|!?_[./0-9A-Za-z]{19}|!?[./0-9A-Za-z]{13}")
 _REGEX_FLAGS = tuple(re.RegexFlag.__members__)
 
 
@@ -42,7 +46,8 @@ class Kind(NamedTuple):
     """The code of a wrong value, the values that are right, and the words for the expected value.
 
     ``each``: a list may have several such values; ``container``: they have to stand in a list, or be the keys of a
-    mapping. ``whole``: a list or a mapping is judged as one value. The nearest of ``words`` is the suggestion.
+    mapping. ``whole``: a list or a mapping is judged as one value, and none is shown. ``strict``: no truth value is
+    one. ``doubt``: a run takes a wrong value, too. The nearest of ``words`` is the suggestion.
     """
 
     code: str
@@ -53,6 +58,8 @@ class Kind(NamedTuple):
     container: type | None = None
     whole: bool = False
     words: tuple[str, ...] = ()
+    strict: bool = False
+    doubt: bool = False
 
     def next_step(self, value: Any) -> str:
         """Return what to write in place of a wrong value; "" if that is not known."""
@@ -75,6 +82,22 @@ def _is_number(value: Any) -> bool:
 
 def _is_integer(value: Any) -> bool:
     return value == "" or re.fullmatch(r"\s*[+-]?\d+\s*", str(value)) is not None
+
+
+def _is_natural(value: Any) -> bool:
+    return value == "" or (isinstance(value, (int, str)) and str(value).strip().isdecimal())
+
+
+def _is_day(value: Any) -> bool:
+    try:
+        return value == "" or days_since_1970(value) is not None
+    except ValueError:
+        return False
+
+
+def _is_crypted(value: Any) -> bool:
+    """Return whether a value can stand in /etc/shadow: what crypt(3) makes, or what no password matches."""
+    return not value or (isinstance(value, str) and _CRYPTED.fullmatch(value) is not None)
 
 
 def _are_integers(value: Any) -> bool:
@@ -145,12 +168,14 @@ KINDS = {
         lambda value: _MODE.fullmatch(str(value).strip("\"'").lstrip("0")) is not None,
         "octal digits in quotes",
         "write the rights as a number: rw-r--r-- is '0644', rwxr-xr-x is '0755'",
+        strict=True,
     ),
     "path": Kind(
         "E411",
         lambda value: not isinstance(value, str) or value.startswith(("/", "~")) or not value,
         "an absolute path",
         "write the whole path, from / on",
+        strict=True,
     ),
     "name": Kind("E412", lambda value: value != NOTHING, "a name"),
     "source": Kind(
@@ -159,6 +184,7 @@ KINDS = {
         "a URL with two slashes, or a path",
         "write salt://path for a file of the tree, https://host/path for one elsewhere",
         each=True,
+        strict=True,
     ),
     "hash": Kind("E414", lambda value: not isinstance(value, str) or is_hash(value), "a digest or a file of digests"),
     "attributes": Kind(
@@ -169,12 +195,34 @@ KINDS = {
     ),
     "boolean": Kind(
         "E416",
-        lambda value: not isinstance(value, str) or not value or value.lower() in TRUE | FALSE,
+        lambda value: value in {"", 0, 1} or str(value).lower() in TRUE | FALSE,
+        "True or False",
+        "write True or False, without quotes",
+    ),
+    "truth": Kind(
+        "E416",
+        lambda value: value in {"", 0, 1} or str(value).strip().lower() in TRUTHS | FALSE,
         "True or False",
         "write True or False, without quotes",
     ),
     "number": Kind("E417", _is_number, "a number", "write digits"),
     "integer": Kind("E417", _is_integer, "a whole number", "write digits"),
+    "natural": Kind("E417", _is_natural, "a whole number from 0 on", "write digits", strict=True),
+    "day": Kind("E417", _is_day, "days since 1970 or a date", "write for example 22000 or '2030-03-27'"),
+    "port": Kind(
+        "E417",
+        lambda value: value == "" or (_is_natural(value) and 0 < int(value) < 1 << 16),
+        "a number of a port, 1 to 65535",
+        "write digits",
+        strict=True,
+    ),
+    "key size": Kind(
+        "E417",
+        lambda value: value == "" or (_is_natural(value) and (int(value) in {256, 384, 521} or int(value) >= 1024)),
+        "a number of bits: at least 1024 for rsa, 256, 384 or 521 for ec",
+        "write for example 4096",
+        strict=True,
+    ),
     "integers": Kind("E417", _are_integers, "whole numbers", "write digits: [1, 2]", each=True),
     "seconds": Kind("E418", _is_number, "a number of seconds", "write seconds, without a unit"),
     "regex": Kind(
@@ -218,6 +266,35 @@ KINDS = {
         lambda value: isinstance(value, (str, dict)) or value is False,
         "a text, a mapping of variables or False",
         "put it in quotes",
+        whole=True,
+    ),
+    "digest of a password": Kind(
+        "E419",
+        _is_crypted,
+        "the digest of a password",
+        "mkpasswd and openssl passwd -6 print it; hash_password: True takes the password itself",
+        whole=True,
+    ),
+    "version": Kind(
+        "E405",
+        lambda value: not isinstance(value, float),
+        "a text",
+        "put it in quotes: YAML reads 1.20 as the number 1.2",
+        doubt=True,
+    ),
+    "word": Kind(
+        "E419",
+        lambda value: len(str(value).split()) == 1 and str(value) == str(value).strip(),
+        "one word",
+        "remove the blanks",
+    ),
+    "line": Kind("E419", lambda value: "\n" not in str(value), "one line", "remove the line break", each=True),
+    "filled": Kind("E419", lambda value: value is not None and str(value).strip() != "", "a value", "write the value"),
+    "stateful": Kind(
+        "E405",
+        lambda value: not value or value is True or isinstance(value, list),
+        "True, False or a list with test_name",
+        "write True or False, without quotes",
         whole=True,
     ),
     "list": Kind(

@@ -21,7 +21,7 @@ from asyncstate.nearest import nearest
 from asyncstate.reference.called import malformed_conditions, unknown_functions
 from asyncstate.reference.codes import codes
 from asyncstate.reference.entries import entry_of
-from asyncstate.reference.kinds import FALSE, NOTHING, kind_of
+from asyncstate.reference.kinds import FALSE, KINDS, NOTHING, kind_of
 from asyncstate.render.pipe import BUILT_IN
 from asyncstate.run.chunk.retry import RetryPolicy
 
@@ -109,6 +109,12 @@ def wrong_values(draft: Draft, host: PluginHost) -> Iterator[Issue]:
             yield from _judged(draft, argument, each, kind)
         if kind.container is not None and value and not isinstance(value, (bool, kind.container)):
             yield from _misshapen(draft, argument, value, kind)
+    if draft.state == "pkg":
+        kind = KINDS["version"]
+        for version in _versions_in(args.get("pkgs")):
+            if not kind.fits(version):
+                what = f"has a version that must be {kind.expected}, not {version}"
+                yield _issue(draft, kind.code, "pkgs", what, kind.hint)._replace(mistake=False)
     yield from _without_hash(draft, args, kinds)
     yield from _excluded(draft, name, args)
     yield from _lacking(draft, name, args)
@@ -160,17 +166,23 @@ def _judged(draft: Draft, name: str, value: Any, kind: Kind) -> Iterator[Issue]:
     if str(value).startswith(_SLOT):
         return
     if isinstance(value, bool):
-        if kind.code in {"E410", "E411", "E413"} or (kind.whole and not kind.fits(value)):
+        if kind.strict or (kind.whole and not kind.fits(value)):
             yield _wrong(draft, kind, name, value)
     elif value == NOTHING and kind.code not in {"E405", "E420"}:
         hint = "a template wrote a value that is missing; give it a default: pillar.get('key', '…')"
         yield _issue(draft, "E412", name, f"must be {kind.expected}, not the text None", hint)
-    elif isinstance(value, (str, int, float)) or (kind.whole and value is not None):
+    elif isinstance(value, (str, int, float)) or (kind.whole and value is not None) or kind is KINDS["filled"]:
         if not kind.fits(value):
             yield _wrong(draft, kind, name, value)
-        elif kind.code == "E416" and isinstance(value, str) and value.lower() in FALSE:
+        elif kind is KINDS["boolean"] and isinstance(value, str) and value.lower() in FALSE:
             what = f"is the text {value!r}, which counts as true"
             yield _issue(draft, kind.code, name, what, kind.hint)._replace(mistake=False)
+
+
+def _versions_in(packages: Any) -> Iterator[Any]:
+    """Yield the versions in a list of packages, or in a mapping of them."""
+    for each in packages if isinstance(packages, list) else [packages]:
+        yield from each.values() if isinstance(each, dict) else ()
 
 
 def _misshapen(draft: Draft, name: str, value: Any, kind: Kind) -> Iterator[Issue]:
@@ -182,7 +194,8 @@ def _misshapen(draft: Draft, name: str, value: Any, kind: Kind) -> Iterator[Issu
 
 def _wrong(draft: Draft, kind: Kind, name: str, value: Any) -> Issue:
     shown = described(value) if kind.whole else repr(value) if len(str(value)) < 80 else "a long text"
-    return _issue(draft, kind.code, name, f"must be {kind.expected}, not {shown}", kind.next_step(value))
+    issue = _issue(draft, kind.code, name, f"must be {kind.expected}, not {shown}", kind.next_step(value))
+    return issue._replace(mistake=not kind.doubt)
 
 
 def _issue(draft: Draft, code: str, name: str, what: str, hint: str) -> Issue:
@@ -200,9 +213,9 @@ def _mistake(draft: Draft, code: str, name: str, message: str, hint: str) -> Iss
 
 
 def _holds(condition: str, args: Mapping[str, Any]) -> bool:
-    """Return whether an argument has the value that ``argument=value`` says, in any case."""
+    """Return whether an argument has the value that ``argument=value`` says, in any case; ``argument=`` means none."""
     name, _, value = condition.partition("=")
-    return str(args.get(name, "")).lower() == value.lower()
+    return str(args.get(name) or "").lower() == value.lower()
 
 
 def _excluded(draft: Draft, function: str, args: Mapping[str, Any]) -> Iterator[Issue]:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _NAMES_A_FILE = frozenset({"cmd.script", "cmd.wait_script", "file.cached"})
 """Functions that fetch the file that their ``name`` says, unless they have a ``source``."""
 
+_FETCHED_BESIDE = ("requirements", "source_hash", "source_hash_sig", "signature", "key_url", "identity", "load")
+"""Arguments beside ``source`` with a file that a run fetches, or a list of them, if they are URLs of the tree."""
+
 SCRIPTS = frozenset({"cmd.script", "cmd.wait_script"})
 """Functions that run the file that their ``source`` or ``name`` says."""
 
@@ -259,6 +262,10 @@ def _wanted(draft: Draft) -> Iterator[tuple[str, list[str]]]:
         yield "name", [draft.name.split(" ", 1)[0]]
     for source in _texts(args.get("sources")):
         yield "sources", [source]
+    for argument in _FETCHED_BESIDE:
+        for url in _texts(args.get(argument)):
+            if url.startswith(SALT_SCHEME):
+                yield argument, [url]
 
 
 def _texts(value: Any) -> list[str]:
