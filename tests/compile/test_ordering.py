@@ -34,51 +34,57 @@ EXPLAINING = {("E217", "E403")}
 """The second may be due to the first: an argument of an extension is missing."""
 
 
-def codes(folder, text, *more):
-    (folder / "a.sls").write_text(text)
-    kept = {"cachedir": str(folder / "cache"), "state_dir": str(folder / "state")}
-    with StateRuntime(Settings(file_roots={"base": [str(folder)]}, journal="off", **kept)).open_sync() as runtime:
+@pytest.fixture
+def codes(tmp_path):
+    """Return the codes of the mistakes of a text."""
+    kept = {"cachedir": str(tmp_path / "cache"), "state_dir": str(tmp_path / "state")}
+    with StateRuntime(Settings(file_roots={"base": [str(tmp_path)]}, journal="off", **kept)).open_sync() as runtime:
         judge_values(runtime)
-        try:
-            issues = runtime.compile_sync(["a", *more]).warnings
-        except CompileError as error:
-            issues = error.issues
-    return {issue.code for issue in issues if issue.mistake or issue.code.startswith("E")}
+
+        def look(text, *more):
+            (tmp_path / "a.sls").write_text(text)
+            try:
+                issues = runtime.compile_sync(["a", *more]).warnings
+            except CompileError as error:
+                issues = error.issues
+            return {issue.code for issue in issues if issue.mistake or issue.code.startswith("E")}
+
+        yield look
 
 
 @pytest.mark.parametrize("first", MISTAKES)
-def test_no_mistake_hides_another_one(tmp_path, first):
-    assert codes(tmp_path, MISTAKES[first]) == {first}
+def test_no_mistake_hides_another_one(codes, first):
+    assert codes(MISTAKES[first]) == {first}
     for other in (code for code in MISTAKES if code > first):
         expected = {other, first} - {late for early, late in EXPLAINING if {early, late} == {first, other}}
-        assert codes(tmp_path, MISTAKES[first] + MISTAKES[other]) == expected
+        assert codes(MISTAKES[first] + MISTAKES[other]) == expected
 
 
-def test_all_mistakes_are_reported_at_once(tmp_path):
+def test_all_mistakes_are_reported_at_once(codes):
     others = [code for code in MISTAKES if code != "E217"]
-    assert codes(tmp_path, "".join(MISTAKES[code] for code in others)) == {*others}
+    assert codes("".join(MISTAKES[code] for code in others)) == {*others}
 
 
 @pytest.mark.parametrize("code", ["E201", "E204", "E205", "E207", "E212", "E302"])
-def test_a_reference_to_a_malformed_state_is_no_mistake(tmp_path, code):
+def test_a_reference_to_a_malformed_state_is_no_mistake(codes, code):
     [(id_, rest)] = [MISTAKES[code].split(":", 1)]
     module = rest.split()[0].partition(".")[0]
     text = f"{MISTAKES[code]}after:\n  test.nop:\n    - require:\n      - {module}: '{id_}'\n"
     text += f"before:\n  test.nop:\n    - require_in:\n      - {module}: '{id_}'\n"
-    assert codes(tmp_path, text) == {code}
+    assert codes(text) == {code}
 
 
-def test_nothing_is_said_of_what_a_file_that_does_not_render_may_declare(tmp_path):
+def test_nothing_is_said_of_what_a_file_that_does_not_render_may_declare(codes, tmp_path):
     (tmp_path / "b.sls").write_text("{% if %}")
-    assert codes(tmp_path, MISTAKES["E305"] + MISTAKES["E217"] + MISTAKES["E410"], "b") == {"E104", "E410"}
+    assert codes(MISTAKES["E305"] + MISTAKES["E217"] + MISTAKES["E410"], "b") == {"E104", "E410"}
 
 
-def test_a_reference_to_the_state_that_two_sls_declare_is_no_mistake(tmp_path):
+def test_a_reference_to_the_state_that_two_sls_declare_is_no_mistake(codes, tmp_path):
     """Of two states with one ID one is left, and references may mean the other."""
     (tmp_path / "b.sls").write_text("same:\n  file.absent:\n    - name: /tmp/same\n")
     for module in ("test", "file"):
         text = f"same:\n  test.nop: []\nafter:\n  test.nop:\n    - require:\n      - {module}: same\n"
-        assert codes(tmp_path, text + MISTAKES["E401"], "b") == {"E210", "E401"}
+        assert codes(text + MISTAKES["E401"], "b") == {"E210", "E401"}
 
 
 def test_a_hint_does_not_suggest_what_it_says_is_missing(tmp_path):

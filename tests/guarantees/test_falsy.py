@@ -108,7 +108,7 @@ ALL = [(kind, title) for kind in ("states", "modules") for title in read_cases(k
 @pytest.mark.filterwarnings("ignore:__int__ returned non-int")  # of Python's ipaddress, for an address False
 @pytest.mark.parametrize(
     ("kind", "title"),
-    [pytest.param(*each, marks=[pytest.mark.slow] if number % 12 else []) for number, each in enumerate(ALL)],
+    [pytest.param(*each, marks=[pytest.mark.slow] if number % 24 else []) for number, each in enumerate(ALL)],
 )
 def test_a_falsy_argument_does_what_it_does_in_salt(host, kind, title):
     case, recorded = read_cases(kind)[title]

@@ -4,10 +4,12 @@ import json
 import logging
 import os
 import socket
+from contextlib import ExitStack
 
 import pytest
 import yaml
 from record_falsy import FOLDER, filled, lay_out
+from tables import rows
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import CompileError, ConfigError
@@ -42,6 +44,8 @@ def root(tmp_path):
 @pytest.fixture
 def rendered(root, tmp_path):
     """Return what a template renders as the name of a state for another machine, the same on each of two machines."""
+    opened = ExitStack()
+    machines = {}
 
     def on(name, settings):
         place = tmp_path / name
@@ -54,14 +58,15 @@ def rendered(root, tmp_path):
             patch.setattr(socket, "gethostname", lambda: name)
             patch.setattr(os, "cpu_count", lambda: len(name))
             patch.setattr("asyncstate.config.settings._user_name", lambda: name)
-            mine = {
-                "file_roots": {"base": [str(root / "tree")]},
-                "pillar": {"web": {"port": 80}, "name": "a"},
-                **settings,
-            }
-            runtime = StateRuntime(Settings(grains_alone=True, grains_override=GRAINS, **mine))
-            with runtime.open_sync():
-                return runtime.compile_sync(["it"]).chunks[0].name
+            if settings or name not in machines:
+                mine = {
+                    "file_roots": {"base": [str(root / "tree")]},
+                    "pillar": {"web": {"port": 80}, "name": "a"},
+                    **settings,
+                }
+                runtime = StateRuntime(Settings(grains_alone=True, grains_override=GRAINS, **mine))
+                machines[name] = opened.enter_context(runtime.open_sync())
+            return machines[name].compile_sync(["it"]).chunks[0].name
 
     def render(template, **settings):
         (root / "tree" / "it.sls").write_text(f"{template}\n")
@@ -69,7 +74,8 @@ def rendered(root, tmp_path):
         assert on("beta", settings) == answer
         return answer
 
-    return render
+    with opened:
+        yield render
 
 
 def test_a_grain_is_one_of_the_file_or_there_is_none(rendered):
@@ -96,7 +102,7 @@ def test_options_are_the_same_on_all_machines(rendered):
     assert answer["user"] == "root"
 
 
-@pytest.mark.parametrize("name", sorted(each for each in INDEPENDENT if not each.startswith(OF_CHANCE)))
+@rows("name", sorted(each for each in INDEPENDENT if not each.startswith(OF_CHANCE)))
 def test_a_function_that_is_called_answers_alike_on_all_machines(rendered, root, name):
     arguments = filled(dict(ARGUMENTS.get(name, {})), root)
     positional = arguments.pop("args", [])

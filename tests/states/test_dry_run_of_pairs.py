@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from tables import rows
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.model.result import NOT_TOLD
@@ -159,11 +160,17 @@ def declared(state, folder, **more):
     return {function: [{key: filled(value)} for key, value in {**arguments, **more}.items()]}
 
 
-class DryRuns:
+class Site:
+    """A tree, and a runtime for all that ask for no settings of their own."""
+
     def __init__(self, base):
-        (base / "salt").mkdir()
-        (base / "salt" / "s").write_text("of the tree\n")
-        self.folder = str(base / "made" / "later")
+        for name in ("s", "tree/f", "of_folders/sub/f"):
+            path = base / "salt" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("of the tree\n")
+        (base / "salt" / "folder").mkdir()
+        with tarfile.open(base / "salt" / "folder" / "t.tar", "w") as archive:
+            archive.add(base / "salt" / "s", "s")
         self.settings = {
             "file_roots": {"base": [str(base / "salt")]},
             "pillar_roots": {},
@@ -171,6 +178,23 @@ class DryRuns:
             "conf_file": str(base / "minion"),
             "journal": "off",
         }
+        self.loop = asyncio.Runner()
+        self.runtime = StateRuntime(Settings(**self.settings))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    site = Site(tmp_path_factory.mktemp("site"))
+    with site.loop as loop:
+        loop.run(site.runtime.__aenter__())
+        yield site
+        loop.run(site.runtime.__aexit__(None, None, None))
+
+
+class DryRuns:
+    def __init__(self, base, site):
+        self.folder = str(base / "made" / "later")
+        self.site, self.settings = site, site.settings
 
     def row(self, first, second, **how):
         """The row of the second state, which requires the first, in a dry run unless ``test`` is False."""
@@ -179,20 +203,23 @@ class DryRuns:
     def rows(self, first, second, *, concurrency=1, test=True, **settings):
         """The row of the second state, and those of its sub-states."""
 
-        async def rows():
-            async with StateRuntime(Settings(**self.settings, **settings)) as runtime:
-                requiring = declared(second, self.folder, require=[{"id": "first"}])
-                plan = await runtime.compile_data({"first": declared(first, self.folder), "second": requiring})
-                async with runtime.run(plan, test=test, events=False, lock=False, concurrency=concurrency) as run:
-                    pass
-                return [row for tag, row in run.report.rows.items() if row["__id__"] == "second"]
+        async def rows(runtime):
+            requiring = declared(second, self.folder, require=[{"id": "first"}])
+            plan = await runtime.compile_data({"first": declared(first, self.folder), "second": requiring})
+            async with runtime.run(plan, test=test, events=False, lock=False, concurrency=concurrency) as run:
+                pass
+            return [row for tag, row in run.report.rows.items() if row["__id__"] == "second"]
 
-        return asyncio.run(rows())
+        async def of_its_own():
+            async with StateRuntime(Settings(**self.settings, **settings)) as runtime:
+                return await rows(runtime)
+
+        return self.site.loop.run(of_its_own() if settings else rows(self.site.runtime))
 
 
 @pytest.fixture
-def dry_runs(tmp_path):
-    return DryRuns(tmp_path)
+def dry_runs(tmp_path, site):
+    return DryRuns(tmp_path, site)
 
 
 @pytest.mark.feature("F112")
@@ -232,12 +259,9 @@ MAKE_FOLDERS = [
 
 
 @pytest.mark.feature("F112")
-@pytest.mark.parametrize("first", MAKE_FOLDERS, ids=lambda state: state[0])
-@pytest.mark.parametrize("second", IN_A_FOLDER, ids=lambda state: state[0])
-def test_folders_on_the_way_to_what_an_earlier_state_makes_are_not_missed(dry_runs, tmp_path, first, second):
-    (tmp_path / "salt" / "folder").mkdir()
-    with tarfile.open(tmp_path / "salt" / "folder" / "t.tar", "w") as archive:
-        archive.add(tmp_path / "salt" / "s", "s")
+@rows("first", MAKE_FOLDERS)
+@rows("second", IN_A_FOLDER)
+def test_folders_on_the_way_to_what_an_earlier_state_makes_are_not_missed(dry_runs, first, second):
     row = dry_runs.row(first, second)
     assert row["result"] is not False, row["comment"]
 
@@ -305,12 +329,10 @@ def test_a_file_that_a_folder_replaces_is_not_in_the_way(dry_runs):
 
 
 @pytest.mark.feature("F112")
-def test_what_a_tree_replaces_is_not_in_the_way_of_its_files(dry_runs, tmp_path):
-    (tmp_path / "salt" / "tree" / "sub").mkdir(parents=True)
-    (tmp_path / "salt" / "tree" / "sub" / "f").write_text("a file")
+def test_what_a_tree_replaces_is_not_in_the_way_of_its_files(dry_runs):
     Path(dry_runs.folder).mkdir(parents=True)
     (Path(dry_runs.folder) / "sub").write_text("a file")
-    tree = ("file.recurse", {"name": "<D>", "source": "salt://tree", "clean": True})
+    tree = ("file.recurse", {"name": "<D>", "source": "salt://of_folders", "clean": True})
     nothing = ("test.nop", {"name": "a"})
     assert dry_runs.row(nothing, tree)["result"] is None
     assert dry_runs.row(nothing, tree, test=False)["result"] is True
@@ -351,8 +373,6 @@ OPPOSED = [
 def with_a_repository(tmp_path, state):
     """Make a repository, ``<R>`` in the arguments of a state, and return the state."""
     repository = str(tmp_path / "r.git")
-    (tmp_path / "salt" / "tree").mkdir()
-    (tmp_path / "salt" / "tree" / "f").write_text("a")
     run = partial(subprocess.run, check=True)
     run(["git", "init", "--quiet", "--initial-branch=main", repository])
     identity = ["-c", "user.name=a", "-c", "user.email=a@b"]

@@ -154,8 +154,10 @@ def tree(tmp_path_factory):
     return base
 
 
-@pytest.mark.parametrize("function", ["test.nop", "probe.here"])
-@pytest.mark.parametrize("key", [*CONDITIONS, *OPTIONS])
+@pytest.mark.parametrize(
+    ("key", "function"),
+    [*((key, "test.nop") for key in (*CONDITIONS, *OPTIONS)), *((key, "probe.here") for key in CONDITIONS)],
+)
 async def test_a_condition_of_any_type_is_answered_in_words(tree, key, function):
     roots = {"base": [str(tree / "salt")]}
     settings = Settings(file_roots=roots, cachedir=str(tree / "cache"), state_dir=str(tree / "state"))
