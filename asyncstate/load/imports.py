@@ -71,7 +71,11 @@ def import_plugin(plugin: PluginFile, kind: str) -> ModuleType:
 def _import_packaged(name: str) -> ModuleType:
     _install_finder()
     module = importlib.import_module(name)
-    adopt_loggers(vars(module))
+    parts = (
+        each for each in vars(module).values() if isinstance(each, ModuleType) and each.__name__.startswith(f"{name}.")
+    )
+    for part in (module, *parts):  # a program may have imported them before
+        adopt_loggers(vars(part))
     for dunder, value in INJECTED.items():
         module.__dict__.setdefault(dunder, value)
     return module

@@ -147,6 +147,16 @@ def test_a_plugin_may_name_its_loggers_as_it_likes():
     assert not isinstance(root, LineLogger)
 
 
+def test_a_part_that_the_program_imported_before_hides_secrets_too(tmp_path):
+    words = "import asyncstate.modules.cmd._invocation as part, asyncstate as a"
+    words += "\nwith a.StateRuntime(a.Settings(journal='off')).open_sync() as runtime: runtime.host.salt['cmd.run']"
+    words += "\nprint(type(part.log).__name__)"
+    done = subprocess.run(
+        [sys.executable, "-c", words], env={"HOME": str(tmp_path)}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "LineLogger\n"
+
+
 @pytest.mark.parametrize(
     ("module", "name"),
     [
