@@ -8,6 +8,7 @@ import logging
 import os
 
 import pytest
+from tables import rows
 
 from asyncstate.cli import main
 from asyncstate.cli.logs import LogStream
@@ -349,7 +350,7 @@ SHOWN = [
 ]
 
 
-@pytest.mark.parametrize("words", SHOWN, ids=" ".join)
+@rows("words", SHOWN)
 def test_no_command_shows_a_secret(asyncstate, words):
     asyncstate(*words)
 

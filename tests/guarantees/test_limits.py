@@ -263,8 +263,8 @@ def stays(early, late, more):
 
 @pytest.mark.parametrize("made", [new, pytest.param(reused, marks=pytest.mark.slow)])
 async def test_a_few_applies_leave_nothing_behind(tmp_path, made):
-    held = await curve(tmp_path, made, (*range(6, 16), *range(36, 46)), tree=WORKING, together=1)
-    stays(held[:10], held[10:], 30 * 30)  # a report alone has more than 30
+    held = await curve(tmp_path, made, (*range(6, 12), *range(24, 30)), tree=WORKING, together=1)
+    stays(held[:6], held[6:], 18 * 30)  # a report alone has more than 30
 
 
 @pytest.mark.slow

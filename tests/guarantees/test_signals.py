@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import cached_property
 
 import pytest
 
@@ -60,6 +61,7 @@ class Site:
                 raise
         return process.returncode, out, errors
 
+    @cached_property
     def steps(self):
         """Return the numbers of the first step of `main`, of its last one, and of the last one of all."""
         code, _, errors = self.run(0, ())
@@ -100,7 +102,7 @@ def points(begin, end, number):
 
 def walked(site, each, signals):
     """Return what is wrong at these points, where signals arrive in turns in all ways, alone and in pairs."""
-    _, last, _ = site.steps()
+    _, last, _ = site.steps
     wrong = []
     for index, point in enumerate(each):
         way = (0, 1 + index * 37 % 200, -1)[index // 3 % 3]
@@ -114,14 +116,14 @@ def walked(site, each, signals):
 
 @pytest.mark.timeout(600)
 def test_a_signal_at_any_step_ends_the_program(site):
-    first, last, _ = site.steps()
+    first, last, _ = site.steps
     assert walked(site, points(first, last, 12), [*((number,) for number in SIGNALS), *PAIRS]) == []
 
 
 @pytest.mark.timeout(600)
 def test_a_signal_before_the_program_begins_or_after_it_has_ended_leaves_its_exit_code(site):
     """Before its first line and after its last one, Python ends the program, without a word."""
-    first, last, all_ = site.steps()
+    first, last, all_ = site.steps
     number = signal.SIGTERM
     wrong = [ended(site, point, (number,), besides={-number}) for point in points(1, first, 2)]
     wrong += [ended(site, point, (number,), besides={-number, 0}) for point in points(last, all_, 4)]
@@ -132,5 +134,5 @@ def test_a_signal_before_the_program_begins_or_after_it_has_ended_leaves_its_exi
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("signals", [*((number,) for number in SIGNALS), *PAIRS])
 def test_a_signal_at_many_steps_ends_the_program(site, signals):
-    first, last, _ = site.steps()
+    first, last, _ = site.steps
     assert walked(site, points(first, last, 400), [signals]) == []
