@@ -9,11 +9,7 @@ from asyncstate.cli import main
 LACKING = "import no_such_library_anywhere\n\n\ndef render(text, **kwargs):\n    return text\n"
 PILLAR = {"pillar/top.sls": "base:\n  '*':\n    - app\n", "pillar/app.sls": "app: {port: 80}\n"}
 CASES = {
-    "a tab in YAML": (
-        {"salt/s.sls": "web:\n  test.nop:\n\t- name: x\n"},
-        "s.sls:3 [E104]",
-        "indented with a tab: YAML takes blanks only",
-    ),
+    "a tab in YAML": ({"salt/s.sls": "web:\n  test.nop:\n\t- name: x\n"}, "s.sls:3 [E104]", "indented with a tab: YAML takes blanks only"),
     "a colon in a text": (
         {"salt/s.sls": "web:\n  test.nop:\n    - name: echo a: b\n"},
         "s.sls:3 [E104]",
@@ -44,16 +40,8 @@ CASES = {
         "s.sls:1 [E202]",
         "write the function below the ID: web: {module.function: [arguments]}",
     ),
-    "a list of states": (
-        {"salt/s.sls": "- web\n"},
-        "[E105]",
-        "an SLS file is a mapping: write each state as ID: {module.function: [arguments]}",
-    ),
-    "a missing argument": (
-        {"salt/s.sls": "/x:\n  file.symlink: []\n"},
-        "s.sls:2 [E403]",
-        "what it means: asyncstate doc file.symlink",
-    ),
+    "a list of states": ({"salt/s.sls": "- web\n"}, "[E105]", "an SLS file is a mapping: write each state as ID: {module.function: [arguments]}"),
+    "a missing argument": ({"salt/s.sls": "/x:\n  file.symlink: []\n"}, "s.sls:2 [E403]", "what it means: asyncstate doc file.symlink"),
     "arguments as a mapping": (
         {"salt/s.sls": "web:\n  file.managed:\n    name: /x\n"},
         "s.sls:2 [E204]",
@@ -128,7 +116,7 @@ CASES = {
         "did you mean 'file.managed'?",
         "States: 1 bundled, 1 missing (file.mangaed).",
     ),
-}
+}  # fmt: skip
 
 
 @pytest.fixture

@@ -22,10 +22,7 @@ WRONG = {
     "pillar_roots": ({"base": [3]}, "base: expected text, got a whole number"),
     "top_file_merging_strategy": ("mrge", "expected merge, merge_all or same, got 'mrge'. Did you mean 'merge'?"),
     "nodegroups": ({"web": 3}, "web: expected text or a list, got a whole number"),
-    "pillar_source_merging_strategy": (
-        "smrt",
-        "expected smart, recurse, list, aggregate, overwrite or none, got 'smrt'. Did you mean 'smart'?",
-    ),
+    "pillar_source_merging_strategy": ("smrt", "expected smart, recurse, list, aggregate, overwrite or none, got 'smrt'. Did you mean 'smart'?"),
     "render_timeout": (-1, "expected a number >= 0.0, got -1"),
     "salt_python": (["python3"], "expected true or false or text, got a list"),
     "providers": ({"service": 3}, "service: expected text, got a whole number"),
@@ -34,10 +31,7 @@ WRONG = {
     "disabled_requisites": (["require", "wacht"], "or use, got 'wacht'. Did you mean 'watch'?"),
     "global_state_conditions": ({"*": 3}, "*: expected text or a list, got a whole number"),
     "concurrency": (0, "expected a whole number >= 1, got 0"),
-    "implicit_order": (
-        "footprnt",
-        "expected none, footprint, learned, strict or file, got 'footprnt'. Did you mean 'footprint'?",
-    ),
+    "implicit_order": ("footprnt", "expected none, footprint, learned, strict or file, got 'footprnt'. Did you mean 'footprint'?"),
     "ignore_rules": ("undoen", "or no-effect, got 'undoen'. Did you mean 'undone'?"),
     "duplicate_ids": ("frist", "expected error or first, got 'frist'. Did you mean 'first'?"),
     "lanes": ({"db": 0}, "db: expected a whole number >= 1, got 0"),

@@ -136,9 +136,7 @@ ENDS = {
     "one Ctrl-C": signalled(signal.SIGINT, cuts=False),
     "two Ctrl-C": signalled(signal.SIGINT, signal.SIGINT),
     "three Ctrl-C": End(130, Session.third, cuts=True, ending="cancelled: SIGINT"),
-    "Ctrl-C at a terminal": End(
-        130, lambda run: run.types(b"\x03", b"\x03"), cuts=True, streams="terminal", ending="cancelled: SIGINT"
-    ),
+    "Ctrl-C at a terminal": End(130, lambda run: run.types(b"\x03", b"\x03"), cuts=True, streams="terminal", ending="cancelled: SIGINT"),
     "a state never ends": End(2, adds=ENDLESS, ending=f"cancelled: {NEVER_ENDED}", told="own.waits: held-up"),
     "SIGTERM": signalled(signal.SIGTERM),
     "two SIGTERM": signalled(signal.SIGTERM, signal.SIGTERM),
@@ -160,7 +158,7 @@ ENDS = {
     "without stderr": End(0, missing=(2,)),
     "without any stream": End(74, missing=(0, 1, 2)),
     "stdout full": End(74, streams="full", told="standard output could not be written: No space left on device"),
-}
+}  # fmt: skip
 
 
 @table(

@@ -235,15 +235,12 @@ def test_without_foresight_a_dry_run_does_not_look(ground):
 VALUES = {
     **{name: call for name, call in STATES.items() if name not in LEFT_OUT},
     "command": lambda path, base: ("cmd.run", {"name": "true"}),
-    "setting of a repository": lambda path, base: (
-        "git.config_set",
-        {"name": "a.b", "value": "x", "repo": f"{base}/r"},
-    ),
+    "setting of a repository": lambda path, base: ("git.config_set", {"name": "a.b", "value": "x", "repo": f"{base}/r"}),
     "clone": lambda path, base: ("git.cloned", {"name": f"{base}/r", "target": path}),
     "commit": lambda path, base: ("git.detached", {"name": f"{base}/r", "target": path, "rev": "main"}),
     "latest": lambda path, base: ("git.latest", {"name": f"{base}/r", "target": path}),
     "script of the tree": lambda path, base: ("cmd.script", {"name": "salt://tree/f"}),
-}
+}  # fmt: skip
 
 
 @pytest.fixture

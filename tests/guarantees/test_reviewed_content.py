@@ -43,32 +43,12 @@ def _archive(text):
 
 WAYS = {
     "managed": ("file.managed: [{name: OUT/out}, {source: salt://file}]", "file", "reviewed", "evil"),
-    "of several": (
-        "file.managed: [{name: OUT/out}, {source: [salt://first, salt://file]}]",
-        "first",
-        None,
-        "evil",
-    ),
+    "of several": ("file.managed: [{name: OUT/out}, {source: [salt://first, salt://file]}]", "first", None, "evil"),
     "another root": ("file.managed: [{name: OUT/out}, {source: salt://file}]", "../over/file", None, "evil"),
-    "large": (
-        "file.managed: [{name: OUT/out}, {source: salt://file}]",
-        "file",
-        "reviewed" * (1 << 18),
-        "e" * (1 << 21),
-    ),
-    "template": (
-        "file.managed: [{name: OUT/out}, {source: salt://file}, {template: jinja}]",
-        "file",
-        "{{ 'reviewed' }}",
-        "{{ 'evil' }}",
-    ),
+    "large": ("file.managed: [{name: OUT/out}, {source: salt://file}]", "file", "reviewed" * (1 << 18), "e" * (1 << 21)),
+    "template": ("file.managed: [{name: OUT/out}, {source: salt://file}, {template: jinja}]", "file", "{{ 'reviewed' }}", "{{ 'evil' }}"),
     "import": ("file.managed: [{name: OUT/out}, {source: salt://outer}, {template: jinja}]", "map", MAP, "evil"),
-    "computed import": (
-        "file.managed: [{name: OUT/out}, {source: salt://computed}, {template: jinja}]",
-        "map",
-        MAP,
-        "",
-    ),
+    "computed import": ("file.managed: [{name: OUT/out}, {source: salt://computed}, {template: jinja}]", "map", MAP, ""),
     "contents": (
         'file.managed: [{name: OUT/out}, {template: jinja}, {contents: \'{% import "ma" ~ "p" as m %}{{ m.text() }}\'}]',
         "map",
@@ -77,12 +57,7 @@ WAYS = {
     ),
     "recurse": ("file.recurse: [{name: OUT}, {source: salt://folder}]", "folder/out", "reviewed", "evil"),
     "new in folder": ("file.recurse: [{name: OUT}, {source: salt://folder}]", "folder/late/out", None, "evil"),
-    "script": (
-        "cmd.script: [{source: salt://file}, {cwd: OUT}]",
-        "file",
-        "#!/bin/sh\necho reviewed >out",
-        "echo evil >out",
-    ),
+    "script": ("cmd.script: [{source: salt://file}, {cwd: OUT}]", "file", "#!/bin/sh\necho reviewed >out", "echo evil >out"),
     "script by name": ("cmd.script: [{name: salt://file}, {cwd: OUT}]", "file", "#!/bin/sh\n: >out", "echo evil >out"),
     "archive": (
         "archive.extracted: [{name: OUT}, {source: salt://file.tar}, {enforce_toplevel: false}]",
@@ -91,29 +66,14 @@ WAYS = {
         _archive("evil"),
     ),
     "append": ("file.append: [{name: OUT/out}, {source: salt://file}]", "file", "reviewed", "evil"),
-    "blockreplace": (
-        "file.blockreplace: [{name: OUT/block}, {source: salt://file}, {append_if_not_found: true}]",
-        "file",
-        "reviewed",
-        "evil",
-    ),
+    "blockreplace": ("file.blockreplace: [{name: OUT/block}, {source: salt://file}, {append_if_not_found: true}]", "file", "reviewed", "evil"),
     "cached": ("file.cached: [{name: salt://file}]", "file", "reviewed", "evil"),
     "cp": ("module.run: [{cp.get_file: [{path: salt://file}, {dest: OUT/out}]}]", "file", "reviewed", "evil"),
-    "plugin": (
-        "mine.there: [{name: OUT/out}]",
-        "_states/mine.py",
-        PLUGIN.format(text="reviewed"),
-        PLUGIN.format(text="evil"),
-    ),
+    "plugin": ("mine.there: [{name: OUT/out}]", "_states/mine.py", PLUGIN.format(text="reviewed"), PLUGIN.format(text="evil")),
     "fetched by a plugin": ("own.fetched: [{name: OUT/out}]", "file", "reviewed", "evil"),
-    "late plugin": (
-        "own.called: [{name: OUT/out}]",
-        "_modules/late.py",
-        "def text(): return 'reviewed'\n",
-        "def text(): return 'evil'\n",
-    ),
+    "late plugin": ("own.called: [{name: OUT/out}]", "_modules/late.py", "def text(): return 'reviewed'\n", "def text(): return 'evil'\n"),
     "pillar": ("module.run: [{saltutil.refresh_pillar: []}]", "../pillar/data.sls", "a: reviewed\n", "a: evil\n"),
-}
+}  # fmt: skip
 if shutil.which("patch"):
     WAYS["patch"] = (
         "file.patch: [{name: OUT/patched}, {source: salt://file}]",

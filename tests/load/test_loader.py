@@ -39,10 +39,7 @@ SALT_TABLE = {
         },
     ),
     "v1": ("def __virtual__(): return False\ndef f(name): pass", {"v1.f": "'v1' __virtual__ returned False"}),
-    "v2": (
-        "def __virtual__(): return (False, 'because reasons')",
-        {"v2.f": "'v2' __virtual__ returned False: because reasons"},
-    ),
+    "v2": ("def __virtual__(): return (False, 'because reasons')", {"v2.f": "'v2' __virtual__ returned False: because reasons"}),
     "v3": ("import nonexistent_x", {"v3.f": "'v3' __virtual__ returned False: No module named 'nonexistent_x'"}),
     "v4": (
         "__virtualname__ = 'vv'\ndef __virtual__(): return __virtualname__\ndef list(name): pass",
@@ -96,7 +93,7 @@ SALT_TABLE = {
         },
     ),
     "w9": ("def __init__(opts, more): pass\ndef f(name): pass", {"w9.f": None}),
-}
+}  # fmt: skip
 
 
 @pytest.fixture

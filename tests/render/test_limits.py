@@ -41,8 +41,7 @@ FILES = {
     "a list that holds itself": (PY + "    v = []\n    v.append(v)\n    return {'x': {'test.nop': [{'a': v}]}}", 0,
                                  "data that contains itself, in 'x'"),
     "an SLS that holds itself": (PY + "    v = {}\n    v['x'] = v\n    return v", 0, "data that contains itself, in 'x'"),
-    "a number in Python": (PY + "    return {'x': {'test.nop': [{'a': 10 ** 5000}]}}", 0,
-                           "a number of more than 4,300 digits, in 'x'"),
+    "a number in Python": (PY + "    return {'x': {'test.nop': [{'a': 10 ** 5000}]}}", 0, "a number of more than 4,300 digits, in 'x'"),
     "a bomb in Python": (PY + "    v = 1\n    for _ in range(40): v = [v] * 9\n    return {'x': {'test.nop': [{'a': v}]}}", 0,
                          "the same data is repeated too often: more than 1,000,000 values, in 'x'"),
     "a text in Jinja": ("x:\n  test.nop:\n    - a: {{ 'a' * 10 ** 9 }}", 3, "str * 1000000000 is larger than 10,000,000"),
@@ -174,11 +173,10 @@ ENDLESS = {
     "a list that grows": "{% set l = [1] %}{% for i in l %}{% do l.append(1) %}{% endfor %}",
     "a macro": "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(60) }}",
     "permutations": "{{ range(99)|permutations(8)|select('equalto', 1)|first }}",
-    "filters of filters": "{{ range(99999)|map('string')|map('upper')|map('replace', '1', '2')|map('int')|select('odd')|sum }}"
-    * 30,
+    "filters of filters": "{{ range(99999)|map('string')|map('upper')|map('replace', '1', '2')|map('int')|select('odd')|sum }}" * 30,
     "a template that includes another twice": "{% set n = n|default(0) + 1 %}{% if n < 60 %}{% include 'b.sls' %}{% include 'b.sls' %}{% endif %}",
     "a rendering in a rendering": "{% if salt['test.rand_str'] %}{% for i in range(99) %}{{ salt['slsutil.renderer'](string='{% for i in range(99999) %}{% endfor %}', default_renderer='jinja') }}{% endfor %}{% endif %}",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ENDLESS)

@@ -50,10 +50,8 @@ ROWS = {
         comment='Command "make\nmore" run',
         changes={"pid": 7, "retcode": 2, "stdout": "", "stderr": "no rule\x1b[2J\nto make it"},
     ),
-    "service_|-nginx_|-nginx_|-running": row(
-        False, comment="One or more requisite failed: web.broken", __state_ran__=False, duration=0.0
-    ),
-}
+    "service_|-nginx_|-nginx_|-running": row(False, comment="One or more requisite failed: web.broken", __state_ran__=False, duration=0.0),
+}  # fmt: skip
 
 
 @pytest.mark.feature("F155")

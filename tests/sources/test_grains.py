@@ -84,14 +84,12 @@ DISTRIBUTIONS = [
      ("Arch", "Arch", "Arch Linux", "rolling", "Arch Linux", "Arch Linux-rolling", None)),
     ('NAME="Alpine Linux"\nID=alpine\nVERSION_ID=3.19.0\nPRETTY_NAME="Alpine Linux v3.19"',
      ("Alpine", "Alpine", "Alpine Linux", "3.19.0", "Alpine Linux v3.19", "Alpine Linux-3", 3)),
-    ("NAME=Gentoo\nID=gentoo\nPRETTY_NAME='Gentoo Linux'\nVERSION_ID='2.14'",
-     ("Gentoo", "Gentoo", "Gentoo", "2.14", "Gentoo Linux", "Gentoo-2", 2)),
+    ("NAME=Gentoo\nID=gentoo\nPRETTY_NAME='Gentoo Linux'\nVERSION_ID='2.14'", ("Gentoo", "Gentoo", "Gentoo", "2.14", "Gentoo Linux", "Gentoo-2", 2)),
     ('NAME="Linux Mint"\nID=linuxmint\nID_LIKE="ubuntu debian"\nVERSION_ID="21.2"\nVERSION_CODENAME=victoria',
      ("Mint", "Debian", "Linux Mint", "21.2", "victoria", "Linux Mint-21", 21)),
     ('NAME="Pop!_OS"\nID=pop\nID_LIKE="ubuntu debian"\nVERSION_ID="22.04"\nVERSION_CODENAME=jammy',
      ("Pop", "Debian", "Pop!_OS", "22.04", "jammy", "Pop!_OS-22.04", 22)),
-    ('NAME="Homemade"\nID=homemade\nID_LIKE=debian\nVERSION_ID="1"',
-     ("Homemade", "Debian", "Homemade", "1", None, "Homemade-1", 1)),
+    ('NAME="Homemade"\nID=homemade\nID_LIKE=debian\nVERSION_ID="1"', ("Homemade", "Debian", "Homemade", "1", None, "Homemade-1", 1)),
 ]  # fmt: skip
 
 

@@ -89,14 +89,11 @@ CHANGED = [
     ({"user": 7}, "Config", {"User": ("7", "")}),
     ({"binds": "/tmp:/srv:ro"}, "HostConfig", {"Binds": (["/tmp:/srv:ro"], None)}),
     ({"binds": {"/tmp": {"bind": "/srv", "mode": "rw"}}}, "HostConfig", {"Binds": (["/tmp:/srv:rw"], None)}),
-    ({"port_bindings": "127.0.0.1:45080:80"}, "HostConfig",
-     {"PortBindings": ({"80/tcp": [{"HostIp": "127.0.0.1", "HostPort": "45080"}]}, {})}),
-    ({"restart_policy": "on-failure:3"}, "HostConfig",
-     {"RestartPolicy": ({"Name": "on-failure", "MaximumRetryCount": 3}, "DEFAULT")}),
+    ({"port_bindings": "127.0.0.1:45080:80"}, "HostConfig", {"PortBindings": ({"80/tcp": [{"HostIp": "127.0.0.1", "HostPort": "45080"}]}, {})}),
+    ({"restart_policy": "on-failure:3"}, "HostConfig", {"RestartPolicy": ({"Name": "on-failure", "MaximumRetryCount": 3}, "DEFAULT")}),
     ({"extra_hosts": ["db:10.9.8.7"]}, "HostConfig", {"ExtraHosts": (["db:10.9.8.7"], None)}),
     ({"cap_add": "NET_ADMIN,SYS_TIME"}, "HostConfig", {"CapAdd": (["NET_ADMIN", "SYS_TIME"], None)}),
-    ({"ulimits": "nofile=512:1024"}, "HostConfig",
-     {"Ulimits": ([{"Name": "nofile", "Soft": 512, "Hard": 1024}], None)}),
+    ({"ulimits": "nofile=512:1024"}, "HostConfig", {"Ulimits": ([{"Name": "nofile", "Soft": 512, "Hard": 1024}], None)}),
     ({"network_mode": "host"}, "HostConfig", {"NetworkMode": ("host", "default")}),
 ]  # fmt: skip
 

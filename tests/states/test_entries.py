@@ -51,10 +51,7 @@ ORDERED = {
     "one identifier": (CRON.format("a", "identifier: x"), CRON.format("b", "identifier: x")),
     "a time that crontab may refuse": (CRON.format("a", "minute: 1"), CRON.format("b", "minute: 61")),
     "a day that crontab may refuse": (CRON.format("a", "minute: 1"), CRON.format("b", "daymonth: '1:5'")),
-    "a variable that crontab may refuse": (
-        CRON.format("a", "minute: 1"),
-        "cron.env_present: [{name: A B}, {value: 1}]",
-    ),
+    "a variable that crontab may refuse": (CRON.format("a", "minute: 1"), "cron.env_present: [{name: A B}, {value: 1}]"),
     "a job and the whole": ("cron.file: [{name: /x}]", CRON.format("a", "minute: 1")),
     "one section": (INI.format("s", "o", "x"), INI.format("s", "p", "x")),
     "the options of no section": (INI.format("''", "o", "x"), INI.format("''", "p", "x")),
@@ -68,7 +65,7 @@ ORDERED = {
     "a grain that may be new": ("grains.present: [{name: a}, {value: 1}]", "grains.present: [{name: b}, {value: 1}]"),
     "a grain within another": ("grains.absent: [{name: 'a:b'}]", "grains.append: [{name: a}, {value: 1}]"),
     "a grain and all": ("grains.append: [{name: a}, {value: 1}]", "grains.present: [{name: b}, {value: 1}]"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", APART)
@@ -140,14 +137,11 @@ SETTINGS = ("net.a", "net.b", "net.c", "vm.d")
 NAMES = ("a", "b", "c", "d", "e", "f")
 BEFORE = {
     "hosts": ["# top\n::a\t\tx a b # c\n\n::b b\n# end", "::1 localhost\n"],
-    "tab": [
-        "1 2 3 4 5 /own\n",
-        "# Lines below here are managed by Salt, do not edit\n* * * * * /bin/a\n# c\n# stray\n",
-    ],
+    "tab": ["1 2 3 4 5 /own\n", "# Lines below here are managed by Salt, do not edit\n* * * * * /bin/a\n# c\n# stray\n"],
     "a.ini": ["o=1\n# c = 3\n\n[a]\nx=1\n#y = 2\n\n[b]\nx = 2\n  more", "[d]\n\n\n[e]\nx=1\n \n"],
     "etc/s.conf": ["# c\nnet.a=5\n\nnet.b = 0", "net.z = 1\n"],
     "aliases": ["# c\na: x # y\n  z\nroot: me", "b: x\n"],
-}
+}  # fmt: skip
 
 
 @st.composite

@@ -68,18 +68,9 @@ ORDERED = {
     "a file needs its group": ("group.present: [{name: www}]", "file.managed: [{name: /x}, {group: www}]"),
     "a file needs its folder": ("file.directory: [{name: /a}]", "file.managed: [{name: /a/b/c}]"),
     "what is below goes with a folder": ("file.managed: [{name: /a/b}]", "file.absent: [{name: /a}]"),
-    "what is below gets its mode": (
-        "file.managed: [{name: /a/b}]",
-        "file.directory: [{name: /a}, {file_mode: '600'}, {recurse: [mode]}]",
-    ),
-    "a folder was made for another file": (
-        "file.managed: [{name: /a/b/c}, {makedirs: true}]",
-        "file.managed: [{name: /a/b/d}]",
-    ),
-    "a folder was made for files": (
-        "file.recurse: [{name: /a/b/c}, {source: 'salt://c'}]",
-        "cmd.run: [{name: touch /a/b/d}]",
-    ),
+    "what is below gets its mode": ("file.managed: [{name: /a/b}]", "file.directory: [{name: /a}, {file_mode: '600'}, {recurse: [mode]}]"),
+    "a folder was made for another file": ("file.managed: [{name: /a/b/c}, {makedirs: true}]", "file.managed: [{name: /a/b/d}]"),
+    "a folder was made for files": ("file.recurse: [{name: /a/b/c}, {source: 'salt://c'}]", "cmd.run: [{name: touch /a/b/d}]"),
     "a folder comes with a file": ("file.managed: [{name: /a/b/c}, {makedirs: true}]", "file.exists: [{name: /a}]"),
     "a folder comes with a file, and a condition asks": (
         "file.managed: [{name: /a/b/c}, {makedirs: true}]",
@@ -93,55 +84,25 @@ ORDERED = {
     "a package needs its source": ("pkgrepo.managed: [{name: deb http://x y main}]", "pkg.installed: [{name: a}]"),
     "a package needs its file": ("file.managed: [{name: /a.deb}]", "pkg.installed: [{sources: [{a: /a.deb}]}]"),
     "one service": ("service.running: [{name: a}]", "service.dead: [{name: a}]"),
-    "an archive needs its file": (
-        "file.managed: [{name: /a.tar}]",
-        "archive.extracted: [{name: /srv/a}, {source: /a.tar}]",
-    ),
-    "a file is laid over an archive": (
-        "archive.extracted: [{name: /srv/a}, {source: /a.tar}]",
-        "file.managed: [{name: /srv/a/b}]",
-    ),
-    "one table": (
-        "cron.present: [{name: a}, {user: root}]",
-        "cron.absent: [{name: a}]",
-    ),
+    "an archive needs its file": ("file.managed: [{name: /a.tar}]", "archive.extracted: [{name: /srv/a}, {source: /a.tar}]"),
+    "a file is laid over an archive": ("archive.extracted: [{name: /srv/a}, {source: /a.tar}]", "file.managed: [{name: /srv/a/b}]"),
+    "one table": ("cron.present: [{name: a}, {user: root}]", "cron.absent: [{name: a}]"),
     "a new member must be there": ("user.present: [{name: u}]", "group.present: [{name: g}, {addusers: [u]}]"),
-    "a command runs with the groups of its user": (
-        "group.present: [{name: g}, {addusers: [u]}]",
-        "cmd.run: [{name: make}, {runas: u}, {cwd: /s}]",
-    ),
+    "a command runs with the groups of its user": ("group.present: [{name: g}, {addusers: [u]}]", "cmd.run: [{name: make}, {runas: u}, {cwd: /s}]"),
     "a table needs its user": ("user.present: [{name: u}]", "cron.present: [{name: a}, {user: u}]"),
     "a command reads": ("file.managed: [{name: /a}]", "cmd.run: [{name: wc -l /a}]"),
     "a command writes": ("cmd.run: [{name: make-it > /a}]", "file.exists: [{name: /a}]"),
     "a command has a program": ("file.managed: [{name: /usr/local/bin/x}]", "cmd.run: [{name: /usr/local/bin/x -v}]"),
     "a command is somewhere": ("file.directory: [{name: /srv/a}]", "cmd.run: [{name: make}, {cwd: /srv/a}]"),
-    "a command finds what it needs where it is": (
-        "file.managed: [{name: /srv/a/Makefile}]",
-        "cmd.run: [{name: make}, {cwd: /srv/a}]",
-    ),
-    "a command writes where it is": (
-        "cmd.run: [{name: echo a > out}, {cwd: /srv/a}]",
-        "cmd.run: [{name: cp out inst}, {cwd: /srv/a}]",
-    ),
+    "a command finds what it needs where it is": ("file.managed: [{name: /srv/a/Makefile}]", "cmd.run: [{name: make}, {cwd: /srv/a}]"),
+    "a command writes where it is": ("cmd.run: [{name: echo a > out}, {cwd: /srv/a}]", "cmd.run: [{name: cp out inst}, {cwd: /srv/a}]"),
     "make, then make install": ("cmd.run: [{name: make}, {cwd: /a}]", "cmd.run: [{name: make install}, {cwd: /a}]"),
-    "a file is taken from where a command was": (
-        "cmd.run: [{name: make}, {cwd: /a}]",
-        "file.managed: [{name: /etc/x}, {source: /a/out}]",
-    ),
-    "a condition asks what a command made": (
-        "cmd.run: [{name: make}, {cwd: /a}]",
-        "file.managed: [{name: /etc/x}, {onlyif: test -e /a/out}]",
-    ),
+    "a file is taken from where a command was": ("cmd.run: [{name: make}, {cwd: /a}]", "file.managed: [{name: /etc/x}, {source: /a/out}]"),
+    "a condition asks what a command made": ("cmd.run: [{name: make}, {cwd: /a}]", "file.managed: [{name: /etc/x}, {onlyif: test -e /a/out}]"),
     "a program was made": ("cmd.run: [{name: make}, {cwd: /a}]", "cmd.run: [{name: /a/out/prog}]"),
-    "a program is copied": (
-        "cmd.run: [{name: cp /bin/true /usr/local/bin/t}]",
-        "cmd.run: [{name: /usr/local/bin/t /x}]",
-    ),
+    "a program is copied": ("cmd.run: [{name: cp /bin/true /usr/local/bin/t}]", "cmd.run: [{name: /usr/local/bin/t /x}]"),
     "a program is found by its name": ("file.managed: [{name: /usr/local/bin/t}]", "cmd.run: [{name: t --version}]"),
-    "a program is fetched": (
-        "cmd.run: [{name: 'curl -o /usr/local/bin/x https://h/x'}]",
-        "cmd.run: [{name: chmod +x /usr/local/bin/x}]",
-    ),
+    "a program is fetched": ("cmd.run: [{name: 'curl -o /usr/local/bin/x https://h/x'}]", "cmd.run: [{name: chmod +x /usr/local/bin/x}]"),
     "a pattern": ("file.managed: [{name: /r/part1}]", "cmd.run: [{name: cat /r/part* > /all}]"),
     "braces": ("file.managed: [{name: /r/b}]", "cmd.run: [{name: 'cat /r/{a,b}'}]"),
     "a backslash": ("file.managed: [{name: /r/my file}]", "cmd.run: [{name: cat /r/my\\ file}]"),
@@ -154,29 +115,17 @@ ORDERED = {
     "a home": ("cmd.run: [{name: touch ~/x}]", "cmd.run: [{name: cat $HOME/x}]"),
     "memory is a file system": ("cmd.run: [{name: touch /dev/shm/x}]", "cmd.run: [{name: cat /dev/shm/x}]"),
     "a variable of the state": ("file.managed: [{name: /r/x}]", "cmd.run: [{name: tool $X}, {env: {X: /r/x}}]"),
-    "a condition with a pattern": (
-        "file.managed: [{name: /r/x1}]",
-        "file.managed: [{name: /y}, {unless: ls /r/x*}]",
-    ),
-    "a condition where the state is": (
-        "file.managed: [{name: /r/x1}]",
-        "git.config_set: [{name: a.b}, {value: c}, {cwd: /r}, {unless: test -e x1}]",
-    ),
+    "a condition with a pattern": ("file.managed: [{name: /r/x1}]", "file.managed: [{name: /y}, {unless: ls /r/x*}]"),
+    "a condition where the state is": ("file.managed: [{name: /r/x1}]", "git.config_set: [{name: a.b}, {value: c}, {cwd: /r}, {unless: test -e x1}]"),
     "a condition asks for grains": (
         "own.thing: [{footprint: {writes: [grains]}}]",
         "file.managed: [{name: /y}, {onlyif: [{fun: match.grain, tgt: 'a:b'}]}]",
     ),
-    "a condition is a process": (
-        "environ.setenv: [{name: A}, {value: b}]",
-        'file.managed: [{name: /y}, {onlyif: test -n "$A"}]',
-    ),
+    "a condition is a process": ("environ.setenv: [{name: A}, {value: b}]", 'file.managed: [{name: /y}, {onlyif: test -n "$A"}]'),
     "a command changes an account": ("cmd.run: [{name: useradd u}]", "file.managed: [{name: /x}, {user: u}]"),
     "a user runs it in sudo": ("user.present: [{name: u}]", "cmd.run: [{name: sudo -u u touch /x}]"),
     "a command starts a service": ("service.running: [{name: a}]", "cmd.run: [{name: systemctl restart a}]"),
-    "a command makes a link": (
-        "cmd.run: [{name: ln -sfn /opt/v2 /srv/current}]",
-        "file.managed: [{name: /srv/current/x}]",
-    ),
+    "a command makes a link": ("cmd.run: [{name: ln -sfn /opt/v2 /srv/current}]", "file.managed: [{name: /srv/current/x}]"),
     "a user comes with a home": ("cmd.run: [{name: useradd -m u}]", "cmd.run: [{name: touch ~u/x}]"),
     "a package is a file": ("cmd.run: [{name: dpkg -i /x.deb}]", "pkg.installed: [{name: a}]"),
     "a host is looked up": ("host.present: [{ip: 10.0.0.1}]", "cmd.run: [{name: 'wget http://b/x'}]"),
@@ -189,53 +138,32 @@ ORDERED = {
     "a command is somebody's": ("user.present: [{name: u}]", "cmd.run: [{name: make}, {runas: u}]"),
     "one file of hosts": ("host.present: [{ip: 10.0.0.1}]", "host.absent: [{name: b}, {ip: 10.0.0.1}]"),
     "one file of grains": ("grains.present: [{value: 1}]", "grains.absent: [{name: b}]"),
-    "one file of settings": (
-        "sysctl.present: [{name: a}, {value: 1}]",
-        "file.append: [{name: /etc/sysctl.conf}, {text: x}]",
-    ),
+    "one file of settings": ("sysctl.present: [{name: a}, {value: 1}]", "file.append: [{name: /etc/sysctl.conf}, {text: x}]"),
     "a working tree": ("git.latest: [{name: https://h/r}, {target: /srv/g}]", "file.managed: [{name: /srv/g/x}]"),
     "keys of a user": ("user.present: [{name: u}]", "ssh_auth.present: [{name: AAAA}, {user: u}]"),
     "an environment": ("virtualenv.managed: [{name: /srv/v}]", "pip.installed: [{name: x}, {bin_env: /srv/v}]"),
     "one environment": ("pip.installed: [{name: x}]", "pip.removed: [{name: y}]"),
-    "a link leads to a folder": (
-        "file.symlink: [{name: /srv/current}, {target: v1}]",
-        "file.managed: [{name: /srv/current/a}]",
-    ),
+    "a link leads to a folder": ("file.symlink: [{name: /srv/current}, {target: v1}]", "file.managed: [{name: /srv/current/a}]"),
     "aliases": ("alias.present: [{name: y}, {target: x}]", "alias.absent: [{name: y}]"),
-}
+}  # fmt: skip
 APART = {
     "two files": ("file.managed: [{name: /a/b}]", "file.managed: [{name: /a/c}]"),
-    "two who make one folder": (
-        "file.managed: [{name: /a/b/c}, {makedirs: true}]",
-        "file.managed: [{name: /a/b/d}, {makedirs: true}]",
-    ),
-    "a folder made in one that is always there": (
-        "file.managed: [{name: /etc/b/c}, {makedirs: true}]",
-        "file.managed: [{name: /etc/d}]",
-    ),
+    "two who make one folder": ("file.managed: [{name: /a/b/c}, {makedirs: true}]", "file.managed: [{name: /a/b/d}, {makedirs: true}]"),
+    "a folder made in one that is always there": ("file.managed: [{name: /etc/b/c}, {makedirs: true}]", "file.managed: [{name: /etc/d}]"),
     "two readers": ("cmd.run: [{name: x}, {onlyif: test -e /a}]", "cmd.run: [{name: y}, {onlyif: test -e /a}]"),
-    "two commands that read in one folder": (
-        "cmd.run: [{name: cat a}, {cwd: /srv}]",
-        "cmd.run: [{name: grep x b}, {cwd: /srv}]",
-    ),
+    "two commands that read in one folder": ("cmd.run: [{name: cat a}, {cwd: /srv}]", "cmd.run: [{name: grep x b}, {cwd: /srv}]"),
     "two commands without a folder": ("cmd.run: [{name: x}]", "cmd.run: [{name: y}]"),
     "a command at the root": ("cmd.run: [{name: x}, {cwd: /}]", "file.managed: [{name: /a}]"),
     "two services": ("service.running: [{name: a}]", "service.running: [{name: b}]"),
-    "who owns a file has other groups": (
-        "file.managed: [{name: /x}, {user: u}]",
-        "group.present: [{name: g}, {members: [u]}]",
-    ),
-    "who has a table has other groups": (
-        "cron.present: [{name: a}, {user: root}]",
-        "group.present: [{name: g}, {members: [root]}]",
-    ),
+    "who owns a file has other groups": ("file.managed: [{name: /x}, {user: u}]", "group.present: [{name: g}, {members: [u]}]"),
+    "who has a table has other groups": ("cron.present: [{name: a}, {user: root}]", "group.present: [{name: g}, {members: [root]}]"),
     "two tables": ("cron.present: [{name: a}, {user: u}]", "cron.present: [{name: a}, {user: v}]"),
     "two trees": ("archive.extracted: [{name: /a}]", "git.latest: [{name: https://h/r}, {target: /b}]"),
     "two environments": ("pip.installed: [{name: x}, {bin_env: /v}]", "pip.installed: [{name: x}, {bin_env: /w}]"),
     "a service and a file elsewhere": ("service.running: [{name: a}]", "file.managed: [{name: /a}]"),
     "a package and a file elsewhere": ("pkg.installed: [{name: a}]", "file.managed: [{name: /a}]"),
     "tests": ("test.nop: [{name: /a}]", "test.succeed_with_changes: [{name: /a}]"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.feature("F059")

@@ -59,13 +59,10 @@ REFUSED = {
     "a service to enable that does not exist": ("service.enabled", {}),
     "a program that does not exist": ("alternatives.install", {"link": "/usr/bin/x", "path": NOWHERE, "priority": 1}),
     "a folder that does not exist": ("mount.mounted", {"name": NOWHERE, "device": "none", "fstype": "tmpfs"}),
-    "a device that does not exist": (
-        "mount.mounted",
-        {"name": NOWHERE, "device": NOWHERE, "fstype": "ext4", "mkmnt": True, "persist": False},
-    ),
+    "a device that does not exist": ("mount.mounted", {"name": NOWHERE, "device": NOWHERE, "fstype": "ext4", "mkmnt": True, "persist": False}),
     "swap space that does not exist": ("mount.swap", {"name": NOWHERE, "persist": False}),
     "a time zone that does not exist": ("timezone.system", {"name": "No/Such"}),
-}
+}  # fmt: skip
 
 
 @pytest.mark.feature("F112")

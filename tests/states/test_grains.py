@@ -51,24 +51,14 @@ CHANGED = [
         {"new": {"lst": ["a", "b", "c"]}},
     ),
     ("list_present", {"name": "new", "value": "x"}, "Append value x to grain new", {"new": {"new": ["x"]}}),
-    (
-        "list_present",
-        {"name": "deep:l", "value": "x"},
-        "Append value x to grain deep:l",
-        {"new": {"deep": {"l": ["x"]}}},
-    ),
-    (
-        "list_absent",
-        {"name": "lst", "value": ["a", "q"]},
-        "Value a was deleted from grain lst\nValue q is absent from grain lst",
-        {"deleted": ["a"]},
-    ),
+    ("list_present", {"name": "deep:l", "value": "x"}, "Append value x to grain deep:l", {"new": {"deep": {"l": ["x"]}}}),
+    ("list_absent", {"name": "lst", "value": ["a", "q"]}, "Value a was deleted from grain lst\nValue q is absent from grain lst", {"deleted": ["a"]}),
     ("append", {"name": "lst", "value": "z"}, "Value z was added to grain lst", {"added": "z"}),
     ("absent", {"name": "num"}, "Value for grain num was set to None", {"grain": "num", "value": None}),
     ("absent", {"name": "num", "destructive": True}, "Grain num was deleted", {"deleted": "num"}),
     ("absent", {"name": "dct:x", "destructive": True}, "Grain dct:x was deleted", {"deleted": "dct:x"}),
     ("absent", {"name": "lst", "destructive": True, "force": True}, "Grain lst was deleted", {"deleted": "lst"}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("function", "arguments", "comment", "changes"), CHANGED)

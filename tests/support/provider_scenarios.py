@@ -90,12 +90,10 @@ RPM: Scenario = [
     state("installed", False, {}, "…", name="nosuch", refresh=False),
     call("owner", "/usr/share/sun/version", expected="sun"),
     call("list_pkgs", expected={"sky": "1.0-1", "sun": "1.0-1"}),
-    state(
-        "removed", None, _change("", "removed"), "The following packages will be removed: sun.", name="sun", test=True
-    ),
+    state("removed", None, _change("", "removed"), "The following packages will be removed: sun.", name="sun", test=True),
     state("removed", True, _change("1.0-1", ""), "All targeted packages were removed.", name="sun"),
     state("removed", True, {}, "All specified packages are already absent", name="sun"),
-]
+]  # fmt: skip
 
 PACMAN: Scenario = [
     Package("sun", "1.0-1"),

@@ -91,24 +91,18 @@ FUNCTIONS = [
     ),
     {"answers": {"a": {"ret": 1}, "b": {"ret": 2}}, "kwargs": {"fail_function": "own.accepts"}},
     {"answers": {"a": {"ret": 1, "retcode": 1}, "b": {"ret": 2}}, "kwargs": {"fail_minions": "a"}},
-    *(
-        {"answers": {"a": {"ret": False}, "b": {"ret": 2}}, "kwargs": {"fail_minions": each}}
-        for each in ("a", ["b"], 3)
-    ),
+    *({"answers": {"a": {"ret": False}, "b": {"ret": 2}}, "kwargs": {"fail_minions": each}} for each in ("a", ["b"], 3)),
     {"answers": {"a": {"ret": 1}}, "kwargs": {"arg": "x y"}},
     {"answers": {"a": {"ret": 1}}, "kwargs": {"arg": [1, "x"], "kwarg": {"k": 1}, "timeout": 3, "batch": "10%"}},
-]
+]  # fmt: skip
 WAITS = [
     {"events": [["t/1", {"id": "a"}], ["t/2", {"id": "b"}]], "kwargs": {"id_list": ["a", "b"]}},
     {"events": [["u/1", {"id": "a"}], ["t/1", {"id": "c"}]], "kwargs": {"id_list": ["a"]}},
     {"events": [["t/1", {"id": "b"}], ["t/1", {"id": "b"}]], "kwargs": {"id_list": ["a", "b"]}},
     {"events": [["t/1", {"id": "c", "data": {"h": "a"}}]], "kwargs": {"id_list": ["a"], "event_id": "h"}},
-    {
-        "events": [["t/1", {"id": "c", "data": {"h": ["b", "a", "x"]}}]],
-        "kwargs": {"id_list": ["a", "b"], "event_id": "h"},
-    },
+    {"events": [["t/1", {"id": "c", "data": {"h": ["b", "a", "x"]}}]], "kwargs": {"id_list": ["a", "b"], "event_id": "h"}},
     {"events": [], "kwargs": {"id_list": ["a"]}, "test": True},
-]
+]  # fmt: skip
 _ORCHESTRATED = {"data": {"m_master": rows(True, {"k": "v"})}, "outputter": "highstate", "retcode": 0}
 RUNNERS = [
     {"answers": [{"return": each, "success": True}], "test": test}
@@ -119,23 +113,18 @@ RUNNERS.append({"answers": [{"return": "words", "success": False}]})
 PARALLEL = [
     {"answers": [{"return": {"x": 1}, "success": True}] * 2},
     {"answers": [{"return": _ORCHESTRATED, "success": True}] * 2},
-    {
-        "answers": [{"return": _ORCHESTRATED, "success": True}],
-        "kwargs": {"runners": {"manage.up": None}},
-    },
+    {"answers": [{"return": _ORCHESTRATED, "success": True}], "kwargs": {"runners": {"manage.up": None}}},
     {"answers": [{"return": {"x": 1}, "success": True}], "kwargs": {"runners": [1]}},
     {"answers": [{"return": {"x": 1}, "success": True}], "kwargs": {"runners": "manage.up"}},
     {"answers": [], "kwargs": {"runners": {}}},
-]
+]  # fmt: skip
 DEFAULTS = {
     "state": {"tgt": "*", "sls": "web"},
     "function": {"tgt": "*"},
     "wait_for_event": {"timeout": 0.5},
     "runner": {"foo": 1},
-    "parallel_runners": {
-        "runners": {"one": [{"name": "manage.up"}], "two": [{"name": "test.arg"}, {"kwarg": {"k": 1}}]}
-    },
-}
+    "parallel_runners": {"runners": {"one": [{"name": "manage.up"}], "two": [{"name": "test.arg"}, {"kwarg": {"k": 1}}]}},
+}  # fmt: skip
 NAMES = {"wait_for_event": "t/*", "runner": "manage.up", "function": "test.fun"}
 
 

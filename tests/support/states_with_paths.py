@@ -126,9 +126,7 @@ STATES: dict[str, Callable[[str, Path], tuple[str, dict[str, Any]]]] = {
     "directory, backup": _file("directory", backupname="/nowhere/at/all", **GIVE),
     "directory, clean": _file("directory", clean=True),
     "directory, recursively": _file("directory", user="nobody", mode="0777", recurse=["user", "mode"]),
-    "directory, following": _file(
-        "directory", user="nobody", mode="0777", recurse=["user", "mode"], follow_symlinks=True
-    ),
+    "directory, following": _file("directory", user="nobody", mode="0777", recurse=["user", "mode"], follow_symlinks=True),
     "recurse": _file("recurse", source="salt://tree"),
     "recurse, clean": _file("recurse", source="salt://tree", clean=True, user="nobody"),
     "absent": _file("absent"),
@@ -174,12 +172,8 @@ STATES: dict[str, Callable[[str, Path], tuple[str, dict[str, Any]]]] = {
     "missing": _file("missing"),
     "extracted": _with("archive.extracted", "name", source="{base}/pkg.tar", enforce_toplevel=False, overwrite=True),
     "extracted, clean": _with("archive.extracted", "name", source="{base}/pkg.tar", enforce_toplevel=False, clean=True),
-    "extracted, clean parent": _with(
-        "archive.extracted", "name", source="{base}/pkg.tar", enforce_toplevel=False, clean_parent=True
-    ),
-    "extracted for a user": _with(
-        "archive.extracted", "name", source="{base}/pkg.tar", enforce_toplevel=False, overwrite=True, user="nobody"
-    ),
+    "extracted, clean parent": _with("archive.extracted", "name", source="{base}/pkg.tar", enforce_toplevel=False, clean_parent=True),
+    "extracted for a user": _with("archive.extracted", "name", source="{base}/pkg.tar", enforce_toplevel=False, overwrite=True, user="nobody"),
     "extracted by tar": _with(
         "archive.extracted",
         "name",
@@ -188,9 +182,7 @@ STATES: dict[str, Callable[[str, Path], tuple[str, dict[str, Any]]]] = {
         overwrite=True,
         options="--no-same-owner",
     ),
-    "extracted zip": _with(
-        "archive.extracted", "name", source="{base}/pkg.zip", enforce_toplevel=False, overwrite=True
-    ),
+    "extracted zip": _with("archive.extracted", "name", source="{base}/pkg.zip", enforce_toplevel=False, overwrite=True),
     "extracted from": _with("archive.extracted", "source", name="{base}/home/got/", archive_format="tar"),
     "ini option": _with("ini.options_present", "name", sections={"root": {"a": 1}}),
     "ini section": _with("ini.sections_absent", "name", sections=["root"]),
@@ -210,9 +202,7 @@ STATES: dict[str, Callable[[str, Path], tuple[str, dict[str, Any]]]] = {
     "ssh keys from": _with("ssh_auth.present", "source", name="x", user="nobody", config="{base}/home/got"),
     "ssh key, absent": _with("ssh_auth.absent", "config", name="AAAA", user="nobody"),
     "ssh keys": _with("ssh_auth.manage", "config", name="x", ssh_keys=["AAAA"], user="nobody"),
-    "known host": _with(
-        "ssh_known_hosts.present", "config", name="h", user="nobody", key="AAAA", enc="ssh-rsa", hash_known_hosts=False
-    ),
+    "known host": _with("ssh_known_hosts.present", "config", name="h", user="nobody", key="AAAA", enc="ssh-rsa", hash_known_hosts=False),
     "known host, absent": _with("ssh_known_hosts.absent", "config", name="root=secret", user="nobody"),
     "crontab": _with("cron.file", "name", user="nobody"),
     "answers": _with("debconf.set_file", "source", name="x"),
@@ -226,9 +216,7 @@ STATES: dict[str, Callable[[str, Path], tuple[str, dict[str, Any]]]] = {
     "pip, all": _with("pip.uptodate", "bin_env", name="x"),
     "x509 request": _with("x509.csr_managed", "name", private_key="{base}/own.key", CN="x"),
     "x509 certificate": _with("x509.certificate_managed", "name", signing_private_key="{base}/own.key", CN="x"),
-    "x509 list": _with(
-        "x509.crl_managed", "name", signing_private_key="{base}/own.key", signing_cert="{base}/own.crt", revoked=[]
-    ),
+    "x509 list": _with("x509.crl_managed", "name", signing_private_key="{base}/own.key", signing_cert="{base}/own.crt", revoked=[]),
     "x509 key from": _with("x509.csr_managed", "private_key", name="{base}/home/got", CN="x"),
     "x509 pem": _with("x509.pem_managed", "name", text="-----BEGIN A-----\nAAAA\n-----END A-----\n"),
-}
+}  # fmt: skip

@@ -320,24 +320,15 @@ CROWDS = {
     "files of one folder, which comes and goes": lambda n: ("file", "/d" if n % 1000 == 0 else f"/d/{n}", "s"),
     "files deep down": lambda n: ("file", f"/a/b/c/d/{n % 7}/{n % 100}", "s"),
     "one file": lambda n: ("file", "/x", "s"),
-    "readers and writers of a tree": lambda n: (
-        "file",
-        f"/srv/{n}",
-        "s",
-        *([{"footprint": {"reads": ["path:/srv/**"]}}] if n % 2000 < 1000 else []),
-    ),
+    "readers and writers of a tree": lambda n: ("file", f"/srv/{n}", "s", *([{"footprint": {"reads": ["path:/srv/**"]}}] if n % 2000 < 1000 else [])),
     "readers of a name, now and then a writer": lambda n: (
         "cmd",
         "x",
         "s",
         {"footprint": {"writes": ["db:x"]} if n % 100 == 0 else {"reads": ["db:x"]}},
     ),
-    "packages, files, a daemon": lambda n: (
-        "pkg" if n % 50 == 0 else "service" if n % 50 == 49 else "file",
-        f"/etc/{n}",
-        f"f{n // 500}",
-    ),
-}
+    "packages, files, a daemon": lambda n: ("pkg" if n % 50 == 0 else "service" if n % 50 == 49 else "file", f"/etc/{n}", f"f{n // 500}"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("crowd_of", CROWDS)

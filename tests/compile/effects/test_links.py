@@ -42,30 +42,15 @@ NAMES = {
     "a name that begins alike": ({}, {"/srv/current": "v1"}, "path:/srv/currently", set()),
     "a chain": ({}, {"/a": "/b", "/b": "/c"}, "path:/a/x", {"path:/b/x", "path:/c/x"}),
     "there": ({"srv_current": "v1"}, {}, "path:/srv/current/a", {"path:/srv/v1/a"}),
-    "there, and switched": (
-        {"srv_current": "v1"},
-        {"/srv/current": "v2"},
-        "path:/srv/current/a",
-        {"path:/srv/v1/a", "path:/srv/v2/a"},
-    ),
+    "there, and switched": ({"srv_current": "v1"}, {"/srv/current": "v2"}, "path:/srv/current/a", {"path:/srv/v1/a", "path:/srv/v2/a"}),
     "one that is there leads through one that is switched": (
         {"app": "/srv/current/app", "srv_current": "v1"},
         {"/srv/current": "v2"},
         "path:/app/x",
         {"path:/srv/current/app/x", "path:/srv/v1/app/x", "path:/srv/v2/app/x"},
     ),
-    "a made link leads to one that is there": (
-        {"var_run": "/run"},
-        {"/srv/pid": "/var/run/x"},
-        "path:/srv/pid",
-        {"path:/var/run/x", "path:/run/x"},
-    ),
-    "a link in a folder that has two names": (
-        {"var_run": "/run"},
-        {"/var/run/now": "then"},
-        "path:/run/now/x",
-        {"path:/run/then/x"},
-    ),
+    "a made link leads to one that is there": ({"var_run": "/run"}, {"/srv/pid": "/var/run/x"}, "path:/srv/pid", {"path:/var/run/x", "path:/run/x"}),
+    "a link in a folder that has two names": ({"var_run": "/run"}, {"/var/run/now": "then"}, "path:/run/now/x", {"path:/run/then/x"}),
     "a relative one in a folder that has two names": (
         {"cur": "/opt/deep/v1"},
         {"/cur/data": "../data"},
@@ -81,7 +66,7 @@ NAMES = {
     "a folder with a hash": ({}, {"/srv/#1": "v1"}, "path:/srv/#1/a", {"path:/srv/v1/a"}),
     "the root": ({}, {"/srv/current": "/opt"}, "path:/**", set()),
     "not plain": ({}, {"/srv/current/": "v1"}, "path:/srv/x/../current//a", {"path:/srv/v1/a"}),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", NAMES)
@@ -200,11 +185,7 @@ ORDERED = {
     "both names": (CURRENT, "file.managed: [{name: /srv/v1/a}]", "file.append: [{name: /srv/current/a}]"),
     "the other way round": (CURRENT, "file.managed: [{name: /srv/current/a}]", "file.append: [{name: /srv/v1/a}]"),
     "a source": (CURRENT, "file.managed: [{name: /srv/v1/a}]", "file.managed: [{name: /b}, {source: /srv/current/a}]"),
-    "a folder to work in": (
-        ABSOLUTE,
-        "file.managed: [{name: /opt/v1/a}]",
-        "cmd.run: [{name: ls}, {cwd: /srv/current}]",
-    ),
+    "a folder to work in": (ABSOLUTE, "file.managed: [{name: /opt/v1/a}]", "cmd.run: [{name: ls}, {cwd: /srv/current}]"),
     "a folder above": (ABSOLUTE, "file.managed: [{name: /opt/v1/a}]", "file.exists: [{name: /srv}]"),
     "a link by a command": (
         "cmd.run: [{name: ln -sfn v1 current}, {cwd: /srv}, {footprint: {links: {/srv/current: [v0, v1]}}}]",
@@ -216,11 +197,7 @@ ORDERED = {
         "file.managed: [{name: /srv/v1/a}]",
         "file.append: [{name: /srv/current/a}]",
     ),
-    "a hard link": (
-        "file.hardlink: [{name: /srv/b}, {target: /srv/a}]",
-        "file.append: [{name: /srv/a}]",
-        "file.append: [{name: /srv/b}]",
-    ),
+    "a hard link": ("file.hardlink: [{name: /srv/b}, {target: /srv/a}]", "file.append: [{name: /srv/a}]", "file.append: [{name: /srv/b}]"),
     "an alternative": (
         "alternatives.set: [{name: vi}, {path: /opt/vim}]",
         "file.managed: [{name: /opt/vim}]",
@@ -231,17 +208,13 @@ ORDERED = {
         "file.managed: [{name: /opt/vim}]",
         "file.exists: [{name: /usr/bin/vi}]",
     ),
-    "a folder that a command binds": (
-        "cmd.run: [{name: mount --bind /srv/a /a}]",
-        "file.managed: [{name: /srv/a/x}]",
-        "file.append: [{name: /a/x}]",
-    ),
+    "a folder that a command binds": ("cmd.run: [{name: mount --bind /srv/a /a}]", "file.managed: [{name: /srv/a/x}]", "file.append: [{name: /a/x}]"),
     "a bound folder": (
         "mount.mounted: [{name: /a}, {device: /srv/a}, {fstype: none}, {opts: bind}]",
         "file.managed: [{name: /srv/a/x}]",
         "file.append: [{name: /a/x}]",
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", ORDERED)

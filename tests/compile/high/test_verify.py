@@ -14,30 +14,20 @@ CASES = {
     ),
     "a: {test: {x: 1}}": "State 'a' in SLS 's' is not formed as a list",
     "a: {test: [{x: 1}]}": "No function declared in state 'a' in SLS 's'",
-    "a: {test: [nop, ping]}": (
-        "Too many functions declared in state 'a' in SLS 's'. Please choose one of the following: nop, ping"
-    ),
+    "a: {test: [nop, ping]}": ("Too many functions declared in state 'a' in SLS 's'. Please choose one of the following: nop, ping"),
     "a: {test.nop: [{names: one}]}": "The 'names' argument in state 'a' in SLS 's' needs to be formed as a list",
     "a: {test.nop: [{watch_any: b}]}": "The watch_any statement in state 'a' in SLS 's' needs to be formed as a list",
-    "a: {test.nop: [{onfail_stop: no thanks}]}": (
-        "The onfail_stop statement in state 'a' in SLS 's' needs to be formed as a list"
-    ),
+    "a: {test.nop: [{onfail_stop: no thanks}]}": ("The onfail_stop statement in state 'a' in SLS 's' needs to be formed as a list"),
     "a: {test.nop: [{x: 1, require: b}]}": "The require statement in state 'a' in SLS 's' needs to be formed as a list",
     "a: {test.nop: [{require: [{test.nop: b}]}]}": (
         "Invalid requisite type 'test.nop' in state 'a', in SLS 's'. Requisite types must not contain dots, did you "
         "mean 'test'?"
     ),
-    "a: {test.nop: [{require: [{test: [b]}]}]}": (
-        'Illegal requisite "[\'b\']" in SLS "s", please check your syntax.\n'
-    ),
-    "a: {test.nop: [{require: [5]}]}": (
-        "Requisite declaration 5 in state a in SLS s is not formed as a single key dictionary"
-    ),
-    "a: {test.nop: [{require: [{}]}]}": (
-        "Requisite declaration {} in state a in SLS s is not formed as a single key dictionary"
-    ),
+    "a: {test.nop: [{require: [{test: [b]}]}]}": ('Illegal requisite "[\'b\']" in SLS "s", please check your syntax.\n'),
+    "a: {test.nop: [{require: [5]}]}": ("Requisite declaration 5 in state a in SLS s is not formed as a single key dictionary"),
+    "a: {test.nop: [{require: [{}]}]}": ("Requisite declaration {} in state a in SLS s is not formed as a single key dictionary"),
     "a: {test.nop: [{require: [b], x: 1}]}\nb: test.nop": "Multiple dictionaries defined in argument of state 'a' in SLS 's'",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "message"), CASES.items())

@@ -451,12 +451,7 @@ def test_the_programs_of_a_command_are_named(text, programs):
 SCRIPTS = {
     "#!/bin/sh\necho a > /srv/out": ("", (), ("path:/srv/out",), ""),
     "echo a > out": ("", (), ("path:/d/out",), ""),
-    '#!/bin/bash -e\nset -euo pipefail\n. /etc/os-release\n: > "$1"': (
-        "'/a b'",
-        ("path:/etc/os-release/**", "path:/a b/**"),
-        ("path:/a b",),
-        "",
-    ),
+    '#!/bin/bash -e\nset -euo pipefail\n. /etc/os-release\n: > "$1"': ("'/a b'", ("path:/etc/os-release/**", "path:/a b/**"), ("path:/a b",), ""),
     "#!/usr/bin/env sh\ncat < ${1}/x > $2": ("/a /b", ("path:/a/x/**", "path:/a/**", "path:/b/**"), ("path:/b",), ""),
     "#!/usr/bin/env python3\nprint()": ("", (), (), "python3 runs it, not a shell"),
     "#!/usr/bin/fish\ntrue": ("", (), (), "fish runs it, not a shell"),
@@ -467,7 +462,7 @@ SCRIPTS = {
     "set -- $X; : > $1": ("/b", (), ("path:/b",), "it uses $1, which only a run knows"),
     ": > $1": ("'a", (), (), "it uses $1, which only a run knows"),
     "{ echo a > /x; }; { echo b; } > /y": ("", (), ("path:/x", "path:/y"), ""),
-}
+}  # fmt: skip
 
 
 @rows("text", SCRIPTS)
