@@ -10,7 +10,9 @@ from asyncstate.sources.patterns import _form, require_fast
 ENDLESS = ["(a+)+b", "(a*)*b", "(a|aa)+b", "(?:a|a?)+b", "(a{1,9}){2,}b", "((a)+)+b", "a*a*a*a*a*a*a*a*a*a*a*a*b"]
 
 
-@pytest.mark.parametrize("pattern", ENDLESS)
+@pytest.mark.parametrize(
+    "pattern", [*ENDLESS[:3], *(pytest.param(each, marks=pytest.mark.slow) for each in ENDLESS[3:])]
+)
 def test_a_pattern_that_does_not_end_is_refused(pattern, monkeypatch):
     monkeypatch.setattr(patterns, "_TRIAL", patterns._TRIAL.replace("(5, 5)", "(1, 1)"))
     with pytest.raises(ValueError, match="takes more than 5 seconds: it can match the same text in too many ways"):
