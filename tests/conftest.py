@@ -218,6 +218,8 @@ def run_here(tmp_path, monkeypatch, capfd):
     from asyncstate.cli import main
 
     monkeypatch.setattr("asyncstate.config.settings.JOURNALED", True)
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
     for name, value in _kept_in(tmp_path).items():
         monkeypatch.setenv(name, value)
 

@@ -13,11 +13,9 @@ import sys
 import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from asyncstate.cli import main
 from asyncstate.model.event import ChunkFinished, RunFinished, RunStarted, decode_event
 
 TREE = {
@@ -45,19 +43,9 @@ def tree(tmp_path):
 
 
 @pytest.fixture
-def run(tree, tmp_path, monkeypatch, capfd):
-    """Run a command on the tree, in this process: quick. What needs a process of its own has one below."""
-    for name in ("NO_COLOR", "FORCE_COLOR", "ASYNCSTATE_CONFIG"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("HOME", "XDG_CONFIG_HOME", "ASYNCSTATE_CACHEDIR", "ASYNCSTATE_STATE_DIR"):
-        monkeypatch.setenv(name, str(tmp_path))
-
-    def call(*words):
-        code = main([*map(str, words), "--file-root", str(tree)])
-        out, errors = capfd.readouterr()
-        return SimpleNamespace(returncode=code, stdout=out, stderr=errors)
-
-    return call
+def run(tree, run_here):
+    """Run a command on the tree, in this process."""
+    return lambda *words: run_here(*words, "--file-root", tree)
 
 
 def masked(text):

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from types import SimpleNamespace
 
 import pytest
-
-from asyncstate.cli import main
 
 TREE = (
     "first:\n  test.succeed_with_changes: []\nsecond:\n  test.nop:\n    - require:\n      - test: first\n"
@@ -17,19 +14,9 @@ TREE = (
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capfd):
+def run(tmp_path, run_here):
     (tmp_path / "a.sls").write_text(TREE)
-    for name in ("NO_COLOR", "FORCE_COLOR", "ASYNCSTATE_CONFIG"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("HOME", "XDG_CONFIG_HOME", "ASYNCSTATE_CACHEDIR", "ASYNCSTATE_STATE_DIR"):
-        monkeypatch.setenv(name, str(tmp_path))
-
-    def call(*words):
-        code = main([*map(str, words), "--file-root", str(tmp_path)])
-        out, errors = capfd.readouterr()
-        return SimpleNamespace(returncode=code, stdout=out, stderr=errors)
-
-    return call
+    return lambda *words: run_here(*words, "--file-root", tmp_path)
 
 
 @pytest.fixture

@@ -2,11 +2,9 @@
 
 import json
 import subprocess
-from types import SimpleNamespace
 
 import pytest
 
-from asyncstate.cli import main
 from asyncstate.model.rules import RULES
 
 TREE = {
@@ -27,21 +25,11 @@ TREE = {
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capfd):
+def run(tmp_path, run_here):
     for name, text in TREE.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text.format(root=tmp_path) if name == "salt/web.sls" else text)
-    for name in ("NO_COLOR", "FORCE_COLOR", "ASYNCSTATE_CONFIG"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("HOME", "XDG_CONFIG_HOME", "ASYNCSTATE_CACHEDIR", "ASYNCSTATE_STATE_DIR"):
-        monkeypatch.setenv(name, str(tmp_path))
-
-    def call(*words):
-        code = main([*words, "--file-root", f"{tmp_path}/salt", "--pillar-root", f"{tmp_path}/pillar"])
-        out, errors = capfd.readouterr()
-        return SimpleNamespace(returncode=code, stdout=out, stderr=errors)
-
-    return call
+    return lambda *words: run_here(*words, "--file-root", tmp_path / "salt", "--pillar-root", tmp_path / "pillar")
 
 
 def rules(done):

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 import stat
-from types import SimpleNamespace
 
 import pytest
 
-from asyncstate.cli import main
 from asyncstate.journal.store import Journal
 from asyncstate.plans.document import decode
 
@@ -36,20 +34,9 @@ def tree(tmp_path):
 
 
 @pytest.fixture
-def run(tree, tmp_path, monkeypatch, capfd):
+def run(tree, run_here):
     """Run a command on the tree, in this process."""
-    for name in ("NO_COLOR", "FORCE_COLOR", "ASYNCSTATE_CONFIG"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("HOME", "XDG_CONFIG_HOME", "ASYNCSTATE_CACHEDIR"):
-        monkeypatch.setenv(name, str(tmp_path))
-    monkeypatch.setenv("ASYNCSTATE_STATE_DIR", str(tmp_path / "state"))
-
-    def call(*words):
-        code = main([*map(str, words), "--file-root", str(tree)])
-        out, errors = capfd.readouterr()
-        return SimpleNamespace(returncode=code, stdout=out, stderr=errors)
-
-    return call
+    return lambda *words, cwd="/": run_here(*words, "--file-root", tree, cwd=cwd)
 
 
 @pytest.fixture
@@ -154,7 +141,7 @@ def test_pillar_of_the_command_line_is_given_again(run, saved, tmp_path):
     assert (tmp_path / "conf").read_text() == "hunter22\n"
 
 
-def test_only_the_command_line_names_a_file_to_compile(run, tree, tmp_path, monkeypatch):
+def test_only_the_command_line_names_a_file_to_compile(run, tree, tmp_path):
     """A plan is data of somebody else: a file that it names is not even opened."""
     (own := tmp_path / "own.sls").write_text("a: {test.nop: []}\n")
     (other := tmp_path / "other.sls").write_text(f"#!py\nopen({str(tmp_path / 'ran')!r}, 'w').close()\n")
@@ -169,8 +156,7 @@ def test_only_the_command_line_names_a_file_to_compile(run, tree, tmp_path, monk
         assert f"the plan was made of the file {other}" in run(*words).stderr
         assert f"not of {own}" in run(*words, "--file", own).stderr
         plan.write_text(plan.read_text().replace(str(other), str(own)))
-        monkeypatch.chdir(tmp_path)
-        assert run(*words, "--file", "own.sls").returncode == 0
+        assert run(*words, "--file", "own.sls", cwd=tmp_path).returncode == 0
     assert not (tmp_path / "ran").exists()
     assert run("plan", "web", "--plan-out", plan).returncode == 0
     assert "the plan was made of SLS files, not of" in run("apply", "--plan", plan, "--file", own).stderr

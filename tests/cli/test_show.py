@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 
 import pytest
 from report_page import Page
-
-from asyncstate.cli import main
 
 TREE = {
     "top.sls": "base:\n  '*':\n    - web\n",
@@ -37,19 +34,9 @@ def tree(tmp_path):
 
 
 @pytest.fixture
-def run(tree, tmp_path, monkeypatch, capfd):
+def run(tree, run_here):
     """Run a command on the tree, in this process."""
-    for name in ("NO_COLOR", "FORCE_COLOR", "ASYNCSTATE_CONFIG"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("HOME", "XDG_CONFIG_HOME", "ASYNCSTATE_CACHEDIR", "ASYNCSTATE_STATE_DIR"):
-        monkeypatch.setenv(name, str(tmp_path))
-
-    def call(*words):
-        code = main([*map(str, words), "--file-root", str(tree)])
-        out, errors = capfd.readouterr()
-        return SimpleNamespace(returncode=code, stdout=out, stderr=errors)
-
-    return call
+    return lambda *words: run_here(*words, "--file-root", tree)
 
 
 def answer(done):
