@@ -50,7 +50,7 @@ def test_every_promise_names_tests_that_are_there(checkout, promises):
 class Counted:
     """How many cases a test tries: in every run of the tests, and in one with the slow ones, too.
 
-    That is one for each parameter, or the parameter ``least``, times what Hypothesis draws.
+    That is one for each parameter or row, or the parameter ``least``, times what Hypothesis draws.
     """
 
     def __init__(self, checkout, file, name):
@@ -64,7 +64,7 @@ class Counted:
             mark for mark in getattr(getattr(module, name), "pytestmark", []) if mark.name in {"parametrize", "slow"}
         ]
         tables = [(mark.args[0], list(mark.args[1])) for mark in marks if mark.name == "parametrize"]
-        each = self._each()
+        each = self._each() * math.prod(map(len, getattr(getattr(module, name), "tables", ())))
         self.thorough = each * math.prod(_weight(names, table) for names, table in tables)
         quick = [_weight(names, [one for one in table if not _is_slow(one)]) for names, table in tables]
         self.usual = 0 if any(mark.name == "slow" for mark in marks) else each * math.prod(quick)

@@ -32,6 +32,7 @@ def rows(names, values):
         signature = inspect.signature(test)
         left = [each for each in signature.parameters.values() if each.name not in words]
         run.__signature__ = signature.replace(parameters=left)
+        run.tables = [*getattr(test, "tables", ()), table]
         return run
 
     return decorate
