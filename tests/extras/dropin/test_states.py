@@ -40,6 +40,17 @@ def test_a_dry_run_has_the_rows_of_one(root, salt_call):
     assert [row["result"] for row in rows.values()] == [None, False]
 
 
+@pytest.mark.parametrize(("words", "code"), [((), 1), (("--retcode-passthrough",), 2)])
+def test_a_state_that_does_not_end_is_one_that_failed(root, salt_call, monkeypatch, words, code):
+    monkeypatch.setattr("asyncstate.run.chunk.time_limit.GRACE", 0.05)
+    (root / "salt" / "_states").mkdir(exist_ok=True)
+    (root / "salt" / "_states" / "endless.py").write_text("import time\ndef hangs(name):\n    time.sleep(300)\n")
+    (root / "salt" / "hangs.sls").write_text("a:\n  endless.hangs: [timeout: 0.05]\n")
+    done = salt_call("--out=json", *words, "state.apply", "hangs")
+    assert (done.code, [row["result"] for row in json.loads(done.out)["local"].values()]) == (code, [False])
+    assert "The run was cut short: a state does not end, and cannot be stopped." in done.errors
+
+
 def _lock(root):
     """Return the lock of the tree: root_dir of its minion file stands before the folder of the cache."""
     return RunLock(f"{root}/root{root.parent}/own")
