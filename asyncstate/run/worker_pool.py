@@ -95,6 +95,7 @@ class WorkerPool:
         self._stopped = False
         self._pauses: set[anyio.CancelScope] = set()
         self._deserted = False
+        self._told = 0
         self._over = anyio.Event()
         self._reason = ""
         self._failure: BaseException | None = None
@@ -239,11 +240,12 @@ class WorkerPool:
             self._over.set()
         if not overdue or self.cut or len(self._idle) + own + len(overdue) != len(self._tasks):
             return False
-        told, outcomes = len(machine.withheld), self.in_flight.give_up()
+        outcomes = self.in_flight.give_up()
         machine.give_up(outcomes)
         if self._elsewhere is not None:
-            for node in (*outcomes, *machine.withheld[told:]):
+            for node in (*outcomes, *machine.withheld[self._told :]):
                 self._elsewhere.ended(node, machine.outcomes.told(node) or _NEVER)
+        self._told = len(machine.withheld)
         if machine.finished:
             self._deserted = True
             machine.stop(NEVER_ENDED)

@@ -230,7 +230,7 @@ def test_what_a_call_that_never_ends_holds_up_is_never_called_and_all_else_is(pl
     def of(nodes):
         return {plan.nodes[node].chunk for node in nodes}
 
-    while not machine.finished:
+    while True:
         while len(active) < width and (work := machine.take()) is not None:
             if work.verdict.runs:
                 needed = reach(plan.dag, plan.dag.predecessors(work.node), forward=False)
@@ -248,8 +248,10 @@ def test_what_a_call_that_never_ends_holds_up_is_never_called_and_all_else_is(pl
             work = active.pop(rng.randrange(len(active)))
             skipped = Outcome(result=work.verdict is not Verdict.FAIL, changed=False, ran=False)
             machine.done(work.node, results[work.node] if work.verdict.runs else skipped)
-        else:
-            machine.give_up(left)
+            continue
+        machine.give_up(left)
+        if machine.finished:
+            break
     stuck = {*(exclusive if left else ()), *(lanes if lanes.keys() & of(left) else ())}
     stuck = {node for node, what in enumerate(plan.nodes) if what.chunk in stuck}
     held = chunks if exclusive & of(left) else reach(plan.dag, {*left, *stuck}, forward=True)

@@ -9,7 +9,6 @@ from asyncstate.extras.dropin.answer import FAILED, STATE_FAILED, Answer
 from asyncstate.extras.dropin.disabling import Disabled, check_enabled
 from asyncstate.extras.dropin.rows import as_in_salt
 from asyncstate.extras.dropin.settings import changed
-from asyncstate.model.result import NEVER_ENDED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -69,8 +68,9 @@ def collect(
     report = session.report
     if report is None:
         return Answer(value={}, retcode=FAILED, outputter="highstate", ended=ended)
-    retcode = STATE_FAILED if report.failed or report.cancelled == NEVER_ENDED else 0
-    cut_short = ended if report.cancelled not in {"", NEVER_ENDED} else 0
+    never_ended = bool(report.cancelled) and report.exit_code == STATE_FAILED
+    retcode = STATE_FAILED if report.failed or never_ended else 0
+    cut_short = ended if report.cancelled and not never_ended else 0
     if report.cancelled:
         console.say(f"The run was cut short: {report.cancelled}.")
     ordered = report.rows if order is None or session.plan is None else order(report.rows, session.plan)
