@@ -40,6 +40,8 @@ class Findings:
         self.cyclic = False
         self.shared_requisites: set[Any] = set()
         """IDs with a requisite directly under them, which therefore belongs to each of their states."""
+        self.misdirected: set[tuple[Any, Any]] = set()
+        """State modules and arguments that extensions give to IDs which do not exist."""
         self.declaring: Callable[[Any, str], list[str]] = lambda _id, _env: []
         """Returns the SLS of an environment that seem to declare an ID, by their texts; for hints only."""
         self._searches = 0

@@ -37,9 +37,8 @@ if TYPE_CHECKING:
 
 _HIDING = frozenset({"E202", "E210", "E215"})
 """Errors that hide states, as those of SLS files that do not render do; of two with one ID, the second is left."""
-_OF_EXTENSIONS = "E217"
-_OF_MISSING_STATES = frozenset({_OF_EXTENSIONS, "E305"})
-"""Errors that may be due to states that are hidden."""
+_OF_MISSING_STATES = frozenset({"E217", "E305", MISSING_ARGUMENT})
+"""Errors that may be due to states that are hidden: references to them, and what their extensions give."""
 
 
 class Ordered(NamedTuple):
@@ -83,7 +82,7 @@ class Ordering:
         """Return the states in serial order. High data is used up.
 
         If there are errors, they are in the findings, and the states are those that could be read: for whoever looks
-        for further mistakes. Raises CompileError, with all mistakes, where there is no order.
+        for further mistakes.
         """
         findings = high.findings
         lacks_states = any(issue.code in _HIDING or issue.code.startswith("E1") for issue in findings.errors)
@@ -95,11 +94,11 @@ class Ordering:
         order = SerialOrder(graph)
         serial = order.sort()
         if len(serial) + len(graph.members) < len(graph.chunk):
-            from asyncstate.compile.graph.cycle import report_cycle  # noqa: PLC0415 - a mistake
+            from asyncstate.compile.graph.cycle import open_cycles, report_cycle  # noqa: PLC0415 - a mistake
 
             report_cycle(graph, findings)
-            _leave_out_consequences(findings, lacks_states=lacks_states)
-            findings.check()
+            open_cycles(graph)
+            serial = order.sort()
         listening = resolve_listeners(graph.drafts, graph.seen_in(serial), findings)
         _leave_out_consequences(findings, lacks_states=lacks_states)
         option = self._opts.get("state_aggregate")
@@ -159,12 +158,10 @@ class Ordering:
 
 
 def _leave_out_consequences(findings: Findings, *, lacks_states: bool) -> None:
-    """Drop the errors that other errors may explain: references to hidden states, arguments that an extension gives."""
+    """Drop the errors that hidden states may explain."""
     if lacks_states:
         findings.errors = [issue for issue in findings.errors if issue.code not in _OF_MISSING_STATES]
-    if lacks_states or any(issue.code == _OF_EXTENSIONS for issue in findings.errors):
-        findings.errors = [issue for issue in findings.errors if issue.code != MISSING_ARGUMENT]
-        findings.warnings = [issue for issue in findings.warnings if issue.code != MISSING_ARGUMENT]
+        findings.warnings = [issue for issue in findings.warnings if issue.code not in _OF_MISSING_STATES]
 
 
 def silence(findings: Findings, opts: Mapping[str, Any], file_client: FileClient) -> None:

@@ -1,6 +1,6 @@
 """Report a cycle: Salt's line with the cycle that Salt finds, then a shortest cycle with the place of each state.
 
-Both searches are iterative: a cycle of a hundred thousand states is reported like any other.
+All searches are iterative: a cycle of a hundred thousand states is reported like any other.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ Link = tuple["Draft", str, "Draft"]
 
 def report_cycle(graph: RequisiteGraph, findings: Findings) -> None:
     """Find and report the cycle of a graph that has one."""
-    links = list(_links(graph, _first_cycle(graph)))
+    path, start = next(_cycles(graph))
+    links = list(_links(graph, path[start:]))
     shown = [f"({_label(after)}, '{kind}', {_label(before)})" for after, kind, before in links[:_SHOWN]]
     if len(links) > _SHOWN:
         shown.append(f"… and {len(links) - _SHOWN} more")
@@ -53,8 +54,22 @@ def _of_its_own(links: list[Link], findings: Findings) -> list[str]:
     return [f"'{kind}' names {draft.state}: {draft.id} itself. An ID alone, or a name, means all states that have it"]
 
 
-def _first_cycle(graph: RequisiteGraph) -> list[int]:
-    """Return the first cycle of a depth-first search that follows nodes and edges in the order they were added."""
+def open_cycles(graph: RequisiteGraph) -> None:
+    """Drop the edges that close cycles, so that the states have an order in which to look for other mistakes."""
+    closing: dict[int, set[int]] = {}
+    for path, start in _cycles(graph):
+        closing.setdefault(path[-1], set()).add(path[start])
+    for node, dropped in closing.items():
+        edges = zip(graph.after[node], graph.kinds[node], strict=True)
+        kept = [(after, kind) for after, kind in edges if after not in dropped]
+        graph.after[node], graph.kinds[node] = [after for after, _ in kept], [kind for _, kind in kept]
+
+
+def _cycles(graph: RequisiteGraph) -> Iterator[tuple[list[int], int]]:
+    """Yield the paths of a depth-first search that end in a cycle, and where in the path that begins.
+
+    The search follows nodes and edges in the order they were added. It goes on with the same list.
+    """
     finished = bytearray(len(graph.chunk))
     for start in range(len(graph.chunk)):
         path: list[int] = []
@@ -69,12 +84,11 @@ def _first_cycle(graph: RequisiteGraph) -> list[int]:
                     del place[done]
                     finished[done] = 1
             elif node in place:
-                return path[place[node] :]
+                yield path, place[node]
             elif not finished[node]:
                 place[node] = len(path)
                 path.append(node)
                 pending.append(iter(graph.after[node]))
-    return []
 
 
 def _shortest_cycle(graph: RequisiteGraph) -> list[int]:

@@ -232,6 +232,12 @@ def _unknown(extension: Extension, data: Mapping[Any, Any], findings: Findings) 
         ids = (id_ for id_ in data if isinstance(id_, str) and not id_.startswith("__"))
         near = nearest(str(name), ids) if len(findings.errors) < _HINT_LIMIT else ""
         hint = findings.include_hint(name, env) or (f"did you mean '{near}'?" if near else "")
+    findings.misdirected |= {
+        (module, argument)
+        for module, arguments in extension.states.items()
+        for each in (arguments if isinstance(arguments, list) else ())
+        for argument in (each if isinstance(each, dict) else ())
+    }
     findings.error(
         "E217", message, env=env, sls=sls, id_=extension.by if extension.by is not None else "extend", hint=hint
     )

@@ -241,6 +241,8 @@ class _Checker:
     def arguments(self, draft: Draft, name: str, taken: _Taken) -> None:
         """Report arguments that a call lacks or that its function does not take."""
         for key in sorted(taken.required - draft.args.keys()):
+            if (draft.state, key) in self._findings.misdirected:
+                continue
             message = f"Missing parameter {key} for state {name} (ID '{draft.id}' in SLS '{draft.sls}')"
             self._note(MISSING_ARGUMENT, draft, None, message, f"what it means: asyncstate doc {name}", mistake=True)
         for key in [key for key in draft.args if key not in taken.accepted and isinstance(key, str)]:
