@@ -11,7 +11,6 @@ from asyncstate.compile.effects.calls import Templates
 from asyncstate.compile.effects.footprint import Footprints, add_footprints
 from asyncstate.compile.effects.formula import FormulaRule
 from asyncstate.compile.effects.homes import Homes
-from asyncstate.compile.effects.resources import plain_path
 from asyncstate.compile.effects.surroundings import Surroundings
 from asyncstate.compile.effects.transactions import Transactions, call_hook
 from asyncstate.compile.findings import Findings
@@ -25,7 +24,7 @@ from asyncstate.model.hooks import MOD_AGGREGATE, MOD_TRANSACTION
 from asyncstate.model.requisite import CONDITIONS_BEFORE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from asyncstate.compile.capabilities import Capabilities, StateIndex
     from asyncstate.compile.effects.aggregate import Aggregation
@@ -50,19 +49,8 @@ _WITHOUT_FOOTPRINTS = {
 """The options ``implicit_order`` that look at no footprints, and why package states then form no transaction."""
 
 
-_RUN_IN_FOLDERS = frozenset({"git", "virtualenv", "pip", "mount", "alternatives", "docker_image"})
-"""State modules whose programs work in a folder that the tree names."""
 _CLAIM_NOTHING = frozenset({"cmd", "test", "module", "event", "http"})
 """State modules whose states leave nothing that another one could undo for certain."""
-_TAKE_AWAY = frozenset(
-    """absent removed purged dead disabled masked unmounted stopped remove env_absent fstab_absent options_absent
-    sections_absent config_unset""".split()
-)
-"""Functions that remove or end what another state may make or start."""
-_OF_FOLDERS = frozenset({"clean", "recurse"})
-"""Arguments with which a state changes what others make below its folder."""
-_OF_THE_MACHINE = "system"
-"""The function of states of what a machine has one of: its time zone, locale, keyboard."""
 _CONDITIONS = frozenset({*CONDITIONS_BEFORE, "cwd", "env", "prepend_path", "root", "runas", "shell"})
 """The conditions of a state, and the arguments with which their commands are called."""
 
@@ -133,7 +121,8 @@ class Planning:
             add_stages(builder, aggregation.serial, stages)
         transactions = self._transactions(builder, findings, ordered.remote)
         unknown, known = self._order_by_footprints(builder, findings, transactions)
-        contradictions = self._contradictions(builder, findings, known) if _may_contradict(builder.chunks) else ()
+        wanting = sum(chunk.state not in _CLAIM_NOTHING or "runas" in chunk.args for chunk in builder.chunks)
+        contradictions = self._contradictions(builder, findings, known) if wanting > 1 else ()
         refused = {builder.number[node]: why for node, why in aggregation.refused.items()}
         if transactions is not None:
             transactions.add_groups()
@@ -267,39 +256,3 @@ def _only_tests(chunk: LowChunk) -> LowChunk:
     """Return a chunk that does nothing, with the conditions of another, and with what they are called with."""
     args = {key: value for key, value in chunk.args.items() if key in _CONDITIONS}
     return structs.replace(chunk, state="test", fun="nop", args=args)
-
-
-def _may_contradict(chunks: Sequence[LowChunk]) -> bool:
-    """Whether a closer look is worth it.
-
-    Something is named twice or removed, or in a folder of another state, or given to a user and used by root.
-    """
-    named, programs, given, shared = set[tuple[str, str]](), False, False, 0
-    folders: list[str] = []
-    for chunk in chunks:
-        if chunk.state in _CLAIM_NOTHING:
-            continue
-        path = plain_path(str(chunk.name))
-        names = {(chunk.state, name) for name in (_packages(chunk) if "pkgs" in chunk.args else (path,))}
-        if chunk.fun in _TAKE_AWAY or not named.isdisjoint(names):
-            return True
-        named |= names
-        shared += chunk.fun == _OF_THE_MACHINE or chunk.state == "pip"
-        if chunk.state == "file" and (chunk.fun == "recurse" or not _OF_FOLDERS.isdisjoint(chunk.args)):
-            folders.append(f"{path.rstrip('/')}/")
-        elif chunk.args.get("force_reset") is True:
-            folders.append(f"{plain_path(str(chunk.args.get('target'))).rstrip('/')}/")
-        programs = programs or chunk.state in _RUN_IN_FOLDERS or chunk.fun == "patch"
-        given = given or chunk.state == "user" or "user" in chunk.args
-    if shared > 1 or (given and programs):
-        return True
-    above = tuple(folders)
-    places = ((chunk, plain_path(str(place))) for chunk in chunks for place in (chunk.name, chunk.args.get("target")))
-    return bool(above) and any((p if chunk.state == "file" else f"{p}/").startswith(above) for chunk, p in places)
-
-
-def _packages(chunk: LowChunk) -> Iterator[str]:
-    """Yield the packages that a state lists."""
-    listed = chunk.args["pkgs"]
-    for each in listed if isinstance(listed, list) else ():
-        yield from map(str, each if isinstance(each, dict) else [each])

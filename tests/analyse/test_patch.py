@@ -43,6 +43,7 @@ def apply(tree, tmp_path):
 
 
 FILE = "f:\n  file.managed:\n    - name: /x/f\n"
+FOLDER = FILE.replace("managed", "directory")
 
 
 @pytest.mark.parametrize(
@@ -101,12 +102,12 @@ def test_any_id_can_be_named(id_, tmp_path):
 
 
 def test_two_requisites_of_one_state_are_one_list(tmp_path):
-    text = apply(HEAD + "e:\n  file.directory:\n    - name: /x/f/g\n" + FILE, tmp_path)
+    text = apply(HEAD + "e:\n  file.directory:\n    - name: /x/f/g\n" + FOLDER, tmp_path)
     assert text.count("- require:") == 2
     assert lint(plan(text, **OPTIONS)) == []
 
 
-@pytest.mark.parametrize("old", [FILE, "/x/f:\n  file.managed: []\n"])
+@pytest.mark.parametrize("old", [FOLDER, "/x/f:\n  file.directory: []\n"])
 def test_with_its_requisites_a_tree_has_no_findings(old, tmp_path):
     tree = apply(HEAD + old + "/x/f/g:\n  file.managed: []\n", tmp_path)
     assert lint(plan(tree, **OPTIONS)) == []

@@ -2,7 +2,7 @@
 
 Run it as root, with git: tests/recorded/undone/trees.yaml has trees for a scratch folder, some with owners. The IDs of
 the states that change something or fail go into answers.json beside it; those recorded already are kept. Each tree has a
-configuration and a root of its own.
+configuration, a root, mounts, a network and accounts of its own.
 """
 
 import json
@@ -17,6 +17,7 @@ import yaml
 
 FOLDER = Path(__file__).parents[1] / "recorded" / "undone"
 TREE = {"tree/one": "one\n", "tree/sub/two": "two\n", "more/one": "another\n", "more/three": "three\n"}
+KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIHJ1bm5pbmd0aGVzYW1ldGVzdGluZXZlcnlvcmRlcjA"
 HISTORY = (
     "init -q -b main",
     "commit -q --allow-empty -m one",
@@ -31,7 +32,7 @@ HISTORY = (
 """What git is asked to make the repository."""
 
 
-TREES = yaml.safe_load((FOLDER / "trees.yaml").read_text().replace("{root}", "/the-root"))
+TREES = yaml.safe_load((FOLDER / "trees.yaml").read_text().replace("{root}", "/the-root").replace("{key}", KEY))
 
 
 def tree_of(name, root):
@@ -71,12 +72,30 @@ def third_apply(salt_call, name):
         }
         (Path(root) / "minion").write_text(yaml.safe_dump(config))
         command = f"{salt_call} --local --config-dir {root} --out json --log-level quiet state.apply s".split()
-        for _ in range(3):
-            answer = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-        rows = json.loads(answer)["local"].values()
+        return undone(json.loads(thrice(command, root))["local"].values())
+
+
+def thrice(command, root):
+    """Run a command three times with mounts, a network and accounts of its own; return the last output."""
+    own = f"{root}/own"
+    contained = f"""
+        mkdir {own} && mount -t tmpfs none {own} && cp -a /etc {own}/ && mount --bind {own}/etc /etc
+        for each in /home /var/mail /var/spool; do mount -t tmpfs none $each; done
+        mkdir -p /var/spool/cron/crontabs
+        "$@" > /dev/null; "$@" > /dev/null; exec "$@"
+    """
+    namespaces = ["unshare", "--mount", "--net", "--propagation=private"]
+    done = subprocess.run(
+        [*namespaces, "sh", "-c", contained, "sh", *command], capture_output=True, text=True, check=False
+    )
+    return done.stdout
+
+
+def undone(rows):
+    """Return the IDs of the rows of states that change something, and of those that fail."""
     return {
-        "changed": sorted(row["__id__"] for row in rows if row["changes"] and row["result"]),
-        "failed": sorted(row["__id__"] for row in rows if row["result"] is not True),
+        "changed": sorted({row["__id__"] for row in rows if row["changes"] and row["result"]}),
+        "failed": sorted({row["__id__"] for row in rows if row["result"] is not True}),
     }
 
 

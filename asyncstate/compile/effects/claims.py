@@ -7,8 +7,21 @@ the state, and by arguments that tell it from others.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from asyncstate.compile.effects.claim_values import (
+    FILE,
+    FOLDER,
+    GONE,
+    THERE,
+    Exact,
+    Members,
+    Needed,
+    Perhaps,
+    Startable,
+    plain,
+)
+from asyncstate.compile.effects.claims_of_paths import FILL, of_options, of_path
 from asyncstate.compile.effects.resources import PATH, plain_path
 
 if TYPE_CHECKING:
@@ -17,8 +30,6 @@ if TYPE_CHECKING:
     from asyncstate.compile.effects.declared import Footprint
     from asyncstate.model.chunk import LowChunk
 
-THERE, GONE = "there", "gone"
-FILE, FOLDER, LINK = "file", "directory", "link"
 _BY_RESOURCE = {
     "user.present": ("user:", THERE),
     "user.absent": ("user:", GONE),
@@ -63,112 +74,218 @@ _WHOSE: dict[str, tuple[str, ...]] = {
     "cron": ("user",),
     "git": ("repo", "global", "user"),
     "grains": ("delimiter",),
-    "host": ("ip",),
     "mount": ("fs_file",),
     "pkgrepo": (),
-    "ssh_auth": ("user", "config"),
     "ssh_known_hosts": ("user", "config"),
     **dict.fromkeys(("postgres_database", "postgres_group", "postgres_schema", "postgres_user"), _POSTGRES),
     **dict.fromkeys(("postgres_extension", "postgres_privileges", "postgres_tablespace"), _POSTGRES),
 }
 """State modules whose things have the name of the state, and the arguments that tell them from others of that name."""
-_DEFAULTS = {("cron", "user"): "root", ("ssh_auth", "config"): ".ssh/authorized_keys", ("grains", "delimiter"): ":"}
+_DEFAULTS = {("cron", "user"): "root", ("grains", "delimiter"): ":"}
 """What these arguments are where a state does not give them."""
 _SETS = {
     "alias.present": ("target",),
     "alternatives.set": ("path",),
     "cron.env_present": ("value",),
-    "cron.present": ("minute", "hour", "daymonth", "month", "dayweek", "special", "commented"),
+    "cron.present": ("minute", "hour", "daymonth", "month", "dayweek", "special", "commented", "comment"),
     "git.config_set": ("value",),
     "grains.present": ("value",),
-    "group.present": ("gid", "members"),
+    "group.present": ("gid",),
     "mount.mounted": ("device", "fstype", "opts"),
     "mount.fstab_present": ("fs_vfstype", "fs_mntops"),
     "sysctl.present": ("value",),
-    "user.present": ("uid", "gid", "home", "shell", "fullname", "groups"),
+    "user.present": (
+        *("uid", "gid", "home", "shell", "fullname", "roomnumber", "workphone", "homephone", "other", "password"),
+        *("mindays", "maxdays", "inactdays", "warndays", "expire"),
+    ),
 }
 """Functions that give a thing properties, and the arguments that say which."""
+_NUMBERED = {"user.present": "uid", "group.present": "gid"}
+"""Functions that give a number to an account, and the argument that says it: another one cannot have it, too."""
+_MOUNTS = {"mounted": THERE, "unmounted": GONE}
+"""What states that mount, or no longer, make of the entry of a device in fstab if that is to last."""
+ENTRIES = {
+    "alias.present": ("name", "target"),
+    "host.only": ("name", "hostnames"),
+    "host.present": ("name", "ip"),
+    "mount.fstab_present": ("name", "fs_file"),
+    "mount.mounted": ("device", "name"),
+    "ssh_auth.manage": ("ssh_keys",),
+    "ssh_auth.present": ("name",),
+    "sysctl.present": ("name",),
+}
+"""Functions that put entries into a file, and the arguments whose words these have."""
 _OF_THE_MACHINE = frozenset({"keyboard.system", "locale.system", "timezone.system"})
-_MAKES = {
-    **dict.fromkeys(("managed", "serialize", "append", "prepend", "decode", "hardlink"), FILE),
-    **dict.fromkeys(("directory", "recurse"), FOLDER),
-    **dict.fromkeys(("copy", "rename", "touch"), THERE),
-    "symlink": LINK,
-    "absent": GONE,
+_RELATIONS = {
+    "user": "groups of user",
+    "group": "members of group",
+    "host": "addresses of host",
+    "address": "names of address",
 }
-"""What functions of ``file`` leave at their path."""
-_THROUGH_A_LINK = {FILE: "follow_symlinks", FOLDER: "allow_symlink"}
-"""Arguments that say whether a link to a file, or to a folder, is as good as one."""
-_OWNED = frozenset({"managed", "serialize", "directory"})
-FILL = {
-    **dict.fromkeys(("git.latest", "git.cloned", "git.detached"), "target"),
-    **dict.fromkeys(("archive.extracted", "virtualenv.managed"), "name"),
-}
-"""Functions of other modules that fill a folder, and the argument that names it."""
-_SOME_MEMBERS = ("addusers", "delusers")
-_TIMES = frozenset({"minute", "hour", "daymonth", "month", "dayweek"})
-_COMMIT = re.compile("[0-9a-f]{7,40}")
+_USUAL = {**dict.fromkeys(("minute", "hour", "daymonth", "month", "dayweek"), "*"), "commented": False}
+"""What these settings are where a state does not give them."""
 _PIP_PROGRAM = re.compile(r"(/bin/pip[\d.]*)?/?$")
 _PIP_NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^]]*\]\s*)?(?:===?\s*([^\s,;*]+)\s*$)?")
-_NO_VERSION = re.compile(r"[<>=!*,\s]|^latest$")
-_KEY = re.compile(r"(?:sk-)?(?:ssh-|ecds)[\w@.-]+\s+(\S+)")
-"""The key in a whole line of a file of keys."""
-_ACCOUNTS = frozenset({"user", "group"})
-_NUMBERS = frozenset({"uid", "gid", "user", "group"})
-_LISTS = frozenset({"groups", "members", "opts", "fs_mntops"})
+_KEY = re.compile(r"(?:(.*?)\s*((?:sk-)?(?:ssh-|ecds)[\w@.-]+)\s+)?(\S+)\s*(.*)")
+"""The options, the kind, the key and the comment in a line of a file of keys."""
+_ACCOUNTS = ("user:", "group:")
+_SWAPPED = str.maketrans("./", "/.")
+"""The other spelling of a kernel setting."""
 _ANY = "random"
 """What a time of a cron job is that nobody has chosen."""
 
 
-class Claim(NamedTuple):
-    """What a state wants a thing to be."""
-
-    chunk: LowChunk
-    value: Any
-
-
 def claims(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str, Any]]:
     """Yield what a state wants: a thing in words, the resource that it is, and the value that it is to have."""
-    if chunk.state == "file" or chunk.function in FILL:
-        yield from _of_path(chunk)
+    if chunk.state in {"file", "x509"} or chunk.function in FILL:
+        made = [*of_path(chunk)]
     elif chunk.state == "ini":
-        yield from _of_options(chunk)
+        made = [*of_path(chunk), *of_options(chunk)]
+    elif chunk.state == "ssh_auth":
+        made = [*_of_keys(chunk)]
+    elif chunk.state in {"service", "pip"}:
+        made = [*(_of_service(chunk) if chunk.state == "service" else _of_pip(chunk))]
     elif chunk.function in _OF_THE_MACHINE:
-        yield f"the {chunk.state} of the system", chunk.state, plain("name", chunk.name)
+        made = [(f"the {chunk.state} of the system", chunk.state, plain("name", chunk.name))]
     else:
-        yield from _of_things(chunk, footprint)
+        made = [*_of_relations(chunk), *_of_things(chunk, footprint)]
+    file = file_with_entries(chunk, footprint)
+    if file:
+        made.append((file, f"{PATH}{file}", FILE))
+    yield from made
+    yield from _of_accounts(chunk, footprint, made)
+
+
+def file_with_entries(chunk: LowChunk, footprint: Footprint) -> str:
+    """Return the file in which a state of another module keeps entries; "" if there is none, or it is not known."""
+    words = ENTRIES.get(chunk.function, ())
+    if not words or not all(chunk.args.get(each) for each in words if each != "name"):
+        return ""
+    if chunk.state == "mount":
+        return str(chunk.args.get("config") or "/etc/fstab") if chunk.args.get("persist", True) is True else ""
+    paths = {name.removeprefix(PATH).partition("#")[0] for name in footprint.writes if name.startswith(PATH)}
+    return paths.pop() if len(paths) == 1 else ""
+
+
+def _of_accounts(
+    chunk: LowChunk, footprint: Footprint, made: list[tuple[str, str, Any]]
+) -> Iterator[tuple[str, str, Any]]:
+    """Yield that the users and groups are there without which a state that makes something fails."""
+    needed = {name.partition("#")[0] for name in footprint.everything() if name.startswith(_ACCOUNTS)}
+    if chunk.state == "cmd":
+        runas = chunk.args.get("runas") if chunk.fun in {"run", "script"} else None
+        needed = {f"user:{runas}"} if runas else set()
+    elif all(value == GONE for _, _, value in made):
+        return
+    if chunk.state == "user":
+        needed -= {f"group:{group}" for group in _listed(chunk.args.get("optional_groups"))}
+        if f"group:{chunk.name}" in needed and chunk.args.get("gid") is None:
+            yield f"group {chunk.name}", f"group:{chunk.name}", Perhaps(THERE)
+        needed.discard(f"group:{chunk.name}")
+    elif chunk.state == "group":
+        needed -= {f"user:{user}" for user in _listed(chunk.args.get("delusers"))}
+    for name in sorted(needed - {f"{chunk.state}:{chunk.name}"}):
+        yield name.replace(":", " "), name, Needed(THERE)
+
+
+def _of_relations(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
+    """Yield which users are to be in which groups, and which names are to have which addresses; or are not to."""
+    name, args = str(chunk.name), chunk.args
+    if chunk.function == "user.present":
+        own, listed = {name, str(args.get("gid"))}, _listed(args.get("groups")) | _listed(args.get("optional_groups"))
+        only = listed | own if args.get("remove_groups", True) is True and (listed or "groups" in args) else None
+        sure = not any(each.isdecimal() for each in (*own, *listed))  # a number may be that of any of the names
+        yield from _related("user", name, "group", Members(listed - own, only, sure=sure))
+    elif chunk.function == "group.present":
+        users, added = _listed(args.get("members")), _listed(args.get("addusers"))
+        only = users if args.get("members") is not None else None
+        yield from _related("group", name, "user", Members(users | added, only, _listed(args.get("delusers"))))
+    elif chunk.function == "host.only":
+        names = _listed(args.get("hostnames"))
+        yield from _related("address", name, "host", Members(names, names))
+    elif chunk.state == "host":
+        given, is_there = _listed(args.get("ip")), chunk.fun == "present"
+        only = given if is_there and args.get("clean") is True else None
+        for address in given if is_there and args.get("comment") else ():
+            yield f"comment of address {address}", f"address:{address}", ("comment", args["comment"])
+        yield from _related("host", name, "address", Members(given, only) if is_there else Members(without=given))
+
+
+def _related(kind: str, name: str, other_kind: str, others: Members) -> Iterator[tuple[str, str, Members]]:
+    """Yield what one has, and that each of these has that one."""
+    yield f"{_RELATIONS[kind]} {name}", f"{kind}:{name}", others
+    own = frozenset({name})
+    for other in others.within | others.without:
+        value = Members(own, sure=others.sure) if other in others.within else Members(without=own)
+        yield f"{_RELATIONS[other_kind]} {other}", f"{other_kind}:{other}", value
+
+
+def key_in(line: str) -> re.Match[str] | None:
+    """Return the options, kind, key and comment of a line of a file of keys, or of one that begins with a key."""
+    return _KEY.fullmatch(line.strip())
+
+
+def _of_keys(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
+    args, lines = chunk.args, chunk.args.get("ssh_keys") if chunk.fun == "manage" else [chunk.name]
+    if args.get("source"):
+        return
+    file = f"ssh_auth:{args.get('user')}|{args.get('config') or '.ssh/authorized_keys'}"
+    given = args.get("options") or []
+    usual = (",".join(map(str, given)) if isinstance(given, list) else str(given), args.get("enc", "ssh-rsa"))
+    keys = frozenset[str]()
+    for found in filter(None, map(key_in, _listed(lines))):
+        options, kind, key, comment = found.groups()
+        keys |= {key}
+        yield f"ssh_auth {key}", f"{file}|{key}", GONE if chunk.fun == "absent" else THERE
+        if chunk.fun != "absent":
+            shown = (options or usual[0] if kind else usual[0], kind or usual[1], comment or args.get("comment") or "")
+            yield f"line of ssh_auth {key}", f"{file}|{key}", ("line", shown)
+    if chunk.fun != "absent":
+        yield f"keys of user {args.get('user')}", file, Members(keys, keys if chunk.fun == "manage" else None)
 
 
 def _of_things(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str, Any]]:
-    if chunk.state in {"service", "pip"}:
-        yield from _of_service(chunk) if chunk.state == "service" else _of_pip(chunk)
-        return
-    for argument in _SOME_MEMBERS if chunk.function == "group.present" else ():
-        users = plain("members", chunk.args.get(argument))
-        if users:
-            yield f"members of group {chunk.name}", f"group:{chunk.name}", (argument, users)
-    if chunk.function == "host.present":  # with clean, they are all addresses of the host, as members are of a group
-        listed = chunk.args.get("ip")
-        addresses = frozenset(map(str, listed if isinstance(listed, list) else [listed]))
-        argument = "members" if chunk.args.get("clean") is True else "addusers"
-        yield f"addresses of host {chunk.name}", f"host:{chunk.name}", (argument, addresses)
+    args, home = chunk.args, chunk.args.get("home")
+    number = _NUMBERED.get(chunk.function, "")
+    if args.get(number) is not None and args.get("unique") is not False and args.get("non_unique") is not True:
+        yield f"{number} {args[number]}", f"{chunk.state}:{args[number]}", ("holder", chunk.name)
+    if chunk.function == "user.present" and home and args.get("createhome", True) is True:
+        yield plain_path(str(home)), f"{PATH}{plain_path(str(home))}", FOLDER
+    if chunk.state == "mount":
+        yield from _of_fstab(chunk)
     if chunk.function == "mount.mounted" and chunk.args.get("mount") is False:
         return
     things, value = _named(chunk, footprint)
     versions = _versions(chunk) if value and chunk.state == "pkg" else {}
     for words, resource in things:
-        if value:
-            yield words, resource, value
         version = versions.get(resource)
+        if value == GONE and resource in versions:  # another version may stay
+            yield words, resource, Perhaps(GONE)
+        elif value:
+            yield words, resource, value if version is None else Exact(value)
         if version is not None:
-            yield f"version of {words}", resource, ("version", version)
+            yield f"version of {words}", resource, ("no version" if value == GONE else "version", version)
         for argument in _SETS.get(chunk.function, ()) if len(things) == 1 else ():
-            given = chunk.args.get(argument, "*" if argument in _TIMES else None)
-            if argument == "groups" and chunk.args.get("remove_groups", True) is not True:
-                continue
+            given = chunk.args.get(argument, _USUAL.get(argument))
             setting = plain(argument, given)
             if setting is not None and setting != _ANY:
                 yield f"{argument} of {words}", resource, (argument, setting)
+
+
+def _of_fstab(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
+    """Yield which entry fstab is to have; there, a device has one, unless ``match_on`` says how to find them."""
+    device, point = str(chunk.args.get("device")), str(chunk.name)
+    if chunk.fun in {"fstab_present", "fstab_absent"}:
+        device, point = str(chunk.name), str(chunk.args.get("fs_file"))
+    elif chunk.fun not in _MOUNTS or chunk.args.get("persist", chunk.fun == "mounted") is not True:
+        return
+    else:
+        yield f"mount fstab entry {device}", f"mount|fstab entry |{device}|{point}", _MOUNTS[chunk.fun]
+    gone = chunk.fun in {"unmounted", "fstab_absent"}
+    if chunk.args.get("device") is None or not gone:
+        yield f"fstab entry of {point}", f"mount|fstab of {point}", GONE if gone else THERE
+    if not gone and device.startswith("/dev/") and "match_on" not in chunk.args:
+        yield f"mount point of {device} in fstab", f"mount:{device}", ("mount point", point)
 
 
 def _named(chunk: LowChunk, footprint: Footprint) -> tuple[list[tuple[str, str]], str]:
@@ -176,24 +293,25 @@ def _named(chunk: LowChunk, footprint: Footprint) -> tuple[list[tuple[str, str]]
     if chunk.function in _BY_RESOURCE:
         prefix, value = _BY_RESOURCE[chunk.function]
         names = [name for name in footprint.writes if name.startswith(prefix) and "*" not in name]
-        if value == GONE and chunk.state == "pkg":  # a package of another version may stay
-            versions = _versions(chunk)
-            names = [name for name in names if name not in versions]
-        if chunk.state in _ACCOUNTS:  # their footprints have numbers, too
+        if prefix in _ACCOUNTS:  # their footprints have numbers, too
             names = [f"{prefix}{chunk.name}"]
         return [(name.replace(":", " "), name) for name in names], value
     if chunk.state in _WHOSE and chunk.fun in _BY_NAME:
         what, value = _BY_NAME[chunk.fun]
-        if chunk.state == "ssh_auth" and chunk.args.get("source"):
-            return [], ""
         whose = [str(chunk.args.get(each, _DEFAULTS.get((chunk.state, each)))) for each in _WHOSE[chunk.state]]
         name = str(chunk.args.get("identifier") or chunk.name)
-        key = _KEY.search(name) if chunk.state == "ssh_auth" else None
-        name = key[1] if key else name.split(maxsplit=1)[0] if chunk.state == "ssh_auth" and name.split() else name
         return [(f"{chunk.state} {what}{name}", "|".join((chunk.state, what, name, *whose)))], value
     if chunk.function in _SETS:
-        return [(f"{chunk.state} {chunk.name}", f"{chunk.state}:{chunk.name}")], ""
+        name = str(chunk.name)
+        name = name.translate(_SWAPPED) if chunk.state == "sysctl" and "/" in name.partition(".")[0] else name
+        return [(f"{chunk.state} {name}", f"{chunk.state}:{name}")], ""
     return [], ""
+
+
+def _listed(value: Any) -> frozenset[str]:
+    """Return the names in a list, or in a text with commas."""
+    items = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else ()
+    return frozenset(str(each) for each in items if each != "")
 
 
 def _versions(chunk: LowChunk) -> dict[str, Any]:
@@ -237,144 +355,3 @@ def _of_pip(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
         yield words, resource, THERE if chunk.fun == "installed" else GONE
         if chunk.fun == "installed" and found[2]:
             yield f"version of {words}", resource, ("version", found[2])
-
-
-def _of_options(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
-    path, sections = plain_path(str(chunk.name)), chunk.args.get("sections")
-    for section, options in sections.items() if isinstance(sections, dict) else ():
-        settings = {}
-        if chunk.fun == "options_present" and isinstance(options, dict):
-            settings = {option: plain("value", value) for option, value in options.items()}
-        elif chunk.fun == "options_absent" and isinstance(options, list):
-            settings = {option: GONE for option in options if isinstance(option, str)}
-        for option, setting in settings.items():
-            if setting is not None:
-                yield f"option {option} of section {section} in {path}", f"{PATH}{path}", setting
-
-
-def _of_path(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
-    args, path = chunk.args, place(chunk)
-    left = kind_left(chunk)
-    if not left or path is None or args.get("create", True) is not True:
-        return
-    resource = f"{PATH}{path}"
-    if left == LINK:
-        yield path, resource, Link(plain("target", args.get("target")) or "")
-    elif chunk.fun == "hardlink" or args.get(_THROUGH_A_LINK.get(left, "")) is False:
-        yield path, resource, Unlinked(left)
-    else:
-        yield path, resource, Copied(left) if chunk.fun == "copy" and args.get("force") is True else left
-    if chunk.state == "git":
-        what, given = ("branch", args.get("branch")) if chunk.fun == "cloned" else ("rev", args.get("rev") or "HEAD")
-        if isinstance(given, (str, int, float)):
-            yield f"revision of {path}", resource, (what, str(given))
-    if chunk.state == "file" and chunk.fun in _OWNED:
-        mode = args.get("dir_mode", args.get("mode")) if left == FOLDER else args.get("mode")
-        for argument, given in (("mode", mode), ("user", args.get("user")), ("group", args.get("group"))):
-            setting = plain(argument, given)
-            if setting is not None:
-                yield f"{argument} of {path}", resource, (argument, setting)
-
-
-def place(chunk: LowChunk) -> str | None:
-    """Return the path that a state of a file makes or removes, or the folder that another state fills."""
-    path = chunk.args.get(FILL.get(chunk.function, "name"), chunk.name)
-    return plain_path(path) if isinstance(path, str) and path.startswith("/") else None
-
-
-def kind_left(chunk: LowChunk) -> str:
-    """Return what a state leaves at its `place`: a file, a folder …; "" if that is not known."""
-    if chunk.state == "file":
-        return _MAKES.get(chunk.fun, "")
-    return FOLDER if chunk.function in FILL else ""
-
-
-class Link(str):
-    """A link with its target, "" if that is not known."""
-
-    __slots__ = ()
-
-
-class Unlinked(str):
-    """A file, or a folder, that is to be no link."""
-
-    __slots__ = ()
-
-
-class Copied(str):
-    """What is there takes the place of a folder, too."""
-
-    __slots__ = ()
-
-
-class Cleaned(str):
-    """Gone, unless the folder requires it."""
-
-    __slots__ = ()
-
-
-class Startable(str):
-    """No mask when the service is started; one that runs by then does not mind."""
-
-    __slots__ = ()
-
-
-class Perhaps(str):
-    """A claim that only a run can tell."""
-
-    __slots__ = ()
-
-
-def plain(argument: str, value: Any) -> Any:
-    """Return a setting so that equal ones compare equal; None if it is not given, or its meaning not known here."""
-    if argument in _LISTS:
-        items = value.split(",") if isinstance(value, str) else value
-        return frozenset(map(str, items)) if isinstance(items, list) else None
-    if not isinstance(value, (str, int, float)) or (isinstance(value, bool) and argument != "commented"):
-        return None
-    text = " ".join(str(value).split())
-    if argument == "mode":
-        return text.lstrip("0") if text.isdecimal() and text.strip("01234567") == "" else None
-    if argument == "version" and _NO_VERSION.search(text):
-        return None
-    if argument in {"user", "group"} and text == "0":
-        return "root"
-    return text.rstrip("/") if argument in {"home", "target", "device"} else text
-
-
-def differ(one: Any, other: Any) -> bool | None:
-    """Whether two claims to one thing, in the order of their states, cannot both hold; None: only a run can tell."""
-    unlike: bool = one != other
-    if isinstance(one, tuple) and isinstance(other, tuple):  # settings
-        if one[0] in _SOME_MEMBERS or other[0] in _SOME_MEMBERS:
-            return _members_differ(dict([one]), dict([other])) or _members_differ(dict([other]), dict([one]))
-        return one[1] != other[1] and (None if _kind(*one) != _kind(*other) else True)
-    if isinstance(one, (Perhaps, Startable)) or isinstance(other, Perhaps):
-        return None if unlike else False
-    if not unlike or GONE in {one, other}:
-        return unlike
-    if isinstance(one, Link) and isinstance(other, Link):
-        return True if one and other else None
-    if THERE in {one, other}:
-        return None if FOLDER in {one, other} and (isinstance(one, Copied) or isinstance(other, Copied)) else False
-    if isinstance(one, Link) or isinstance(other, Link):  # a file is written, and a folder is one, through a link
-        return True if isinstance(one, Unlinked) or isinstance(other, Unlinked) else None
-    return True
-
-
-def _members_differ(one: dict[str, frozenset[str]], other: dict[str, frozenset[str]]) -> bool:
-    """Whether one state takes a user out of a group whom the other one adds, or lists."""
-    wanted = one.get("members", one.get("addusers", frozenset()))
-    return not wanted.isdisjoint(other.get("delusers", ())) or (
-        "members" in other and not one.get("addusers", frozenset()) <= other["members"]
-    )
-
-
-def _kind(argument: str, value: Any) -> object:
-    """Return what kind of name a setting has: two of unlike kinds may be names of one thing."""
-    if argument in _NUMBERS:
-        return str(value).isdecimal()
-    if argument == "rev":
-        return "HEAD" if value == "HEAD" else len(value) if _COMMIT.fullmatch(value) else "name"
-        return "HEAD" if value == "HEAD" else len(value) if _COMMIT.fullmatch(value) else "name"
-    return argument

@@ -7,25 +7,27 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.compile.effects.below import clears, parts, removes, wanted
-from asyncstate.compile.effects.claims import (
+from asyncstate.compile.effects.claim_values import (
     FILE,
-    FILL,
     FOLDER,
     GONE,
     THERE,
+    Barred,
     Claim,
     Cleaned,
     Link,
+    Needed,
     Perhaps,
     Startable,
     Unlinked,
-    claims,
+    binds,
     differ,
-    place,
+    meets,
     plain,
-    unmasks,
 )
-from asyncstate.compile.effects.resources import PATH, TREE, plain_path
+from asyncstate.compile.effects.claims import claims, unmasks
+from asyncstate.compile.effects.claims_of_paths import FILL, place
+from asyncstate.compile.effects.resources import PATH, TREE, folders_above, plain_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 TO_AND_FRO = "each run changes it to and fro"
 ONE_FAILS = "one of them fails in each run"
 _EITHER = "each run changes it to and fro, or one of them fails"
+_TAKE_AWAY = frozenset({"absent", "removed", "purged"})
 _LET_ONE_DECIDE = "let one state decide; unless, onchanges and the like say when the other one runs"
 _LET_IT_REQUIRE = "let the state with clean: True require the other one, whose file it then keeps, or exclude it"
 _EXCLUDE_IT = "exclude it with exclude_pat, or remove clean: True, which keeps only what required states of file make"
@@ -80,20 +83,27 @@ def clashes(
         _claim(claimed, chunk, known[chunk.index])
     _add_folders(claimed, steps, chunks, known, sources)
     found: dict[tuple[int, int], Clash] = {}
-    for (thing, resource), made in claimed.items():
-        more = _gone_above(claimed, resource) if thing.startswith("/") else []
-        if len({claim.value for claim in (*made, *more)}) == 1:
+    barring = set[int]()
+    for (thing, resource), own in claimed.items():
+        above = [*_above_it(claimed, resource, barring)] if thing.startswith("/") else []
+        ordered = sorted((*own, *above), key=lambda claim: claim.chunk.index)
+        binding = [claim for claim in ordered if binds(claim.value)]
+        if not binding or len({claim.value for claim in ordered}) == 1:
             continue
-        ordered = sorted((*made, *more), key=lambda claim: claim.chunk.index)
-        turns = sum(1 for one, other in pairwise(ordered) if differ(one.value, other.value))
-        for number, first in enumerate(ordered):
-            for second in ordered[number + 1 :]:
+        needs = {claim.value for claim in ordered if isinstance(claim.value, Needed)}
+        met = {need for need in needs if any(meets(claim.value, need) for claim in binding)}
+        own = [claim for claim in own if not isinstance(claim.value, Needed) or claim.value not in met]
+        turns = sum(1 for one, other in pairwise(binding) if differ(one.value, other.value))
+        for one in binding:
+            for other in own:
+                first, second = (one, other) if one.chunk.index < other.chunk.index else (other, one)
                 pair = (first.chunk.index, second.chunk.index)
                 known_pair = found.get(pair)
-                if pair[0] == pair[1] or (first in more and second in more) or (known_pair and known_pair.certain):
+                if pair[0] == pair[1] or (known_pair and known_pair.certain):
                     continue
                 unlike = differ(first.value, second.value)
                 if unlike or (unlike is None and known_pair is None):
+                    barring |= {claim.chunk.index for claim in (one, other) if isinstance(claim.value, Barred)}
                     found[pair] = _clash(first, second, thing, resource, certain=unlike is True, turns=turns)
     yield from found.values()
 
@@ -101,8 +111,11 @@ def clashes(
 def _clash(first: Claim, second: Claim, thing: str, resource: str, *, certain: bool, turns: int) -> Clash:
     values = {first.value, second.value}
     cleaned = [claim.chunk for claim in (first, second) if isinstance(claim.value, Cleaned)]
+    barring = [claim.chunk for claim in (first, second) if isinstance(claim.value, Barred)]
+    thing = place(barring[0]) or thing if barring else thing
     outcome = _outcome(first, second, thing)
     anew = first.value == GONE and first.chunk.state == "file" and first.chunk.sls == second.chunk.sls
+    takes_away = GONE in values or any(claim.chunk.fun in _TAKE_AWAY for claim in (first, second))
     hint = _LET_ONE_DECIDE
     if cleaned:
         hint = _LET_IT_REQUIRE if first.chunk.state == second.chunk.state == "file" else _EXCLUDE_IT
@@ -113,8 +126,8 @@ def _clash(first: Claim, second: Claim, thing: str, resource: str, *, certain: b
         resource,
         outcome,
         certain=certain,
-        meant=(turns > 1 or anew) and not cleaned,
-        in_turn=(GONE in values or values == {True, False}) and not cleaned and outcome != ONE_FAILS,
+        meant=(turns > 1 or anew) and not cleaned and not barring,
+        in_turn=takes_away and not cleaned and outcome != ONE_FAILS,
         hint=hint,
     )
 
@@ -122,14 +135,18 @@ def _clash(first: Claim, second: Claim, thing: str, resource: str, *, certain: b
 def _outcome(first: Claim, second: Claim, thing: str) -> str:
     """Return what runs of two states do that cannot both have what they want."""
     both, values = (first.chunk, second.chunk), (first.value, second.value)
+    if isinstance(first.value, tuple) and first.value[0] == "holder":
+        return ONE_FAILS
+    if isinstance(first.value, tuple) and first.value[0] == "content":
+        return _EITHER
     if isinstance(first.value, tuple) and first.value[0] == "rev":
         moves = all(chunk.fun == "detached" or chunk.args.get("force_reset") is True for chunk in both)
         return TO_AND_FRO if moves else _EITHER
+    if any(isinstance(value, (Barred, Needed, Startable)) for value in values):
+        return ONE_FAILS
     if any(isinstance(value, Cleaned) for value in values):
         cloned = [chunk for chunk in both if chunk.function == "git.cloned" and f"{place(chunk)}/.git" == thing]
         return ONE_FAILS if cloned else TO_AND_FRO
-    if any(isinstance(value, Startable) for value in values):
-        return ONE_FAILS
     if thing.startswith("mask of"):
         return TO_AND_FRO if any(map(unmasks, both)) else ONE_FAILS
     if set(values) == {FILE, FOLDER}:
@@ -162,13 +179,13 @@ def _add_folders(
     _add_unknown(claimed, [chunk for chunk in filling if chunk.state != "file"])
     for chunk in filling if folders else ():
         top = place(chunk)
-        around = (each for above in (top, *_above(top)) for each in folders.get(above, ())) if top else ()
+        around = (each for above in (top, *folders_above(top)) for each in folders.get(above, ())) if top else ()
         if top and any(folder.index != chunk.index for folder in around):
             _add_inside(claimed, chunk, top, known, sources)
     made = [(path, claimed[path, resource]) for path, resource in claimed if path.startswith("/")] if folders else []
     for path, makers in made:
         resource = f"{PATH}{path}"
-        for folder in (each for above in _above(path) for each in folders.get(above, ())):
+        for folder in (each for above in folders_above(path) for each in folders.get(above, ())):
             if folder.fun == "directory":
                 for argument, given in wanted(folder, path, is_folder=makers[0].value == FOLDER):
                     setting, key = plain(argument, given), (f"{argument} of {path}", resource)
@@ -203,7 +220,7 @@ def _add_unknown(claimed: Claims, filling: Sequence[LowChunk]) -> None:
         if top is not None and (resets or (chunk.function == "archive.extracted" and "if_missing" not in chunk.args)):
             tops.setdefault(top, []).append(chunk)
     for (path, _), makers in claimed.items() if tops else ():
-        for chunk in (each for above in _above(path) for each in tops.get(above, ())):
+        for chunk in (each for above in folders_above(path) for each in tops.get(above, ())):
             own = {GONE} if chunk.state == "archive" else {GONE, FILE}
             if path.startswith("/") and any(each.value in own for each in makers):
                 makers.append(Claim(chunk, Perhaps()))
@@ -235,16 +252,11 @@ def _touches(footprint: Footprint, resource: str) -> bool:
     return False
 
 
-def _gone_above(claimed: Claims, resource: str) -> list[Claim]:
-    """Return the claims that a folder above a path is gone."""
-    return [
-        claim
-        for path in _above(resource.removeprefix(PATH))
-        for claim in claimed.get((path, f"{PATH}{path}"), ())
-        if claim.value == GONE and not isinstance(claim.value, (Cleaned, Perhaps))
-    ]
-
-
-def _above(path: str) -> Iterator[str]:
-    while (path := os.path.dirname(path)) not in {"/", ""}:
-        yield path
+def _above_it(claimed: Claims, resource: str, barring: set[int]) -> Iterator[Claim]:
+    """Yield the claims that a folder above a path is gone, or a file by other states than ``barring``."""
+    for path in folders_above(resource.removeprefix(PATH)):
+        for chunk, value in claimed.get((path, f"{PATH}{path}"), ()):
+            if value == GONE and not isinstance(value, (Cleaned, Perhaps)):
+                yield Claim(chunk, value)
+            elif value == FILE and chunk.index not in barring:
+                yield Claim(chunk, Barred(GONE))

@@ -11,9 +11,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from asyncstate.compile.effects.below import parts
+from asyncstate.compile.effects.claims import file_with_entries
 from asyncstate.compile.effects.clashes import ONE_FAILS, TO_AND_FRO, clashes, is_between
-from asyncstate.compile.effects.resources import PATH, plain_path
-from asyncstate.compile.effects.texts import COPIES, contradict, suspects, writer
+from asyncstate.compile.effects.resources import PATH, folders_above, plain_path
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.plan import Contradiction
 from asyncstate.model.requisite import CONDITIONS
@@ -36,6 +36,9 @@ _MAY_NOT_RUN = frozenset({*CONDITIONS, "retry"}) | _REACTING
 """Arguments with which a state does not run each time."""
 _TAKE_AWAY = frozenset({"absent", "rename", "copy", "symlink", "hardlink"})
 """Functions after which another state may have to write a file again."""
+_OF_FILES = frozenset({"file", "ini", "x509"})
+_REPLACE_WITH = {"hardlink": "force", "private_key_managed": "overwrite"}
+"""Functions that fail over another file, and the argument with which they replace it."""
 _ONE_WRITER = "let one state say all that is in the file; with replace: False it is written only where it is missing"
 
 
@@ -50,9 +53,10 @@ def undone(
     ``known`` says what the chunks touch. ``sources`` has the files of the tree that states name.
     """
     steps = [chunk for chunk in chunks if not _may_not_run(chunk, dag)]
-    files = [chunk for chunk in steps if chunk.state == "file" and isinstance(chunk.name, str)]
+    files = [chunk for chunk in steps if chunk.state in _OF_FILES and isinstance(chunk.name, str)]
     paths = {plain_path(chunk.name) for chunk in files}
-    recursing = [chunk for chunk in files if chunk.fun == "recurse"]
+    recursing = [chunk for chunk in files if chunk.function == "file.recurse"]
+    paths |= {folder for path in paths for folder in folders_above(path)} if recursing else set()
     paths |= _of_several(recursing, sources) if len(recursing) > 1 else set()
     steps += [part for chunk in recursing for part in parts(chunk, paths, sources)]
     yield from _written_differently(steps, chunks, dag, known, sources)
@@ -81,16 +85,22 @@ def _written_differently(
     sources: SaltSources,
 ) -> Iterator[Contradiction]:
     """Yield the pairs that want other text in one file. An order of theirs only says what a run leaves behind."""
+    files: dict[str, list[LowChunk]] = {}
+    for chunk in steps:
+        is_file = chunk.state in _OF_FILES and isinstance(chunk.name, str)
+        path = plain_path(chunk.name) if is_file else file_with_entries(chunk, known[chunk.index])
+        if path:
+            files.setdefault(path, []).append(chunk)
+    if all(len(states) < 2 for states in files.values()):
+        return
+    from asyncstate.compile.effects.texts import COPIES, contradict, suspects, writer  # noqa: PLC0415 - few trees do
+
     named = [chunk for chunk in chunks if chunk.state == "file" and isinstance(chunk.name, str)]
     taken: dict[str, set[int]] = {}
     for chunk in named:
         if chunk.fun in _TAKE_AWAY:
             taken.setdefault(plain_path(chunk.name), set()).add(chunk.index)
     added = {str(chunk.args.get("filename")) for chunk in named if chunk.fun == "accumulated"}
-    files: dict[str, list[LowChunk]] = {}
-    for chunk in steps:
-        if chunk.state == "file" and isinstance(chunk.name, str):
-            files.setdefault(plain_path(chunk.name), []).append(chunk)
 
     def text_of(chunk: LowChunk) -> str | None:
         if chunk.fun not in COPIES:
@@ -113,7 +123,8 @@ def _written_differently(
                 meant = not own.issuperset(taken.get(path, ())) or (
                     _waits(dag, first, second) and is_between(first, second, f"{PATH}{path}", others, known)
                 )
-                fails = any(each.fun == "hardlink" and each.args.get("force") is not True for each in (first, second))
+                both = [each for each in (first, second) if each.fun in _REPLACE_WITH]
+                fails = any(each.args.get(_REPLACE_WITH[each.fun]) is not True for each in both)
                 outcome = ONE_FAILS if fails else TO_AND_FRO
                 message = f"{second.place} and {first.place} write {path} differently: {outcome}"
                 is_certain = certain is True and not meant

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 PATH = "path:"
 TREE = "/**"
@@ -34,6 +34,12 @@ def plain_path(path: str) -> str:
     if not path.startswith("/"):
         return path
     return posixpath.normpath(f"/{path.lstrip('/')}") if "//" in path or "/." in path or path[-1] == "/" else path
+
+
+def folders_above(path: str) -> Iterator[str]:
+    """Yield the folders that a path is in, without the root."""
+    while (path := posixpath.dirname(path)) not in {"/", ""}:
+        yield path
 
 
 class Place:

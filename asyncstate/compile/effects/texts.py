@@ -11,6 +11,7 @@ import re
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asyncstate.compile.effects.claims import ENTRIES, key_in
 from asyncstate.data import edits, serializers
 from asyncstate.data.key_values import KeyValues
 from asyncstate.errors import AsyncStateError
@@ -41,8 +42,12 @@ _PATTERNS = {
     "blockreplace": ("insert_before_match", "insert_after_match"),
 }
 """Arguments that are regular expressions."""
-_LOOKED_FOR = frozenset({"replace", "line"})
+_ENCODED = frozenset(f"{kind}_managed" for kind in ("private_key", "certificate", "csr", "crl", "pem"))
+"""Functions of ``x509``: they leave a file alone that holds what they would make."""
+_OPTIONS = frozenset({"options_present", "options_absent", "sections_present"})
+_LOOKED_FOR = _ENCODED | {"replace", "line", *_OPTIONS, *(each.partition(".")[2] for each in ENTRIES)}
 """Edits that may change what another state writes, where only a run knows that."""
+_BEGINNING = "-----BEGIN "
 _LARGEST = 1 << 12
 """The longest text in which a pattern of the tree is searched for: that may take long."""
 _REPEATED_GROUP = re.compile(r"\)[*+?{]")
@@ -72,11 +77,20 @@ class _OnlyARunKnows(Exception):
 
 
 def writer(chunk: LowChunk, text_of_source: Callable[[LowChunk], str | None], *, accumulated: bool) -> Writer | None:
-    """Return what a chunk of ``file`` does with the text of its file, None if it does not write it each time.
+    """Return what a chunk does with the text of its file, None if it does not write it each time.
 
     ``text_of_source`` returns the text of the file that a state names. ``accumulated``: other states add to its text.
     """
     args, fun = chunk.args, chunk.fun
+    if chunk.state == "x509":
+        made = fun in _ENCODED and args.get("create", True) is True
+        is_text = args.get("encoding", "pem") in {"pem", "pkcs7_pem"}
+        return Writer(chunk, whole=False, edit=_encoded if is_text else None) if made else None
+    if chunk.function in ENTRIES or fun in _OPTIONS:
+        edit = None if args.get("source") else _with_entries(_words(chunk), gone=fun == "options_absent")
+        return Writer(chunk, whole=False, edit=edit)
+    if chunk.state != "file":
+        return None
     if fun in {"managed", "serialize"} and not args.get("merge_if_exists"):
         if args.get("replace", True) is not True or all(args.get(each) is None for each in _CONTENT):
             return None
@@ -198,6 +212,34 @@ def _content_arguments(chunk: LowChunk) -> dict[str, Any]:
 
 def _always(text: str | None) -> Edit | None:
     return None if text is None else lambda _: text
+
+
+def _encoded(text: str) -> str:
+    if _BEGINNING in text:
+        raise _OnlyARunKnows
+    return _BEGINNING
+
+
+def _words(chunk: LowChunk) -> list[str]:
+    """Return words that the entries of a state have."""
+    if chunk.state == "ini":
+        sections = chunk.args.get("sections") or {}
+        groups = [sections] if chunk.fun == "sections_present" or not isinstance(sections, dict) else sections.values()
+        return [str(name) for options in groups if isinstance(options, (dict, list)) for name in options]
+    given = [chunk.name if each == "name" else chunk.args.get(each) for each in ENTRIES[chunk.function]]
+    texts = [str(each) for value in given for each in (value if isinstance(value, list) else [value])]
+    if chunk.state == "ssh_auth":
+        return [word for text in texts if (line := key_in(text)) for word in (line[3], *line[4].split())]
+    return [text.replace("/", ".").rpartition(".")[2] for text in texts] if chunk.state == "sysctl" else texts
+
+
+def _with_entries(words: Sequence[str], *, gone: bool) -> Edit:
+    def with_entries(text: str) -> str:
+        if any(word in text for word in words) if gone else all(word in text for word in words):
+            raise _OnlyARunKnows
+        return text if gone else text + "\n".join(words)
+
+    return with_entries
 
 
 def _managed(args: dict[str, Any], chunk: LowChunk, text_of_source: Callable[[LowChunk], str | None]) -> str | None:

@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 
-from asyncstate.compile.effects.claims import FILE, FOLDER, GONE, LINK, kind_left
-from asyncstate.compile.effects.claims import place as place_of
+from asyncstate.compile.effects.claim_values import FILE, FOLDER, GONE, LINK
+from asyncstate.compile.effects.claims_of_paths import kind_left
+from asyncstate.compile.effects.claims_of_paths import place as place_of
 from asyncstate.compile.effects.resources import PATH, Resources, folder_and_marks
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind

@@ -78,7 +78,7 @@ def test_a_states_own_text_is_warned_of_at_its_place():
 def test_a_module_without_mod_aggregate_has_no_groups_and_is_asked_once():
     states = FakeStates("test.mod_watch")
     assert groups(plan("a: pkg.installed\nb: pkg.installed\n", states=states, state_aggregate=True)) == []
-    assert states.asked == ["pkg.mod_aggregate"]
+    assert states.asked.count("pkg.mod_aggregate") == 1
 
 
 def test_what_says_no_log_is_in_no_row_of_another():

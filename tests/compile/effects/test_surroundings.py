@@ -97,7 +97,8 @@ def test_what_may_bring_a_module(surroundings):
 def test_a_watch_stays_one_where_the_module_will_be_there_in_time():
     class Refused(FakeStates):
         def refused(self, module_name):
-            return SimpleNamespace(functions={"mod_watch": None}) if module_name == "service" else None
+            functions = {"mod_watch": None}
+            return SimpleNamespace(functions=functions, bundled=True) if module_name == "service" else None
 
     tree = "a: test.nop\nb: {service.running: [{watch: [a]}]}\nc: {file.managed: [{watch: [a]}]}\n"
     compiled = plan(tree, states=Refused())

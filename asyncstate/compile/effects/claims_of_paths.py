@@ -1,0 +1,129 @@
+"""What states want of paths: that there is a file, a folder or a link, with a mode, an owner or options; or nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.compile.effects.claim_values import (
+    FILE,
+    FOLDER,
+    GONE,
+    LINK,
+    THERE,
+    Copied,
+    Link,
+    Members,
+    Needed,
+    Unlinked,
+    Usable,
+    plain,
+)
+from asyncstate.compile.effects.resources import PATH, plain_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from asyncstate.model.chunk import LowChunk
+
+_MAKES = {
+    **dict.fromkeys(("managed", "serialize", "append", "prepend", "decode", "hardlink"), FILE),
+    **dict.fromkeys(("directory", "recurse"), FOLDER),
+    **dict.fromkeys(("copy", "rename", "touch"), THERE),
+    "symlink": LINK,
+    "absent": GONE,
+}
+"""What functions of ``file`` leave at their path."""
+_NEED = {
+    **{f"file.{edit}": FILE for edit in "replace line comment uncomment blockreplace keyvalue patch".split()},
+    "file.exists": THERE,
+    "ini.sections_absent": FILE,
+}
+"""Functions that fail without what others make at their path."""
+_DO_WITHOUT = frozenset({"create", "ignore_if_missing"})
+"""Arguments with which they do not fail where there is nothing."""
+_USE = frozenset({"file.replace", "ini.sections_absent"})
+"""Those that fail at a folder all the same."""
+_THROUGH_A_LINK = {FILE: "follow_symlinks", FOLDER: "allow_symlink"}
+"""Arguments that say whether a link to a file, or to a folder, is as good as one."""
+_OWNED = frozenset({"file.managed", "file.serialize", "file.directory"})
+_SUBJECT = ("CN", "O", "OU", "C", "ST", "L")
+_CONTENT = {
+    "x509.private_key_managed": ("algo", "keysize"),
+    "x509.certificate_managed": _SUBJECT,
+    "x509.csr_managed": _SUBJECT,
+}
+"""Functions that make the text of a file, and arguments that it shows; those not given are empty, or as usual."""
+_KEY_SIZES = {"rsa": 2048, "ec": 256}
+FILL = {
+    **dict.fromkeys(("git.latest", "git.cloned", "git.detached"), "target"),
+    **dict.fromkeys(("archive.extracted", "virtualenv.managed"), "name"),
+}
+"""Functions of other modules that fill a folder, and the argument that names it."""
+
+
+def of_options(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
+    """Yield what a state of ``ini`` wants of sections and their options."""
+    path, sections = plain_path(str(chunk.name)), chunk.args.get("sections")
+    for section in sections if isinstance(sections, (list, dict)) and chunk.fun != "options_absent" else ():
+        yield f"section {section} in {path}", f"{PATH}{path}", GONE if chunk.fun == "sections_absent" else THERE
+    for section, options in sections.items() if isinstance(sections, dict) else ():
+        settings = {}
+        if chunk.fun == "options_present" and isinstance(options, dict):
+            settings = {option: plain("value", value) for option, value in options.items()}
+            only = frozenset(options) if chunk.args.get("strict") is True else None
+            yield f"options of section {section} in {path}", f"{PATH}{path}", Members(frozenset(options), only)
+        elif chunk.fun == "options_absent" and isinstance(options, list):
+            settings = {option: GONE for option in options if isinstance(option, str)}
+        for option, setting in settings.items():
+            if setting is not None:
+                yield f"option {option} of section {section} in {path}", f"{PATH}{path}", setting
+
+
+def of_path(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
+    """Yield what a state wants of the path that it makes, changes or removes, or of the folder that it fills."""
+    args, path = chunk.args, place(chunk)
+    left = kind_left(chunk)
+    lenient = chunk.state == "ini" or any(args.get(each) for each in _DO_WITHOUT)
+    if path and chunk.function in _NEED and (not lenient or chunk.function in _USE):
+        yield path, f"{PATH}{path}", (Usable if lenient else Needed)(_NEED[chunk.function])
+    if not left or path is None or args.get("create", True) is not True:
+        return
+    resource = f"{PATH}{path}"
+    if left == LINK:
+        yield path, resource, Link(plain("target", args.get("target")) or "")
+    elif chunk.fun == "hardlink" or args.get(_THROUGH_A_LINK.get(left, "")) is False:
+        yield path, resource, Unlinked(left)
+    else:
+        yield path, resource, Copied(left) if chunk.fun == "copy" and args.get("force") is True else left
+    if chunk.state == "git":
+        what, given = ("branch", args.get("branch")) if chunk.fun == "cloned" else ("rev", args.get("rev") or "HEAD")
+        if isinstance(given, (str, int, float)):
+            yield f"revision of {path}", resource, (what, str(given))
+    if chunk.function in _CONTENT:
+        usual = {"algo": "rsa", "keysize": _KEY_SIZES.get(args.get("algo", "rsa"), "")}
+        yield f"content of {path}", resource, ("content", chunk.fun)
+        for argument in _CONTENT[chunk.function]:
+            yield f"{argument} of {path}", resource, (argument, str(args.get(argument) or usual.get(argument, "")))
+    if chunk.function in _OWNED or chunk.state == "x509":
+        mode = args.get("dir_mode", args.get("mode")) if left == FOLDER else args.get("mode")
+        if chunk.function == "x509.private_key_managed":
+            mode = mode or "0400"
+        for argument, given in (("mode", mode), ("user", args.get("user")), ("group", args.get("group"))):
+            setting = plain(argument, given)
+            if setting is not None:
+                yield f"{argument} of {path}", resource, (argument, setting)
+
+
+def place(chunk: LowChunk) -> str | None:
+    """Return the path that a state of a file makes or removes, or the folder that another state fills."""
+    path = chunk.args.get(FILL.get(chunk.function, "name"), chunk.name)
+    return plain_path(path) if isinstance(path, str) and path.startswith("/") else None
+
+
+def kind_left(chunk: LowChunk) -> str:
+    """Return what a state leaves at its `place`: a file, a folder …; "" if that is not known."""
+    if chunk.state == "ini":
+        return FILE if chunk.function not in _NEED else ""
+    if chunk.state in {"file", "x509"}:
+        return _MAKES.get(chunk.fun, "") if chunk.state == "file" else FILE
+    return FOLDER if chunk.function in FILL else ""
