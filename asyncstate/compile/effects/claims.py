@@ -335,12 +335,12 @@ def _of_service(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
     elif at_boot is True:
         yield f"mask of service {name}", resource, GONE
     elif chunk.fun == "running":
-        yield f"mask of service {name}", resource, Perhaps(GONE) if unmasks(chunk) else Startable(GONE)
+        yield f"mask of service {name}", resource, GONE if unmasks(chunk) else Startable(GONE)
 
 
 def unmasks(chunk: LowChunk) -> bool:
     """Whether a state of a service removes a mask."""
-    return chunk.fun == "unmasked" or True in (chunk.args.get("unmask"), chunk.args.get("unmask_runtime"))
+    return chunk.fun == "unmasked" or chunk.args.get("unmask") is True
 
 
 def _of_pip(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:

@@ -241,6 +241,7 @@ OPPOSED = [
     ("service.running: [{name: a}]", "service.dead: [{name: a.service}]", "service a"),
     ("service.running: [{name: a}, {enable: True}]", "service.disabled: [{name: a}]", "start of service a at boot"),
     ("service.masked: [{name: a}]", "service.unmasked: [{name: a}]", "mask of service a"),
+    ("service.running: [{name: a}, {unmask: True}]", "service.masked: [{name: a}]", "mask of service a"),
     (f"cron.present: [{CRON}]", f"cron.absent: [{CRON}]", "cron /bin/true"),
     (f"cron.present: [{CRON}, {{minute: 5}}]", f"cron.present: [{CRON}]", "minute of cron /bin/true"),
     (f"cron.present: [{CRON}, {{commented: True}}]", f"cron.present: [{CRON}]", "commented of cron /bin/true"),
@@ -516,7 +517,6 @@ def test_states_that_want_different_things_do_not_clash(first, second):
         ("ini.options_present: [{name: /x}, {sections: {a: {b: 1}}}]", "file.managed: [{name: /x}, {contents: ['[a]', b = 1]}]"),
         ("ssh_auth.present: [{name: k}, {user: a}, {source: 'salt://k'}, {config: /x}]", "file.managed: [{name: /x}, {contents: l}]"),
         ("service.running: [{name: a}]", "service.masked: [{name: a}]"),
-        ("service.masked: [{name: a}]", "service.running: [{name: a}, {unmask: True}]"),
     ],
 )  # fmt: skip
 def test_what_only_a_run_can_tell_is_for_lint(first, second):
