@@ -14,6 +14,7 @@ import msgspec
 from asyncstate import filesystem, remains
 from asyncstate.errors import LockHeld, PathRefused, ResumeRefused
 from asyncstate.logs.loggers import get_logger
+from asyncstate.model.encode import encoded
 from asyncstate.run.leftovers import Survivors, clear_cut_off, clear_leftovers, still_running
 
 if TYPE_CHECKING:
@@ -222,7 +223,7 @@ def _name_holder(lock: int, holder: Holder) -> None:
     """Write the holder into the lock file. On a full disk the file is empty, and the lock is held all the same."""
     with suppress(OSError):
         os.ftruncate(lock, 0)
-        os.pwrite(lock, msgspec.json.encode(holder._asdict()), 0)
+        os.pwrite(lock, encoded(holder._asdict()), 0)
 
 
 def _lives(pid: int) -> bool:
