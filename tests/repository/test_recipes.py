@@ -105,7 +105,7 @@ def job(site, program, run_cli, tmp_path):
     (site / "wheels").mkdir()
     (site / "wheels/asyncstate-0.1.0-py3-none-any.whl").touch()
     pip.chmod(0o755)
-    kept = ("HOME", "ASYNCSTATE_", "LANG", "LC_")
+    kept = ("HOME", "ASYNCSTATE_", "LANG", "LC_", "PYTHON")  # with other ones the program is not the warm one
     kept = {name: text for name, text in run_cli.environ.items() if name.startswith(kept)}
     environ = {**kept, "PATH": f"{programs}:/usr/bin:/bin", "CI": "true", "GITHUB_WORKSPACE": str(site)}
 
