@@ -149,9 +149,8 @@ def test_copy_that_cannot_be(plugins, tmp_path):
     row = plugins.state("file.copy", name=str(tmp_path / "f"), source=str(tmp_path / "s"), user="nosuch")
     assert row["comment"] == "User nosuch is not available "
     row = plugins.state("file.copy", name=str(tmp_path / "k"), source=str(tmp_path / "s"), mode="keep")
-    comment = f'Copied "{tmp_path / "s"}" to "{tmp_path / "k"}"; Failed to change mode to keep'
-    assert (row["result"], row["comment"]) == (False, comment)
-    assert row["changes"] == {str(tmp_path / "k"): str(tmp_path / "s")}
+    assert (row["result"], row["changes"], row["comment"]) == (False, {}, "Failed to change mode to keep")
+    assert not (tmp_path / "k").exists()
     plugins.state("file.copy", name=str(tmp_path / "a" / "f"), source=str(tmp_path / "s"), mode=640, makedirs=True)
     assert mode_of(tmp_path / "a") == 0o750
 
@@ -450,3 +449,18 @@ def test_a_source_is_not_removed_to_make_room_for_itself(plugins, tmp_path, func
     assert row["result"] is False
     assert "would be lost" in row["comment"]
     assert (tmp_path / "d/f").read_text() == "precious"
+
+
+@pytest.mark.parametrize("wrong", [{"timezone": "Nowhere/At_All"}, {"retain": {"most_recent": "many"}}])
+def test_a_wrong_retention_removes_nothing(plugins, tmp_path, wrong):
+    (tmp_path / "a").write_text("x")
+    row = plugins.state("file.retention_schedule", name=str(tmp_path), **{"retain": {"most_recent": 0}, **wrong})
+    assert (row["result"], row["changes"]) == (False, {})
+    assert row["comment"].startswith("Invalid retention or timezone: ")
+    assert (tmp_path / "a").exists()
+
+
+def test_a_retention_has_a_time_zone(plugins, tmp_path):
+    (tmp_path / "a").write_text("x")
+    arguments = {"name": str(tmp_path), "retain": {"first_of_day": 1}, "timezone": "Europe/Berlin"}
+    assert plugins.state("file.retention_schedule", **arguments)["result"] is True

@@ -271,3 +271,23 @@ def test_what_is_in_a_bound_folder_has_two_names(more):
     footprint = mount.mod_footprint({"fun": "mounted", "name": "/a", "device": "/srv/a", **more})
     assert footprint["links"] == {"/a": "/srv/a"}
     assert "links" not in mount.mod_footprint({"fun": "unmounted", "name": "/a", "device": "/srv/a", **more})
+
+
+@pytest.mark.usefixtures("kernel")
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"match_on": "colour"}, 'Unrecognized keys in match_on: "colour"'),
+        ({"config": "/no/such/fstab"}, 'Bad config file "/no/such/fstab"'),
+        ({"opts": "a\nb"}, "is one line"),
+        ({"user": "nobody-has-this-name"}, "User 'nobody-has-this-name' is not available"),
+    ],
+)
+def test_what_fstab_cannot_have_is_refused_before_anything_is_mounted(plugins, fstab, tmp_path, wrong, told):
+    plugins.salt["file.user_to_uid"] = lambda user: ""
+    wanted = {"name": str(tmp_path / "new"), "device": "tmpfs", "fstype": "tmpfs", "mkmnt": True, "config": str(fstab)}
+    row = plugins.state("mount.mounted", **{**wanted, **wrong})
+    assert (row["result"], row["changes"]) == (False, {})
+    assert told in row["comment"]
+    assert not (tmp_path / "new").exists()
+    assert fstab.read_text() == "# first\n"
