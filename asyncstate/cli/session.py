@@ -197,9 +197,10 @@ class Session:
         planned: Callable[[StateRuntime], Awaitable[Plan]],
         hand_over: Callable[[], Callable[[], None]] | None = None,
     ) -> int:
+        from asyncstate.cli.tracing import is_wanted
         from asyncstate.sources.phases import all_phases
 
-        if "traces" in self.options:
+        if "traces" in self.options and is_wanted(self.settings):
             from asyncstate.cli.run_tracing import RunTracing
 
             self._tracing = RunTracing(self.console, self.settings, self._about["command"])

@@ -31,13 +31,12 @@ class Tracing:
         Raises ConfigError if they are wanted and cannot be made; if only the environment names a collector, the console
         says so, and the run goes on.
         """
-        wanted = self.settings.traced
-        if wanted == "off" or (wanted == "auto" and not _is_asked_for()):
+        if not is_wanted(self.settings):
             return None
         try:
             self._export = _made()
         except ConfigError as error:
-            if wanted == "on":
+            if self.settings.traced == "on":
                 raise
             said = f"warning: this run is not traced: {error}"
             self.console.say(said, "  traces: off says that this is as it should be")
@@ -57,6 +56,11 @@ def _collector() -> str:
 
     named = next((os.environ[name] for name in _ENDPOINTS if os.environ.get(name)), "http://localhost:4318")
     return str(without_credentials(named))
+
+
+def is_wanted(settings: Settings) -> bool:
+    """Whether the settings, or the environment as far as they leave it that, want runs to be traced."""
+    return settings.traced == "on" or (settings.traced == "auto" and _is_asked_for())
 
 
 def _is_asked_for() -> bool:

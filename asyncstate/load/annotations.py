@@ -74,6 +74,11 @@ class Expected(NamedTuple):
                     return True
         return False
 
+    def scalars(self) -> frozenset[type]:
+        """Return the types that have no members, of whose values each fits."""
+        kinds = (kind for name in self.alternatives for kind in _KINDS[name][1])
+        return frozenset(kinds) & {str, bool, int, float, type(None)}
+
     def taken(self, value: Any) -> Any:
         """Return a value as the function takes it, also in a list.
 

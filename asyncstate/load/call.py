@@ -89,7 +89,11 @@ def bind(
     kwargs: dict[str, Any] = {}
     rest: list[str] = []
     unnamed: list[Any] = []
+    scalars = signature.scalars
+    odd: list[str] = []
     for key, value in low.items():
+        if key in scalars and type(value) not in scalars[key]:
+            odd.append(key)
         if key in by_keyword:
             kwargs[key] = value
         elif key in required or key in INTERNAL_KEYWORDS:
@@ -108,18 +112,17 @@ def bind(
         unknown = [key for key in rest if key not in OPTIONAL_KEYWORDS]
         if unknown:
             raise UnknownKeywords(function.name, unknown, signature.names)
-    if function.expected:
-        args[: len(required)] = [_taken(function, name, low[name]) for name in required]
-        taken = {name: _taken(function, name, value) for name, value in kwargs.items()}
-        kwargs = {name: value for name, value in taken.items() if value is not _NONE}
+    for name in odd:
+        if name in required:
+            args[required.index(name)] = _taken(function, name, low[name])
+        elif name in kwargs and (value := _taken(function, name, kwargs.pop(name))) is not _NONE:
+            kwargs[name] = value
     return args, kwargs
 
 
 def _taken(function: LoadedFunction, name: str, value: Any) -> Any:
     """Return the value of one argument as the function takes it, _NONE if it is as good as left out."""
-    expected = function.expected.get(name)
-    if expected is None or name == "name":  # a name that is no text was refused; one that is false is a name
-        return value
+    expected = function.expected[name]
     value = expected.taken(value)
     if expected.is_none(value) and name in function.signature.keywords:
         return _NONE

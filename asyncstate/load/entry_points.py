@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.load.folders import PluginFolder
@@ -45,9 +44,9 @@ def _offered(target: Any, kind: str) -> Iterator[PluginFolder]:
             yield PluginFolder(os.fspath(path))
         return
     for path in loaded.__path__:
-        folder = Path(path) / kind
-        if folder.is_dir():
-            yield PluginFolder(str(folder), f"{loaded.__name__}.{kind}")
+        folder = os.path.join(path, kind)
+        if os.path.isdir(folder):
+            yield PluginFolder(folder, f"{loaded.__name__}.{kind}")
 
 
 @lru_cache(maxsize=1)
@@ -70,8 +69,9 @@ def _any_distribution_has_plugins() -> bool:
             continue
         for path in metadata:
             try:
-                if wanted in (Path(path) / "entry_points.txt").read_bytes():
-                    return True
+                with open(os.path.join(path, "entry_points.txt"), "rb") as file:
+                    if wanted in file.read():
+                        return True
             except OSError:
                 continue
     return False

@@ -72,6 +72,7 @@ class LoadedFunction:
         """The summary of the parameters, made once."""
         if self._signature is None:
             self._signature = Signature.of(self.func)
+            self._signature.scalars = {name: each.scalars() for name, each in self.expected.items() if name != "name"}
         return self._signature
 
     @property

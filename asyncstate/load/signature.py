@@ -14,7 +14,8 @@ class Signature:
 
     ``required`` are the parameters without default that are passed by position, ``keywords`` all those passed by
     keyword, ``required_keywords`` the keyword-only ones without default. ``positional_defaults`` are positional-only
-    parameters with their defaults.
+    parameters with their defaults. ``scalars`` are the types whose values a bundled function takes as they are, by
+    parameter; not for ``name``: one that is no text was refused before, and one that is false is a name.
     """
 
     __slots__ = (
@@ -24,6 +25,7 @@ class Signature:
         "positional_defaults",
         "required",
         "required_keywords",
+        "scalars",
     )
 
     def __init__(
@@ -42,6 +44,7 @@ class Signature:
         self.positional_defaults: tuple[tuple[str, Any], ...] = positional_defaults
         self.has_varargs: bool = has_varargs
         self.has_kwargs: bool = has_kwargs
+        self.scalars: dict[str, frozenset[type]] = {}
 
     @classmethod
     def of(cls, func: Callable[..., Any]) -> Signature:

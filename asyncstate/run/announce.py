@@ -53,16 +53,13 @@ class Announcer:
         self._groups: dict[int, str] = {}
         self._onlookers = [each for each in observers if isinstance(each, Onlooker)]
         self._note_begin = [each for each in self._onlookers if type(each).began is not Onlooker.began]
+        self._count()
 
-    @property
-    def shows(self) -> bool:
+    def _count(self) -> None:
+        self.shows: bool = len(self._observers) > len(self._onlookers)
         """Whether there are observers that need every event."""
-        return len(self._observers) > len(self._onlookers)
-
-    @property
-    def heard(self) -> bool:
+        self.heard: bool = self._journal is not None or bool(self._observers)
         """Whether anybody gets the events."""
-        return self._journal is not None or bool(self._observers)
 
     def emit(
         self, kind: type[AnyEvent], to: Sequence[Callable[[AnyEvent], None]] | None = None, /, **fields: Any
@@ -88,6 +85,7 @@ class Announcer:
         self._observers = [known for known in self._observers if known is not observer]
         self._onlookers = [known for known in self._onlookers if known is not observer]
         self._note_begin = [known for known in self._note_begin if known is not observer]
+        self._count()
         self.notices.append(
             f"The observer {_name(observer)} raised {type(error).__name__} at event {seq} ({kind.__name__}) "
             f"and gets no further events{_error_text(error)}"

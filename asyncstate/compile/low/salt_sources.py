@@ -262,7 +262,7 @@ def _wanted(draft: Draft) -> Iterator[tuple[str, list[str]]]:
         yield "name", [draft.name.split(" ", 1)[0]]
     for source in _texts(args.get("sources")):
         yield "sources", [source]
-    for argument in _FETCHED_BESIDE:
+    for argument in () if args.keys().isdisjoint(_FETCHED_BESIDE) else _FETCHED_BESIDE:
         for url in _texts(args.get(argument)):
             if url.startswith(SALT_SCHEME):
                 yield argument, [url]
