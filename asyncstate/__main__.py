@@ -2,6 +2,8 @@
 
 import sys
 
-from asyncstate.cli import program
+from asyncstate.cli import leave, main
 
-sys.exit(program())
+code = main()
+leave(code)
+sys.exit(code)

@@ -1,8 +1,9 @@
 """One file with the compiled code of the modules that the program imports: 500, and ten system calls for each.
 
-The pack stands in ``__pycache__`` beside the compiled files of this package, is made of such files, and is trusted as
-they are. The code of a module is taken from it if the source still has the time and the size that it was compiled from,
-as in a ``.pyc`` (PEP 3147). Everything else is imported as usual: without a pack only time is lost.
+The pack stands beside the compiled files of this package, is made of such files, and is trusted as they are. The code
+of a module is taken from it if its source still has the time and the size that it was compiled from, as in a ``.pyc``
+(PEP 3147), and if no folder of the search path has changed: something else may have the name there now. Everything else
+is imported as usual: without a pack only time is lost.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ import marshal
 import os
 import sys
 from _frozen_importlib import ModuleSpec  # `importlib.machinery`, which is not imported yet
-from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
+from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader, cache_from_source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import CodeType, ModuleType
 
-_FORMAT = 1
+_FORMAT = 2
 _ENOUGH = 16
 """How many modules a pack must lack for a new one to be written."""
 _SIZE = 8
@@ -27,7 +28,7 @@ _HEADER = 16
 """Bytes before the code in a .pyc: version of the byte code, flags, time and size of the source, four bytes each."""
 _BY_TIME = bytes(4)
 """The flags of a .pyc that is valid by time and size."""
-_UNREADABLE = (OSError, EOFError, ValueError, TypeError)
+_UNREADABLE = (OSError, EOFError, ValueError, TypeError, MemoryError)
 
 
 class _Loader(SourceFileLoader):
@@ -47,6 +48,17 @@ class _Loader(SourceFileLoader):
         return code
 
 
+def pack_of(package: str) -> CodePack | None:
+    """Return the pack of the package in this folder; None if Python uses no compiled files, or a path of the user's."""
+    if sys.flags.optimize or "PYTHONPATH" in os.environ:
+        return None
+    try:
+        folder = os.path.dirname(cache_from_source(os.path.join(package, "__init__.py")))
+    except NotImplementedError:  # this Python keeps no compiled files
+        return None
+    return CodePack(os.path.join(folder, f"program.{sys.implementation.cache_tag}.pack"))
+
+
 class CodePack:
     """A finder of modules for `sys.meta_path`, and the file that it takes them from, which need not exist."""
 
@@ -56,7 +68,7 @@ class CodePack:
         self._begin = 0
         self._index: dict[str, tuple[str, bool, bytes, int, int]] = {}
         self._changed: set[str] = set()
-        self._renews = not sys.dont_write_bytecode and not sys.flags.optimize
+        self._made_for = _made_for()
         try:
             self._open()
         except _UNREADABLE:
@@ -67,13 +79,9 @@ class CodePack:
         length = int.from_bytes(os.pread(self._file, _SIZE, 0), "little")
         if length > os.fstat(self._file).st_size:
             return
-        made_for, search_path, index = marshal.loads(os.pread(self._file, length, _SIZE))  # noqa: S302 - as above
-        if made_for == _made_for() and search_path[1:] == sys.path[1:]:
-            self._begin = _SIZE + length
-            if search_path == sys.path:
-                self._index = index
-            else:  # `python -m asyncstate`, which searches the current folder, leaves the program its pack
-                self._renews = False
+        made_for, index = marshal.loads(os.pread(self._file, length, _SIZE))  # noqa: S302 - as above
+        if made_for == self._made_for:
+            self._index, self._begin = index, _SIZE + length
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, _target: ModuleType | None = None
@@ -90,6 +98,7 @@ class CodePack:
                 return None
             code = os.pread(self._file, length, self._begin + begin)
         except OSError:
+            self._changed.add(name)
             return None
         spec = ModuleSpec(name, _Loader(name, source, code), origin=source, is_package=is_package)
         spec.has_location = True
@@ -99,51 +108,53 @@ class CodePack:
 
     def renew(self) -> None:
         """Write the pack anew if this process imported many modules that it lacks."""
-        if not self._renews:
+        if sys.dont_write_bytecode:
             return
-        found = {
-            name: spec
-            for name, module in list(sys.modules.items())
-            if type(spec := getattr(module, "__spec__", None)) is ModuleSpec
-            and type(spec.loader) is SourceFileLoader
-            and spec.name == name
-        }
-        lacking = [name for name in found if name not in self._index or name in self._changed]
-        if len(lacking) < _ENOUGH:
+        lacking = [spec for spec in _imported() if spec.name not in self._index or spec.name in self._changed]
+        if len(lacking) < _ENOUGH or not all(_is_by_time(spec) for spec in lacking[:_ENOUGH]):
             return
         try:
-            self._write(found)
+            self._write(lacking)
         except _UNREADABLE:
             return
 
-    def _write(self, found: dict[str, ModuleSpec]) -> None:
-        index, codes, size = {}, [], 0
-        for name, (source, is_package, stamp, begin, length) in self._index.items():
-            if name not in found:
-                codes.append(os.pread(self._file, length, self._begin + begin))
-                index[name] = (source, is_package, stamp, size, length)
-                size += length
-        for name, spec in found.items():
-            compiled = _compiled(spec.cached)
-            if compiled is not None:
-                stamp, code = compiled
-                index[name] = (str(spec.origin), spec.submodule_search_locations is not None, stamp, size, len(code))
-                codes.append(code)
-                size += len(code)
-        head = marshal.dumps((_made_for(), sys.path, index))
-        new = f"{self._path}.{os.getpid()}"
-        file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-        try:
-            with os.fdopen(file, "wb") as pack:
-                pack.writelines([len(head).to_bytes(_SIZE, "little"), head, *codes])
+    def _write(self, lacking: list[ModuleSpec]) -> None:
+        import fcntl  # noqa: PLC0415 - few starts write a pack
+
+        new = f"{self._path}.new"
+        file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        with os.fdopen(file, "wb") as pack:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # who holds it writes one
+            index, codes, size = {}, [], 0
+            for name, (source, is_package, stamp, begin, length) in self._index.items():
+                if name not in self._changed:
+                    codes.append(os.pread(self._file, length, self._begin + begin))
+                    index[name] = (source, is_package, stamp, size, length)
+                    size += length
+            for spec in lacking:
+                compiled = _compiled(spec)
+                if compiled is not None:
+                    stamp, code = compiled
+                    is_package = spec.submodule_search_locations is not None
+                    index[spec.name] = (str(spec.origin), is_package, stamp, size, len(code))
+                    codes.append(code)
+                    size += len(code)
+            head = marshal.dumps((self._made_for, index))
+            os.ftruncate(file, 0)
+            pack.writelines([len(head).to_bytes(_SIZE, "little"), head, *codes])
+            pack.flush()
             os.replace(new, self._path)
+
+
+def _made_for() -> tuple[int, bytes, str, list[tuple[str, int]]]:
+    """Return what a pack depends on: the interpreter, and the folders that are searched, with their times of change."""
+    folders = []
+    for folder in sys.path:
+        try:
+            folders.append((folder, os.stat(folder or ".").st_mtime_ns))
         except OSError:
-            os.unlink(new)
-            raise
-
-
-def _made_for() -> tuple[int, bytes, str]:
-    return _FORMAT, MAGIC_NUMBER, sys.version
+            folders.append((folder, 0))
+    return _FORMAT, MAGIC_NUMBER, sys.version, folders
 
 
 def _stamp(status: os.stat_result) -> bytes:
@@ -155,13 +166,32 @@ def _parent(folder: str, is_package: bool) -> str:
     return os.path.dirname(folder) if is_package else folder
 
 
-def _compiled(path: str | None) -> tuple[bytes, bytes] | None:
-    """Return the stamp and the code of a .pyc, None if there is none that is valid by time and size."""
+def _imported() -> list[ModuleSpec]:
+    """Return the specs of the modules that were found on the search path, and have not been changed since."""
+    found = []
+    for name, module in list(sys.modules.items()):
+        spec = module.__dict__.get("__spec__") if type(module) is type(sys) else None
+        if type(spec) is not ModuleSpec or type(spec.loader) is not SourceFileLoader or spec.name != name:
+            continue
+        folder = _parent(os.path.dirname(str(spec.origin)), spec.submodule_search_locations is not None)
+        if "." in name or folder in sys.path:
+            found.append(spec)
+    return found
+
+
+def _is_by_time(spec: ModuleSpec) -> bool:
     try:
-        with open(path or "", "rb") as file:
+        with open(spec.cached or "", "rb") as file:
+            return file.read(8) == MAGIC_NUMBER + _BY_TIME
+    except OSError:
+        return False
+
+
+def _compiled(spec: ModuleSpec) -> tuple[bytes, bytes] | None:
+    """Return the stamp and the code of a module's .pyc, None if there is none that is valid by time and size."""
+    try:
+        with open(spec.cached or "", "rb") as file:
             data = file.read()
     except OSError:
         return None
-    if data[:4] != MAGIC_NUMBER or data[4:8] != _BY_TIME:
-        return None
-    return data[8:_HEADER], data[_HEADER:]
+    return (data[8:_HEADER], data[_HEADER:]) if data[:8] == MAGIC_NUMBER + _BY_TIME else None

@@ -1,7 +1,10 @@
 """The pack of compiled code: what is taken from it, and that nothing but time depends on it."""
 
+import compileall
 import json
 import os
+import py_compile
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,9 +16,13 @@ import json, sys
 from asyncstate._code_pack import CodePack
 pack = CodePack(sys.argv[1])
 sys.meta_path.insert(0, pack)
+class Lazy(type(sys)):
+    def __getattribute__(self, name):
+        raise RuntimeError(name)
+sys.modules["lazy"] = Lazy("lazy")
 import many
 values = [__import__(f"many.part{number}", fromlist=["value"]).value for number in range(20)]
-packed = sorted(name for name, module in sys.modules.items() if hasattr(module, "__loader__") and type(module.__loader__).__module__.endswith("_code_pack"))
+packed = sorted(name for name, module in sys.modules.items() if type(module) is type(sys) and type(module.__loader__).__module__.endswith("_code_pack"))
 pack.renew()
 print(json.dumps([values, [name for name in packed if name.startswith("many")]]))
 """
@@ -31,21 +38,25 @@ class Site:
         (self.package / "__init__.py").touch()
         for number in range(20):
             self.edit(number, f"value = {number}\n")
-        self.pack = base / "program.pack"
+        self.pack = base / "packs" / "program.pack"
+        self.pack.parent.mkdir()
 
     def edit(self, number: int, text: str) -> None:
         (self.package / f"part{number}.py").write_text(text, encoding="utf-8")
 
-    def run(self, *, path=(), **environ: str) -> tuple[list[int], list[str]]:
+    def run(self, **environ: str) -> tuple[list[int], list[str]]:
         """Return the values, and the modules that were taken from the pack."""
-        search = [str(self.package.parent), str(Path.cwd()), *path]
-        environ = {**os.environ, "PYTHONPATH": os.pathsep.join(search), "PYTHONDONTWRITEBYTECODE": "", **environ}
-        command = [sys.executable, "-c", PROGRAM, str(self.pack)]
-        process = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
-        assert process.returncode == 0, process.stderr
-        assert not process.stderr
-        values, packed = json.loads(process.stdout)
+        process = self.start(**environ)
+        out, errors = process.communicate(timeout=60)
+        assert (process.returncode, errors) == (0, "")
+        values, packed = json.loads(out)
         return values, packed
+
+    def start(self, **environ: str) -> "subprocess.Popen[str]":
+        search = os.pathsep.join([str(self.package.parent), str(Path.cwd())])
+        environ = {**os.environ, "PYTHONPATH": search, "PYTHONDONTWRITEBYTECODE": "", **environ}
+        command = [sys.executable, "-c", PROGRAM, str(self.pack)]
+        return subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.fixture
@@ -106,6 +117,31 @@ def test_a_module_that_a_search_path_shadows_is_not_taken_from_the_pack(site, tm
         (other / f"part{number}.py").write_text("value = 'other'\n", encoding="utf-8")
     values, packed = site.run(PYTHONPATH=os.pathsep.join([str(other.parent), str(Path.cwd())]))
     assert (values, packed) == (["other"] * 20, [])
+
+
+def test_a_new_module_in_an_earlier_folder_is_imported(site, tmp_path):
+    earlier = tmp_path / "earlier"
+    earlier.mkdir()
+    search = os.pathsep.join([str(earlier), str(site.package.parent), str(Path.cwd())])
+    assert site.run(PYTHONPATH=search) == (list(range(20)), [])
+    assert site.run(PYTHONPATH=search) == (list(range(20)), sorted(["many", *PARTS]))
+    shutil.copytree(site.package, earlier / "many")
+    for number in range(20):
+        (earlier / "many" / f"part{number}.py").write_text(f"value = -{number}\n", encoding="utf-8")
+    assert site.run(PYTHONPATH=search) == ([-number for number in range(20)], [])
+
+
+def test_compiled_files_that_are_valid_by_their_hash_are_left_to_python(site):
+    mode = py_compile.PycInvalidationMode.CHECKED_HASH
+    assert compileall.compile_dir(site.package, quiet=1, invalidation_mode=mode)
+    site.run()
+    assert site.run() == (list(range(20)), [])
+
+
+def test_two_programs_at_once_leave_a_pack(site):
+    programs = [site.start() for _ in range(6)]
+    assert [program.communicate(timeout=60)[1] for program in programs] == [""] * 6
+    assert site.run() == (list(range(20)), sorted(["many", *PARTS]))
 
 
 def test_nothing_is_written_where_python_writes_no_byte_code(site):

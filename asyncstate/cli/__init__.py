@@ -12,7 +12,7 @@ import gc
 import os
 import sys
 
-from asyncstate._code_pack import CodePack
+from asyncstate._code_pack import pack_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ _NO_DESCRIPTOR = b"asyncstate: no file can be opened, so there is no report: see
 _DESCRIPTORS = 256
 """How many files the last report may open."""
 _INTERNAL_ERROR = 70
-_PACK = os.path.join("__pycache__", f"program.{sys.implementation.cache_tag}.pack")
 _SELDOM = (50_000, 50, 100)
 """Thresholds of the garbage collector in a process of ours, which makes many objects and few cycles."""
 
@@ -37,10 +36,12 @@ _LAST_REPORT = "import sys; sys.path[:] = eval(sys.argv[1]); from asyncstate.cli
 def program() -> int:
     """Be the program `asyncstate`: run the command line of this process, and end the process."""
     gc.set_threshold(*_SELDOM)
-    pack = CodePack(os.path.join(os.path.dirname(os.path.dirname(__file__)), _PACK))
-    sys.meta_path.insert(0, pack)
+    pack = pack_of(os.path.dirname(os.path.dirname(__file__)))
+    if pack is not None:
+        sys.meta_path.insert(0, pack)
     code = main()
-    pack.renew()
+    if pack is not None:
+        pack.renew()
     leave(code)
     return code
 
@@ -48,9 +49,11 @@ def program() -> int:
 def leave(code: int) -> None:
     """End the process as the interpreter does, except that no object is freed: that takes a tenth of a short run.
 
-    Threads are joined and exit functions called as usual. Returns if a stream cannot be flushed: the interpreter then
-    tries again and reports it.
+    Threads are joined and exit functions called as usual. Returns, for the interpreter to end the process, if a stream
+    cannot be flushed, or if plugins of others were imported: they may have open files, which are written when freed.
     """
+    if "asyncstate.load.imports" in sys.modules and sys.modules["asyncstate.load.imports"].foreign:
+        return
     if "threading" in sys.modules:
         sys.modules["threading"]._shutdown()  # noqa: SLF001 - concurrent.futures ends its threads there
     if "atexit" in sys.modules:

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 _generations = itertools.count(1)
 
+foreign: set[str] = set()
+"""The files of plugins of others that this process was to import: the tree's, and those of installed packages."""
+
 
 class ImportRefused(LoaderError):
     """A plugin file cannot be imported; the message is the reason."""
@@ -54,6 +57,8 @@ def import_plugin(plugin: PluginFile, kind: str) -> ModuleType:
 
     Both kinds can import ``salt``; the plugins of this package cannot, and need not.
     """
+    if not plugin.folder.bundled:
+        foreign.add(plugin.source)
     try:
         if plugin.import_name is not None:
             if not plugin.folder.bundled:

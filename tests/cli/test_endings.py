@@ -318,3 +318,26 @@ def test_a_signal_in_the_first_moments(number):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (128 + number, f"asyncstate: ended by {number.name}\n")
+
+
+AUDITS = """
+AUDIT = open({log!r}, "a")
+
+def run(name):
+    AUDIT.write("line\\n")
+    return {{"name": name, "changes": {{}}, "result": True, "comment": ""}}
+"""
+
+
+def test_what_a_plugin_of_the_tree_has_not_written_yet_is_written(tmp_path):
+    (tmp_path / "_states").mkdir()
+    log = tmp_path / "audit.log"
+    (tmp_path / "_states" / "audited.py").write_text(AUDITS.format(log=str(log)), encoding="utf-8")
+    (tmp_path / "top.sls").write_text("base: {'*': [all]}\n", encoding="utf-8")
+    (tmp_path / "all.sls").write_text("a: {audited.run: []}\n", encoding="utf-8")
+    environ = {**os.environ, "ASYNCSTATE_CACHEDIR": str(tmp_path / "c"), "ASYNCSTATE_STATE_DIR": str(tmp_path / "s")}
+    done = subprocess.run(
+        [PROGRAM, "apply", "--file-root", str(tmp_path)], env=environ, capture_output=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert log.read_text(encoding="utf-8") == "line\n"
