@@ -80,6 +80,10 @@ def _is_number(value: Any) -> bool:
     return True
 
 
+def _is_limit(value: Any) -> bool:
+    return _is_number(value) and float(value) >= 0
+
+
 def _is_integer(value: Any) -> bool:
     return value == "" or re.fullmatch(r"\s*[+-]?\d+\s*", str(value)) is not None
 
@@ -224,7 +228,7 @@ KINDS = {
         strict=True,
     ),
     "integers": Kind("E417", _are_integers, "whole numbers", "write digits: [1, 2]", each=True),
-    "seconds": Kind("E418", _is_number, "a number of seconds", "write seconds, without a unit"),
+    "seconds": Kind("E418", _is_limit, "a number of seconds", "write seconds, without a unit"),
     "regex": Kind(
         "E420",
         lambda value: not regex_error(value),

@@ -94,9 +94,9 @@ def wrong_values(draft: Draft, host: PluginHost) -> Iterator[Issue]:
     """Yield the mistakes in the values of one state. ``host`` has its function, the renderers and the pillar."""
     name = f"{draft.state}.{draft.fun}"
     function = host.loaders["states"].find(name)
-    if function is None or not function.module.bundled:
+    if function is None:
         return
-    kinds = kinds_of(name, function.func)
+    kinds = kinds_of(name, function.func) if function.module.bundled else {}
     of_all = _OF_ANY_KEYWORD if function.signature.has_kwargs else _OF_ALL_STATES
     args = {"name": draft.name, **draft.args}
     for argument, value in args.items():
@@ -109,6 +109,8 @@ def wrong_values(draft: Draft, host: PluginHost) -> Iterator[Issue]:
             yield from _judged(draft, argument, each, kind)
         if kind.container is not None and value and not isinstance(value, (bool, kind.container)):
             yield from _misshapen(draft, argument, value, kind)
+    if not function.module.bundled:
+        return
     if draft.state == "pkg":
         kind = KINDS["version"]
         for version in _versions_in(args.get("pkgs")):

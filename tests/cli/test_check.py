@@ -209,3 +209,14 @@ def test_a_highstate_with_nothing_to_do_says_why(tree, run, files, told):
     assert told.format(tree=tree) in applied.stdout
     assert "ID: states" not in applied.stdout
     assert json.loads(run("apply", "--out", "json").stdout)["no_|-states_|-states_|-None"]["result"] is False
+
+
+@pytest.mark.parametrize("wrong", ["1s", "-1", ".nan"])
+def test_a_time_limit_that_is_none_is_a_mistake_of_any_state(run, tree, wrong):
+    (tree / "_states" / "plain.py").write_text('def run(name):\n    return {"result": True, "changes": {}}\n')
+    (tree / "limited.sls").write_text(f"a:\n  plain.run:\n    - timeout: {wrong}\n")
+    done = run("check", "limited")
+    assert done.returncode == 1
+    assert re.search(
+        r"'timeout' of 'plain.run' must be a number of seconds, not .*\n.*limited.sls:3 \[E418\]", done.stdout
+    )

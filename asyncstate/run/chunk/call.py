@@ -13,6 +13,7 @@ task; undoing that needs asyncio, as anyio has no interface for it.
 from __future__ import annotations
 
 import asyncio
+import math
 from datetime import datetime
 from functools import partial
 from time import perf_counter
@@ -415,6 +416,8 @@ def _own_timeout(low: dict[str, Any], function: LoadedFunction) -> float | None:
     try:
         seconds = float(low["timeout"])
     except (TypeError, ValueError):
+        return None
+    if math.isnan(seconds):
         return None
     if not signature.has_kwargs:
         del low["timeout"]
