@@ -175,9 +175,10 @@ class Dispatch(Protocol):
         """
 
     def recall(self, work: Work, chunk: LowChunk, row: Row, shared: Shared | None) -> None:
-        """Take note that a chunk had this row in an earlier run that is resumed, and what its call did for others.
+        """Take note that a chunk had this row, and what its call did for others.
 
-        Called in place of `run_chunk`. The tags in ``shared`` are true ones.
+        Called in place of `run_chunk`, with the row of an earlier run that is resumed; and for a check that does not
+        end, before it returns. The tags in ``shared`` are true ones.
         """
 
     async def aggregate(self, members: tuple[int, ...]) -> None:

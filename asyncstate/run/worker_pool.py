@@ -411,6 +411,8 @@ class WorkerPool:
     def overrun(self, work: Work, chunk: LowChunk, row: Row, *, final: bool) -> None:
         """Go on without a call that still runs after its time limit, as long as anything else can start."""
         self.in_flight.overrun(work, chunk, row, final=final)
+        if work.kind is NodeKind.CHECK:  # its chunk may be settled by this row before it returns
+            self._dispatch.recall(work, chunk, self.in_flight.overdue[work.node], None)
         self._lend_slot()
         self._look_for_end()
 

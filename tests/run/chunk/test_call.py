@@ -275,6 +275,27 @@ async def test_the_run_is_over_when_all_else_waits_for_threads_that_do_not_end(h
     assert sorted(began) == sorted(ended)
 
 
+async def test_a_state_whose_check_does_not_end_says_so(host, monkeypatch):
+    monkeypatch.setattr("asyncstate.run.chunk.time_limit.GRACE", 0.05)
+    gate = threading.Event()
+
+    @host.state("own.hangs")
+    def hangs(name):
+        gate.wait(120)
+
+    @host.state("own.ok")
+    def ok(name):
+        return row(name)
+
+    builder = (
+        PlanBuilder().chunk("asks", "own.ok", prereq=["hangs"]).chunk("hangs", "own.hangs", args={"timeout": 0.05})
+    )
+    report = await in_real_time(builder.build(), host)
+    gate.set()
+    assert results(report) == {"asks": False, "hangs": False}
+    assert comments(report)["hangs"].startswith("The state did not end within 0.05 seconds")
+
+
 async def test_a_thread_that_outlives_the_run_is_in_its_report(host, monkeypatch):
     monkeypatch.setattr("asyncstate.run.worker_pool.GRACE", 0.05)
     gate, begun = threading.Event(), []
