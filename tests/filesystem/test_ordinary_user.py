@@ -124,7 +124,7 @@ def test_states_of_an_ordinary_user(ground):
     (ground / "srv").mkdir()
     (ground / "srv" / "a.sls").write_text(TREE.format(home=home))
     script = """
-        import asyncio, json, os, sys
+        import asyncio, difflib, json, os, sys  # difflib: a diff, and the user may not reach the standard library
         import asyncstate
         from asyncstate import Settings, StateRuntime
 
