@@ -4,6 +4,6 @@ import sys
 
 from asyncstate.cli import leave, main
 
-code = main()
+code: int = main()
 leave(code)
 sys.exit(code)

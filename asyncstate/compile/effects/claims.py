@@ -115,6 +115,7 @@ ENTRIES = {
     "sysctl.present": ("name",),
 }
 """Functions that put entries into a file, and the arguments whose words these have."""
+_KEEP_ENTRIES = frozenset(function.partition(".")[0] for function in ENTRIES)
 _OF_THE_MACHINE = frozenset({"keyboard.system", "locale.system", "timezone.system"})
 _RELATIONS = {
     "user": "groups of user",
@@ -158,7 +159,7 @@ def claims(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str, An
 
 def file_with_entries(chunk: LowChunk, footprint: Footprint) -> str:
     """Return the file in which a state of another module keeps entries; "" if there is none, or it is not known."""
-    words = ENTRIES.get(chunk.function, ())
+    words = ENTRIES.get(chunk.function) if chunk.state in _KEEP_ENTRIES else None
     if not words or not all(chunk.args.get(each) for each in words if each != "name"):
         return ""
     if chunk.state == "mount":

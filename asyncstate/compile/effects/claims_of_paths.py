@@ -81,11 +81,11 @@ def of_options(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
 
 def of_path(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
     """Yield what a state wants of the path that it makes, changes or removes, or of the folder that it fills."""
-    args, path = chunk.args, place(chunk)
+    args, path, function = chunk.args, place(chunk), chunk.function
     left = kind_left(chunk)
     lenient = chunk.state == "ini" or any(args.get(each) for each in _DO_WITHOUT)
-    if path and chunk.function in _NEED and (not lenient or chunk.function in _USE):
-        yield path, f"{PATH}{path}", (Usable if lenient else Needed)(_NEED[chunk.function])
+    if path and function in _NEED and (not lenient or function in _USE):
+        yield path, f"{PATH}{path}", (Usable if lenient else Needed)(_NEED[function])
     if not left or path is None or args.get("create", True) is not True:
         return
     resource = f"{PATH}{path}"
@@ -99,14 +99,14 @@ def of_path(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
         what, given = ("branch", args.get("branch")) if chunk.fun == "cloned" else ("rev", args.get("rev") or "HEAD")
         if isinstance(given, (str, int, float)):
             yield f"revision of {path}", resource, (what, str(given))
-    if chunk.function in _CONTENT:
+    if function in _CONTENT:
         usual = {"algo": "rsa", "keysize": _KEY_SIZES.get(args.get("algo", "rsa"), "")}
         yield f"content of {path}", resource, ("content", chunk.fun)
-        for argument in _CONTENT[chunk.function]:
+        for argument in _CONTENT[function]:
             yield f"{argument} of {path}", resource, (argument, str(args.get(argument) or usual.get(argument, "")))
-    if chunk.function in _OWNED or chunk.state == "x509":
+    if function in _OWNED or chunk.state == "x509":
         mode = args.get("dir_mode", args.get("mode")) if left == FOLDER else args.get("mode")
-        if chunk.function == "x509.private_key_managed":
+        if function == "x509.private_key_managed":
             mode = mode or "0400"
         for argument, given in (("mode", mode), ("user", args.get("user")), ("group", args.get("group"))):
             setting = plain(argument, given)

@@ -42,6 +42,9 @@ TO_AND_FRO = "each run changes it to and fro"
 ONE_FAILS = "one of them fails in each run"
 _EITHER = "each run changes it to and fro, or one of them fails"
 _TAKE_AWAY = frozenset({"absent", "removed", "purged"})
+_OF_FOLDERS = frozenset({"directory", "recurse"})
+_OF_WHAT_IS_BELOW = frozenset({"clean", "recurse"})
+"""Arguments with which these say something of what is below their folder."""
 _LET_ONE_DECIDE = "let one state decide; unless, onchanges and the like say when the other one runs"
 _LET_IT_REQUIRE = "let the state with clean: True require the other one, whose file it then keeps, or exclude it"
 _EXCLUDE_IT = "exclude it with exclude_pat, or remove clean: True, which keeps only what required states of file make"
@@ -171,11 +174,11 @@ def _add_folders(
     """Add what states of folders want of what is below them: ``clean``, ``recurse``, and those that fill a folder."""
     folders: dict[str, list[LowChunk]] = {}
     for chunk in steps:
-        if chunk.function in {"file.directory", "file.recurse"} and not chunk.args.keys().isdisjoint(
-            {"clean", "recurse"}
-        ):
+        if chunk.state == "file" and chunk.fun in _OF_FOLDERS and not chunk.args.keys().isdisjoint(_OF_WHAT_IS_BELOW):
             folders.setdefault(plain_path(chunk.name), []).append(chunk)
-    filling = [chunk for chunk in steps if chunk.function == "file.recurse" or chunk.function in FILL]
+    filling = [
+        chunk for chunk in steps if (chunk.fun == "recurse" if chunk.state == "file" else chunk.function in FILL)
+    ]
     _add_unknown(claimed, [chunk for chunk in filling if chunk.state != "file"])
     for chunk in filling if folders else ():
         top = place(chunk)

@@ -55,7 +55,7 @@ def undone(
     steps = [chunk for chunk in chunks if not _may_not_run(chunk, dag)]
     files = [chunk for chunk in steps if chunk.state in _OF_FILES and isinstance(chunk.name, str)]
     paths = {plain_path(chunk.name) for chunk in files}
-    recursing = [chunk for chunk in files if chunk.function == "file.recurse"]
+    recursing = [chunk for chunk in files if chunk.state == "file" and chunk.fun == "recurse"]
     paths |= {folder for path in paths for folder in folders_above(path)} if recursing else set()
     paths |= _of_several(recursing, sources) if len(recursing) > 1 else set()
     steps += [part for chunk in recursing for part in parts(chunk, paths, sources)]
