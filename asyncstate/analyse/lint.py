@@ -186,8 +186,9 @@ def _order_findings(plan: Plan, contradicting: Collection[tuple[int, int]]) -> I
         relying: dict[int, tuple[str, ...]] = {}
         for other in dag.predecessors(node):
             if dag.sources(other, node) == (FOOTPRINT,):
-                behind = (each for each in stands_for(plan, [other]) if each < len(chunks))
-                relying.update(dict.fromkeys(behind, dag.resources(other, node)))
+                for each in stands_for(plan, [other]):
+                    if each < len(chunks):
+                        relying[each] = tuple(dict.fromkeys((*relying.get(each, ()), *dag.resources(other, node))))
             else:
                 mask |= before[other] | 1 << other
         if node < len(chunks):
