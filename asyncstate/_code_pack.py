@@ -92,12 +92,11 @@ class CodePack:
         source, is_package, stamp, begin, length = self._index[name]
         folder = os.path.dirname(source)
         try:
-            status = os.stat(source)
-            if _stamp(status) != stamp or (path is not None and _parent(folder, is_package) not in path):
-                self._changed.add(name)
-                return None
-            code = os.pread(self._file, length, self._begin + begin)
+            holds = _stamp(os.stat(source)) == stamp and (path is None or _parent(folder, is_package) in path)
+            code = os.pread(self._file, length, self._begin + begin) if holds else None
         except OSError:
+            code = None
+        if code is None:
             self._changed.add(name)
             return None
         spec = ModuleSpec(name, _Loader(name, source, code), origin=source, is_package=is_package)
@@ -111,7 +110,7 @@ class CodePack:
         if sys.dont_write_bytecode:
             return
         lacking = [spec for spec in _imported() if spec.name not in self._index or spec.name in self._changed]
-        if len(lacking) < _ENOUGH or not all(_is_by_time(spec) for spec in lacking[:_ENOUGH]):
+        if len(lacking) < _ENOUGH or None in map(_compiled, lacking[:_ENOUGH]):
             return
         try:
             self._write(lacking)
@@ -177,14 +176,6 @@ def _imported() -> list[ModuleSpec]:
         if "." in name or folder in sys.path:
             found.append(spec)
     return found
-
-
-def _is_by_time(spec: ModuleSpec) -> bool:
-    try:
-        with open(spec.cached or "", "rb") as file:
-            return file.read(8) == MAGIC_NUMBER + _BY_TIME
-    except OSError:
-        return False
 
 
 def _compiled(spec: ModuleSpec) -> tuple[bytes, bytes] | None:
