@@ -45,8 +45,8 @@ class Repository:
     ) -> dict[str, str]:
         """In a dry run, end the state if no clone could be made of ``url``, or it has no branch or tag ``rev``.
 
-        Return the references of ``url``, none if nobody asked for them or it did not answer. Over ssh nothing is asked,
-        as a first contact is remembered; a host that does not answer now may do so later.
+        Return the references of ``url``; none where it was not asked or did not answer. Over ssh nothing is asked, as a
+        first contact is remembered; a host that does not answer now may do so later.
         """
         if not filesystem.foretells() or not url.startswith(("/", *WITHOUT_SSH)):
             return {}

@@ -27,13 +27,13 @@ class Source(NamedTuple):
 
 
 def parsed(path: Path) -> ast.Module:
-    """Return the syntax tree of a file, which nobody changes."""
+    """Return the syntax tree of a file, to be read only."""
     return parse(path.read_text())
 
 
 @cache
 def parse(text: str) -> ast.Module:
-    """Return the syntax tree of a text, which nobody changes. It is no garbage: looking for some takes most of the time."""
+    """Return the syntax tree of a text, to be read only. The collector is off: it would take most of the time."""
     gc.disable()
     try:
         return ast.parse(text)

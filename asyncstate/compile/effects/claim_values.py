@@ -158,5 +158,4 @@ def _kind(argument: str, value: Any) -> object:
         return str(value).isdecimal()
     if argument == "rev":
         return "HEAD" if value == "HEAD" else len(value) if _COMMIT.fullmatch(value) else "name"
-        return "HEAD" if value == "HEAD" else len(value) if _COMMIT.fullmatch(value) else "name"
     return argument

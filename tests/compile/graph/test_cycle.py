@@ -79,7 +79,6 @@ def high(count, requires):
     }
 
 
-@pytest.mark.no_cover  # counting branches takes as long again
 @pytest.mark.parametrize("count", [20_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_a_cycle_of_very_many_states_is_reported_in_seconds(count):
     chain = high(count, lambda i: i - 1)
