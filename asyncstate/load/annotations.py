@@ -9,6 +9,8 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asyncstate.model.hooks import SLOT
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -26,16 +28,7 @@ _NAMES = {str: "a text", bool: "true or false", int: "a number", float: "a numbe
 
 
 def _is_slot(value: Any) -> bool:
-    return isinstance(value, str) and value.startswith("__slot__:")
-
-
-def _number(text: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    return isinstance(value, str) and value.startswith(SLOT)
 
 
 class Expected(NamedTuple):
@@ -93,7 +86,9 @@ class Expected(NamedTuple):
         if isinstance(value, (int, float)):
             other = str(value)
         elif isinstance(value, str):
-            other = _number(value)
+            from asyncstate.data.text import to_num  # noqa: PLC0415 - few values are odd
+
+            other = to_num(value)
         for members in filter(None, self.alternatives.values()):
             if isinstance(value, (list, tuple)):
                 other = [members.taken(each) for each in value]

@@ -122,7 +122,7 @@ def bind(
 
 def _taken(function: LoadedFunction, name: str, value: Any) -> Any:
     """Return the value of one argument as the function takes it, _NONE if it is as good as left out."""
-    expected = function.expected[name]
+    expected = function.signature.expected[name]
     value = expected.taken(value)
     if expected.is_none(value) and name in function.signature.keywords:
         return _NONE

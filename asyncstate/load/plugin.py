@@ -7,7 +7,6 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.interfaces.base import is_hidden_stub
-from asyncstate.load.annotations import Expected
 from asyncstate.load.signature import Signature
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class LoadedFunction:
     ``hidden`` functions can be called but do not show in ``in`` tests and listings (interface stubs).
     """
 
-    __slots__ = ("_expected", "_signature", "func", "hidden", "is_async", "module", "name")
+    __slots__ = ("_signature", "func", "hidden", "is_async", "module", "name")
 
     def __init__(self, name: str, func: Callable[..., Any], module: LoadedModule) -> None:
         self.name: str = name
@@ -65,24 +64,13 @@ class LoadedFunction:
         self.is_async: bool = is_async(func)
         self.hidden: bool = is_hidden_stub(func)
         self._signature: Signature | None = None
-        self._expected: dict[str, Expected] | None = None
 
     @property
     def signature(self) -> Signature:
-        """The summary of the parameters, made once."""
+        """The summary of the parameters, made once. Annotations of functions of others may only be documentation."""
         if self._signature is None:
-            self._signature = Signature.of(self.func)
-            self._signature.scalars = {name: each.scalars() for name, each in self.expected.items() if name != "name"}
+            self._signature = Signature.of(self.func, typed=self.module.bundled)
         return self._signature
-
-    @property
-    def expected(self) -> dict[str, Expected]:
-        """The annotated types of a bundled function. Annotations of other functions may only be documentation."""
-        if self._expected is None:
-            parameters = inspect.signature(inspect.unwrap(self.func)).parameters if self.module.bundled else {}
-            read = {name: Expected.of(parameter.annotation) for name, parameter in parameters.items()}
-            self._expected = {name: expected for name, expected in read.items() if expected is not None}
-        return self._expected
 
     @property
     def doc(self) -> str:

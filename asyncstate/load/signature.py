@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.load.annotations import Expected
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -14,11 +16,13 @@ class Signature:
 
     ``required`` are the parameters without default that are passed by position, ``keywords`` all those passed by
     keyword, ``required_keywords`` the keyword-only ones without default. ``positional_defaults`` are positional-only
-    parameters with their defaults. ``scalars`` are the types whose values a bundled function takes as they are, by
-    parameter; not for ``name``: one that is no text was refused before, and one that is false is a name.
+    parameters with their defaults. ``expected`` are the annotated types, by parameter, where they are more than
+    documentation. ``scalars`` are the types whose values are then taken as they are; not for ``name``: one that is no
+    text was refused before, and one that is false is a name.
     """
 
     __slots__ = (
+        "expected",
         "has_kwargs",
         "has_varargs",
         "keywords",
@@ -37,6 +41,7 @@ class Signature:
         *,
         has_varargs: bool = False,
         has_kwargs: bool = False,
+        expected: dict[str, Expected] | None = None,
     ) -> None:
         self.required: tuple[str, ...] = required
         self.keywords: frozenset[str] = keywords
@@ -44,11 +49,14 @@ class Signature:
         self.positional_defaults: tuple[tuple[str, Any], ...] = positional_defaults
         self.has_varargs: bool = has_varargs
         self.has_kwargs: bool = has_kwargs
-        self.scalars: dict[str, frozenset[type]] = {}
+        self.expected: dict[str, Expected] = expected or {}
+        self.scalars: dict[str, frozenset[type]] = {
+            name: each.scalars() for name, each in self.expected.items() if name != "name"
+        }
 
     @classmethod
-    def of(cls, func: Callable[..., Any]) -> Signature:
-        """Summarise ``func``; for a decorated function, the original one.
+    def of(cls, func: Callable[..., Any], *, typed: bool = False) -> Signature:
+        """Summarise ``func``; for a decorated function, the original one. ``typed``: its annotations hold.
 
         A callable without a signature (some built-ins) counts as ``(*args, **kwargs)``.
         """
@@ -67,6 +75,7 @@ class Signature:
             ),
             has_varargs=inspect.Parameter.VAR_POSITIONAL in kinds,
             has_kwargs=inspect.Parameter.VAR_KEYWORD in kinds,
+            expected={p.name: each for p in parameters if typed and (each := Expected.of(p.annotation)) is not None},
         )
 
     @property

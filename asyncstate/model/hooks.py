@@ -47,5 +47,8 @@ and plain data that its members keep for one another, also for a run that is res
 SCRIPT: Final = "__script__"
 """Key of low data given to ``mod_footprint``: the text of the script that the state runs, where it is known."""
 
+SLOT: Final = "__slot__:"
+"""How an argument begins in whose place a run calls a function."""
+
 REQUISITE_LOWS: Final = "__reqs__"
 """Key of low data given to ``mod_watch``: by requisite, the low data of the states that are watched."""

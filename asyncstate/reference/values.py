@@ -16,6 +16,7 @@ from asyncstate.data.paths import DELIMITER, traverse
 from asyncstate.data.urls import SALT_SCHEME
 from asyncstate.errors import AsyncStateError, Issue
 from asyncstate.load.annotations import Expected, described
+from asyncstate.model.hooks import SLOT
 from asyncstate.model.rules import CODES, RULES, silenced_names
 from asyncstate.nearest import nearest
 from asyncstate.reference.called import malformed_conditions, unknown_functions
@@ -43,7 +44,6 @@ _OF_ANY_KEYWORD = {"umask": "mode"}
 """Those among them that are not passed on to a function that takes any keyword, as a variable of a template may be."""
 _CONDITIONS = frozenset({"unless", "onlyif", "creates", "onfail", "onfail_any", "onfail_all"})
 """Arguments that may keep a state from running where its data is missing."""
-_SLOT = "__slot__:"
 _TEMPLATES = frozenset({"source", "sources", "contents", "contents_pillar", "contents_grains"})
 """Arguments with the text that a ``template`` renders."""
 _TEXTS = frozenset({"content", "contents", "text"})
@@ -165,7 +165,7 @@ def _of_annotation(annotation: Any) -> str:
 
 
 def _judged(draft: Draft, name: str, value: Any, kind: Kind) -> Iterator[Issue]:
-    if str(value).startswith(_SLOT):
+    if str(value).startswith(SLOT):
         return
     if isinstance(value, bool):
         if kind.strict or (kind.whole and not kind.fits(value)):
@@ -188,7 +188,7 @@ def _versions_in(packages: Any) -> Iterator[Any]:
 
 
 def _misshapen(draft: Draft, name: str, value: Any, kind: Kind) -> Iterator[Issue]:
-    if not str(value).startswith(_SLOT) and value != NOTHING:
+    if not str(value).startswith(SLOT) and value != NOTHING:
         word = kind.words[0]
         shape, example = ("a list", f"[{word}]") if kind.container is list else ("a mapping", f"{word}: …")
         yield _issue(draft, "E405", name, f"must be {shape}, not {described(value)}", f"write for example {example}")
@@ -255,7 +255,7 @@ def _unknown_of_retry(draft: Draft) -> Iterator[Issue]:
 
 
 def _unknown_renderer(draft: Draft, argument: str, value: Any, host: PluginHost) -> Iterator[Issue]:
-    if not isinstance(value, str) or not value or value.startswith(_SLOT) or value == NOTHING:
+    if not isinstance(value, str) or not value or value.startswith(SLOT) or value == NOTHING:
         return
     for part in value.split("|"):
         name = (part.split() or [""])[0]
@@ -275,7 +275,7 @@ def _missing_key(draft: Draft, argument: str, args: Mapping[str, Any], pillar: M
     keys = args[argument]
     delimiter = str(args.get("contents_delimiter") or DELIMITER)
     for key in keys if isinstance(keys, list) else [keys]:
-        if not isinstance(key, str) or not key or key.startswith(_SLOT):
+        if not isinstance(key, str) or not key or key.startswith(SLOT):
             continue
         missing = object()
         if traverse(pillar, key, missing, delimiter=delimiter) is missing:

@@ -9,12 +9,13 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asyncstate.model.hooks import SLOT
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from asyncstate.model.chunk import LowChunk
 
-_SLOT = "__slot__:"
 _IN_SLOT = re.compile(r"__slot__:salt:([\w.]+)\s*\(?(.*)", re.DOTALL)
 _IN_TEMPLATE = re.compile(
     r"""(?<![A-Za-z0-9])salt(?:__)?(?:\[\s*['"]([\w.]+)['"]\s*\]|\.(\w+\.\w+))\s*\((?=([^()]*))"""
@@ -133,10 +134,10 @@ def _slots(args: dict[str, Any]) -> Iterator[str]:
     for value in args.values():
         kind = type(value)
         if kind is str:
-            if value.startswith(_SLOT):
+            if value.startswith(SLOT):
                 yield value
         elif kind is list or kind is dict:
             for item in value if kind is list else value.values():
                 for part in item.values() if type(item) is dict else (item,):
-                    if type(part) is str and part.startswith(_SLOT):
+                    if type(part) is str and part.startswith(SLOT):
                         yield part

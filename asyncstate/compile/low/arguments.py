@@ -17,6 +17,7 @@ from asyncstate.compile.high.verify import UNREADABLE
 from asyncstate.errors import FunctionNotFound
 from asyncstate.load.annotations import described
 from asyncstate.load.call import OPTIONAL_KEYWORDS
+from asyncstate.model.hooks import SLOT
 from asyncstate.model.requisite import IN_SUFFIXED, INTERNAL_KEYWORDS, MISTAKEN_IN, REQUISITE_KEYWORDS
 from asyncstate.nearest import near_miss, nearest
 
@@ -101,7 +102,7 @@ class _Taken(NamedTuple):
     def by(cls, function: LoadedFunction) -> _Taken:
         signature = function.signature
         names = frozenset(signature.names)
-        expected = function.expected
+        expected = signature.expected
         return cls(
             function,
             names,
@@ -154,7 +155,7 @@ def _constants(function: LoadedFunction) -> tuple[Any, ...]:
 
 def _shape(value: Any) -> type | None:
     if isinstance(value, str) or value is None:
-        return None if value is None or value.startswith("__slot__:") else object
+        return None if value is None or value.startswith(SLOT) else object
     return dict if isinstance(value, dict) else list if isinstance(value, (list, tuple)) else object
 
 

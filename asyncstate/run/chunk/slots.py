@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.logs.loggers import get_logger
+from asyncstate.model.hooks import SLOT
 
 if TYPE_CHECKING:
     import logging
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
 log: logging.Logger = get_logger(__name__)
 
-_PREFIX = "__slot__:"
 _CLOSING = {"[": "]", "{": "}", "(": ")"}
 
 
@@ -21,13 +21,13 @@ def has_slot(values: Iterable[Any]) -> bool:
     """Whether `fill_slots` would find anything to do."""
     for value in values:
         if isinstance(value, str):
-            if value.startswith(_PREFIX):
+            if value.startswith(SLOT):
                 return True
         elif isinstance(value, (dict, list)):
             inner = value.values() if isinstance(value, dict) else value
             for item in inner:
                 parts = item.values() if isinstance(item, dict) else (item,)
-                if any(isinstance(part, str) and part.startswith(_PREFIX) for part in parts):
+                if any(isinstance(part, str) and part.startswith(SLOT) for part in parts):
                     return True
     return False
 
@@ -44,7 +44,7 @@ def fill_slots(
 
 def _fill(value: Any, salt: Mapping[str, Any]) -> Any:
     if isinstance(value, str):
-        return evaluate(value, salt) if value.startswith(_PREFIX) else value
+        return evaluate(value, salt) if value.startswith(SLOT) else value
     if isinstance(value, dict):
         return {key: _fill_text(item, salt) for key, item in value.items()}
     if isinstance(value, list):
@@ -58,7 +58,7 @@ def _fill(value: Any, salt: Mapping[str, Any]) -> Any:
 
 
 def _fill_text(value: Any, salt: Mapping[str, Any]) -> Any:
-    return evaluate(value, salt) if isinstance(value, str) and value.startswith(_PREFIX) else value
+    return evaluate(value, salt) if isinstance(value, str) and value.startswith(SLOT) else value
 
 
 def evaluate(slot: str, salt: Mapping[str, Any]) -> Any:
