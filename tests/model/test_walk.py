@@ -279,7 +279,7 @@ def test_lint_names_every_needed_order_that_only_footprints_keep(plan):
     assume(not contradicting)
     assume(not any(_are_siblings(plan.chunks[one], plan.chunks[other]) for one, other in kept))
     for one, other in kept:
-        said = f"it comes after {name(plan, one)} only because both touch"
+        said = f"it comes after {name(plan, one)} only because "
         if any(chunk == other and said in message for chunk, message in findings):
             secured.add(one, other, "named")
     for chunk, message in findings:
