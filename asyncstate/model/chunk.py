@@ -13,6 +13,9 @@ from asyncstate.model.tag import state_tag
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+LISTENER = "listener_"
+"""How the ID of a listener begins: that of its state follows."""
+
 
 class Lines:
     """Finds the line of a declaration in one file, on request: of a large tree, few lines are ever shown.
@@ -63,7 +66,10 @@ class LowChunk(msgspec.Struct, frozen=True):
     @property
     def line(self) -> int:
         """The line of the declaration, before rendering; 0 if unknown."""
-        return self.declared if isinstance(self.declared, int) else self.declared.of(self.id, self.state)
+        if isinstance(self.declared, int):
+            return self.declared
+        id_ = self.id.removeprefix(LISTENER) if self.fun == MOD_WATCH else self.id
+        return self.declared.of(id_, self.state)
 
     @property
     def tag(self) -> str:
@@ -83,7 +89,7 @@ class LowChunk(msgspec.Struct, frozen=True):
     def as_listener(self) -> LowChunk:
         """Return the chunk that calls ``mod_watch`` for this one: ID ``listener_…``, no requisites of its own."""
         kept = {key: value for key, value in self.args.items() if key not in REQUISITE_KEYWORDS}
-        return msgspec.structs.replace(self, id=f"listener_{self.id}", fun=MOD_WATCH, args={**kept, "sfun": self.fun})
+        return msgspec.structs.replace(self, id=LISTENER + self.id, fun=MOD_WATCH, args={**kept, "sfun": self.fun})
 
     def as_low(self) -> dict[str, Any]:
         """Return this chunk as Salt's low data, in a fresh dict: changing it does not change the chunk."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from asyncstate.data.urls import without_credentials
+from asyncstate.model.chunk import LISTENER
 from asyncstate.model.event import (
     ChunkFinished,
     ChunkOutput,
@@ -122,7 +123,7 @@ class ShownPlan:
         if tag not in self._hushed and redactor.harmless(tag) and redactor.harmless(chunk.sls):
             return chunk
         id_, name, sls = redactor.value(chunk.id), redactor.value(chunk.name), redactor.text(chunk.sls)
-        if tag in self._hushed and chunk.name != chunk.id.removeprefix("listener_"):
+        if tag in self._hushed and chunk.name != chunk.id.removeprefix(LISTENER):
             name = MASK
         if (id_, name, sls) == (chunk.id, chunk.name, chunk.sls):
             return chunk

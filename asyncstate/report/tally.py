@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 class RunTally:
     """Numbers of states by what became of them; what runs, with the time when it began.
 
-    ``total`` is the number of the states of the run; in a ``dry`` run, none is changed yet. ``unsuccessful`` has the
-    rows of those that failed or were held back, ``held_back`` says how many of them were held back.
+    ``total`` is the number of the states of the run; it grows with each listener, for only the run shows which are
+    called. In a ``dry`` run, none is changed yet. ``unsuccessful`` has the rows of those that failed or were held back,
+    ``held_back`` says how many of them were held back.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -51,6 +52,7 @@ class RunTally:
                 self.total, self.dry, self.begun = event.chunks, event.test, True
             case ChunkStarted():
                 self.running[event.tag] = self._clock()
+                self.total = max(self.total, self.done + len(self.running))
             case ChunkFinished():
                 self.running.pop(event.tag, None)
                 if not event.check:
@@ -59,6 +61,7 @@ class RunTally:
     def ended(self, tag: str, row: Row) -> None:
         """Count a state that ended."""
         self.done += 1
+        self.total = max(self.total, self.done)
         if row["result"] is False:
             self.held_back += was_held_back(row)
             self.unsuccessful[tag] = row

@@ -23,6 +23,7 @@ from asyncstate.model.event import (
 from asyncstate.report.jsonl import JsonLines
 from asyncstate.report.profile import Profile, profile_lines
 from asyncstate.report.progress import LiveProgress, PlainProgress
+from asyncstate.report.tally import RunTally
 
 
 def tag(name):
@@ -127,6 +128,19 @@ def test_plain_progress_names_the_requisite_that_holds_a_state_back():
         "[4/4] held back test.nop: d: no reason …",
     ]
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize("usual", [True, False])
+def test_a_listener_is_one_more_state(usual):
+    stream = io.StringIO()
+    plain = PlainProgress(stream)
+    script = Script(chunks=1).start("a", 0.1).finish("a", 0.2, changes={"a": 1})
+    script.start("listener_a", 0.3).finish("listener_a", 0.4, changes={} if usual else {"b": 1})
+    script.play(plain)
+    tally = RunTally(lambda: 0.0)
+    totals = [tally.on_event(event) or tally.total for event in script.events]
+    assert totals[1:] == [1, 1, 2, 2]
+    assert stream.getvalue().splitlines()[1:] == [] if usual else ["[2/2] changed   test.nop: listener_a (1 ms)"]
 
 
 def test_plain_progress_says_now_and_then_how_long_the_run_still_takes():
