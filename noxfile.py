@@ -153,7 +153,7 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def compatibility(session: nox.Session) -> None:
-    """Write docs/compatibility.md anew, from docs/features.yaml and the tests that name its features."""
+    """Write the generated pages of docs/ anew: compatibility, guarantees, commands, and docs/evidence."""
     session.run(sys.executable, "docs/generate_compatibility.py", external=True)
 
 

@@ -15,7 +15,8 @@ from asyncstate.nearest import nearest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-_SECTIONS = ("Tree", "Selection", "Run", "Output", "General")
+SECTIONS = ("Tree", "Selection", "Run", "Output", "General")
+"""The sections of the help of a command, in their order."""
 _EXAMPLES = 4
 """How many examples ``--help`` shows; the first ones of a command are those that most people need."""
 
@@ -86,8 +87,8 @@ class Command(_Explained):
                 continue
             record = param.get_help_record(ctx)
             if record is not None and isinstance(param, click.Option):
-                sections.setdefault(getattr(param, "section", _SECTIONS[-1]), []).append(record)
-        for section in sorted(sections, key=_SECTIONS.index):
+                sections.setdefault(getattr(param, "section", SECTIONS[-1]), []).append(record)
+        for section in sorted(sections, key=SECTIONS.index):
             with formatter.section(section):
                 formatter.write_dl(sections[section])
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     section="Selection",
     metavar="RUN",
     shell_complete=complete_runs,
-    help="In place of --target: the run that was with this ID, or beginning of one.",
+    help="The past run with this ID, or beginning of one, in place of --target.",
 )
 @compile_options
 @picture_options
