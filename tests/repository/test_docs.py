@@ -53,8 +53,10 @@ def flags(command):
 
 
 def test_every_command_is_documented(page):
-    text = page("cli")
-    assert {path for path, _ in own_commands() if f"`{path}`" not in text} == set()
+    text = page("commands")
+    leaves = {path for path, each in own_commands() if not isinstance(each, click.Group)}
+    names = [path.removeprefix("asyncstate ") for path in leaves]
+    assert [name for name in names if not re.search(rf"^- `{name}[` ]", text, re.MULTILINE)] == []
     assert len(OWN) >= 7
 
 
@@ -64,13 +66,19 @@ def own_commands():
 
 
 def test_every_flag_is_documented_and_every_documented_flag_exists(page):
-    text = page("cli")
-    existing = {flag for _, command in own_commands() for flag in flags(command)} | {"--version"}
-    documented = {
+    every = {flag for _, command in commands() for flag in flags(command)} | {"--version"}
+    own = {flag for _, command in own_commands() for flag in flags(command)}
+    listed = {
+        flag for line in re.findall(r"^ *- (`-.*?):", page("commands"), re.MULTILINE) for flag in named_flags(line)
+    }
+    assert own - listed == set()
+    assert {flag for flag in named_flags(page("commands")) | named_flags(page("cli")) if flag.startswith("--")} <= every
+
+
+def named_flags(text):
+    return {
         flag for code in re.findall(r"`([^`\n]+)`", text) for flag in re.findall(r"(?<![\w-])--?[a-z][a-z-]*", code)
     }
-    assert existing - documented - {"-V"} == set()
-    assert {flag for flag in documented - existing if flag.startswith("--")} == set()
 
 
 def test_every_exit_code_is_documented(page):
@@ -103,17 +111,17 @@ def test_the_fields_of_all_events_are_documented(page):
 
 def test_every_setting_is_documented_and_every_documented_setting_exists(page):
     existing = {field.name for field in msgspec.structs.fields(Settings)} - INTERNAL_SETTINGS
-    documented = re.findall(r"^\| `([a-z_]+)` \|", page("settings"), re.MULTILINE)
+    documented = re.findall(r"^- `([a-z_]+)`[:( ]", page("settings"), re.MULTILINE)
     assert sorted(documented) == sorted(existing)
 
 
 def test_the_documented_defaults_are_the_defaults(page):
     defaults = {field.name: field.default for field in msgspec.structs.fields(Settings)}
     wrong = {}
-    for name, written in re.findall(r"^\| `([a-z_]+)` \| `([^`]*)` \|", page("settings"), re.MULTILINE):
+    for name, written in re.findall(r"^- `([a-z_]+)` \(`([^`]*)`\):", page("settings"), re.MULTILINE):
         default = defaults[name]
         expected = str(default).lower() if isinstance(default, bool) else str(default)
-        if isinstance(default, (bool, str)) and default != "" and written.replace("\\|", "|") != expected:
+        if isinstance(default, (bool, str)) and default != "" and written != expected:
             wrong[name] = (written, default)
     assert wrong == {}
 
@@ -126,8 +134,8 @@ def bundled_states():
 
 
 def test_every_bundled_state_is_documented_and_every_documented_state_exists(page, bundled_states):
-    documented = set(re.findall(r"^\| `([a-z0-9_]+\.[a-z_]+)`", page("states"), re.MULTILINE))
-    documented |= set(re.findall(r"^\| .*?, `([a-z0-9_]+\.[a-z_]+)` \|", page("states"), re.MULTILINE))
+    listed = re.findall(r"^- (`.*?`):", page("states"), re.MULTILINE)
+    documented = {name for names in listed for name in re.findall(r"`([a-z0-9_]+\.[a-z_]+)`", names)}
     assert bundled_states - documented == set()
     assert documented - bundled_states == set()
 
@@ -214,9 +222,64 @@ def test_the_maps_name_files_that_exist(checkout, page):
     assert {each for each in missing if not is_of_absent_extra(checkout, each)} == set()
 
 
-def test_every_page_is_in_the_navigation(checkout):
-    navigation = (checkout / "mkdocs.yml").read_text().partition("nav:")[2]
-    assert {path.name for path in (checkout / "docs").rglob("*.md") if path.name not in navigation} == set()
+# --- four kinds of pages, few words, short ways
+
+KINDS = ("Tutorials", "How-to guides", "Reference", "Explanation")
+WORDS = 45_500
+
+
+def written(checkout):
+    """The pages that people read: without the lists of tests and figures in docs/evidence."""
+    names = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")
+    pages = [path for path in (checkout / "docs").rglob("*.md") if "evidence" not in path.parts]
+    return [*pages, *(checkout / name for name in names)]
+
+
+def linked(path):
+    targets = re.findall(r"\]\(([^)\s#]+\.md)", prose(path))
+    return {(path.parent / target).resolve() for target in targets}
+
+
+def pages_by_kind(text, head):
+    """The pages below each heading of the index, or of the navigation."""
+    parts = re.split(head, text, flags=re.MULTILINE)[1:]
+    return {kind: set(re.findall(r"[\w/-]+\.md", body)) for kind, body in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def test_every_page_has_one_kind_in_the_index_and_in_the_navigation(checkout):
+    index = pages_by_kind((checkout / "docs" / "index.md").read_text(), r"^## (.+)$")
+    navigation = pages_by_kind((checkout / "mkdocs.yml").read_text().partition("nav:")[2], r"^  - (.+):$")
+    assert tuple(index) == tuple(navigation)[: len(KINDS)] == KINDS
+    assert {kind: navigation[kind] for kind in KINDS} == index
+    every = [page for pages in index.values() for page in pages]
+    docs = checkout / "docs"
+    there = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md") if "evidence" not in path.parts}
+    assert sorted(every) == sorted(there - {"index.md"})
+    assert navigation["Evidence"] == {path.relative_to(docs).as_posix() for path in docs.glob("evidence/*.md")}
+
+
+def test_every_page_is_two_clicks_away(checkout):
+    near = {checkout / "README.md", checkout / "docs" / "index.md"}
+    for _click in range(2):
+        near |= {target for path in near if path.is_file() for target in linked(path)}
+    every = {*written(checkout), *(checkout / "docs" / "evidence").glob("*.md")}
+    assert {path.name for path in every if path.resolve() not in near} == set()
+
+
+def test_the_pages_have_few_words(checkout):
+    counted = {path.name: len(path.read_text().split()) for path in written(checkout)}
+    assert sum(counted.values()) <= WORDS, sorted(counted.items(), key=lambda each: -each[1])
+
+
+def test_names_of_tests_are_evidence(checkout):
+    for_makers = {"CONTRIBUTING.md", "ARCHITECTURE.md"}
+    found = [
+        (path.name, name)
+        for path in written(checkout)
+        if path.name not in for_makers
+        for name in re.findall(r"(?:\w+/)*test_\w+\.py\b|::test_\w+", path.read_text())
+    ]
+    assert found == []
 
 
 def test_no_text_is_for_its_writers(checkout):
