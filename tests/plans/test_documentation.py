@@ -7,11 +7,11 @@ import pytest
 from asyncstate.plans import comparison, record
 
 TABLES = {
-    "field of the plan": record.PlanRecord,
-    "field of `selection`": record.Selection,
-    "field of `inputs`": record.Inputs,
-    "field of a state": record.ChunkRecord,
-    "field of a node": record.NodeRecord,
+    "Fields of the plan:": record.PlanRecord,
+    "Fields of `selection`:": record.Selection,
+    "Fields of `inputs`, a digest for each:": record.Inputs,
+    "Fields of a state:": record.ChunkRecord,
+    "Fields of a node:": record.NodeRecord,
 }
 
 
@@ -22,9 +22,8 @@ def text(request):
 
 @pytest.mark.parametrize("head", TABLES)
 def test_each_field_has_its_row(text, head):
-    table = text[text.index(f"| {head} |") :].partition("\n\n")[0]
-    first_columns = re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE)
-    named = [name for column in first_columns for name in re.findall(r"`(\w+)`", column)]
+    rows = text[text.index(f"\n{head}\n\n") + len(head) + 3 :].partition("\n\n")[0]
+    named = [name for names in re.findall(r"^- (`.*?):", rows, re.MULTILINE) for name in re.findall(r"`(\w+)`", names)]
     assert named == sorted(named, key=named.index)
     assert set(named) == set(TABLES[head].__struct_fields__)
 

@@ -29,11 +29,11 @@ def listed(request):
     sections = {}
     for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         title, _, body = section.partition("\n")
-        rows = re.findall(r"^\| (`.*?) \|", body, re.MULTILINE)
+        rows = re.findall(r"^- (`.*?`):", body, re.MULTILINE)
         names = [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
         assert len(names) == len(set(names)), title
         sections[title.strip("`")] = set(names)
-    for module, name in re.findall(r"^\| `(asyncstate\.interfaces\.\w+)` \| `(\w+)` \|$", text, re.MULTILINE):
+    for module, name in re.findall(r"^- `(asyncstate\.interfaces\.\w+)`: `(\w+)`$", text, re.MULTILINE):
         sections[module] = {name}
     del sections["Bundled interfaces"]
     return sections
