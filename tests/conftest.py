@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis.internal.conjecture import providers
 from looked_at import chromium, looking
 from warm_program import warm_program
 
@@ -34,6 +35,8 @@ _PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
 settings.load_profile(_PROFILE)
 if _PROFILE == "explore":
     os.environ.setdefault("PYTEST_TIMEOUT", "3600")  # the limit in pyproject.toml is one for 60 cases
+else:  # cases depend on the test alone, not on the constants of what the worker has imported
+    providers._get_local_constants = lambda: providers._local_constants
 
 
 def pytest_configure():
