@@ -6,13 +6,13 @@ import asyncio
 import json
 import os
 import shutil
+import subprocess
 import sys
 
 import pytest
 from debian_machine import missing
-from record_undone import FOLDER, TREES, make_sources, thrice, tree_of, undone
-
-from asyncstate import Settings, StateRuntime
+from record_undone import FOLDER, TREES, make_sources, tree_of, undone
+from third_apply import third_apply
 
 ANSWERS = json.loads((FOLDER / "answers.json").read_text())
 IS_ROOT = os.geteuid() == 0
@@ -35,28 +35,29 @@ def changes_the_machine(tree):
     return any(function.startswith(("user.", "group.")) for states in tree.values() for function in states)
 
 
-def contained(root, tree):
-    """Apply a tree three times with accounts of its own; return the last rows."""
-    (root / "salt" / "s.sls").write_text(json.dumps(tree))
-    folders = ["--file-root", root / "salt", "--config", root / "minion", "--out", "json"]
-    (root / "minion").write_text(f"{{journal: off, cachedir: {root}/cache, state_dir: {root}/state}}")
-    return json.loads(thrice([sys.executable, "-m", "asyncstate", "apply", "s", *folders], root)).values()
+@pytest.fixture(scope="module")
+def contained():
+    """A function that applies a tree three times with accounts of its own, and returns the last rows."""
+    command = [sys.executable, third_apply.__globals__["__file__"]]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+
+        def apply(root, tree):
+            program.stdin.write(json.dumps([str(root), tree]) + "\n")
+            program.stdin.flush()
+            return json.loads(program.stdout.readline())
+
+        yield apply
+        program.stdin.close()
 
 
-async def third_apply(root, tree):
-    settings = Settings(
-        file_roots={"base": [str(root / "salt")]},
-        pillar_roots={},
-        cachedir=str(root / "cache"),
-        conf_file=str(root / "minion"),
-        journal="off",
-    )
-    async with StateRuntime(settings) as runtime:
-        plan = await runtime.compile_data(tree)
-        for _ in range(3):
-            async with runtime.run(plan, events=False, lock=False) as run:
-                pass
-        return list(run.report.rows.values())
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """What the trees unpack and clone."""
+    with pytest.MonkeyPatch.context() as patch:
+        for variable in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
+            patch.setenv(variable, "/dev/null")
+        make_sources(folder := tmp_path_factory.mktemp("sources"), repository=shutil.which("git") is not None)
+        yield folder
 
 
 @pytest.mark.parametrize(
@@ -67,10 +68,9 @@ async def third_apply(root, tree):
         if name not in TO_NOTHING
     ],
 )
-def test_what_is_undone_is_done_again_as_by_salt(tmp_path, monkeypatch, name):
-    for variable, value in {"HOME": str(tmp_path), "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}.items():  # fmt: skip
-        monkeypatch.setenv(variable, value)
+def test_what_is_undone_is_done_again_as_by_salt(tmp_path, monkeypatch, contained, sources, name):
+    monkeypatch.setenv("HOME", str(tmp_path))
     tree = tree_of(name, tmp_path)
-    make_sources(tmp_path, repository="git." in json.dumps(tree))
-    run = contained if changes_the_machine(tree) else lambda *given: asyncio.run(third_apply(*given))
-    assert undone(run(tmp_path, tree)) == ANSWERS[name]
+    shutil.copytree(sources, tmp_path, dirs_exist_ok=True, symlinks=True)
+    rows = contained(tmp_path, tree) if changes_the_machine(tree) else asyncio.run(third_apply(tmp_path, tree))
+    assert undone(rows) == ANSWERS[name]

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import yaml
+from third_apply import OWN_ACCOUNTS
 
 FOLDER = Path(__file__).parents[1] / "recorded" / "undone"
 TREE = {"tree/one": "one\n", "tree/sub/two": "two\n", "more/one": "another\n", "more/three": "three\n"}
@@ -77,18 +78,9 @@ def third_apply(salt_call, name):
 
 def thrice(command, root):
     """Run a command three times with mounts, a network and accounts of its own; return the last output."""
-    own = f"{root}/own"
-    contained = f"""
-        mkdir {own} && mount -t tmpfs none {own} && cp -a /etc {own}/ && mount --bind {own}/etc /etc
-        for each in /home /var/mail /var/spool; do mount -t tmpfs none $each; done
-        mkdir -p /var/spool/cron/crontabs
-        "$@" > /dev/null; "$@" > /dev/null; exec "$@"
-    """
-    namespaces = ["unshare", "--mount", "--net", "--propagation=private"]
-    done = subprocess.run(
-        [*namespaces, "sh", "-c", contained, "sh", *command], capture_output=True, text=True, check=False
-    )
-    return done.stdout
+    script = OWN_ACCOUNTS.format(own=f"{root}/own") + '"$@" > /dev/null; "$@" > /dev/null; exec "$@"'
+    contained = ["unshare", "--mount", "--net", "sh", "-c", script, "sh", *command]
+    return subprocess.run(contained, capture_output=True, text=True, check=False).stdout
 
 
 def undone(rows):
