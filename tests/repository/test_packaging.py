@@ -12,36 +12,22 @@ from pathlib import Path
 import pytest
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory, request):
-    """Both distributions, built from the checkout without a network; the wheel is made from the sdist."""
-    root = request.config.rootpath
-    folder = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, root]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return folder
-
-
-@pytest.fixture(scope="module")
-def wheel(built):
-    (path,) = built.glob("*.whl")
-    with zipfile.ZipFile(path) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
-@pytest.fixture(scope="module")
-def sdist(built):
-    (path,) = built.glob("*.tar.gz")
-    with tarfile.open(path) as archive:
-        return {name.partition("/")[2] for name in archive.getnames()}
-
-
 def sources(root, tree):
     return {str(path.relative_to(root)) for path in (root / tree).rglob("*.py")}
 
 
-def test_the_wheel_has_every_module_under_its_installed_name(wheel, checkout):
+def test_wheel_and_sdist_from_the_checkout_without_a_network(tmp_path, checkout):
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", tmp_path, checkout]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    with zipfile.ZipFile(*tmp_path.glob("*.whl")) as archive:
+        check_wheel({name: archive.read(name) for name in archive.namelist()}, checkout)
+    with tarfile.open(*tmp_path.glob("*.tar.gz")) as archive:
+        check_sdist({name.partition("/")[2] for name in archive.getnames()}, checkout)
+
+
+def check_wheel(wheel, checkout):
+    """It has every module under its installed name, the command, the licence and the locked names."""
     wanted = sources(checkout, "asyncstate")
     wanted |= {f"asyncstate/{path}" for tree in ("states", "modules") for path in sources(checkout, tree)}
     assert {name for name in wheel if name.endswith(".py")} == wanted
@@ -49,9 +35,6 @@ def test_the_wheel_has_every_module_under_its_installed_name(wheel, checkout):
         path for path in (checkout / "asyncstate").rglob("*") if path.is_file() and path.parent.name != "__pycache__"
     )
     assert {str(path.relative_to(checkout)) for path in files} <= wheel.keys()
-
-
-def test_the_wheel_has_the_command_the_licence_and_the_locked_names(wheel):
     texts = {name.rpartition("/")[2]: text.decode() for name, text in wheel.items() if ".dist-info/" in name}
     assert "asyncstate = asyncstate.cli:program" in texts["entry_points.txt"]
     assert "Apache License" in texts["LICENSE"]
@@ -63,7 +46,8 @@ def test_the_wheel_has_the_command_the_licence_and_the_locked_names(wheel):
     }  # fmt: skip
 
 
-def test_the_sdist_has_what_a_developer_needs(sdist, checkout):
+def check_sdist(sdist, checkout):
+    """It has what a developer needs."""
     for tree in ("asyncstate", "states", "modules", "tests"):
         assert sources(checkout, tree) <= sdist
     assert {"README.md", "LICENSE", "Makefile", "noxfile.py", "hatch_build.py", "requirements/dev.txt"} <= sdist

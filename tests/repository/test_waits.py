@@ -101,8 +101,8 @@ def waits(tree, around=""):
 
 def may_wait(call, function):
     owner = function.value.id if isinstance(function.value, ast.Name) else ""
-    words = ast.unparse(call).partition("(")[2]
     if (owner, function.attr) in UNLESS:
+        words = ast.unparse(call).partition("(")[2]
         return not any(word in words for word in UNLESS[owner, function.attr].split("|"))
     if any(word.arg in ("timeout", "blocking") for word in call.keywords):
         return False
