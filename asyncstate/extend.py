@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import ConfigError
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _FOLDER = os.path.join(os.path.dirname(__file__), "extras")
 
 
-class Command(NamedTuple):
+class Command(Value):
     """A command of the program: its section in the overview, its line there, and the module with its ``command``."""
 
     section: str
@@ -27,7 +28,7 @@ class Command(NamedTuple):
     module: str
 
 
-class Extra(NamedTuple):
+class Extra(Value):
     """What one extra adds. Code is named as ``package.module:attribute`` and imported when it is needed.
 
     ``commands`` are those of the program by name. ``settings`` is a `msgspec.Struct`: each field is an option of

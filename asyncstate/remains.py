@@ -21,10 +21,11 @@ import sys
 import threading
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 from weakref import WeakKeyDictionary
 
 from asyncstate.dunders.context import current
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -263,7 +264,7 @@ def _name(prefix: str, suffix: str, directory: str | None) -> str:
     return os.path.join(folder, f"{prefix}{os.urandom(8).hex()}{suffix}")
 
 
-class Dead(NamedTuple):
+class Dead(Value):
     """The notes of a dead run: its title, its temporary files that may be left, and the marks of its programs."""
 
     title: str

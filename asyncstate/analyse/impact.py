@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.analyse.explain import indented
 from asyncstate.model.requisite import RequisiteKind
@@ -11,6 +11,7 @@ from asyncstate.model.walk import Walk, stands_for
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette
 from asyncstate.report.waits import reason
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -36,7 +37,7 @@ _UNLESS_ANY = ", unless another that it names does not fail"
 _UNTIL_ALL = ", if all others that it names fail too"
 
 
-class Effect(NamedTuple):
+class Effect(Value):
     """``chunk`` depends on ``via`` by ``kinds``; ``steps`` is how many requisites away it is."""
 
     chunk: int

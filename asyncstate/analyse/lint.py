@@ -6,7 +6,7 @@ holds only until an author moves a state or changes its declared effects.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.plan import NodeKind
@@ -14,6 +14,7 @@ from asyncstate.model.rules import ANY, CODES
 from asyncstate.model.walk import stands_for
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette, clean, count
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -30,7 +31,7 @@ _SETTLED = (
 _CODE_OF = {rule: code for code, rule in CODES.items() if code.startswith("W")}
 
 
-class Finding(NamedTuple):
+class Finding(Value):
     """One finding. ``chunk`` should require ``missing``; both are -1 if a requisite does not help.
 
     ``more`` counts the other findings of the same rule at the same place: a loop, or ``names``.
@@ -80,7 +81,7 @@ def one_for_each_place(findings: Iterable[Finding]) -> list[Finding]:
     for number, finding in enumerate(findings):
         key = (finding.rule, finding.file, finding.line, 0 if finding.line and finding.rule != ANY else number)
         known = first.get(key)
-        first[key] = finding if known is None else known._replace(more=known.more + 1)
+        first[key] = finding if known is None else known.replaced(more=known.more + 1)
     return list(first.values())
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from asyncstate.data.yaml.ids import written_id
 from asyncstate.render.jinja_blocks import lines_in_blocks
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -28,7 +29,7 @@ _ONE_LINE = re.compile(r"^(?P<head> *- require: *\[)(?P<items>.*?) *\](?P<tail> 
 _ATTEMPTS = 100
 
 
-class ByHand(NamedTuple):
+class ByHand(Value):
     """A finding without a diff: the change to make by hand, and why."""
 
     finding: Finding

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,6 +12,7 @@ from asyncstate.model.requisite import RequisiteKind
 from asyncstate.report.html import page
 from asyncstate.report.page_data import Edges, PageData, PageState
 from asyncstate.report.page_data import family_of as edges_family
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _REQUISITES = frozenset(kind.value for kind in RequisiteKind)
 
 
-class Line(NamedTuple):
+class Line(Value):
     """The pattern and the colour of an edge, as Graphviz names them."""
 
     pattern: str

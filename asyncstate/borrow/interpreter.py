@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from asyncstate.errors import AsyncStateError, PathRefused
 from asyncstate.filesystem import open_read, who_can_change
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +32,7 @@ class SaltMissing(AsyncStateError):
     """There is no Salt to borrow from; says where it was looked for, or what is wrong with it."""
 
 
-class SaltPython(NamedTuple):
+class SaltPython(Value):
     """An interpreter that has Salt: how it is called, Salt's version, and the folders of its modules by kind."""
 
     argv: tuple[str, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,7 @@ from asyncstate.reference.lookup import borrowed_names, documentation, missing_l
 from asyncstate.reference.origins import BORROWED
 from asyncstate.reference.prose import filled
 from asyncstate.report.terminal import one_line
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -91,7 +92,7 @@ def command(console: Console, /, name: str | None, kind: str | None, why: bool, 
     return 0
 
 
-class _Look(NamedTuple):
+class _Look(Value):
     """The colours of a page, and how many columns it has."""
 
     palette: Palette

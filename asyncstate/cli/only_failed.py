@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from asyncstate.cli.past_runs import journal_in, own_selection, plan_of, recorded_report, selection_of
 from asyncstate.errors import CompileError, Issue
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from asyncstate.runtime import StateRuntime
 
 
-class Unfinished(NamedTuple):
+class Unfinished(Value):
     """The tags of the states that failed in a run or did not start, as they are shown, and what the run was of."""
 
     run: str

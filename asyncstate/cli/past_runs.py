@@ -73,7 +73,7 @@ def own_selection(entry: RunEntry, selection: Selection) -> Selection:
     Raises JournalError.
     """
     own = selection_of(entry)
-    return selection._replace(
+    return selection.replaced(
         sls=None if own.sls is None else list(own.sls),
         saltenv=selection.saltenv or own.saltenv,
         exclude=selection.exclude or own.exclude,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from asyncstate.run.timer import Timer
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,7 +45,7 @@ def refreshed(display: Display | None) -> Iterator[None]:
         display.close()
 
 
-class RunProgress(NamedTuple):
+class RunProgress(Value):
     """Two observers of a run, None for what is not wanted: the display, and what tells it how long the run takes."""
 
     display: LiveProgress | PlainProgress | None = None

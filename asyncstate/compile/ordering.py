@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.aggregate import warn_odd_options
 from asyncstate.compile.graph.listen import resolve_listeners
@@ -18,6 +18,7 @@ from asyncstate.compile.low.fleet_order import check_fleet_order
 from asyncstate.compile.low.lowstate import compile_low
 from asyncstate.compile.low.salt_sources import SaltSources
 from asyncstate.model.rules import ANY, Silenced
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -41,7 +42,7 @@ _OF_MISSING_STATES = frozenset({"E217", "E305", MISSING_ARGUMENT})
 """Errors that may be due to states that are hidden: references to them, and what their extensions give."""
 
 
-class Ordered(NamedTuple):
+class Ordered(Value):
     """The states of a tree in serial order. ``disabled`` are the rows of states that a grain disables."""
 
     findings: Findings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
@@ -22,6 +22,7 @@ from asyncstate.compile.ordering import silence
 from asyncstate.data.packages import package_lists
 from asyncstate.model.hooks import MOD_AGGREGATE, MOD_TRANSACTION
 from asyncstate.model.requisite import CONDITIONS_BEFORE
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,7 +56,7 @@ _CONDITIONS = frozenset({*CONDITIONS_BEFORE, "cwd", "env", "prepend_path", "root
 """The conditions of a state, and the arguments with which their commands are called."""
 
 
-class Machine(NamedTuple):
+class Machine(Value):
     """What is known of the machine that a plan is for.
 
     ``links`` are its links, ``python`` is the folder of the Python that runs us, ``home_of`` finds the home of a user,
@@ -73,7 +74,7 @@ class Machine(NamedTuple):
     is_root: bool = False
 
 
-class Touched(NamedTuple):
+class Touched(Value):
     """What the chunks of a plan touch, by index; and what their conditions read, of those that have any."""
 
     by_all: Sequence[Footprint]

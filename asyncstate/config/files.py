@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import ConfigError, PathRefused
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +17,7 @@ SYSTEM_CONFIG = Path("/etc/asyncstate/config.yaml")
 PROJECT_CONFIG = "asyncstate.yaml"
 
 
-class Project(NamedTuple):
+class Project(Value):
     """A folder with a tree of its own.
 
     It has a configuration file, ``asyncstate.yaml``, or a ``salt/`` with ``top.sls``, and then ``pillar/`` beside it.

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ipaddress
 import socket
 import struct
-from typing import NamedTuple
+
+from asyncstate.value import Value
 
 _GET_ADDRESSES = 22  # RTM_GETADDR
 _NEW_ADDRESS = 20  # RTM_NEWADDR
@@ -22,7 +23,7 @@ _ADDRESS_HEADER = 8
 _ATTRIBUTE_HEADER = 4
 
 
-class Address(NamedTuple):
+class Address(Value):
     """One address: ``text`` and ``prefix`` length; ``scope`` is iproute2's name, or a number if it has none."""
 
     interface: str
@@ -39,7 +40,7 @@ class Address(NamedTuple):
         return ipaddress.ip_interface(f"{self.text}/{self.prefix}").network
 
 
-class Route(NamedTuple):
+class Route(Value):
     """One route; ``gateway`` is 0.0.0.0 or :: if there is none, ``flags`` are the kernel's (RTF_*)."""
 
     family: int

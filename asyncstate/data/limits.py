@@ -6,9 +6,10 @@ number that Python does not write. Such data is a mistake, and is reported with 
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from asyncstate.errors import RenderError
+from asyncstate.value import Value
 
 DEEPEST: Final = 100
 """The most levels of nesting."""
@@ -29,7 +30,7 @@ class TooMuch(ValueError):
     """Data is beyond a limit; the message says which."""
 
 
-class _Extent(NamedTuple):
+class _Extent(Value):
     value: Any  # kept alive, so that its ``id`` stays unique
     size: int
     height: int

@@ -7,9 +7,10 @@ import errno
 import os
 import stat
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from asyncstate.dunders.context import current
+from asyncstate.value import Value
 
 from . import place, query
 from .journal import note, note_renamed
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _AT_EMPTY_PATH = 0x1000
 
 
-class Access(NamedTuple):
+class Access(Value):
     """The owner, group and permission bits that a file should get; -1 leaves one as it is."""
 
     uid: int = -1

@@ -8,6 +8,7 @@ import stat
 from typing import NamedTuple
 
 from asyncstate.errors import PathRefused
+from asyncstate.value import Value
 
 from . import trust
 
@@ -17,7 +18,7 @@ _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _ANY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Reached(NamedTuple):
+class Reached(Value):
     """Where a path ends.
 
     ``fd`` is the file it names, -1 if there is none (yet); ``folder`` contains it, under ``name``. Both are ``O_PATH``

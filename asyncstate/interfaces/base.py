@@ -23,10 +23,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from asyncstate.interfaces.conditions import Condition
 from asyncstate.interfaces.errors import InterfaceError
+from asyncstate.value import Value
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,7 +36,7 @@ _NOT_APPLICABLE = "__smi_not_applicable__"
 HIDDEN_STUB = "__smi_stub__"
 
 
-class Declared(NamedTuple):
+class Declared(Value):
     """One function of an interface: where it is expected, and where it means nothing."""
 
     name: str

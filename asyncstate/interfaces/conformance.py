@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.interfaces.base import functions_of
 from asyncstate.interfaces.conditions import all_match
 from asyncstate.interfaces.errors import InterfaceError
 from asyncstate.interfaces.signature import conflicts, differing_defaults, signature_of
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +31,7 @@ class Status(StrEnum):
     DEPRECATED = "deprecated"
 
 
-class Finding(NamedTuple):
+class Finding(Value):
     """One function: ``details`` are incompatibilities, ``notes`` are differences without harm that may be mistakes."""
 
     function: str
@@ -73,9 +74,9 @@ def declined_by(namespace: object) -> dict[str, str]:
 
 def _declined(finding: Finding, why: str) -> Finding:
     if finding.status is Status.MISSING:
-        return finding._replace(status=Status.DECLINED, notes=(why,) if why else ())
+        return finding.replaced(status=Status.DECLINED, notes=(why,) if why else ())
     if finding.status in {Status.OK, Status.INCOMPATIBLE}:
-        return finding._replace(notes=(*finding.notes, "is there, though __smi_not_implemented__ names it"))
+        return finding.replaced(notes=(*finding.notes, "is there, though __smi_not_implemented__ names it"))
     return finding
 
 

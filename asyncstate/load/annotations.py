@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.model.hooks import SLOT
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +32,7 @@ def _is_slot(value: Any) -> bool:
     return isinstance(value, str) and value.startswith(SLOT)
 
 
-class Expected(NamedTuple):
+class Expected(Value):
     """An annotation, as read from its text: the alternative types, each with the type of its members."""
 
     alternatives: dict[str, Any]

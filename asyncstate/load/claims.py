@@ -9,7 +9,9 @@ import re
 import stat
 import textwrap
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +27,7 @@ _RETURNED = re.compile(rb"\breturn\b[ \t]*(\w*)")
 _PLAINLY_RETURNED = {b"", b"True", b"False", b"None"}
 
 
-class Claims(NamedTuple):
+class Claims(Value):
     """The names that a plugin's text allows, read before it is imported.
 
     ``literals`` holds the ``__virtualname__``; without one, every quoted word of ``__virtual__``, or of the whole file

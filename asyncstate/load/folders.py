@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +20,7 @@ INTERFACES: Final = folder_in_tree("interfaces")
 """The name under which the plugins of a tree import its interfaces; their folder has the same name."""
 
 
-class PluginFolder(NamedTuple):
+class PluginFolder(Value):
     """A directory of plugins. ``package`` is its import name if it is a package.
 
     ``neighbours`` are the folders whose files its plugins may import by name, each with its kind; None stands for the
@@ -31,7 +33,7 @@ class PluginFolder(NamedTuple):
     neighbours: tuple[tuple[str, str], ...] | None = None
 
 
-class PluginFile(NamedTuple):
+class PluginFile(Value):
     """A plugin that was found but not imported: a file, or a directory with an ``__init__.py``."""
 
     name: str

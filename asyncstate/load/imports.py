@@ -271,7 +271,7 @@ def _import_neighbour(statement: Statement) -> ModuleType | None:
     """Execute the statement if a neighbour has that name; None if none has."""
     first, _, rest = statement.name.partition(".")
     if first == INTERFACES:
-        return _import_interfaces(statement._replace(name=rest))
+        return _import_interfaces(statement.replaced(name=rest))
     found = neighbours.neighbour(statement)
     return None if found is None else _imported(statement, *found)
 
@@ -282,7 +282,7 @@ def _import_interfaces(statement: Statement) -> ModuleType:
         return _imported(statement, *neighbours.required_interface(statement))
     package = ModuleType(INTERFACES)
     for each in [statement.name] if statement.name else statement.names:
-        one = statement._replace(name=each, names=())
+        one = statement.replaced(name=each, names=())
         setattr(package, each.partition(".")[0], _imported(one, *neighbours.required_interface(one)))
     return package
 

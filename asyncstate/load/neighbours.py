@@ -9,10 +9,11 @@ the private name of a plugin. It has the dunders, like every plugin.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from asyncstate.load.folders import INTERFACES, PluginFile, PluginFolder
 from asyncstate.load.origins import neighbours_of, origins
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +29,7 @@ def importer(namespace: Mapping[str, object] | None) -> str | None:
     return name or None
 
 
-class Statement(NamedTuple):
+class Statement(Value):
     """An import statement in the plugin ``importing``: ``import name``, or ``from name import`` the ``names``."""
 
     importing: str

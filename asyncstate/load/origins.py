@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from asyncstate.load.folders import INTERFACES, folder_in_tree
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from asyncstate.load.folders import PluginFile, PluginFolder
@@ -15,7 +16,7 @@ EXTERNAL: Final = "asyncstate.ext."
 """Prefix of the module names of plugins outside installed packages; no package of this name exists."""
 
 
-class Origin(NamedTuple):
+class Origin(Value):
     """Where an imported plugin comes from. ``needs`` holds the module names of the neighbours it imported."""
 
     plugin: PluginFile

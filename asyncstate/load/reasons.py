@@ -5,11 +5,12 @@ from __future__ import annotations
 import linecache
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from asyncstate.load.origins import EXTERNAL
 from asyncstate.model.encode import plain
 from asyncstate.nearest import nearest
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -18,7 +19,7 @@ _DATA = ("__grains__", "__pillar__", "__opts__")
 _DUNDER = re.compile(r"__[a-z]+__")
 
 
-class _Place(NamedTuple):
+class _Place(Value):
     file: str
     line: int
     frame: FrameType

@@ -7,12 +7,13 @@ function, and then callers cannot use the file's own name. The name of an interf
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import meant_for_program
 from asyncstate.interfaces import interface_of
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import plain
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     import logging
@@ -26,7 +27,7 @@ log: logging.Logger = get_logger(__name__)
 _TAG = {"modules": "module", "renderers": "render"}
 
 
-class Verdict(NamedTuple):
+class Verdict(Value):
     """Whether a plugin loads: ``name`` and ``aliases`` if ``accepted``, else a ``reason`` if it gave one."""
 
     accepted: bool

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
+
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -149,7 +151,7 @@ def plain(value: Any) -> Any:
     return Reduction().of(value)
 
 
-class _Known(NamedTuple):
+class _Known(Value):
     """A reduced container: how many items and levels it has. ``value`` is kept alive, so its ``id`` stays unique."""
 
     value: Any

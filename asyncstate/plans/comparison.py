@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict, deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.plans.key import canonical
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -183,7 +184,7 @@ def _node_names(record: PlanRecord, chunks: Sequence[str]) -> list[str]:
     return names
 
 
-class _Pair(NamedTuple):
+class _Pair(Value):
     """Compares states that belong together."""
 
     before: PlanRecord

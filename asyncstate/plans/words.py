@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from difflib import unified_diff
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import UNSET
 
 from asyncstate.model.encode import json_bytes
 from asyncstate.model.tag import parse_tag
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,7 @@ _MARKS: Final = {"added": "+", "removed": "-", "changed": "~"}
 _KINDS: Final = {"files": "file", "pillar": "pillar key", "grains": "grain", "plugins": "plugin", "options": "option"}
 
 
-class Line(NamedTuple):
+class Line(Value):
     """A line about a difference. ``mark`` is ``+``, ``-``, ``~`` (changed) or ``>`` (moved); ``depth`` its indent."""
 
     mark: str

@@ -8,7 +8,9 @@ from __future__ import annotations
 import ctypes
 import os
 import subprocess
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +24,7 @@ _DROP_FROM_BOUNDING_SET = 24
 _NOT_ENTERED = 71
 
 
-class Program(NamedTuple):
+class Program(Value):
     """A program and its place: the mount point that becomes ``/``, and in it, as seen from inside, an empty folder.
 
     The old root is in that folder for a moment.

@@ -8,9 +8,10 @@ import subprocess
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate import remains
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -22,7 +23,7 @@ _STATE, _PARENT, _SESSION, _STARTED = 0, 1, 3, 19
 """The positions of fields in ``/proc/PID/stat``, after the name of the program."""
 
 
-class Lineage(NamedTuple):
+class Lineage(Value):
     """The mark of one program that was started (0 where marks cannot be set), and its pid.
 
     ``shared``: the leader works for other calls, too, and took this mark for one of them. Neither it nor what it has
@@ -42,7 +43,7 @@ class Lineage(NamedTuple):
         return _with_descendants([found for found in marked if found.pid != self.leader], everything)
 
 
-class Process(NamedTuple):
+class Process(Value):
     """A live process. ``started`` is in clock ticks since boot; together with ``pid`` it identifies the process.
 
     Without ``/proc``, ``started`` is 0 and this is a process group.

@@ -11,9 +11,10 @@ import os
 from collections import deque
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from asyncstate.errors import CommandExecutionError
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +34,7 @@ LEAST_SHOWN: Final = 1 << 12
 _SUFFIX: Final = ".output"
 
 
-class Keeping(NamedTuple):
+class Keeping(Value):
     """Where the whole of output that is too long to show is kept; or ``refused``, why it must not be.
 
     ``shown`` is how much of each stream is not too long: `SHOWN`, or the share of one row where many are shown.

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from asyncstate.reference.entries import entry_of, example_of
 from asyncstate.reference.function import signature_of
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
 
-class Argument(NamedTuple):
+class Argument(Value):
     """``type`` is an annotation, "any" if there is none; ``default`` is None if a value is required, else its text.
 
     ``meaning`` is "" if nothing is known. ``example`` are lines of a state, without indentation: this argument, and

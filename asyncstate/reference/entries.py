@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+
+from asyncstate.value import Value
 
 _FOLDER = Path(__file__).resolve().parent / "arguments"
 _EXAMPLE = "e.g. "
@@ -23,7 +24,7 @@ _EXCLUDES = "not with: "
 _NEEDS = "needs: "
 
 
-class Entry(NamedTuple):
+class Entry(Value):
     """Each field is "" where nothing is written."""
 
     meaning: str = ""
@@ -49,15 +50,15 @@ def entries() -> dict[str, Entry]:
                     raise ValueError(f"{file}: {name} is described twice")
                 found[name] = Entry()
             if text.startswith(_EXAMPLE):
-                found[name] = found[name]._replace(example=text.removeprefix(_EXAMPLE))
+                found[name] = found[name].replaced(example=text.removeprefix(_EXAMPLE))
             elif text.startswith(_KIND):
-                found[name] = found[name]._replace(kind=text.removeprefix(_KIND))
+                found[name] = found[name].replaced(kind=text.removeprefix(_KIND))
             elif text.startswith(_EXCLUDES):
-                found[name] = found[name]._replace(excludes=text.removeprefix(_EXCLUDES))
+                found[name] = found[name].replaced(excludes=text.removeprefix(_EXCLUDES))
             elif text.startswith(_NEEDS):
-                found[name] = found[name]._replace(needs=text.removeprefix(_NEEDS))
+                found[name] = found[name].replaced(needs=text.removeprefix(_NEEDS))
             elif text:
-                found[name] = found[name]._replace(meaning=text)
+                found[name] = found[name].replaced(meaning=text)
     return found
 
 

@@ -7,9 +7,10 @@ import inspect
 import re
 import textwrap
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.reference.examples import call_example, state_example
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +21,7 @@ TITLES = {"states": "State", "modules": "Execution module"}
 """The title of each kind of plugin."""
 
 
-class Function(NamedTuple):
+class Function(Value):
     """One function with the name that callers use; ``kind`` is states or modules."""
 
     kind: str

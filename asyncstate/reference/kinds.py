@@ -12,11 +12,12 @@ import ipaddress
 import re
 import warnings
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.data.days import days_since_1970
 from asyncstate.data.formats import yaml_data
 from asyncstate.nearest import nearest
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +43,7 @@ _CRYPTED = re.compile(r"[!*x].*|!?\$[^:\s]+|!?_[./0-9A-Za-z]{19}|!?[./0-9A-Za-z]
 _REGEX_FLAGS = tuple(re.RegexFlag.__members__)
 
 
-class Kind(NamedTuple):
+class Kind(Value):
     """The code of a wrong value, the values that are right, and the words for the expected value.
 
     ``each``: a list may have several such values; ``container``: they have to stand in a list, or be the keys of a

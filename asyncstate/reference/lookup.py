@@ -6,6 +6,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import asdict
+
 from asyncstate.reference.described import described
 from asyncstate.reference.function import Function, platforms
 from asyncstate.reference.origins import BUNDLED, origin_of
@@ -69,7 +71,7 @@ def _entry(kind: str, name: str, loaded: LoadedFunction) -> dict[str, Any]:
     return {
         "signature": function.signature,
         "doc": function.doc,
-        "arguments": [argument._asdict() for argument in _arguments(kind, name, loaded)],
+        "arguments": [asdict(argument) for argument in _arguments(kind, name, loaded)],
         "example": function.example,
         "platforms": platforms(loaded.module.file),
         "file": loaded.module.file,

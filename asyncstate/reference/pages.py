@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.reference.described import described
 from asyncstate.reference.function import TITLES, Function, call_lines, platforms
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 _BEGINS_CODE = re.compile(r"( ?::)[ ]*$", re.MULTILINE)
 
 
-class ProviderFile(NamedTuple):
+class ProviderFile(Value):
     """One file that provides a module: its functions by name, and its documentation."""
 
     file: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import asyncstate.interfaces as home
 from asyncstate.errors import LoaderError
@@ -19,6 +19,7 @@ from asyncstate.load.folders import PluginFile, scan
 from asyncstate.load.imports import import_plugin
 from asyncstate.load.lock import plugin_lock
 from asyncstate.load.search_path import bundled_folder, plugin_folders
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 KIND: Literal["modules"] = "modules"
 
 
-class Provider(NamedTuple):
+class Provider(Value):
     """One execution module of a virtual name: a finding for each function, or why there are none.
 
     ``follows``: it names the interface itself. Other files are compared with the interface of the name they claim.
@@ -51,7 +52,7 @@ class Provider(NamedTuple):
         return bool(self.trouble) or any(finding.status in wrong for finding in self.findings)
 
 
-class Conformance(NamedTuple):
+class Conformance(Value):
     """``interfaces`` and ``providers`` by virtual name; ``additions``: files that only add functions to one.
 
     ``troubles`` has, by file, the reason why it cannot be imported.
@@ -127,7 +128,7 @@ def check_providers(
         if plugin.name in names or claims_of(plugin).opaque or _plain_names(plugin) & known.keys():
             _add(found, plugin, grains, names.get(plugin.name, ""))
     ordered = dict(sorted(found.providers.items()))
-    return found._replace(interfaces=dict(sorted(known.items())), providers=ordered)
+    return found.replaced(interfaces=dict(sorted(known.items())), providers=ordered)
 
 
 def _plain_names(plugin: PluginFile) -> set[str]:
@@ -190,12 +191,12 @@ def _checked(
         trouble = (
             f"__smi_not_implemented__ names {unknown[0]!r}, which {type(provider.interface).__name__} does not have"
         )
-        provider = provider._replace(trouble=trouble)
+        provider = provider.replaced(trouble=trouble)
     try:
         home_grains = {**grains, **getattr(namespace, "__smi_grains__", {})}
         findings = check_conformance(provider.interface, exports, home_grains, declined)
     except LoaderError as error:
-        return provider._replace(trouble=str(error))
+        return provider.replaced(trouble=str(error))
     if not provider.follows:
         findings = [finding for finding in findings if finding.status is not Status.DEPRECATED]
-    return provider._replace(findings=tuple(findings))
+    return provider.replaced(findings=tuple(findings))

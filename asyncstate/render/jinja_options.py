@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.logs.loggers import get_logger
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     import logging
@@ -35,7 +36,7 @@ _FIRST_LINES: Final = re.compile(
 )
 
 
-class Options(NamedTuple):
+class Options(Value):
     """The options for compiling a template: hashable, so that they can be part of a cache's key."""
 
     syntax: tuple[tuple[str, Any], ...] = ()
@@ -56,7 +57,7 @@ class Options(NamedTuple):
         )
 
 
-class Source(NamedTuple):
+class Source(Value):
     """A template without its header: ``shift`` lines were removed before line ``shift_from`` of the rest."""
 
     text: str
@@ -106,7 +107,7 @@ def read_header(text: str, options: Options) -> Source:
     shebang = found["shebang"] or ""
     syntax = dict(options.syntax) | dict(_known(overrides, "jinja_fileopts"))
     rest = shebang + text[found.end() :]
-    return Source(rest, options._replace(syntax=tuple(sorted(syntax.items()))), 1, 2 if shebang else 1)
+    return Source(rest, options.replaced(syntax=tuple(sorted(syntax.items()))), 1, 2 if shebang else 1)
 
 
 def _known(configured: Mapping[str, Any], where: str) -> tuple[tuple[str, Any], ...]:

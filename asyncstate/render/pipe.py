@@ -10,7 +10,7 @@ import io
 import re
 from collections import OrderedDict
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from asyncstate.data.limits import check_data
 from asyncstate.data.yaml.read import parse_document
@@ -19,6 +19,7 @@ from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import nearest
 from asyncstate.redact.forms import TELLING
 from asyncstate.render.context import CallableMap, Files, RenderContext
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     import logging
@@ -50,7 +51,7 @@ _PROGRAMS: Final = ("py", "pyobjects")
 """Renderers that run the text."""
 
 
-class Stage(NamedTuple):
+class Stage(Value):
     """One renderer of a pipe and the arguments after its name."""
 
     name: str

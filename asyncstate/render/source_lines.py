@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import Final, NamedTuple
+from typing import Final
+
+from asyncstate.value import Value
 
 _SYNTAX: Final = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")
 _SEVERAL_LINES: Final = re.compile(r"\{#.*?#\}|\{%.*?%\}", re.DOTALL)
@@ -56,7 +58,7 @@ def _walk(texts: list[str], candidates: _Candidates) -> list[int]:
     return lines
 
 
-class _Form(NamedTuple):
+class _Form(Value):
     """Lines that differ only in their expressions: the literal text, and a regex if it has several pieces."""
 
     weight: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,6 +15,7 @@ from asyncstate.report.human import changes_lines, comment_text, culprit_lines, 
 from asyncstate.report.nested import diff_lines, diff_size, diffs_in, is_diff
 from asyncstate.report.summary import closing_lines, outcome_word
 from asyncstate.report.terminal import Palette, clean, count, one_line, short_time
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -40,7 +41,7 @@ _PHRASES = {"New file": "new file", "newfile": "new file"}
 """What states of files say in a way that only programs like."""
 
 
-class _Line(NamedTuple):
+class _Line(Value):
     """The cells of one state. ``details`` are lines below it, of a failure or a warning.
 
     A ``reason`` is why a state was held back: of its text, nothing is cut. ``named`` is the part of the label that is
@@ -60,7 +61,7 @@ class _Line(NamedTuple):
     def with_reason_below(self, width: int) -> _Line:
         """Return the line with its text below it."""
         below = (_MARGIN + each for each in wrapped(self.text, max(width - len(_MARGIN), 1)))
-        return self._replace(text="", details=(*below, *self.details), reason=False)
+        return self.replaced(text="", details=(*below, *self.details), reason=False)
 
 
 def brief_lines(
@@ -110,7 +111,7 @@ def state_lines(report: RunReport, style: Style, foretold: Mapping[str, Foretold
         yield from line.details
 
 
-class _Columns(NamedTuple):
+class _Columns(Value):
     """How wide each column is; one of width 0 is left out."""
 
     word: int

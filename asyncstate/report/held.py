@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from asyncstate.model.dag import GROUP
 from asyncstate.model.plan import NodeKind
@@ -11,6 +11,7 @@ from asyncstate.model.result import was_held_back
 from asyncstate.model.tag import parse_tag
 from asyncstate.model.walk import ends
 from asyncstate.report.terminal import one_line
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,7 +32,7 @@ _WORDS: dict[str, str] = {
 """What is said of the requisites that a failure does not meet, by the source of their edges."""
 
 
-class PlacedState(NamedTuple):
+class PlacedState(Value):
     """A state by its host, "" for that of the report, and its tag."""
 
     host: str

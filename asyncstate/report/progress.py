@@ -20,7 +20,7 @@ from asyncstate.report.held import Needs
 from asyncstate.report.summary import describe_tag, outcome_word
 from asyncstate.report.tally import RunTally
 from asyncstate.report.terminal import clean, count, one_line, short_time
-from asyncstate.run.onlooker import Onlooker
+from asyncstate.run.announce import Onlooker
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,7 +1,8 @@
-"""Announcer: sends the events of one run to its journal and its observers."""
+"""Announcer: sends the events of one run to its journal and its observers. Some of them are only onlookers."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.journal.lines import finished_line, started_line
@@ -10,7 +11,6 @@ from asyncstate.model.dag import FOOTPRINT, GROUP
 from asyncstate.model.event import AnyEvent, ChunkFinished, ChunkReady, ChunkStarted
 from asyncstate.model.plan import TIMELESS, NodeKind
 from asyncstate.model.walk import edges_beyond, is_grouped
-from asyncstate.run.onlooker import Onlooker
 from asyncstate.run.shared import Shared
 
 if TYPE_CHECKING:
@@ -21,6 +21,30 @@ if TYPE_CHECKING:
     from asyncstate.model.result import Row
     from asyncstate.redact.shown import ShownPlan
     from asyncstate.run.machine import Machine
+
+
+class Onlooker(ABC):
+    """An observer for which no events are made of states that are as they should be, while nobody else wants any.
+
+    An event costs some ten times what it takes to note that a state ended. If all observers are onlookers, they get no
+    `ChunkReady`, and of a state that has no secrets `began` and `ended` tell them in place of events, in which case the
+    row is the engine's own: it may not be changed or shown.
+    """
+
+    @abstractmethod
+    def on_event(self, event: AnyEvent) -> None:
+        """Take an event."""
+
+    def __call__(self, event: AnyEvent) -> None:
+        """Take an event, as any observer."""
+        self.on_event(event)
+
+    def began(self, tag: str) -> None:  # noqa: B027 - to note nothing is the choice of an onlooker
+        """Note that a state begins. This stands for the event; by default, nothing is noted."""
+
+    @abstractmethod
+    def ended(self, tag: str, row: Row) -> bool:
+        """Note that a state ended with this row and return True; or return False, to get the event instead."""
 
 
 class Announcer:

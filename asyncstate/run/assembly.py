@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import ConfigError
 from asyncstate.redact.shown import ShownPlan
 from asyncstate.run.chunk.local import LocalDispatch
 from asyncstate.run.chunk.loop_watch import LoopWatch
 from asyncstate.run.engine import Engine
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from asyncstate.run.resumed import ResumedDispatch
 
 
-class Parts(NamedTuple):
+class Parts(Value):
     """What a runtime has for each of its runs.
 
     ``records`` makes a `PlanRecords`, ``touched`` returns what the chunks of a plan touch: few runs need them.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -31,6 +31,7 @@ from asyncstate.run.recorder import Recorder
 from asyncstate.run.summary import summarise, untold
 from asyncstate.run.timer import Timer
 from asyncstate.run.worker_pool import WorkerPool
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -315,7 +316,7 @@ class Engine:
         return numbered.shown
 
 
-class _Numbered(NamedTuple):
+class _Numbered(Value):
     """The report of a run, as it is shown, and the warnings that the run itself has found."""
 
     report: RunReport

@@ -6,13 +6,14 @@ import os
 import stat
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from asyncstate import filesystem, remains
 from asyncstate.errors import PathRefused
 from asyncstate.logs.loggers import get_logger
 from asyncstate.process.ending import reaper
 from asyncstate.process.lineage import Lineage, Process, living
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     import logging
@@ -26,7 +27,7 @@ _NAMED = 10
 """How many processes are named one by one."""
 
 
-class Survivors(NamedTuple):
+class Survivors(Value):
     """What still ran of a dead run when it was looked for: its title, and the marks of its programs."""
 
     title: str

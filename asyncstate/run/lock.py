@@ -7,15 +7,17 @@ import os
 import stat
 import time
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 import msgspec
+from msgspec.structs import asdict
 
 from asyncstate import filesystem, remains
 from asyncstate.errors import LockHeld, PathRefused, ResumeRefused
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import encoded
 from asyncstate.run.leftovers import Survivors, clear_cut_off, clear_leftovers, still_running
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     import logging
@@ -34,7 +36,7 @@ _NAMING = 0.5
 """Seconds in which whoever takes the lock has written who it is."""
 
 
-class Holder(NamedTuple):
+class Holder(Value):
     """The process that holds a lock, and the local time at which it took it."""
 
     pid: int
@@ -223,7 +225,7 @@ def _name_holder(lock: int, holder: Holder) -> None:
     """Write the holder into the lock file. On a full disk the file is empty, and the lock is held all the same."""
     with suppress(OSError):
         os.ftruncate(lock, 0)
-        os.pwrite(lock, encoded(holder._asdict()), 0)
+        os.pwrite(lock, encoded(asdict(holder)), 0)
 
 
 def _lives(pid: int) -> bool:

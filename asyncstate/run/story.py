@@ -13,11 +13,12 @@ if it has nodes left that it can never hand out; the run then ends with the stor
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import INTERNAL_ERROR, OUT_OF_MEMORY, STALLED
 from asyncstate.run.machine import Step
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -31,7 +32,7 @@ _MOST_SHOWN = 20
 _STIMULI = frozenset({Step.TAKEN, Step.ENDED, Step.GIVEN_UP, Step.FAILED_HARD, Step.STOPPED})
 
 
-class Change(NamedTuple):
+class Change(Value):
     """One change of a node: number (0: the start) and name of the stimulus, and the state before and after."""
 
     number: int

@@ -9,11 +9,12 @@ from __future__ import annotations
 import fnmatch
 import ipaddress
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.data.paths import DELIMITER, glob_fits, subdict_match
 from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import nearest
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     import logging
@@ -233,7 +234,7 @@ def _is_within(address: str, network: ipaddress.IPv4Network | ipaddress.IPv6Netw
         return False
 
 
-class _Partial(NamedTuple):
+class _Partial(Value):
     value: bool
     rest: int
 

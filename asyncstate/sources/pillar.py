@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import Issue, PillarError, RenderError
 from asyncstate.logs.loggers import get_logger
@@ -17,6 +17,7 @@ from asyncstate.sources.fileclient import SlsFile
 from asyncstate.sources.matchers import Matcher
 from asyncstate.sources.pillar_merge import merge
 from asyncstate.sources.topfile import top_path
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     import logging
@@ -54,7 +55,7 @@ def compile_pillar(
     return pillar
 
 
-class _Target(NamedTuple):
+class _Target(Value):
     """One target of the merged top files: the kind of match, its SLS names, its order.
 
     ``wrong`` is what is to be said if it matches this machine; a target of other machines is not judged.
@@ -66,7 +67,7 @@ class _Target(NamedTuple):
     wrong: Issue | None = None
 
 
-class _Source(NamedTuple):
+class _Source(Value):
     """A rendered SLS with its file, for messages about its content."""
 
     file: SlsFile
@@ -371,7 +372,7 @@ class _Compiler:
         return list(dict.fromkeys(found)) or [absolute]
 
 
-class _Include(NamedTuple):
+class _Include(Value):
     name: str
     defaults: dict[str, Any]
     key: str

@@ -21,7 +21,7 @@ import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path  # noqa: TC003 - pytest reads the annotations of fixtures
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
@@ -54,6 +54,7 @@ from asyncstate.testing.promises import (
     of_rows,
     offers,
 )
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -372,7 +373,7 @@ _AT_ONCE = 4
 """How many things are fetched ahead at the same time."""
 
 
-class _RanTree(NamedTuple):
+class _RanTree(Value):
     """One run of a tree: rows by ID, footprints of the states under proof, and calls of the hook.
 
     ``splits``: the module can split a common call. ``fetched`` is what was fetched ahead, ``looked`` what the root had
@@ -387,7 +388,7 @@ class _RanTree(NamedTuple):
     looked: Listing
 
 
-class _Ran(NamedTuple):
+class _Ran(Value):
     """One run of a state: its row, its declared footprint, and what the function returned to the engine."""
 
     row: Row

@@ -6,13 +6,14 @@ import hashlib
 import json
 import os
 import stat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from asyncstate.model.encode import plain
 from asyncstate.model.hooks import AGGREGATED, MOD_AGGREGATE, MOD_PREFETCH
 from asyncstate.model.result import Row
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,7 +48,7 @@ class Proof(msgspec.Struct, frozen=True):
         return changes
 
 
-class Call(NamedTuple):
+class Call(Value):
     """One call of a function: its arguments, and what it returned or raised."""
 
     arguments: tuple[Any, ...]

@@ -275,7 +275,7 @@ class _Placement:
         """Set owner and mode of the new file as far as this process may, and add that to the changes."""
         access = self.wanted.access(changes)
         if changes.keys() & {"user", "group"} and access.mode == -1:
-            access = access._replace(mode=stat.S_IMODE(os.fstat(new.fd).st_mode))
+            access = access.replaced(mode=stat.S_IMODE(os.fstat(new.fd).st_mode))
         try:
             if access != KEEP:
                 new.give(access)

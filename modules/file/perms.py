@@ -258,7 +258,7 @@ def _enforce(
     is_link = not follow_symlinks and stat.S_ISLNK(found.st_mode)
     if (access.uid, access.gid) != (-1, -1) and access.mode == -1 and not is_link:
         # changing the owner clears set-user-ID and set-group-ID bits
-        access = access._replace(mode=stat.S_IMODE(found.st_mode))
+        access = access.replaced(mode=stat.S_IMODE(found.st_mode))
     try:
         filesystem.give(name, access, follow=follow_symlinks)
     except PermissionError:

@@ -14,9 +14,13 @@ def lists():
 
 
 def test_a_package_is_listed_with_its_places_and_what_it_comes_with(lists):
-    assert lists.brings("a")[:3] == ({"/etc/a.conf", "/etc/a", "/var/lib/a"}, False, {"a", "curl"})
-    assert lists.brings("b:i386")[:3] == ({"/etc/x"}, True, {"b"})
-    assert lists.brings("curl")[:3] == (set(), False, {"curl"})
+    def brought(package):
+        listed = lists.brings(package)
+        return listed.places, listed.accounts, listed.packages
+
+    assert brought("a") == ({"/etc/a.conf", "/etc/a", "/var/lib/a"}, False, {"a", "curl"})
+    assert brought("b:i386") == ({"/etc/x"}, True, {"b"})
+    assert brought("curl") == (set(), False, {"curl"})
     assert lists.brings("d") is None
     assert lists.brings("*") is None
     assert lists.brings("") is None

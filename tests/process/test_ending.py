@@ -191,7 +191,7 @@ def test_without_proc_the_group_is_ended(monkeypatch):
 def test_a_signal_does_not_reach_another_process_of_that_number():
     process = subprocess.Popen(["sleep", "600"])
     found = look_at(process.pid)
-    ending.send(found._replace(started=found.started - 1), signal.SIGKILL)
+    ending.send(found.replaced(started=found.started - 1), signal.SIGKILL)
     assert process.poll() is None
     ending.send(found, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL

@@ -91,7 +91,7 @@ def test_black_and_white_lists(caplog):
 
 def test_stages_carry_their_arguments():
     stages = parse_pipe(" yaml -o x | jinja -s ", context())
-    assert [tuple(stage) for stage in stages] == [("yaml", "-o x"), ("jinja", "-s")]
+    assert [(stage.name, stage.argline) for stage in stages] == [("yaml", "-o x"), ("jinja", "-s")]
 
 
 @pytest.mark.parametrize(

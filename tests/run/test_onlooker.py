@@ -5,7 +5,7 @@ from fake_host import FakeHost, row, run
 from plans import PlanBuilder
 
 from asyncstate.model.event import ChunkFinished, ChunkReady, ChunkStarted, RunFinished
-from asyncstate.run.onlooker import Onlooker
+from asyncstate.run.announce import Onlooker
 
 
 class Counted(Onlooker):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Iterable, Iterator, Sequence
 
 
-class Argument(NamedTuple):
+class Argument(Value):
     """One argument of a function. ``values`` are those it may have, as far as its annotation or default says."""
 
     name: str

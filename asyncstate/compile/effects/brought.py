@@ -15,9 +15,10 @@ Of a package of which nothing is known, its name is: it answers where what is as
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from asyncstate.data.packages.places import UNITS, last_name, unit_of
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,7 +53,7 @@ class About(Enum):
     NEXT_NUMBER = "next number"
 
 
-class Question(NamedTuple):
+class Question(Value):
     """What packages are asked: ``name`` is a path, a program, a unit or an account, ``place`` that of a path or unit.
 
     A path that ends in a slash is a folder that must be there. Without a name, only packages of its formula are asked.
@@ -110,7 +111,7 @@ class BroughtByPackages:
         bring units or accounts.
         """
         if question.about is About.PLACE and not self._in_a_folder_of_many(question):
-            question = question._replace(name=question.place)
+            question = question.replaced(name=question.place)
         resource = f"packages:{question.name}"
         self._asked.setdefault(resource, question)
         if needed and question.about in {About.UNIT, About.ACCOUNT}:

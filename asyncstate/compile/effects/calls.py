@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.model.hooks import SLOT
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -36,7 +37,7 @@ _MAY_LOOK = re.compile(
 """What in a template may read a file: functions, other templates, filters."""
 
 
-class CallsRead(NamedTuple):
+class CallsRead(Value):
     """The resources that calls read; ``unknown`` says why they may read more, "" if they do not."""
 
     reads: tuple[str, ...] = ()
@@ -78,7 +79,7 @@ class Templates:
         if known is None:
             known = self._known[key] = self._read(chunk)
         called, only_prints = known
-        return called if only_prints else called._replace(reads=(*_variables_name(args), *called.reads))
+        return called if only_prints else called.replaced(reads=(*_variables_name(args), *called.reads))
 
     def _read(self, chunk: LowChunk) -> tuple[CallsRead, bool]:
         text, whole = self._template_of(chunk)

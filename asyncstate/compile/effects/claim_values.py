@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asyncstate.value import Value
+
 if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
 
@@ -65,7 +67,7 @@ class Exact(str):
     __slots__ = ()
 
 
-class Members(NamedTuple):
+class Members(Value):
     """Who is in a list, and who is not; with ``only``, no others are. If not ``sure``, two names may mean one."""
 
     within: frozenset[str] = frozenset()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from asyncstate.compile.effects.below import clears, parts, removes, wanted
 from asyncstate.compile.effects.claim_values import (
@@ -28,6 +28,7 @@ from asyncstate.compile.effects.claim_values import (
 from asyncstate.compile.effects.claims import claims, unmasks
 from asyncstate.compile.effects.claims_of_paths import FILL, place
 from asyncstate.compile.effects.resources import PATH, TREE, folders_above, plain_path
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,7 +57,7 @@ _INSIDE = {
 """What states leave in the folder that they fill; "*" if only a run can tell."""
 
 
-class Clash(NamedTuple):
+class Clash(Value):
     """Two states whose claims to a thing cannot both hold; not ``certain``: perhaps they can.
 
     ``outcome`` says what runs do. ``meant``: their order says so. ``in_turn``: one takes away what the other makes,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.calls import texts
 from asyncstate.model.requisite import CONDITIONS
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +42,7 @@ _RUN_NOTHING = frozenset("config environ file grains hosts match pillar test".sp
 """Execution modules whose functions start no program."""
 
 
-class Tested(NamedTuple):
+class Tested(Value):
     """What conditions read. ``unknown``: why they may read more; empty if they do not.
 
     ``programs`` are the names of those that they run; None: nobody can tell.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.resources import ENTRY, folder_and_marks
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +19,7 @@ _MOST_NAMES = 100_000
 _SAYS_UNKNOWN = "its module says that it touches more than can be told beforehand"
 
 
-class Footprint(NamedTuple):
+class Footprint(Value):
     """What a state touches. ``unknown``: why it may also touch resources that are not listed; empty if it does not.
 
     ``programs`` are the names of those that it runs; None: its module does not say.
@@ -44,16 +45,16 @@ class Footprint(NamedTuple):
 
     def and_reads(self, names: Iterable[str]) -> Footprint:
         """Return this footprint with more that is read."""
-        return self._replace(reads=(*self.reads, *names))
+        return self.replaced(reads=(*self.reads, *names))
 
     def and_calls(self, calls: CallsRead) -> Footprint:
         """Return this footprint with what calls of execution functions read."""
-        return self._replace(reads=(*self.reads, *calls.reads), unknown=self.unknown or calls.unknown)
+        return self.replaced(reads=(*self.reads, *calls.reads), unknown=self.unknown or calls.unknown)
 
     def with_wholes(self) -> Footprint:
         """Return this footprint with the files of its entries as a whole: a run may show that others are meant."""
         files = tuple(dict.fromkeys(name.partition(ENTRY)[0] for name in self.writes if ENTRY in name))
-        return self._replace(writes=(*self.writes, *files))
+        return self.replaced(writes=(*self.writes, *files))
 
     def everything(self) -> tuple[str, ...]:
         """Return all names: read, written and made."""

@@ -32,7 +32,7 @@ def compare_entries(known: list[Footprint], module_of: Callable[[int], str]) -> 
             tuple(dict.fromkeys(_file_of(name) if _file_of(name) in mixed else name for name in names))
             for names in (known[number].reads, known[number].writes)
         )
-        known[number] = known[number]._replace(reads=reads, writes=writes)
+        known[number] = known[number].replaced(reads=reads, writes=writes)
 
 
 def only_entries(footprint: Footprint) -> tuple[str, ...]:

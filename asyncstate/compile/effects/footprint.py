@@ -30,6 +30,7 @@ from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.encode import Reduction, plain
 from asyncstate.model.hooks import MOD_FOOTPRINT, SCRIPT
 from asyncstate.model.plan import ContingentEdge, Node, NodeKind
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,7 +58,7 @@ class _Own(NamedTuple):
     in_formula: bool = False
 
 
-class _Module(NamedTuple):
+class _Module(Value):
     declare: Callable[[dict[str, Any]], Any] | None
     bundled: bool
     loaded: bool = True
@@ -109,7 +110,7 @@ class Footprints:
         for number in serial:
             own, tested, in_formula = owns[number]
             if not home.isdisjoint(own.writes):  # where a command without ``cwd`` runs
-                own = own._replace(writes=(*own.writes, ENVIRONMENT))
+                own = own.replaced(writes=(*own.writes, ENVIRONMENT))
             named[number] = own
             if in_formula:
                 state = Touching(chunks[number], own.reads, own.writes, own.programs, tested, bool(own.unknown))
@@ -117,7 +118,7 @@ class Footprints:
         for (number, _), more in zip(held, self._formula.of_all([state for _, state in held]), strict=True):
             if more.reads or more.writes:
                 own = named[number]
-                named[number] = own._replace(reads=(*own.reads, *more.reads), writes=(*own.writes, *more.writes))
+                named[number] = own.replaced(reads=(*own.reads, *more.reads), writes=(*own.writes, *more.writes))
         if self._learned is not None:
             self._replace_guesses(self._learned, chunks, named)
         paths = LinkedPaths(
@@ -153,7 +154,7 @@ class Footprints:
         for number, record in known.items():
             own, chunk = named[number], chunks[number]
             reads, writes, makes = in_place_of((own.reads, own.writes, own.makes), record, chunk)
-            named[number] = own._replace(reads=reads, writes=writes, makes=makes, unknown="")
+            named[number] = own.replaced(reads=reads, writes=writes, makes=makes, unknown="")
             self.unknown.pop(chunk.index, None)
 
     def _add_surroundings(
@@ -176,7 +177,7 @@ class Footprints:
         """
         if _says_it_itself(chunk.args):
             written = chunk.args.get("footprint") if chunk.args.get("parallel") is not True else {}
-            return _Own(_below_homes(Footprint.of(written or {})._replace(unknown=""), self._homes))
+            return _Own(_below_homes(Footprint.of(written or {}).replaced(unknown=""), self._homes))
         tested = conditions_read(chunk.args)
         without = chunk.state in _WITHOUT
         if without and tested is None:
@@ -185,7 +186,7 @@ class Footprints:
         own = Footprint() if without else self._with_arguments(self._declared(module, chunk, script), chunk)
         if tested is not None:
             unknown = "; ".join(filter(None, (own.unknown, tested.unknown)))
-            own = own.and_reads(tested.reads)._replace(unknown=unknown, leaves=())  # skipped, it succeeds, too
+            own = own.and_reads(tested.reads).replaced(unknown=unknown, leaves=())  # skipped, it succeeds, too
         own = _below_homes(own, self._homes)
         if not (without or module.loaded) and self._surroundings is not None:
             own = own.and_reads(self._surroundings.bringers)
@@ -205,7 +206,7 @@ class Footprints:
             own = own.and_calls(self._templates.read(chunk))
         if not RELOADS.keys().isdisjoint(chunk.args) and self._surroundings is not None:
             reads, writes = self._surroundings.reloads(chunk.args)
-            own = own.and_reads(reads)._replace(writes=(*own.writes, *writes))
+            own = own.and_reads(reads).replaced(writes=(*own.writes, *writes))
         return own
 
     def _declared(self, module: _Module, chunk: LowChunk, script: str) -> Footprint:
@@ -261,13 +262,13 @@ def _below_homes(footprint: Footprint, homes: Homes) -> Footprint:
     if not (footprint.links or footprint.copies):
         if reads is footprint.reads and writes is footprint.writes and makes is footprint.makes:
             return footprint
-        return footprint._replace(reads=reads, writes=writes, makes=makes)
+        return footprint.replaced(reads=reads, writes=writes, makes=makes)
     links, copies = (
         tuple(each for path, other in pairs for each in homes.link(path, other))
         for pairs in (footprint.links, footprint.copies)
     )
     leaves = tuple(name for name in footprint.leaves if not name.startswith("path:~"))  # where it is, is a guess
-    return footprint._replace(reads=reads, writes=writes, makes=makes, links=links, copies=copies, leaves=leaves)
+    return footprint.replaced(reads=reads, writes=writes, makes=makes, links=links, copies=copies, leaves=leaves)
 
 
 def _under_all_names(footprint: Footprint, paths: LinkedPaths) -> Footprint:
@@ -348,7 +349,7 @@ def _share_in_groups(builder: PlanBuilder, known: list[Footprint]) -> None:
                 tuple(dict.fromkeys(name for footprint in members for name in footprint.makes)),
             )
             for member in node.members:
-                known[member] = shared._replace(unknown=known[member].unknown)
+                known[member] = shared.replaced(unknown=known[member].unknown)
 
 
 def _error_text(error: BaseException) -> str:

@@ -23,13 +23,14 @@ other formulas bring is asked, too, as far as it is certain: see `brought`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from asyncstate.compile.effects.brought import About, BroughtByPackages, Question
 from asyncstate.compile.effects.resources import ALWAYS_THERE, ENTRY
 from asyncstate.data.packages import BASE, PROGRAMS
 from asyncstate.data.packages.places import OF_SINGLE_FILES, UNITS
 from asyncstate.model.requisite import CONDITIONS_BEFORE
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -95,14 +96,14 @@ _DEEP = 3
 """How many slashes a folder has that is in one place, such as ``/var/lib/nginx``."""
 
 
-class Held(NamedTuple):
+class Held(Value):
     """The resources of a formula that a state reads and writes, beside its own."""
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
 
 
-class Touching(NamedTuple):
+class Touching(Value):
     """A state, and what it touches itself.
 
     ``programs`` are those that it runs and ``tested`` those that its conditions run, None if nobody knows.

@@ -7,10 +7,11 @@ state with an owner gives what it writes, and the folders that it makes.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.resources import ENTRY, PATH, TREE, folder_and_marks, plain_path
 from asyncstate.model.plan import Contradiction
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,7 +42,7 @@ _RUN_AS = frozenset({"mount", "cmd", "cron", "docker_container", "pip"})
 """State modules whose ``user`` runs a program, or has what is written elsewhere."""
 
 
-class _Gift(NamedTuple):
+class _Gift(Value):
     """A path that a chunk gives to a user. ``made``: the folder is theirs only if that chunk makes it."""
 
     giver: int

@@ -28,9 +28,10 @@ later waits for all of them that touched what it touches.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from asyncstate.compile.effects.resources import PATH, Resources, folder_and_marks, is_plain, whole_of
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -45,7 +46,7 @@ Contingent = dict[tuple[int, int], tuple[str, ...]]
 """The nodes to wait for until another succeeds: ``(node, proof)``, each with the folders that are the reason."""
 
 
-class Waiting(NamedTuple):
+class Waiting(Value):
     """What a node waits for, and what it waits for until a proof succeeds."""
 
     always: Waits

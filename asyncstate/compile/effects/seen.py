@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from asyncstate.compile.effects.resources import PATH
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,7 +20,7 @@ GUESSED = frozenset({"cmd", "module"})
 """Bundled state modules whose footprints are guesses."""
 
 
-class Seen(NamedTuple):
+class Seen(Value):
     """What a state was seen to touch: names of resources, as in a footprint, and the paths of programs that it ran."""
 
     reads: Names

@@ -7,13 +7,14 @@ of the plan writes them.
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.calls import texts
 from asyncstate.compile.effects.resources import ENTRY, PATH, TREE
 from asyncstate.data.urls import SALT_SCHEME, parse_salt_url
 from asyncstate.load.search_path import FOLDER_OPTIONS, plugin_folders
 from asyncstate.model.requisite import CONDITIONS
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,7 +42,7 @@ _FILE_WITH_PROGRAM = _ASKING | {"source", "sources", "source_hash", "attrs", "se
 """Arguments with which a file state may start a program, or look for a proxy in the environment."""
 
 
-class _Changed(NamedTuple):
+class _Changed(Value):
     """What the states of a plan write: shared resources by name, file roots, folders of plugins."""
 
     names: frozenset[str]

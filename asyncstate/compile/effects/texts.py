@@ -9,13 +9,14 @@ from __future__ import annotations
 import base64
 import re
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.claims import ENTRIES, key_in
 from asyncstate.data import edits, serializers
 from asyncstate.data.key_values import KeyValues
 from asyncstate.errors import AsyncStateError
 from asyncstate.model.requisite import REQUISITE_KEYWORDS
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -59,7 +60,7 @@ _OTHER_LINE = "\N{SECTION SIGN}\n"
 """A line that hardly any state is about."""
 
 
-class Writer(NamedTuple):
+class Writer(Value):
     """A state that writes the text of a file in each run: ``whole``, or a part of what is there.
 
     ``edit`` returns what it makes of a text, and raises one of _FAILURES where the state fails; None: only a run knows.

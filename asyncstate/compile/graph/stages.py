@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from asyncstate.compile.graph.order import LAST
 from asyncstate.compile.high.highstate import FIRST_AUTO_ORDER
 from asyncstate.compile.low.draft import UNSET
 from asyncstate.model.dag import STAGE
 from asyncstate.model.plan import Node, NodeKind
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.low.draft import Draft
 
 
-class Stages(NamedTuple):
+class Stages(Value):
     """The stage of each node; ``common``: of states without an explicit order; ``last``: with ``order: last``."""
 
     of: list[float]

@@ -20,6 +20,7 @@ from asyncstate.load.call import OPTIONAL_KEYWORDS
 from asyncstate.model.hooks import SLOT
 from asyncstate.model.requisite import IN_SUFFIXED, INTERNAL_KEYWORDS, MISTAKEN_IN, REQUISITE_KEYWORDS
 from asyncstate.nearest import near_miss, nearest
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -87,7 +88,7 @@ class Functions(Protocol):
         """Return the module of that name if it does not load at present, with the functions it would have; or None."""
 
 
-class _Taken(NamedTuple):
+class _Taken(Value):
     """The arguments of one function, as sets to compare with; ``anything``: it takes any keyword."""
 
     function: LoadedFunction

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from functools import lru_cache
-from typing import NamedTuple
 
 from asyncstate.data.commands.caller import READ_SHELLS
 from asyncstate.data.commands.found import Found, shown
@@ -12,13 +11,14 @@ from asyncstate.data.commands.paths import Folders, named, normal
 from asyncstate.data.commands.programs import LOGIN
 from asyncstate.data.commands.shell import Shell
 from asyncstate.data.commands.syntax import ANY_MARK, TILDE
+from asyncstate.value import Value
 
 _CACHED = 16_384
 """How many commands are kept: more than the states and conditions of a large tree have."""
 _MOST_CHARACTERS = 100_000
 
 
-class Effects(NamedTuple):
+class Effects(Value):
     """What a command touches, as names of resources. ``unknown``: why it may touch more; empty if it does not.
 
     ``links`` are the links that it makes, each with what it says, ``copies`` what it copies or moves with the links in

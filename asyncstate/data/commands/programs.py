@@ -36,7 +36,8 @@ A line is the names of programs, a colon, and words:
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+
+from asyncstate.value import Value
 
 NETWORK = (
     "path:/etc/hosts",
@@ -347,7 +348,7 @@ env => c -u=x -C=d --chdir=d
 """
 
 
-class Program(NamedTuple):
+class Program(Value):
     """One use of a program: what it does with each operand and option, and what it touches in any case."""
 
     operands: tuple[str, ...] = ()
@@ -358,7 +359,7 @@ class Program(NamedTuple):
     suffixes: tuple[str, ...] = ()
 
 
-class _Uses(NamedTuple):
+class _Uses(Value):
     """The uses of one program: those that a subcommand or an option asks for, and the ordinary one."""
 
     ordinary: Program | None
@@ -414,7 +415,7 @@ def _known() -> dict[str, _Uses]:
             uses = known.get(name, _Uses(None, {}))
             if words:
                 inherited = uses.ordinary.options if uses.ordinary is not None else {}
-                use = program._replace(options={**inherited, **program.options})
+                use = program.replaced(options={**inherited, **program.options})
                 uses.special.update(dict.fromkeys(words.split(), use))
                 known[name] = uses
             else:

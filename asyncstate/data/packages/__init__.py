@@ -8,9 +8,10 @@ belongs to the packages that its name reminds of, a file directly in ``/etc`` to
 from __future__ import annotations
 
 from functools import cache, cached_property
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from asyncstate.data.packages.places import UNITS, last_name, place_of, whole_words_of, words_of
+from asyncstate.value import Value
 
 _TABLES = {"Debian": "debian.txt"}
 
@@ -147,7 +148,7 @@ class Brings(Protocol):
         """Whether a unit, an account or a file of that name may be of it."""
 
 
-class Listed(NamedTuple):
+class Listed(Value):
     """What is listed of a package: its ``places``, whether it makes accounts, and the ``packages`` it comes with.
 
     ``known`` are the places that are listed for any package.

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -30,6 +30,7 @@ from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
 from asyncstate.model.result import NOT_TOLD, STATE_RAN
 from asyncstate.model.walk import edges_through
 from asyncstate.run.rows import sub_states
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterator
@@ -58,7 +59,7 @@ _CALLED = frozenset({NodeKind.CHUNK, NodeKind.CHECK})
 _WITHOUT_RANK = frozenset({NodeKind.SET, NodeKind.STAGE, NodeKind.REMOTE})
 
 
-class _Change(NamedTuple):
+class _Change(Value):
     """The chunk that is to change a place.
 
     ``tree``: with all that is below it; ``made``: it makes a missing folder; ``entry``: one of a file or a name.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from asyncstate.data.packages.places import last_name, place_of, whole_words_of, words_of
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,7 +34,7 @@ class Database(Protocol):
         """Whether the scripts of an installed package make accounts."""
 
 
-class Installed(NamedTuple):
+class Installed(Value):
     """What an installed package has brought with all it needs.
 
     ``lasting``: another version of it may bring more.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from asyncstate.data.packages import OF_MANY, may_be_named_after_its_package, package_lists
 from asyncstate.data.packages.places import UNITS, place_of
 from asyncstate.errors import CommandExecutionError, PathRefused
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,7 @@ _DATABASES = {
 """The families of systems, and the file or folder that changes with the database of each."""
 
 
-class _Both(NamedTuple):
+class _Both(Value):
     """What a package brings by its list, and what it has brought."""
 
     listed: Brings

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trees import FakeStates, edges, plan
 
-from asyncstate.compile.effects.formula import FormulaRule, Touching, may_be_of_a_package
+from asyncstate.compile.effects.formula import FormulaRule, Held, Touching, may_be_of_a_package
 
 
 def path(low):
@@ -262,7 +262,7 @@ def test_without_knowledge_every_package_concerns_every_place_of_packages():
 
 def test_what_a_formula_has_not_is_not_waited_for():
     alone = FormulaRule(strict=False, packages=Known()).of_all([a_file("/etc/a/x"), state("cmd", "run")])
-    assert [tuple(held) for held in alone] == [((), ()), ((), ())]
+    assert alone == [Held(), Held()]
 
 
 def test_the_reason_names_the_place():

@@ -6,7 +6,7 @@ from strategies import accesses, footprints
 from tables import rows
 
 from asyncstate.compile.effects.resources import folder_and_marks
-from asyncstate.compile.effects.scoreboard import Scoreboard
+from asyncstate.compile.effects.scoreboard import Scoreboard, Waiting
 
 
 def waits(row):
@@ -343,7 +343,7 @@ def test_what_one_waits_for_is_a_resource_that_both_touch_and_one_writes(row):
 def test_a_resource_is_named_as_who_waits_names_it_or_by_the_path_above_that_both_need(first, second, resources):
     board = Scoreboard(lambda nodes, resource: -1)
     assert board.touch(0, *first).always == {}
-    assert board.touch(1, *second) == ({0: resources}, {})
+    assert board.touch(1, *second) == Waiting({0: resources}, {})
 
 
 PLAIN = st.tuples(st.lists(st.sampled_from("abcd"), max_size=3), st.lists(st.sampled_from("abc"), max_size=2))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 from asyncstate.salt_compat.salt.exceptions import SaltInvocationError
 from asyncstate.salt_compat.salt.utils.data import is_true
 from asyncstate.salt_compat.salt.utils.yaml import YAMLError, safe_load
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 KWARG_REGEX = re.compile(r"^([^\d\W][\w.-]*)=(?!=)(.*)$")
 
 
-class ArgSpec(NamedTuple):
+class ArgSpec(Value):
     """The arguments of a function: their names, the names of ``*args`` and ``**kwargs``, and the last defaults."""
 
     args: list[str]
