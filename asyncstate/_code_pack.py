@@ -1,9 +1,13 @@
-"""One file with the compiled code of the modules that the program imports: 500, and ten system calls for each.
+"""One file with what a start computes: the code of 500 modules, and the tables of their regular expressions.
 
 The pack stands beside the compiled files of this package, is made of such files, and is trusted as they are. The code
 of a module is taken from it if its source still has the time and the size that it was compiled from, as in a ``.pyc``
 (PEP 3147), and if no folder of the search path has changed: something else may have the name there now. Everything else
 is imported as usual: without a pack only time is lost.
+
+A regular expression is a table for the matching engine in C. Python computes it anew in each process, from the pattern
+and its flags alone, which takes 7 % of a start. The pack has those that this interpreter computed for the bodies of the
+packed modules and of their classes; what users write is in none.
 """
 
 from __future__ import annotations
@@ -16,10 +20,13 @@ from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader, cache_fro
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Container, Sequence
     from types import CodeType, ModuleType
+    from typing import Any
 
-_FORMAT = 2
+    _Expression = tuple[str | bytes, int]
+
+_FORMAT = 3
 _ENOUGH = 16
 """How many modules a pack must lack for a new one to be written."""
 _SIZE = 8
@@ -29,6 +36,11 @@ _HEADER = 16
 _BY_TIME = bytes(4)
 """The flags of a .pyc that is valid by time and size."""
 _UNREADABLE = (OSError, EOFError, ValueError, TypeError, MemoryError)
+_COMPILER = "re._compiler"
+_ALWAYS_THE_SAME = 2 | 8 | 16 | 32 | 64 | 256
+"""The flags of `re` but those with which a table depends on the locale, or is printed."""
+_OF_A_FUNCTION = 1
+"""CO_OPTIMIZED: the flag that the code of functions has, and that of modules and classes has not."""
 
 
 class _Loader(SourceFileLoader):
@@ -37,6 +49,13 @@ class _Loader(SourceFileLoader):
     def __init__(self, name: str, source: str, code: bytes) -> None:
         super().__init__(name, source)
         self._code = code
+        self.serves: Callable[[ModuleType], None] | None = None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Execute the module."""
+        super().exec_module(module)
+        if self.serves is not None:
+            self.serves(module)
 
     def get_code(self, fullname: str) -> CodeType | None:
         """Return the code; that of the source if the pack is damaged, or if it was returned before."""
@@ -59,6 +78,53 @@ def pack_of(package: str) -> CodePack | None:
     return CodePack(os.path.join(folder, f"program.{sys.implementation.cache_tag}.pack"))
 
 
+class Patterns:
+    """The tables of regular expressions, by pattern and flags; and the expressions that had none, with their module."""
+
+    def __init__(self, tables: dict[_Expression, tuple[Any, ...]]) -> None:
+        self.tables: dict[_Expression, tuple[Any, ...]] = tables
+        self._lacking: dict[_Expression, str] = {}
+        self._compiler: Any = None
+
+    def serve(self, compiler: Any) -> None:
+        """Let `re` take the tables from here; ``compiler`` is the module of it that computes them."""
+        compute, make = compiler.compile, compiler._sre.compile  # noqa: SLF001 - `re` has no interface for it
+        self._compiler = compiler
+
+        def compiled(pattern: Any, flags: int = 0) -> Any:
+            try:
+                known = self.tables.get((pattern, flags))
+                if known is not None:
+                    found, table, *groups = known
+                    return make(pattern, found, list(memoryview(table).cast("I")), *groups)
+            except (TypeError, ValueError, RuntimeError):  # a pattern without a hash, or a damaged pack
+                pass
+            frame = sys._getframe(1)  # noqa: SLF001 - whose expression it is, decides whether it is kept
+            while frame.f_back is not None and frame.f_globals.get("__name__") == "re":
+                frame = frame.f_back
+            if not frame.f_code.co_flags & _OF_A_FUNCTION and type(pattern) in (str, bytes):
+                self._lacking[pattern, int(flags)] = frame.f_globals.get("__name__", "")
+            return compute(pattern, flags)
+
+        compiler.compile = compiled
+
+    def computed(self, modules: Container[str]) -> dict[_Expression, tuple[Any, ...]]:
+        """Return all tables, with those of expressions of these modules that had none."""
+        from array import array  # noqa: PLC0415 - few starts write a pack
+
+        tables = dict(self.tables)
+        for (pattern, flags), module in self._lacking.items():
+            if module in modules:
+                parsed = self._compiler._parser.parse(pattern, flags)  # noqa: SLF001 - as above
+                state, code = parsed.state, self._compiler._code(parsed, flags)  # noqa: SLF001 - as above
+                names = {number: name for name, number in state.groupdict.items()}
+                groups = tuple(map(names.get, range(state.groups)))
+                if not (flags | state.flags) & ~_ALWAYS_THE_SAME:
+                    table = array("I", code).tobytes()
+                    tables[pattern, flags] = (flags | state.flags, table, state.groups - 1, state.groupdict, groups)
+        return tables
+
+
 class CodePack:
     """A finder of modules for `sys.meta_path`, and the file that it takes them from, which need not exist."""
 
@@ -69,19 +135,23 @@ class CodePack:
         self._index: dict[str, tuple[str, bool, bytes, int, int]] = {}
         self._changed: set[str] = set()
         self._made_for = _made_for()
+        self._patterns = Patterns({})
         try:
             self._open()
         except _UNREADABLE:
             self._index = {}
+        if _COMPILER in sys.modules:
+            self._patterns.serve(sys.modules[_COMPILER])
 
     def _open(self) -> None:
         self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         length = int.from_bytes(os.pread(self._file, _SIZE, 0), "little")
         if length > os.fstat(self._file).st_size:
             return
-        made_for, index = marshal.loads(os.pread(self._file, length, _SIZE))  # noqa: S302 - as above
+        made_for, index, tables = marshal.loads(os.pread(self._file, length, _SIZE))  # noqa: S302 - as above
         if made_for == self._made_for:
             self._index, self._begin = index, _SIZE + length
+            self._patterns.tables = tables
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, _target: ModuleType | None = None
@@ -99,7 +169,10 @@ class CodePack:
         if code is None:
             self._changed.add(name)
             return None
-        spec = ModuleSpec(name, _Loader(name, source, code), origin=source, is_package=is_package)
+        loader = _Loader(name, source, code)
+        if name == _COMPILER:
+            loader.serves = self._patterns.serve
+        spec = ModuleSpec(name, loader, origin=source, is_package=is_package)
         spec.has_location = True
         if is_package:
             spec.submodule_search_locations = [folder]
@@ -138,7 +211,7 @@ class CodePack:
                     index[spec.name] = (str(spec.origin), is_package, stamp, size, len(code))
                     codes.append(code)
                     size += len(code)
-            head = marshal.dumps((self._made_for, index))
+            head = marshal.dumps((self._made_for, index, self._patterns.computed(index)))
             os.ftruncate(file, 0)
             pack.writelines([len(head).to_bytes(_SIZE, "little"), head, *codes])
             pack.flush()

@@ -44,18 +44,17 @@ class Site:
     def edit(self, number: int, text: str) -> None:
         (self.package / f"part{number}.py").write_text(text, encoding="utf-8")
 
-    def run(self, **environ: str) -> tuple[list[int], list[str]]:
-        """Return the values, and the modules that were taken from the pack."""
-        process = self.start(**environ)
+    def run(self, program: str = PROGRAM, **environ: str) -> tuple[object, ...]:
+        """Return what the program prints: by default the values, and the modules that were taken from the pack."""
+        process = self.start(program, **environ)
         out, errors = process.communicate(timeout=60)
         assert (process.returncode, errors) == (0, "")
-        values, packed = json.loads(out)
-        return values, packed
+        return tuple(json.loads(out))
 
-    def start(self, **environ: str) -> "subprocess.Popen[str]":
+    def start(self, program: str = PROGRAM, **environ: str) -> "subprocess.Popen[str]":
         search = os.pathsep.join([str(self.package.parent), str(Path.cwd())])
         environ = {**os.environ, "PYTHONPATH": search, "PYTHONDONTWRITEBYTECODE": "", **environ}
-        command = [sys.executable, "-c", PROGRAM, str(self.pack)]
+        command = [sys.executable, "-c", program, str(self.pack)]
         return subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -106,6 +105,35 @@ def test_a_damaged_pack_costs_time_only(site, damage):
     site.pack.write_bytes(damage(site.pack.read_bytes()))
     values, _ = site.run()
     assert values == list(range(20))
+
+
+EXPRESSIONS = """
+import json, re, sys
+from asyncstate._code_pack import CodePack
+compute, code, computed = re._compiler.compile, re._compiler._code, []
+pack = CodePack(sys.argv[1])
+sys.meta_path.insert(0, pack)
+re._compiler._code = lambda parsed, flags: computed.append(flags) or code(parsed, flags)
+import many
+parts = [__import__(f"many.part{number}", fromlist=["value"]) for number in range(20)]
+made = [parts[0].value, parts[0].Held.value, parts[1].value, parts[2].value, parts[3].made()]
+count = len(computed)
+anew = [compute(each.pattern, flags) for each, flags in zip(made, (0, re.I, 0, re.X | re.S, 0))]
+print(json.dumps([[one == two and one.groupindex == two.groupindex for one, two in zip(made, anew)], count]))
+pack.renew()
+"""
+
+
+def test_expressions_of_modules_and_classes_are_those_that_re_would_make(site):
+    site.edit(0, "import re\nvalue = re.compile('(?P<a>b)+|(c)')\nclass Held:\n    value = re.compile('Ä|ß', re.I)\n")
+    site.edit(1, "import re\nvalue = re.compile(b'[a-z]{3,}(?=x)')\n")
+    site.edit(2, "import re\nvalue = re.compile('a . [w] # b', re.X | re.S)\n")
+    site.edit(3, "import re\nvalue = 3\ndef made():\n    return re.compile('-'.join(['secret', 'user']))\n")
+    assert site.run(EXPRESSIONS) == ([True] * 5, 5)
+    assert site.run(EXPRESSIONS) == ([True] * 5, 1)
+    held = site.pack.read_bytes()
+    assert b"(?P<a>b)+|(c)" in held
+    assert b"secret-user" not in held
 
 
 def test_a_module_that_a_search_path_shadows_is_not_taken_from_the_pack(site, tmp_path):
