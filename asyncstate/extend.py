@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.errors import ConfigError
-from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 _FOLDER = os.path.join(os.path.dirname(__file__), "extras")
 
 
-class Command(Value):
+class Command(NamedTuple):
     """A command of the program: its section in the overview, its line there, and the module with its ``command``."""
 
     section: str
@@ -28,7 +27,7 @@ class Command(Value):
     module: str
 
 
-class Extra(Value):
+class Extra(NamedTuple):
     """What one extra adds. Code is named as ``package.module:attribute`` and imported when it is needed.
 
     ``commands`` are those of the program by name. ``settings`` is a `msgspec.Struct`: each field is an option of

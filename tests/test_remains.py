@@ -144,7 +144,7 @@ def test_what_ended_is_not_among_the_started(tmp_path):
             assert remains._read(file.fileno()).marks == [born.mark]
         release(token)
         with open(path, "rb") as file:
-            assert remains._read(file.fileno()) == ("a run", [], [])
+            assert remains._read(file.fileno()) == remains.Dead("a run", [], [])
         process.kill()
         process.wait()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -20,7 +20,6 @@ from asyncstate.reference.lookup import borrowed_names, documentation, missing_l
 from asyncstate.reference.origins import BORROWED
 from asyncstate.reference.prose import filled
 from asyncstate.report.terminal import one_line
-from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -92,7 +91,7 @@ def command(console: Console, /, name: str | None, kind: str | None, why: bool, 
     return 0
 
 
-class _Look(Value):
+class _Look(NamedTuple):
     """The colours of a page, and how many columns it has."""
 
     palette: Palette

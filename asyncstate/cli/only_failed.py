@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from asyncstate.cli.past_runs import journal_in, own_selection, plan_of, recorded_report, selection_of
 from asyncstate.errors import CompileError, Issue
-from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from asyncstate.runtime import StateRuntime
 
 
-class Unfinished(Value):
+class Unfinished(NamedTuple):
     """The tags of the states that failed in a run or did not start, as they are shown, and what the run was of."""
 
     run: str

@@ -73,7 +73,7 @@ def own_selection(entry: RunEntry, selection: Selection) -> Selection:
     Raises JournalError.
     """
     own = selection_of(entry)
-    return selection.replaced(
+    return selection._replace(
         sls=None if own.sls is None else list(own.sls),
         saltenv=selection.saltenv or own.saltenv,
         exclude=selection.exclude or own.exclude,

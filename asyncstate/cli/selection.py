@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.cli.salt import fold_keywords, sls_names
 from asyncstate.cli.settings import settings_from
 from asyncstate.errors import CompileError
 from asyncstate.nearest import nearest
-from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
@@ -28,7 +27,7 @@ _KEYWORDS = (
 )
 
 
-class Selection(Value):
+class Selection(NamedTuple):
     """The arguments of `StateRuntime.compile`. ``sls`` is None for the highstate."""
 
     sls: list[str] | None

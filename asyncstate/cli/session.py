@@ -13,8 +13,6 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import asdict
-
 from asyncstate.cli.console import CHANGED
 from asyncstate.cli.ending import ended_by_signals
 from asyncstate.cli.event_loop import run_on
@@ -103,7 +101,7 @@ class Session:
         """
         self._about = {
             "command": "apply",
-            **{name: given for name, given in asdict(selection).items() if given},
+            **{name: given for name, given in selection._asdict().items() if given},
             **({"file": self.options["file"]} if self.options.get("file") else {}),
             **({"pillar": sorted(map(str, self.options["pillar"]))} if self.options.get("pillar") else {}),
             **({"only_failed": unfinished.run} if unfinished is not None else {}),
@@ -145,7 +143,7 @@ class Session:
 
         No lock is held: each host has its own, and this machine may be one of them. Raises CompileError, BoardError.
         """
-        given = {name: each for name, each in asdict(selection).items() if each}
+        given = {name: each for name, each in selection._asdict().items() if each}
         self._about = {"command": "fleet orchestrate", **given}
         self._hosts = hosts
 

@@ -118,7 +118,7 @@ def test_warnings_of_the_compiler_and_unused_pillar_keys_are_findings():
     assert [one.rule for one in findings] == ["tree"] * len(compiled.warnings) + ["unused-pillar"] * 2
     assert len(compiled.warnings) == 2
     assert "'y'" in findings[-2].message
-    assert findings[-2][2:4] == ("/pillar/p.sls", 3)
+    assert (findings[-2].file, findings[-2].line) == ("/pillar/p.sls", 3)
     assert {one.rule for one in findings} <= RULES.keys()
 
 

@@ -48,7 +48,7 @@ def test_an_argument_has_type_default_meaning_and_example():
 def test_the_most_exact_entry_holds():
     links = [each.meaning for each in described("file.symlink", plain) if each.name == "mode"]
     assert links == [entries()["file.symlink.mode"].meaning] != [entries()["mode"].meaning]
-    assert entry_of("file.directory", "name") == (entries()["file.name"].meaning, "/srv/app", "path", "", "")
+    assert entry_of("file.directory", "name") == Entry(entries()["file.name"].meaning, "/srv/app", "path")
 
 
 def test_an_example_brings_what_it_needs():
@@ -74,13 +74,14 @@ def test_nothing_is_written_of_an_argument_that_does_not_exist():
         module = name.partition(".")[0]
         for argument in (*(each.name for each in described(name, func)), *keywords_of(func)):
             keys = (f"{name}.{argument}", f"{module}.{argument}", argument)
-            for part in Entry._fields:
+            for part in Entry.__struct_fields__:
                 used |= set([key for key in keys if key in entries() and getattr(entries()[key], part)][:1])
     assert sorted(entries().keys() - used) == []
 
 
 def test_meanings_are_short_and_plain():
-    for name, (text, *_) in entries().items():
+    for name, entry in entries().items():
+        text = entry.meaning
         assert len(text) < 140, name
         assert not text.endswith("."), name
         assert not re.search(r"\b(TODO|TBD)\b", text), name

@@ -14,7 +14,7 @@ import pytest
 
 from asyncstate import AsyncStateError, Settings, StateRuntime
 from asyncstate.errors import LockHeld, PathRefused
-from asyncstate.run.lock import RunLock
+from asyncstate.run.lock import Holder, RunLock
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_a_holder_file_that_would_block_or_never_end(tmp_path):
     assert RunLock(str(tmp_path)).holder() is None
     (tmp_path / "run.lock").unlink()
     (tmp_path / "run.lock").write_text(json.dumps({"pid": os.getpid(), "since": "now\x1b]0;x"}))
-    assert RunLock(str(tmp_path)).holder() == (os.getpid(), "now]0;x")
+    assert RunLock(str(tmp_path)).holder() == Holder(os.getpid(), "now]0;x")
 
 
 @pytest.fixture

@@ -134,7 +134,8 @@ def test_a_story_says_what_ended_the_run_before_the_node_could_start():
     ]
     stopped = Machine(plan)
     stopped.stop("SIGINT")
-    assert story(stopped, 1)[-1][1:] == ("stopped (SIGINT)", "ready", "not to be started")
+    last = story(stopped, 1)[-1]
+    assert (last.stimulus, last.before, last.after) == ("stopped (SIGINT)", "ready", "not to be started")
 
 
 # a machine that stalls: mutants that a test should never have let through

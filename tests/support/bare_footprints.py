@@ -9,6 +9,8 @@ import pkgutil
 import sys
 from pathlib import Path
 
+from msgspec.structs import astuple
+
 from asyncstate.compile.effects.footprint import Footprints
 from asyncstate.compile.effects.formula import FormulaRule
 from asyncstate.compile.findings import Findings
@@ -46,7 +48,7 @@ def declared(source):
     names = sorted(info.name for info in pkgutil.iter_modules([str(folder)]) if not info.name.startswith("_"))
     footprints = Footprints(source, FormulaRule(strict=False), Findings())
     return {
-        name: list(
+        name: astuple(
             footprints.of_all(
                 [LowChunk(0, VIRTUAL.get(name, name), "present", "i", "/n", "formula.part", "base", 0, ARGUMENTS)], [0]
             )[0]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
-
-from asyncstate.value import Value
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import click
@@ -13,7 +11,7 @@ if TYPE_CHECKING:
 _KINDS = ("states", "modules")
 
 
-class Places(Value):
+class Places(NamedTuple):
     """``plugin_dirs`` are the folders of plugins by kind, the first to look in first, bundled ones last."""
 
     file_roots: dict[str, list[str]]
@@ -34,7 +32,7 @@ def places_of(ctx: click.Context) -> Places:
         kind: list(dict.fromkeys([*(f"{root}/_{kind}" for root in in_tree), *configured.plugin_dirs[kind]]))
         for kind in _KINDS
     }
-    return configured.replaced(file_roots=roots, plugin_dirs=folders)
+    return configured._replace(file_roots=roots, plugin_dirs=folders)
 
 
 def _configured(ctx: click.Context) -> Places:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
-
-from asyncstate.value import Value
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Iterable, Iterator, Sequence
 
 
-class Argument(Value):
+class Argument(NamedTuple):
     """One argument of a function. ``values`` are those it may have, as far as its annotation or default says."""
 
     name: str

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from asyncstate.errors import AsyncStateError
-from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,7 +103,7 @@ def script(shell: str, program: str) -> str:
     return _SCRIPTS[shell].replace("PROGRAM", program).replace("FUNCTION", program.replace("-", "_"))
 
 
-class Line(Value):
+class Line(NamedTuple):
     """A command line up to the cursor. ``words`` come before ``begun``, which is without its quotes.
 
     The shell replaces ``begun`` from character ``start`` on; ``quote`` is the quotation mark that is open there.
@@ -123,7 +122,7 @@ def answer(shell: str, arguments: Sequence[str]) -> int:
         own = launched[0] if launched else os.path.basename(sys.argv[0])
         breaks = os.environ.get("COMP_WORDBREAKS", " \t\n\"'><=;|&(:")
         line = bash_line(os.environ.get("COMP_LINE", ""), breaks, own)
-        line = line.replaced(words=[*launched, *line.words])
+        line = line._replace(words=[*launched, *line.words])
     else:
         begun = arguments[-1] if arguments else ""
         line = Line(list(arguments[:-1]), bash_line(f"- {begun}", "").begun if shell == "fish" else begun)

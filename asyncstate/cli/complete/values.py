@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.cli.complete.places import places_of
-from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -170,7 +169,7 @@ def _one_module(found: Iterable[str]) -> bool:
     return len({name.partition(".")[0] for name in found}) == 1
 
 
-class Called(Value):
+class Called(NamedTuple):
     """The function whose arguments are completed, and those that stand there already."""
 
     kind: str
