@@ -10,9 +10,7 @@ import stat
 import time
 from contextlib import suppress
 from math import inf
-from typing import IO, Any
-
-from asyncstate.value import Value
+from typing import IO, Any, NamedTuple
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -26,7 +24,7 @@ _UNITS = ((60, "min", 60.0), (60, "h", 24.0), (24, "d", inf))
 """Units of time: how many of the unit before make one, its name, and how many of it make one of the next."""
 
 
-class Palette(Value):
+class Palette(NamedTuple):
     """ANSI sequences by meaning; all empty when colours are off."""
 
     green: str = ""

@@ -68,7 +68,7 @@ def printed(data: dict[str, Any], name: str, form: Form, complain: Callable[[str
 def _nested(data: Any, form: Form) -> str:
     palette = form.palette
     if form.retcode:
-        palette = palette.replaced(cyan=palette.red)
+        palette = palette._replace(cyan=palette.red)
     return "\n".join(nested_lines(data, 0, palette))
 
 
