@@ -6,18 +6,13 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
+from asyncstate.data.entries import FOUND_BY_POINT
 from asyncstate.errors import CommandExecutionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 KEYS = ("device", "name", "fstype", "opts", "dump", "pass_num")
-
-_BY_NAME = {
-    "none", "tmpfs", "sysfs", "proc", "fusectl", "debugfs", "securityfs", "devtmpfs", "cgroup",
-    "nfs", "nfs4", "glusterfs", "btrfs", "ceph",
-}  # fmt: skip
-"""Types whose device does not identify a mount, as several mounts may share it."""
 
 _changing = threading.Lock()
 
@@ -91,7 +86,7 @@ def drop(config: str, name: str, device: str | None) -> None:
 def criteria(match_on: Any, fstype: str) -> list[str]:
     """Return the fields that identify an entry; ``auto`` is the mount point or the device, depending on the type."""
     if match_on == "auto":
-        return ["name"] if fstype in _BY_NAME else ["device"]
+        return ["name"] if fstype in FOUND_BY_POINT else ["device"]
     if not isinstance(match_on, (str, list)):
         raise CommandExecutionError("match_on must be a string or list of strings")
     keys = [match_on] if isinstance(match_on, str) else match_on

@@ -8,11 +8,16 @@ the states that added them.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
+FOUND_BY_POINT: Final = frozenset({
+    "none", "tmpfs", "sysfs", "proc", "fusectl", "debugfs", "securityfs", "devtmpfs", "cgroup",
+    "nfs", "nfs4", "glusterfs", "btrfs", "ceph",
+})  # fmt: skip
+"""Types of file systems whose entry in fstab is found by its mount point, as several mounts may share their device."""
 _QUOTED = re.compile(r"[\x00-\x1f%/#*]|^\.\.?$")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from asyncstate.value import Value
 
@@ -11,7 +11,33 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
 
 THERE, GONE = "there", "gone"
-FILE, FOLDER, LINK = "file", "directory", "link"
+FILE, FOLDER = "file", "directory"
+
+LINK = "link"
+"""A link with its target, "" if that is not known."""
+UNLINKED = "unlinked"
+"""A file, or a folder, that is to be no link."""
+COPIED = "copied"
+"""What is there takes the place of a folder, too."""
+BARRED = "barred"
+"""Gone, as a file stands where the folder above has to be."""
+MAY_BAR = "may bar"
+"""The same, if a link above leads to nothing."""
+UNPACKED = "unpacked"
+"""A folder that nothing looks for where all is unpacked that can be seen: behind a file, too."""
+NEEDED = "needed"
+"""What a state does not make, and fails without."""
+USABLE = "usable"
+"""What is needed if anything is there."""
+EXACT = "exact"
+"""A package that is there, in a version that another claim says."""
+CLEANED = "cleaned"
+"""Gone, unless the folder requires it."""
+STARTABLE = "startable"
+"""No mask when the service is started; one that runs by then does not mind."""
+PERHAPS = "perhaps"
+"""What only a run can tell."""
+NEEDS = frozenset({NEEDED, USABLE})
 _COMMIT = re.compile("[0-9a-f]{7,40}")
 _NO_VERSION = re.compile(r"[<>=!*,\s]|^latest$")
 _NUMBERS = frozenset({"uid", "gid", "user", "group"})
@@ -25,46 +51,22 @@ class Claim(NamedTuple):
     value: Any
 
 
-class Link(str):
-    """A link with its target, "" if that is not known."""
+class Marked(str):
+    """What a state wants, equal to its plain text; ``how`` is one of the words above."""
 
-    __slots__ = ()
+    __slots__ = ("how",)
+    how: str
 
-
-class Unlinked(str):
-    """A file, or a folder, that is to be no link."""
-
-    __slots__ = ()
-
-
-class Copied(str):
-    """What is there takes the place of a folder, too."""
-
-    __slots__ = ()
+    def __new__(cls, value: str, how: str) -> Self:
+        """Return the text with a mark."""
+        marked = super().__new__(cls, value)
+        marked.how = how
+        return marked
 
 
-class Barred(str):
-    """Gone, as a file stands where the folder above has to be."""
-
-    __slots__ = ()
-
-
-class Needed(str):
-    """What a state does not make, and fails without."""
-
-    __slots__ = ()
-
-
-class Usable(Needed):
-    """What is needed if anything is there."""
-
-    __slots__ = ()
-
-
-class Exact(str):
-    """A package that is there, in a version that another claim says."""
-
-    __slots__ = ()
+def how(value: Any) -> str:
+    """Return the mark of a claim, "" if it has none."""
+    return value.how if isinstance(value, Marked) else ""
 
 
 class Members(Value):
@@ -74,24 +76,6 @@ class Members(Value):
     only: frozenset[str] | None = None
     without: frozenset[str] = frozenset()
     sure: bool = True
-
-
-class Cleaned(str):
-    """Gone, unless the folder requires it."""
-
-    __slots__ = ()
-
-
-class Startable(str):
-    """No mask when the service is started; one that runs by then does not mind."""
-
-    __slots__ = ()
-
-
-class Perhaps(str):
-    """A claim that only a run can tell."""
-
-    __slots__ = ()
 
 
 def plain(argument: str, value: Any) -> Any:
@@ -121,19 +105,22 @@ def differ(one: Any, other: Any) -> bool | None:
         if "no version" in {one[0], other[0]}:
             return bool(one[0] != other[0] and one[1] == other[1])
         return one[1] != other[1] and (None if _kind(*one) != _kind(*other) else True)
-    if isinstance(one, Needed) or isinstance(other, Needed):
-        needed, found = (one, other) if isinstance(one, Needed) else (other, one)
-        return bool((found == GONE and not isinstance(needed, Usable)) or (found == FOLDER and needed == FILE))
-    if isinstance(one, (Perhaps, Startable)) or isinstance(other, Perhaps):
-        return None if unlike and not (isinstance(one, Exact) or isinstance(other, Exact)) else False
+    hows = {how(one), how(other)}
+    if hows & NEEDS:
+        needed, found = (one, other) if how(one) in NEEDS else (other, one)
+        return (found == GONE and how(needed) == NEEDED) or {found, needed} == {FILE, FOLDER}
+    if how(one) in {PERHAPS, STARTABLE} or how(other) == PERHAPS:
+        return None if unlike and EXACT not in hows else False
+    if MAY_BAR in hows or hows == {BARRED, UNPACKED}:
+        return None
     if not unlike or GONE in {one, other}:
         return unlike
-    if isinstance(one, Link) and isinstance(other, Link):
+    if how(one) == how(other) == LINK:
         return True if one and other else None
     if THERE in {one, other}:
-        return None if FOLDER in {one, other} and (isinstance(one, Copied) or isinstance(other, Copied)) else False
-    if isinstance(one, Link) or isinstance(other, Link):  # a file is written, and a folder is one, through a link
-        return True if isinstance(one, Unlinked) or isinstance(other, Unlinked) else None
+        return None if FOLDER in {one, other} and COPIED in hows else False
+    if LINK in hows:  # a file is written, and a folder is one, through a link
+        return True if UNLINKED in hows else None
     return True
 
 
@@ -144,14 +131,14 @@ def _excludes(one: Members, other: Members) -> bool:
 
 def meets(value: Any, needed: Any) -> bool:
     """Whether a claim gives what another one needs."""
-    return value in {FILE, THERE} or (value == FOLDER and needed == THERE)
+    return value in {needed, THERE} or (value in {FILE, FOLDER} and needed == THERE)
 
 
 def binds(value: Any) -> bool:
     """Whether a claim can be unlike others of its own kind."""
     if isinstance(value, Members):
         return value.only is not None or bool(value.without)
-    return not isinstance(value, Needed)
+    return how(value) not in NEEDS
 
 
 def _kind(argument: str, value: Any) -> object:

@@ -10,19 +10,21 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.claim_values import (
+    EXACT,
     FILE,
     FOLDER,
     GONE,
+    NEEDED,
+    PERHAPS,
+    STARTABLE,
     THERE,
-    Exact,
+    Marked,
     Members,
-    Needed,
-    Perhaps,
-    Startable,
     plain,
 )
 from asyncstate.compile.effects.claims_of_paths import FILL, of_options, of_path
 from asyncstate.compile.effects.resources import PATH, plain_path
+from asyncstate.data.entries import FOUND_BY_POINT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -143,7 +145,7 @@ def claims(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str, An
     elif chunk.state == "ini":
         made = [*of_path(chunk), *of_options(chunk)]
     elif chunk.state == "ssh_auth":
-        made = [*_of_keys(chunk)]
+        made = [*of_keys(chunk)]
     elif chunk.state in {"service", "pip"}:
         made = [*(_of_service(chunk) if chunk.state == "service" else _of_pip(chunk))]
     elif chunk.function in _OF_THE_MACHINE:
@@ -164,6 +166,11 @@ def file_with_entries(chunk: LowChunk, footprint: Footprint) -> str:
         return ""
     if chunk.state == "mount":
         return str(chunk.args.get("config") or "/etc/fstab") if chunk.args.get("persist", True) is True else ""
+    return file_written(footprint)
+
+
+def file_written(footprint: Footprint) -> str:
+    """Return the one file that a state writes to, "" if it writes to none or to several."""
     paths = {name.removeprefix(PATH).partition("#")[0] for name in footprint.writes if name.startswith(PATH)}
     return paths.pop() if len(paths) == 1 else ""
 
@@ -180,13 +187,14 @@ def _of_accounts(
         return
     if chunk.state == "user":
         needed -= {f"group:{group}" for group in _listed(chunk.args.get("optional_groups"))}
-        if f"group:{chunk.name}" in needed and chunk.args.get("gid") is None:
-            yield f"group {chunk.name}", f"group:{chunk.name}", Perhaps(THERE)
+        usual = chunk.args.get("usergroup")
+        if f"group:{chunk.name}" in needed and chunk.args.get("gid") is None and usual is not False:
+            yield f"group {chunk.name}", f"group:{chunk.name}", Marked(THERE, NEEDED if usual is True else PERHAPS)
         needed.discard(f"group:{chunk.name}")
     elif chunk.state == "group":
         needed -= {f"user:{user}" for user in _listed(chunk.args.get("delusers"))}
     for name in sorted(needed - {f"{chunk.state}:{chunk.name}"}):
-        yield name.replace(":", " "), name, Needed(THERE)
+        yield name.replace(":", " "), name, Marked(THERE, NEEDED)
 
 
 def _of_relations(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
@@ -196,23 +204,23 @@ def _of_relations(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
         own, listed = {name, str(args.get("gid"))}, _listed(args.get("groups")) | _listed(args.get("optional_groups"))
         only = listed | own if args.get("remove_groups", True) is True and (listed or "groups" in args) else None
         sure = not any(each.isdecimal() for each in (*own, *listed))  # a number may be that of any of the names
-        yield from _related("user", name, "group", Members(listed - own, only, sure=sure))
+        yield from related("user", name, "group", Members(listed - own, only, sure=sure))
     elif chunk.function == "group.present":
         users, added = _listed(args.get("members")), _listed(args.get("addusers"))
         only = users if args.get("members") is not None else None
-        yield from _related("group", name, "user", Members(users | added, only, _listed(args.get("delusers"))))
+        yield from related("group", name, "user", Members(users | added, only, _listed(args.get("delusers"))))
     elif chunk.function == "host.only":
         names = _listed(args.get("hostnames"))
-        yield from _related("address", name, "host", Members(names, names))
+        yield from related("address", name, "host", Members(names, names))
     elif chunk.state == "host":
         given, is_there = _listed(args.get("ip")), chunk.fun == "present"
         only = given if is_there and args.get("clean") is True else None
         for address in given if is_there and args.get("comment") else ():
             yield f"comment of address {address}", f"address:{address}", ("comment", args["comment"])
-        yield from _related("host", name, "address", Members(given, only) if is_there else Members(without=given))
+        yield from related("host", name, "address", Members(given, only) if is_there else Members(without=given))
 
 
-def _related(kind: str, name: str, other_kind: str, others: Members) -> Iterator[tuple[str, str, Members]]:
+def related(kind: str, name: str, other_kind: str, others: Members) -> Iterator[tuple[str, str, Members]]:
     """Yield what one has, and that each of these has that one."""
     yield f"{_RELATIONS[kind]} {name}", f"{kind}:{name}", others
     own = frozenset({name})
@@ -226,7 +234,8 @@ def key_in(line: str) -> re.Match[str] | None:
     return _KEY.fullmatch(line.strip())
 
 
-def _of_keys(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
+def of_keys(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
+    """Yield which keys a state of ``ssh_auth`` wants in a file, with which words; or does not."""
     args, lines = chunk.args, chunk.args.get("ssh_keys") if chunk.fun == "manage" else [chunk.name]
     if args.get("source"):
         return
@@ -254,16 +263,20 @@ def _of_things(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str
         yield plain_path(str(home)), f"{PATH}{plain_path(str(home))}", FOLDER
     if chunk.state == "mount":
         yield from _of_fstab(chunk)
-    if chunk.function == "mount.mounted" and chunk.args.get("mount") is False:
-        return
+    if chunk.function == "mount.mounted":
+        if args.get("mount") is False:
+            return
+        if isinstance(chunk.name, str) and chunk.name.startswith("/"):
+            path, binds = plain_path(chunk.name), "bind" in str(args.get("opts"))
+            yield path, f"{PATH}{path}", Marked(THERE if binds else FOLDER, NEEDED)
     things, value = _named(chunk, footprint)
     versions = _versions(chunk) if value and chunk.state == "pkg" else {}
     for words, resource in things:
         version = versions.get(resource)
         if value == GONE and resource in versions:  # another version may stay
-            yield words, resource, Perhaps(GONE)
+            yield words, resource, Marked(GONE, PERHAPS)
         elif value:
-            yield words, resource, value if version is None else Exact(value)
+            yield words, resource, value if version is None else Marked(value, EXACT)
         if version is not None:
             yield f"version of {words}", resource, ("no version" if value == GONE else "version", version)
         for argument in _SETS.get(chunk.function, ()) if len(things) == 1 else ():
@@ -274,7 +287,8 @@ def _of_things(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str
 
 
 def _of_fstab(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
-    """Yield which entry fstab is to have; there, a device has one, unless ``match_on`` says how to find them."""
+    """Yield which entry fstab is to have: there is one of a device, or of a mount point, as they are found."""
+    found, fstype = chunk.args.get("match_on", "auto"), chunk.args.get("fstype", chunk.args.get("fs_vfstype"))
     device, point = str(chunk.args.get("device")), str(chunk.name)
     if chunk.fun in {"fstab_present", "fstab_absent"}:
         device, point = str(chunk.name), str(chunk.args.get("fs_file"))
@@ -285,8 +299,16 @@ def _of_fstab(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
     gone = chunk.fun in {"unmounted", "fstab_absent"}
     if chunk.args.get("device") is None or not gone:
         yield f"fstab entry of {point}", f"mount|fstab of {point}", GONE if gone else THERE
-    if not gone and device.startswith("/dev/") and "match_on" not in chunk.args:
-        yield f"mount point of {device} in fstab", f"mount:{device}", ("mount point", point)
+    if not gone:
+        if found == "auto":
+            found = "name" if fstype in FOUND_BY_POINT else "device"
+        devices, points = frozenset({device}), frozenset({point})
+        yield (
+            f"mount point of {device} in fstab",
+            f"mount:{device}",
+            Members(points, points if found == "device" else None),
+        )
+        yield f"device of {point} in fstab", f"mount:{point}", Members(devices, devices if found == "name" else None)
 
 
 def _named(chunk: LowChunk, footprint: Footprint) -> tuple[list[tuple[str, str]], str]:
@@ -336,7 +358,7 @@ def _of_service(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
     elif at_boot is True:
         yield f"mask of service {name}", resource, GONE
     elif chunk.fun == "running":
-        yield f"mask of service {name}", resource, GONE if unmasks(chunk) else Startable(GONE)
+        yield f"mask of service {name}", resource, GONE if unmasks(chunk) else Marked(GONE, STARTABLE)
 
 
 def unmasks(chunk: LowChunk) -> bool:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.claim_values import (
+    COPIED,
     FILE,
     FOLDER,
     GONE,
     LINK,
+    NEEDED,
     THERE,
-    Copied,
-    Link,
+    UNLINKED,
+    UNPACKED,
+    USABLE,
+    Marked,
     Members,
-    Needed,
-    Unlinked,
-    Usable,
     plain,
 )
 from asyncstate.compile.effects.resources import PATH, plain_path
@@ -85,16 +86,20 @@ def of_path(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
     left = kind_left(chunk)
     lenient = chunk.state == "ini" or any(args.get(each) for each in _DO_WITHOUT)
     if path and function in _NEED and (not lenient or function in _USE):
-        yield path, f"{PATH}{path}", (Usable if lenient else Needed)(_NEED[function])
+        yield path, f"{PATH}{path}", Marked(_NEED[function], USABLE if lenient else NEEDED)
     if not left or path is None or args.get("create", True) is not True:
         return
     resource = f"{PATH}{path}"
+    mark = ""
     if left == LINK:
-        yield path, resource, Link(plain("target", args.get("target")) or "")
+        left, mark = plain("target", args.get("target")) or "", LINK
     elif chunk.fun == "hardlink" or args.get(_THROUGH_A_LINK.get(left, "")) is False:
-        yield path, resource, Unlinked(left)
-    else:
-        yield path, resource, Copied(left) if chunk.fun == "copy" and args.get("force") is True else left
+        mark = UNLINKED
+    elif chunk.fun == "copy" and args.get("force") is True:
+        mark = COPIED
+    elif chunk.state == "archive":
+        mark = UNPACKED
+    yield path, resource, Marked(left, mark) if mark else left
     if chunk.state == "git":
         what, given = ("branch", args.get("branch")) if chunk.fun == "cloned" else ("rev", args.get("rev") or "HEAD")
         if isinstance(given, (str, int, float)):

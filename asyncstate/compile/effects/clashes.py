@@ -8,20 +8,23 @@ from typing import TYPE_CHECKING
 
 from asyncstate.compile.effects.below import clears, parts, removes, wanted
 from asyncstate.compile.effects.claim_values import (
+    BARRED,
+    CLEANED,
     FILE,
     FOLDER,
     GONE,
+    LINK,
+    MAY_BAR,
+    NEEDS,
+    PERHAPS,
+    STARTABLE,
     THERE,
-    Barred,
+    UNLINKED,
     Claim,
-    Cleaned,
-    Link,
-    Needed,
-    Perhaps,
-    Startable,
-    Unlinked,
+    Marked,
     binds,
     differ,
+    how,
     meets,
     plain,
 )
@@ -49,6 +52,11 @@ _OF_WHAT_IS_BELOW = frozenset({"clean", "recurse"})
 _LET_ONE_DECIDE = "let one state decide; unless, onchanges and the like say when the other one runs"
 _LET_IT_REQUIRE = "let the state with clean: True require the other one, whose file it then keeps, or exclude it"
 _EXCLUDE_IT = "exclude it with exclude_pat, or remove clean: True, which keeps only what required states of file make"
+_KEEP_LINES = frozenset({"host", "ssh_auth"})
+"""State modules whose entries other states may write as lines of a file."""
+_BAR = frozenset({BARRED, MAY_BAR})
+_FAIL = _BAR | NEEDS | {STARTABLE}
+"""Marks of claims with which one of two states fails."""
 _INSIDE = {
     **dict.fromkeys(("git.latest", "git.cloned", "git.detached"), ".git"),
     "archive.extracted": "*",
@@ -85,18 +93,23 @@ def clashes(
     claimed: Claims = {}
     for chunk in steps:
         _claim(claimed, chunk, known[chunk.index])
+    if keepers := [chunk for chunk in steps if chunk.state in _KEEP_LINES]:
+        from asyncstate.compile.effects.lines import claims_of_lines  # noqa: PLC0415 - few trees have one
+
+        for chunk, (thing, resource, value) in claims_of_lines(steps, keepers, known, sources.source_of):
+            claimed.setdefault((thing, resource), []).append(Claim(chunk, value))
     _add_folders(claimed, steps, chunks, known, sources)
     found: dict[tuple[int, int], Clash] = {}
     barring = set[int]()
     for (thing, resource), own in claimed.items():
-        above = [*_above_it(claimed, resource, barring)] if thing.startswith("/") else []
+        above = [*_above_it(claimed, resource, own, barring)] if thing.startswith("/") else []
         ordered = sorted((*own, *above), key=lambda claim: claim.chunk.index)
         binding = [claim for claim in ordered if binds(claim.value)]
         if not binding or len({claim.value for claim in ordered}) == 1:
             continue
-        needs = {claim.value for claim in ordered if isinstance(claim.value, Needed)}
+        needs = {claim.value for claim in ordered if how(claim.value) in NEEDS}
         met = {need for need in needs if any(meets(claim.value, need) for claim in binding)}
-        own = [claim for claim in own if not isinstance(claim.value, Needed) or claim.value not in met]
+        own = [claim for claim in own if how(claim.value) not in NEEDS or claim.value not in met]
         turns = sum(1 for one, other in pairwise(binding) if differ(one.value, other.value))
         for one in binding:
             for other in own:
@@ -107,18 +120,19 @@ def clashes(
                     continue
                 unlike = differ(first.value, second.value)
                 if unlike or (unlike is None and known_pair is None):
-                    barring |= {claim.chunk.index for claim in (one, other) if isinstance(claim.value, Barred)}
+                    barring |= {claim.chunk.index for claim in (one, other) if how(claim.value) in _BAR}
                     found[pair] = _clash(first, second, thing, resource, certain=unlike is True, turns=turns)
     yield from found.values()
 
 
 def _clash(first: Claim, second: Claim, thing: str, resource: str, *, certain: bool, turns: int) -> Clash:
     values = {first.value, second.value}
-    cleaned = [claim.chunk for claim in (first, second) if isinstance(claim.value, Cleaned)]
-    barring = [claim.chunk for claim in (first, second) if isinstance(claim.value, Barred)]
+    cleaned = any(how(claim.value) == CLEANED for claim in (first, second))
+    barring = [claim.chunk for claim in (first, second) if how(claim.value) in _BAR]
     thing = place(barring[0]) or thing if barring else thing
     outcome = _outcome(first, second, thing)
     anew = first.value == GONE and first.chunk.state == "file" and first.chunk.sls == second.chunk.sls
+    anew = anew and outcome != ONE_FAILS
     takes_away = GONE in values or any(claim.chunk.fun in _TAKE_AWAY for claim in (first, second))
     hint = _LET_ONE_DECIDE
     if cleaned:
@@ -139,6 +153,7 @@ def _clash(first: Claim, second: Claim, thing: str, resource: str, *, certain: b
 def _outcome(first: Claim, second: Claim, thing: str) -> str:
     """Return what runs of two states do that cannot both have what they want."""
     both, values = (first.chunk, second.chunk), (first.value, second.value)
+    hows = {how(first.value), how(second.value)}
     if isinstance(first.value, tuple) and first.value[0] == "holder":
         return ONE_FAILS
     if isinstance(first.value, tuple) and first.value[0] == "content":
@@ -146,16 +161,16 @@ def _outcome(first: Claim, second: Claim, thing: str) -> str:
     if isinstance(first.value, tuple) and first.value[0] == "rev":
         moves = all(chunk.fun == "detached" or chunk.args.get("force_reset") is True for chunk in both)
         return TO_AND_FRO if moves else _EITHER
-    if any(isinstance(value, (Barred, Needed, Startable)) for value in values):
+    if not hows.isdisjoint(_FAIL):
         return ONE_FAILS
-    if any(isinstance(value, Cleaned) for value in values):
+    if CLEANED in hows:
         cloned = [chunk for chunk in both if chunk.function == "git.cloned" and f"{place(chunk)}/.git" == thing]
         return ONE_FAILS if cloned else TO_AND_FRO
     if thing.startswith("mask of"):
         return TO_AND_FRO if any(map(unmasks, both)) else ONE_FAILS
     if set(values) == {FILE, FOLDER}:
         return ONE_FAILS
-    if any(isinstance(value, Link) for value in values) and any(isinstance(value, Unlinked) for value in values):
+    if {LINK, UNLINKED} <= hows:
         return _EITHER if FILE in values and any(chunk.args.get("force") is True for chunk in both) else ONE_FAILS
     return TO_AND_FRO
 
@@ -197,7 +212,7 @@ def _add_folders(
                         claimed[key].append(Claim(folder, (argument, setting)))
             if any(each.value != GONE for each in makers) and removes(folder, path, chunks, sources):
                 unsure = path.endswith("/*") and not clears(folder)
-                makers.append(Claim(folder, Perhaps(GONE) if unsure else Cleaned(GONE)))
+                makers.append(Claim(folder, Marked(GONE, PERHAPS if unsure else CLEANED)))
 
 
 def _add_inside(claimed: Claims, chunk: LowChunk, top: str, known: Sequence[Footprint], sources: SaltSources) -> None:
@@ -227,7 +242,7 @@ def _add_unknown(claimed: Claims, filling: Sequence[LowChunk]) -> None:
         for chunk in (each for above in folders_above(path) for each in tops.get(above, ())):
             own = {GONE} if chunk.state == "archive" else {GONE, FILE}
             if path.startswith("/") and any(each.value in own for each in makers):
-                makers.append(Claim(chunk, Perhaps()))
+                makers.append(Claim(chunk, Marked("", PERHAPS)))
 
 
 def is_between(
@@ -256,11 +271,25 @@ def _touches(footprint: Footprint, resource: str) -> bool:
     return False
 
 
-def _above_it(claimed: Claims, resource: str, barring: set[int]) -> Iterator[Claim]:
+def _above_it(claimed: Claims, resource: str, own: Sequence[Claim], barring: set[int]) -> Iterator[Claim]:
     """Yield the claims that a folder above a path is gone, or a file by other states than ``barring``."""
     for path in folders_above(resource.removeprefix(PATH)):
         for chunk, value in claimed.get((path, f"{PATH}{path}"), ()):
-            if value == GONE and not isinstance(value, (Cleaned, Perhaps)):
+            if how(value) == LINK:
+                yield from _through(claimed, Claim(chunk, value), path, own, barring)
+            elif value == GONE and how(value) not in {CLEANED, PERHAPS}:
                 yield Claim(chunk, value)
             elif value == FILE and chunk.index not in barring:
-                yield Claim(chunk, Barred(GONE))
+                yield Claim(chunk, Marked(GONE, BARRED))
+
+
+def _through(claimed: Claims, link: Claim, path: str, own: Sequence[Claim], barring: set[int]) -> Iterator[Claim]:
+    """Yield the claims that bar the way through a link: it leads to a file, to what is removed, or to nothing known."""
+    target = plain_path(os.path.join(os.path.dirname(path), link.value)) if link.value else path
+    there = claimed.get((target, f"{PATH}{target}"), ())
+    if there and all(value in {FILE, GONE} for _, value in there):
+        yield from (Claim(chunk, Marked(GONE, BARRED)) for chunk, _ in there if chunk.index not in barring)
+    elif not there and any(claim.chunk.args.get("makedirs") is True for claim in own):
+        near = (f"{path}/" for path, _ in claimed if path.startswith("/") and path != target)
+        if not any(each.startswith(f"{target}/") or f"{target}/".startswith(each) for each in near):
+            yield Claim(link.chunk, Marked(GONE, MAY_BAR))

@@ -354,6 +354,7 @@ NEEDED = [
     ("cron.present: [{name: /x}, {user: u}]", "user.absent: [{name: u}]", "user u"),
     ("git.latest: [{name: https://x/r}, {target: /x}, {user: u}]", "user.absent: [{name: u}]", "user u"),
     ("cmd.run: [{name: id}, {runas: u}]", "user.absent: [{name: u}]", "user u"),
+    ("mount.mounted: [{name: /m/n}, {device: x}, {fstype: xfs}]", "file.absent: [{name: /m}]", "/m/n"),
     ("file.exists: [{name: /x}]", "file.absent: [{name: /x}]", "/x"),
     ("file.replace: [{name: /x}, {pattern: a}, {repl: b}]", "file.absent: [{name: /x}]", "/x"),
     ("file.comment: [{name: /x/y}, {regex: a}]", "file.absent: [{name: /x}]", "/x/y"),
@@ -467,6 +468,12 @@ def test_a_requisite_that_another_state_writes_counts_too(meant):
         ("cron.present: [{name: /x}, {identifier: a}]", "cron.absent: [{name: /x}, {identifier: b}]"),
         ("cron.present: [{name: /x}, {minute: random}]", "cron.present: [{name: /x}, {minute: 5}]"),
         ("mount.mounted: [{name: /m}, {device: x}, {fstype: y}, {mount: False}]", "mount.unmounted: [{name: /m}]"),
+        ("mount.mounted: [{name: /m}, {device: /x}, {fstype: none}, {opts: 'ro,bind'}]", "file.managed: [{name: /m}, {contents: a}]"),
+        ("mount.mounted: [{name: /m}, {device: /x}, {fstype: ext4}, {mount: False}]", "file.absent: [{name: /m}]"),
+        ("mount.mounted: [{name: none}, {device: /x}, {fstype: swap}]", "file.absent: [{name: /m}]"),
+        ("ssh_auth.absent: [{name: k}, {user: a}, {config: /x}]", "file.managed: [{name: /x}, {contents: k}]"),
+        ("host.absent: [{name: h}, {ip: 192.0.2.7}]", "file.append: [{name: /etc/hosts}, {text: '# 192.0.2.7 h'}]"),
+        ("host.absent: [{name: h}, {ip: 192.0.2.7}]", "file.append: [{name: /etc/hosts}, {text: [h, '']}]"),
         ("file.managed: [{name: /x}, {create: False}]", "file.absent: [{name: /x}]"),
         ("file.managed: [{name: /x/y}]", "file.absent: [{name: /x/z}]"),
         ("file.managed: [{name: /x}, {mode: keep}]", "file.managed: [{name: /x}, {mode: '0600'}]"),
@@ -517,6 +524,8 @@ def test_states_that_want_different_things_do_not_clash(first, second):
         ("ini.options_present: [{name: /x}, {sections: {a: {b: 1}}}]", "file.managed: [{name: /x}, {contents: ['[a]', b = 1]}]"),
         ("ssh_auth.present: [{name: k}, {user: a}, {source: 'salt://k'}, {config: /x}]", "file.managed: [{name: /x}, {contents: l}]"),
         ("service.running: [{name: a}]", "service.masked: [{name: a}]"),
+        ("file.symlink: [{name: /x}, {target: /z}]", "file.managed: [{name: /x/y}, {contents: a}, {makedirs: True}]"),
+        ("archive.extracted: [{name: /x/y}, {source: /a.tgz}]", "file.managed: [{name: /x}, {contents: a}]"),
     ],
 )  # fmt: skip
 def test_what_only_a_run_can_tell_is_for_lint(first, second):
@@ -537,6 +546,7 @@ def test_what_only_a_run_can_tell_is_for_lint(first, second):
         # made anew
         (["file.absent: [{name: /x}]", "file.directory: [{name: /x}]"], False),
         (["file.directory: [{name: /x}]", "file.absent: [{name: /x}]"], True),
+        (["file.absent: [{name: /x}]", "file.comment: [{name: /x}, {regex: a}]"], True),
         (["pkg.installed: [{name: a}]", "pkg.removed: [{name: a}]", "pkg.installed: [{pkgs: [a]}]"], False),
     ],
 )  # fmt: skip

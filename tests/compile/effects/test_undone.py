@@ -13,6 +13,9 @@ from trees import plan
 ANSWERS = json.loads((FOLDER / "answers.json").read_text())
 ONLY_A_RUN_TELLS = {
     "archive in a cleaned folder that leaves some out",  # whether it leaves out all that is in the archive
+    "archive that overwrites below a file",  # whether the file or the folder was there first
+    "file above an archive",
+    "file below a link to nothing",  # whether there is a folder
     "archive and a file of it that is removed",  # whether it is in the archive
     "reset clone and a file of it that is written",  # whether it is in the repository
     "copy over a written file",  # what is in the other file

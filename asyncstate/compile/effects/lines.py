@@ -1,0 +1,61 @@
+"""What the lines are that states write into the files of hosts and of keys: entries, as of `host` and `ssh_auth`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from asyncstate.compile.effects.claim_values import THERE, Members
+from asyncstate.compile.effects.claims import file_written, key_in, of_keys, related
+from asyncstate.compile.effects.resources import plain_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from asyncstate.compile.effects.declared import Footprint
+    from asyncstate.model.chunk import LowChunk
+
+_ADD = frozenset({"append", "prepend"})
+"""Functions that put all their text into a file."""
+
+
+def claims_of_lines(
+    steps: Sequence[LowChunk],
+    keepers: Sequence[LowChunk],
+    known: Sequence[Footprint],
+    text_of_source: Callable[[LowChunk], str | None],
+) -> Iterator[tuple[LowChunk, tuple[str, str, Any]]]:
+    """Yield what the lines mean that states put into a file in which ``keepers`` have entries."""
+    kept: dict[str, list[LowChunk]] = {}
+    for chunk in keepers:
+        kept.setdefault(file_written(known[chunk.index]), []).append(chunk)
+    files = [chunk for chunk in steps if chunk.state == "file" and isinstance(chunk.name, str)]
+    written = [(chunk, found) for chunk in files if (found := kept.get(plain_path(chunk.name)))]
+    if not written:
+        return
+    from asyncstate.compile.effects.texts import writer  # noqa: PLC0415 - few trees do
+
+    for chunk, found in written:
+        made = writer(chunk, text_of_source, accumulated=False)
+        if made is None or made.edit is None or not (made.whole or chunk.fun in _ADD):
+            continue
+        of_line = _of_host if found[0].state == "host" else _of_key
+        for line in made.edit("").splitlines():
+            yield from ((chunk, claim) for claim in of_line(line.partition("#")[0], found))
+
+
+def _of_host(line: str, _keepers: Sequence[LowChunk]) -> Iterator[tuple[str, str, Any]]:
+    address, *names = line.split() or [""]
+    if names:
+        yield from related("address", address, "host", Members(frozenset(names)))
+
+
+def _of_key(line: str, keepers: Sequence[LowChunk]) -> Iterator[tuple[str, str, Any]]:
+    found = key_in(line)
+    if found is None or not found[2]:
+        return
+    files = {(chunk.args.get("user"), chunk.args.get("config")): chunk for chunk in keepers}
+    for chunk in files.values():
+        present = structs.replace(chunk, fun="present", name=line, args={**chunk.args, "source": None})
+        yield from (claim for claim in of_keys(present) if claim[2] == THERE or isinstance(claim[2], Members))
