@@ -111,6 +111,12 @@ def _cell(kind: str, outcome: Outcome) -> str:
     return _WORDS.get(decided, "is skipped")
 
 
+def _headline(title: str) -> str:
+    """Return what stands before the first colon outside of code, to go on in a sentence."""
+    head = re.sub(r"`[^`]*`", lambda code: code[0].replace(": ", ":\0"), title).partition(": ")[0]
+    return head[0].lower() + head[1:].replace("\0", " ")
+
+
 # --- commands and options
 
 
@@ -196,6 +202,7 @@ def pages() -> dict[Path, str]:
         autoescape=False,  # noqa: S701 - Markdown
     )
     environment.filters["with_tests"] = lambda number: tests.get(number, [])
+    environment.filters["headline"] = _headline
     environment.filters["code"] = lambda text: f"`{text}`"
     environment.filters["tests"] = lambda names: "<br>".join(f"`{test}`" for test in names)
     environment.filters["cell"] = lambda text: str(text).replace("|", "\\|")

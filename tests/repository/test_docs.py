@@ -225,7 +225,7 @@ def test_the_maps_name_files_that_exist(checkout, page):
 # --- four kinds of pages, few words, short ways
 
 KINDS = ("Tutorials", "How-to guides", "Reference", "Explanation")
-WORDS = 45_500
+WORDS = 41_800
 
 
 def written(checkout):

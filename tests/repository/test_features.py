@@ -48,7 +48,7 @@ def test_what_is_planned_says_why_and_every_deviation_has_a_reason(generator, da
         number for number, feature in features.items() if "deviation" in feature and not feature.get("why")
     } == set()
     assert {number for number, feature in features.items() if "planned" in feature and not feature["planned"]} == set()
-    known = {"priority", "title", "deviation", "why", "told", "planned"}
+    known = {"priority", "title", "deviation", "short", "why", "told", "planned"}
     assert {number: feature.keys() - known for number, feature in features.items() if feature.keys() - known} == {}
 
 

@@ -32,8 +32,8 @@ def functions_of(module):
 @pytest.fixture(scope="module")
 def kinds(checkout):
     """The kinds of names that docs/writing-states.md lists."""
-    table = (checkout / "docs/writing-states.md").read_text().split("| kind | what it names |")[1].split("\n\n")[0]
-    cells = "".join(line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))
+    guide = (checkout / "docs/writing-states.md").read_text().split("## Saying what it touches")[1].split("\n### ")[0]
+    cells = "".join(re.findall(r"^- (`[a-z].*?`): ", guide, re.MULTILINE))
     return {name.split(":")[0] for name in re.findall(r"`([^`]+)`", cells)}
 
 
