@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import cache
 
 import asyncstate.states
 
@@ -15,10 +16,10 @@ def test_bundled_states_have_the_functions_and_arguments_of_the_loader(tmp_path)
     with StateRuntime(Settings(file_roots={"base": [str(tmp_path)]}, salt_python="off")).open_sync() as runtime:
         loader = runtime.host.loaders["states"]
         loaded = {name: inspect.signature(loader.find(name).func).parameters for name in loader.names()}
-    plugins = Plugins([*asyncstate.states.__path__])
+    functions = cache(Plugins([*asyncstate.states.__path__]).functions)
     for name, parameters in loaded.items():
         module, _, function = name.partition(".")
-        arguments = [argument.name for argument in plugins.functions(module)[function]]
+        arguments = [argument.name for argument in functions(module)[function]]
         starred = {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}
         wanted = [key for key, found in parameters.items() if found.kind not in starred and not key.startswith("_")]
         assert sorted(arguments) == sorted(wanted), name
