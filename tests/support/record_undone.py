@@ -33,7 +33,8 @@ HISTORY = (
 """What git is asked to make the repository."""
 
 
-TREES = yaml.safe_load((FOLDER / "trees.yaml").read_text().replace("{root}", "/the-root").replace("{key}", KEY))
+TEXT = (FOLDER / "trees.yaml").read_text().replace("{root}", "/the-root").replace("{key}", KEY)
+TREES = yaml.load(TEXT, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def tree_of(name, root):
