@@ -1,6 +1,7 @@
 """One file with what a start computes: the code of 500 modules, and the tables of their regular expressions.
 
-The pack stands beside the compiled files of this package, is made of such files, and is trusted as they are. The code
+The pack stands among the compiled files of this package, in place of that of `asyncstate._program`, which is never
+imported. It is made of such files, and is trusted as they are. The code
 of a module is taken from it if its source still has the time and the size that it was compiled from, as in a ``.pyc``
 (PEP 3147), and if no folder of the search path has changed: something else may have the name there now. Everything else
 is imported as usual: without a pack only time is lost.
@@ -72,10 +73,9 @@ def pack_of(package: str) -> CodePack | None:
     if sys.flags.optimize or "PYTHONPATH" in os.environ:
         return None
     try:
-        folder = os.path.dirname(cache_from_source(os.path.join(package, "__init__.py")))
+        return CodePack(cache_from_source(os.path.join(package, "_program.py")))
     except NotImplementedError:  # this Python keeps no compiled files
         return None
-    return CodePack(os.path.join(folder, f"program.{sys.implementation.cache_tag}.pack"))
 
 
 class Patterns:
@@ -129,7 +129,7 @@ class CodePack:
     """A finder of modules for `sys.meta_path`, and the file that it takes them from, which need not exist."""
 
     def __init__(self, path: str) -> None:
-        self._path = path
+        self.path = path
         self._file = -1
         self._begin = 0
         self._index: dict[str, tuple[str, bool, bytes, int, int]] = {}
@@ -144,7 +144,7 @@ class CodePack:
             self._patterns.serve(sys.modules[_COMPILER])
 
     def _open(self) -> None:
-        self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        self._file = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         length = int.from_bytes(os.pread(self._file, _SIZE, 0), "little")
         if length > os.fstat(self._file).st_size:
             return
@@ -193,7 +193,7 @@ class CodePack:
     def _write(self, lacking: list[ModuleSpec]) -> None:
         import fcntl  # noqa: PLC0415 - few starts write a pack
 
-        new = f"{self._path}.new"
+        new = f"{self.path}.new"
         file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         with os.fdopen(file, "wb") as pack:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # who holds it writes one
@@ -215,7 +215,7 @@ class CodePack:
             os.ftruncate(file, 0)
             pack.writelines([len(head).to_bytes(_SIZE, "little"), head, *codes])
             pack.flush()
-            os.replace(new, self._path)
+            os.replace(new, self.path)
 
 
 def _made_for() -> tuple[int, bytes, str, list[tuple[str, int]]]:

@@ -1,19 +1,23 @@
 """The pack of compiled code: what is taken from it, and that nothing but time depends on it."""
 
 import compileall
+import importlib.util
 import json
 import os
 import py_compile
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from asyncstate._code_pack import pack_of
+
 PROGRAM = """
 import json, sys
-from asyncstate._code_pack import CodePack
+from asyncstate._code_pack import CodePack, pack_of
 pack = CodePack(sys.argv[1])
 sys.meta_path.insert(0, pack)
 class Lazy(type(sys)):
@@ -109,7 +113,7 @@ def test_a_damaged_pack_costs_time_only(site, damage):
 
 EXPRESSIONS = """
 import json, re, sys
-from asyncstate._code_pack import CodePack
+from asyncstate._code_pack import CodePack, pack_of
 compute, code, computed = re._compiler.compile, re._compiler._code, []
 pack = CodePack(sys.argv[1])
 sys.meta_path.insert(0, pack)
@@ -181,3 +185,26 @@ def test_a_folder_that_cannot_be_written_costs_time_only(site, tmp_path):
     site.pack = tmp_path / "missing" / "program.pack"
     assert site.run() == (list(range(20)), [])
     assert site.run() == (list(range(20)), [])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_a_signal_while_a_pack_is_written_leaves_the_exit_code_of_the_answer(number, monkeypatch):
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    text = f"""
+import os, sys
+from asyncstate._code_pack import CodePack, pack_of
+from asyncstate.cli import program
+CodePack.renew = lambda pack: (os.kill(os.getpid(), {int(number)}), os.write(1, b"renewed"))
+sys.argv = ["asyncstate", "--version"]
+program()
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("renewed")
+
+
+def test_the_pack_has_the_place_of_a_compiled_file_of_the_package():
+    source = importlib.util.find_spec("asyncstate._program").origin
+    pack = pack_of(os.path.dirname(source))
+    assert pack is not None
+    assert pack.path == importlib.util.cache_from_source(source)

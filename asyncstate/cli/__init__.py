@@ -41,7 +41,10 @@ def program() -> int:
         sys.meta_path.insert(0, pack)
     code = main()
     if pack is not None:
+        before = _deaf()  # the answer is given: its exit code stands
         pack.renew()
+        for number, handler in before.items():
+            _signal.signal(number, handler)
     leave(code)
     return code
 
@@ -103,12 +106,16 @@ def _keep_from_signals() -> None:
     By then Python gives up its handlers, so that each signal would end the process by itself.
     """
     try:
-        for name in _EARLY:
-            _signal.signal(getattr(_signal, name), _signal.SIG_IGN)
+        _deaf()
         _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)
         _signal.alarm(10)
     except ValueError:  # only the main thread may set handlers
         return
+
+
+def _deaf() -> dict[int, object]:
+    """Ignore the signals that end the program; return their handlers."""
+    return {number: _signal.signal(number, _signal.SIG_IGN) for number in (getattr(_signal, name) for name in _EARLY)}
 
 
 def _end_early(last: LastReport) -> dict[int, object]:

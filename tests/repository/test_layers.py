@@ -65,7 +65,13 @@ def test_no_contract_has_an_exception(contracts):
         assert contract["exhaustive"] is True
         assert [layer for layer in contract["layers"] if ":" in layer] == []
         assert [key for key in contract if key in {"ignore_imports", "unmatched_ignore_imports_alerting"}] == []
-    assert set(contracts[0].get("exhaustive_ignores", ())) == {"__main__", "_checkout", "_code_pack", "_version"}
+    assert set(contracts[0].get("exhaustive_ignores", ())) == {
+        "__main__",
+        "_checkout",
+        "_code_pack",
+        "_program",
+        "_version",
+    }
 
 
 def test_nothing_goes_round_by_the_public_names(graph):
