@@ -55,12 +55,10 @@ def exception_row(name: Any, error: BaseException) -> Row:
         from asyncstate.load.threads import transferable  # noqa: PLC0415 - only states that raise
 
         return failed_row(plain(name), f"{_EXCEPTION}{plain(transferable(left))}{_where(left)}")
-    if isinstance(error, PathRefused):
+    if isinstance(error, (PathRefused, WrongInTree)):
         return failed_row(plain(name), plain(error))
     if isinstance(error, RaisedElsewhere):
         return failed_row(plain(name), f"{_EXCEPTION}{plain(error.shown)}")
-    if isinstance(error, WrongInTree):
-        return failed_row(plain(name), f"{_EXCEPTION}{plain(error)}")
     import traceback  # noqa: PLC0415 - only states that raise
 
     trace = error.__traceback__

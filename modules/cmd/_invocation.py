@@ -204,6 +204,8 @@ def parse_env(env: Any) -> dict[str, str]:
     if isinstance(env, list):
         pairs: dict[Any, Any] = {}
         for item in env:
+            if isinstance(item, list):
+                raise InvocationError("env must be a mapping of variables, or a list of such mappings")
             pairs.update(item if isinstance(item, dict) else {item: None})
         env = pairs
     if not isinstance(env, dict):

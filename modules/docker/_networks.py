@@ -91,7 +91,7 @@ def network_arguments(given: dict[str, Any]) -> dict[str, Any]:
     """
     options = {_ALIASES.get(key, key): value for key, value in given.items() if value is not None}
     driver, settings = options.pop("ipam_driver", None), options.pop("ipam_opts", None)
-    pools = [_pool(each) for each in options.pop("ipam_pools", None) or ()]
+    pools = [_pool(each) for each in _pools(options.pop("ipam_pools", None))]
     own = {key: options.pop(key) for key in _POOL if key in options}
     if own:
         pools.append(_pool(own))
@@ -107,11 +107,18 @@ def network_arguments(given: dict[str, Any]) -> dict[str, Any]:
     return {**options, "ipam": ipam} if ipam is not None else options
 
 
-def _pool(given: Any) -> dict[str, Any]:
-    if isinstance(given, list):
-        given = {key: value for each in given for key, value in each.items()}
+def _pools(given: Any) -> list[dict[str, Any]]:
+    """Return address pools, each of them given as a dict or as a list of dicts."""
+    pools = [] if given is None else given if isinstance(given, list) else [given]
+    parts = [pool if isinstance(pool, list) else [pool] for pool in pools]
+    if not all(isinstance(part, dict) for pool in parts for part in pool):
+        raise InvocationError("ipam_pools must be a list of pools, each with lines such as 'subnet: 10.1.0.0/24'")
+    return [{key: value for part in pool for key, value in part.items()} for pool in parts]
+
+
+def _pool(given: dict[str, Any]) -> dict[str, Any]:
     words = {"subnet": "Subnet", "iprange": "IPRange", "gateway": "Gateway", "aux_addresses": "AuxiliaryAddresses"}
-    pool = {_ALIASES.get(str(key), str(key)): value for key, value in dict(given).items()}
+    pool = {_ALIASES.get(str(key), str(key)): value for key, value in given.items()}
     if unknown := sorted(set(pool) - set(words)):
         raise InvocationError(f"Unknown arguments of an address pool: {', '.join(unknown)}")
     if "subnet" not in pool:

@@ -141,7 +141,7 @@ def key_size(algo: str, keysize: Any) -> int | None:
         return None
     try:
         size = int(keysize or _DEFAULT_SIZES[algo])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvocationError(f"keysize must be a number, not {keysize!r}") from None
     if algo == "ec" and size not in _CURVES:
         raise InvocationError(f"Invalid keysize {size} for ec. Valid: {', '.join(map(str, _CURVES))}")

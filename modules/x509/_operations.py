@@ -324,12 +324,11 @@ def _wanted_list(signing_private_key: Any, revoked: list[dict[str, Any]], given:
 
 def _revocation(given: Any) -> dict[str, Any]:
     """Return an entry in the current form; the old one was a list under the certificate's name."""
-    if not isinstance(given, dict):
+    values = list(given.values()) if isinstance(given, dict) else []
+    parts = values[0] if len(values) == 1 and isinstance(values[0], list) else [given]
+    if not all(isinstance(part, dict) for part in parts):
         raise InvocationError(f"revoked: {given!r} is no dict with serial_number or certificate")
-    entry: dict[str, Any] = given
-    values = list(entry.values())
-    if len(values) == 1 and isinstance(values[0], list):
-        entry = {key: value for each in values[0] for key, value in each.items()}
+    entry: dict[str, Any] = {key: value for part in parts for key, value in part.items()}
     reason = entry.get("reason")
     if reason is None:
         return entry

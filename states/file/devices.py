@@ -16,6 +16,8 @@ _KINDS = {
     "b": ("Block device", "a block device", "file.is_blkdev"),
     "p": ("Fifo pipe", "a fifo pipe", "file.is_fifo"),
 }
+_MAJOR, _MINOR = (1 << 12) - 1, (1 << 20) - 1
+"""The largest numbers of devices that Linux has."""
 
 
 def mknod(
@@ -39,6 +41,9 @@ def mknod(
             name,
             f"Node type unavailable: '{ntype}'. Available node types are character ('c'), block ('b'), and pipe ('p')",
         )
+    for what, number, largest in (("major", major, _MAJOR), ("minor", minor, _MINOR)):
+        if ntype != "p" and not 0 <= number <= largest:
+            return failed(name, f"'{what}' must be a number from 0 to {largest}, not {number}")
     title, kind, test = _KINDS[ntype]
     if filesystem.is_file(name):
         return failed(name, f"File {name} exists and is not {kind}. Refusing to continue")

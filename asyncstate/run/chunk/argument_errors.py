@@ -3,6 +3,9 @@
 Arguments are checked only after a failure: an ``int`` instead of a text usually works, and Salt accepts it. Values are
 not shown, since any of them may be a password. For errors from outside, such as a file or a program, the text of the
 error is used.
+
+A state passes keywords on to functions that take them. The frames of the traceback are those functions' calls, so their
+annotations count, too.
 """
 
 from __future__ import annotations
@@ -15,12 +18,36 @@ from asyncstate.errors import AsyncStateError, FunctionNotFound
 from asyncstate.load.annotations import Expected, described, texts_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+_LARGEST = (1 << 63) - 1
+"""The largest number that the system and its libraries take."""
+
+
+def known_cause(function: Callable[..., Any], given: Mapping[str, Any], error: BaseException) -> str:
+    """Return which of the ``given`` arguments are wrong, or what failed outside; "" for a bug of the code."""
+    if is_argument_error(error):
+        for called, values in ((function, given), *_calls(error, given)):
+            if wrong := wrong_arguments(called, values):
+                return wrong
+    return cause_in_words(error)
+
+
+def _calls(error: BaseException, given: Mapping[str, Any]) -> Iterator[tuple[Callable[..., Any], dict[str, Any]]]:
+    """Yield the functions that an error came through, each with those of its arguments that the state was given."""
+    trace = error.__traceback__
+    while trace is not None:
+        frame = trace.tb_frame
+        function = frame.f_globals.get(frame.f_code.co_name)
+        if getattr(function, "__code__", None) is frame.f_code:
+            yield function, {name: value for name, value in frame.f_locals.items() if name in given}
+        trace = trace.tb_next
 
 
 def is_argument_error(error: BaseException) -> bool:
     """Return whether code raises such an error for arguments of the wrong type; not for errors of asyncstate."""
-    return isinstance(error, (TypeError, AttributeError, ValueError)) and not isinstance(error, AsyncStateError)
+    trips = (TypeError, AttributeError, ValueError, OverflowError)
+    return isinstance(error, trips) and not isinstance(error, AsyncStateError)
 
 
 def cause_in_words(error: BaseException) -> str:
@@ -31,7 +58,7 @@ def cause_in_words(error: BaseException) -> str:
         return f"{error.__cause__.name} is needed for that. {error.__cause__}"
     if isinstance(error, re.error):
         return f"Invalid regular expression: {error}"
-    return str(error) if isinstance(error, (AsyncStateError, OSError, ValueError)) else ""
+    return str(error) if isinstance(error, (AsyncStateError, OSError, ValueError, OverflowError)) else ""
 
 
 def wrong_arguments(function: Callable[..., Any], given: Mapping[str, Any]) -> str:
@@ -48,4 +75,6 @@ def wrong_arguments(function: Callable[..., Any], given: Mapping[str, Any]) -> s
             found.append(f"'{name}' must be {expected}, not {described(given[name])}")
         elif any("\0" in text for text in texts_in(given[name])):
             found.append(f"'{name}' must not hold a NUL character")
+        elif isinstance(given[name], (int, float)) and not abs(given[name]) <= _LARGEST:
+            found.append(f"'{name}' must not be so large a number")
     return "; ".join(found)

@@ -449,13 +449,7 @@ def _known_error_row(
     meant = function.module.functions.get(fun)
     if meant is None:
         return None
-    from asyncstate.run.chunk.argument_errors import (  # noqa: PLC0415 - an error
-        cause_in_words,
-        is_argument_error,
-        wrong_arguments,
-    )
+    from asyncstate.run.chunk.argument_errors import known_cause  # noqa: PLC0415 - an error
 
-    wrong = wrong_arguments(meant.func, low) if is_argument_error(error) else ""
-    said = f"{wrong}. ({type(error).__name__}: {error})" if wrong else cause_in_words(error)
-    name = f"{chunk.state}.{fun}"
-    return failed_row(chunk.name, f"An exception occurred in this state: {name}: {said}") if said else None
+    said = known_cause(meant.func, low, error)
+    return failed_row(chunk.name, said) if said else None

@@ -122,7 +122,7 @@ def checked(returned: Any, low: Mapping[str, Any], salt: Mapping[str, Any]) -> A
     try:
         answer = check_commands(low, salt)
     except CommandExecutionError as error:  # keep the row: the state has made its changes
-        answer = {"result": False, "comment": f"An exception occurred in this state: {error}"}
+        answer = {"result": False, "comment": str(error)}
     return {**returned, **answer}
 
 
