@@ -5,14 +5,10 @@ from __future__ import annotations
 import re
 
 from asyncstate import filesystem
+from asyncstate.data.values import is_one_line
 from asyncstate.errors import CommandExecutionError
 
 _SECTION = re.compile(r"^\[(.+)\]\s*$")
-
-
-def is_one_line(text: str) -> bool:
-    """Return whether every program reads the text as one line: no line separator, no NUL."""
-    return len(f"{text}.".splitlines()) == 1 and "\0" not in text
 
 
 class IniFile:

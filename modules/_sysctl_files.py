@@ -6,10 +6,9 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
+from asyncstate.data.values import unfit as _unfit
 from asyncstate.dunders import Editing, editing
 from asyncstate.errors import CommandExecutionError
-
-from ._ini_lines import is_one_line as _is_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,8 +26,8 @@ def persist(config: str, name: str, value: Any, get: Callable[[str], str], assig
 
     The kernel is set first, so that a value it refuses does not get into the file.
     """
-    if not _is_one_line(f"{name}{value}".rstrip("\n")):
-        raise CommandExecutionError(f"{value!r}: a setting in {config} is one line")
+    if problem := _unfit(f"a setting in {config}", (f"{name} = {value}".rstrip("\n"),)):
+        raise CommandExecutionError(problem)
     wanted = _words(value)
     with editing(config) as edit:
         lines = _lines(config)

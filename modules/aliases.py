@@ -7,10 +7,9 @@ import shutil
 from typing import Any, NamedTuple
 
 from asyncstate import filesystem
+from asyncstate.data.values import unfit as _unfit
 from asyncstate.dunders import __salt__, editing
 from asyncstate.errors import CommandExecutionError, InvocationError
-
-from ._ini_lines import is_one_line as _is_one_line
 
 _ENTRY = re.compile(r"([^:#]*)\s*:?\s*([^#]*?)(\s+#.*|$)")
 
@@ -47,9 +46,8 @@ def set_target(alias: str, target: Any) -> bool:
     if not alias:
         raise InvocationError("alias can not be an empty string")
     text = _text(target)
-    for each in (alias, text):
-        if not _is_one_line(each):
-            raise InvocationError(f"{each!r}: an alias is one line")
+    if problem := _unfit("an alias", (alias, text)):
+        raise InvocationError(problem)
     with editing(_path()) as edit:
         lines = _lines()
         places = [index for index, line in enumerate(lines) if line.alias == alias]

@@ -10,15 +10,19 @@ import os
 import pwd
 import random
 import shutil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
+from asyncstate.data.values import unfit as _unfit
 from asyncstate.dunders import __salt__, editing
 from asyncstate.errors import CommandExecutionError
 from asyncstate.interfaces.cron import CronInterface
 
 from . import _busybox, _crontab
 from ._crontab import FIELDS, needs_change
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __virtualname__ = CronInterface(__name__)()
 
@@ -129,8 +133,7 @@ def rm_special(user: str, cmd: str, special: str | None = None, identifier: Any 
 def set_env(user: str, name: str, value: Any = None) -> str:
     """Set a variable of a crontab: "new", "updated", "present", or crontab's error message."""
     text = '""' if value is None or value == "" else str(value)
-    _refuse_line_breaks(name, text)
-    _refuse_several_words(name)
+    _require_fit((name, text), (name,))
     with editing(f"cron:{user}") as edit:
         tab = list_tab(user)
         old = next((each for each in tab["env"] if each["name"] == name), None)
@@ -165,8 +168,7 @@ def write_cron_file_verbose(user: str, path: str) -> dict[str, Any]:
 def _set(user: str, wanted: dict[str, Any], identifier: Any) -> str:
     identifier = str(identifier) if identifier else None
     times = [str(wanted[field]) for field in (*FIELDS, "spec") if field in wanted]
-    _refuse_line_breaks(wanted["cmd"], identifier or "", *times)
-    _refuse_several_words(*times)
+    _require_fit((wanted["cmd"], identifier or "", *times), times)
     with editing(f"cron:{user}") as edit:
         tab = list_tab(user)
         old = next(
@@ -252,17 +254,10 @@ def _is_me(user: str) -> bool:
         return False
 
 
-def _refuse_line_breaks(*texts: str) -> None:
-    for text in texts:
-        if "\n" in text or "\r" in text or "\0" in text:
-            raise CommandExecutionError(f"{text!r}: an entry of a crontab is one line")
-
-
-def _refuse_several_words(*texts: str) -> None:
-    """Refuse a time, or the name of a variable, that contains white space: the rest would be read as a command."""
-    for text in texts:
-        if len(text.split()) != 1 or text.strip() != text:
-            raise CommandExecutionError(f"{text!r}: a time, or the name of a variable, is one word")
+def _require_fit(texts: Sequence[str], words: Sequence[str]) -> None:
+    """Refuse an entry of more than one line, and a time or the name of a variable that is not one word."""
+    if problem := _unfit("an entry of a crontab", texts, words):
+        raise CommandExecutionError(problem)
 
 
 __all__ = [

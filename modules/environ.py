@@ -46,15 +46,16 @@ def setenv(
     """
     if not isinstance(environ, dict):
         return False
+    for key, val in environ.items():
+        if not isinstance(val, str) and val is not False:
+            log.error("environ.setenv: the value of %r is neither a string nor False: %r", key, val)
+            return False
     result: dict[str, Any] = {}
     if clear_all is True:
         for key in _effective_environ():
             if key not in environ:
                 result[key] = setval(key, False, false_unsets)
     for key, val in environ.items():
-        if not isinstance(val, str) and val is not False:
-            log.error("environ.setenv: the value of %r is neither a string nor False: %r", key, val)
-            return False
         result[key] = setval(key, val, false_unsets)
     return result
 

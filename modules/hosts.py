@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate import filesystem
+from asyncstate.data.values import unfit as _unfit
 from asyncstate.dunders import Editing, __salt__, editing
 from asyncstate.errors import CommandExecutionError
-
-from ._ini_lines import is_one_line as _is_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,9 +119,8 @@ def _names(alias: str) -> list[str]:
 
 
 def _entry(ip: str, alias: str, comment: str) -> _Line:
-    for each in (ip, alias, comment):
-        if not _is_one_line(each):
-            raise CommandExecutionError(f"{each!r}: an entry of {_path()} is one line")
+    if problem := _unfit(f"an entry of {_path()}", (ip, alias, comment)):
+        raise CommandExecutionError(problem)
     text = f"{ip}\t\t{alias}"
     return _Line(f"{text}\t\t# {comment}" if comment else text, ip, tuple(alias.split()), comment)
 

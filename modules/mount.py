@@ -9,6 +9,7 @@ from typing import Any
 
 from asyncstate import filesystem
 from asyncstate.data import formats
+from asyncstate.data.values import unfit as _unfit
 from asyncstate.dunders import __context__, __grains__, __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
 
@@ -71,9 +72,8 @@ def set_fstab(
         "dump": str(dump),
         "pass_num": str(pass_num),
     }
-    for key, value in entry.items():
-        if len(value.splitlines()) > 1 or "\n" in value:
-            raise CommandExecutionError(f"{key} {value!r}: an entry of {config} is one line")
+    if problem := _unfit(f"an entry of {config}", entry.values()):
+        raise CommandExecutionError(problem)
     keys = _fstab.criteria(match_on, fstype)
     return _fstab.put(config, entry, keys, test=test, keep=not_change)
 
@@ -93,14 +93,31 @@ def mount(
     user: str | None = None,
     util: str = "mount",
 ) -> bool | str:
-    """Mount a device, or fstab's entry for a path; return True or the program's error. ``mkmnt`` makes the folder."""
+    """Mount a device, or fstab's entry for a path; return True or the program's error.
+
+    ``mkmnt`` makes the folder; it goes again if nothing can be mounted.
+    """
     if util != "mount":
         return False
     filesystem.require_own_place(name, "mount", user)
-    if not os.path.exists(name) and mkmnt:
+    made: list[str] = []
+    while mkmnt and not os.path.exists(folder := os.path.dirname(made[-1]) if made else os.path.normpath(name)):
+        made.append(folder)
+    if made:
         __salt__["file.mkdir"](name, user=user)
     what = [*_options(opts, fstype), str(device), name] if device else [name]
-    return _done(["mount", *what], user)
+    done = _done(["mount", *what], user)
+    if done is not True:
+        _remove_empty(made)
+    return done
+
+
+def _remove_empty(folders: list[str]) -> None:
+    for folder in folders:
+        try:
+            filesystem.rmdir(folder)
+        except OSError:  # something else has put a file there
+            return
 
 
 def remount(

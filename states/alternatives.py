@@ -28,7 +28,7 @@ def __virtual__() -> Any:
     return False, "alternatives module could not be loaded"
 
 
-def install(name: str, link: str, path: str, priority: Any) -> Row:
+def install(name: str, link: str, path: str, priority: int) -> Row:
     """Make sure that ``path`` is one of the alternatives of ``name``, to which ``link`` leads.
 
     In automatic mode, the alternative with the highest ``priority`` is used. ``path`` must exist. ::

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem, remains
+from asyncstate.data.values import unfit as _unfit
 from asyncstate.dunders import (
     Row,
     __env__,
@@ -23,7 +24,7 @@ from asyncstate.errors import AsyncStateError, CommandExecutionError
 from ._cron_entries import keys_of as _keys_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 _FIELDS = ("minute", "hour", "daymonth", "month", "dayweek")
 _WHO_MAY = ("path:/etc/cron.allow", "path:/etc/cron.deny")
@@ -53,8 +54,9 @@ def present(
     times = dict(zip(_FIELDS, (minute, hour, daymonth, month, dayweek), strict=True))
     wanted = {"spec": special} if special is not None else {key: str(value).lower() for key, value in times.items()}
     if is_dry_run():
-        if filesystem.foretells() and __salt__["file.user_to_uid"](user) == "":
-            return _set_row(name, f"Cron {name}", user, f"User {user} is not available")
+        words = [str(value) for value in wanted.values()]
+        if problem := _refusal(user, (name, str(identifier or ""), *words), words):
+            return _set_row(name, f"Cron {name}", user, problem)
         status = _status(user, name, identifier, {**wanted, "comment": comment, "commented": commented is True})
         return _dry_run_row(name, f"Cron {name}", status)
     try:
@@ -87,9 +89,9 @@ def absent(name: str, user: str = "root", identifier: Any = False, special: str 
 def env_present(name: str, value: Any = None, user: str = "root") -> Row:
     """Make sure that a variable of a user's crontab has this value."""
     if is_dry_run():
-        if filesystem.foretells() and __salt__["file.user_to_uid"](user) == "":
-            return _set_row(name, f"Cron env {name}", user, f"User {user} is not available")
         text = '""' if value is None or value == "" else str(value)
+        if problem := _refusal(user, (name, text), (name,)):
+            return _set_row(name, f"Cron env {name}", user, problem)
         found = [each["value"] for each in __salt__["cron.list_tab"](user)["env"] if each["name"] == name]
         status = "absent" if not found else "present" if found[0] == text else "update"
         return _dry_run_row(name, f"Cron env {name}", status)
@@ -183,6 +185,14 @@ def _file_row(
     if written["result"]:
         return unchanged(name, f"Crontab for user {user} is in the correct state")
     return dict(written)
+
+
+def _refusal(user: str, texts: Sequence[str], words: Sequence[str]) -> str:
+    """Return why a run would refuse an entry, "" if it would not; for dry runs."""
+    if not filesystem.foretells():
+        return ""
+    missing = f"User {user} is not available" if __salt__["file.user_to_uid"](user) == "" else ""
+    return missing or _unfit("an entry of a crontab", texts, words)
 
 
 def _find(user: str, cmd: str, identifier: Any, special: str | None) -> dict[str, Any] | None:

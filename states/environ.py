@@ -24,8 +24,8 @@ def setenv(
     """Set the variable ``name``, or all those of a dict ``value``.
 
     The value False empties a variable, or removes it with ``false_unsets``; ``clear_all`` does the same to every
-    variable that is not named. As in Salt, the result of a dry run is True even if something would change, but not
-    where a value is none that can be set.
+    variable that is not named. As in Salt, the result of a dry run is True even if something would change. A value that
+    cannot be set leaves all variables as they are.
     """
     row = unchanged(name)
     if isinstance(value, str) or value is False:
@@ -37,7 +37,7 @@ def setenv(
         row["comment"] = "Environ value must be string, dict or False"
         return row
     row["changes"] = _changes(wanted, false_unsets=false_unsets, clear_all=clear_all)
-    if is_dry_run() and any(not isinstance(each, str) and each is not False for each in wanted.values()):
+    if any(not isinstance(each, str) and each is not False for each in wanted.values()):
         row["result"] = False
         row["comment"] = _FAILED
         return row

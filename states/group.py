@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
@@ -47,6 +48,8 @@ def present(
     }
     changes = _differences(name, wanted)
     if changes is None:
+        if problem := _missing_tool("groupadd", local=local):
+            return failed(name, problem)
         if is_dry_run():
             problem = _refusal(name, wanted, non_unique=non_unique) if filesystem.foretells() else ""
             return failed(name, problem) if problem else would_change(name, f"Group {name} set to be added")
@@ -65,11 +68,19 @@ def absent(name: str, local: bool = False) -> Row:
     """Make sure that there is no such group."""
     if not __salt__["group.info"](name, **({"root": "/"} if local else {})):
         return unchanged(name, "Group not present")
+    if problem := _missing_tool("groupdel", local=local):
+        return failed(name, problem)
     if is_dry_run():
         return would_change(name, f"Group {name} is set for removal")
     if not __salt__["group.delete"](name, local=local):
         return failed(name, f"Failed to remove group {name}")
     return changed(name, f"Removed group {name}", {name: ""})
+
+
+def _missing_tool(program: str, *, local: bool) -> str:
+    """Return the error of a run for ``local`` where libuser is missing; BusyBox's tools make no difference."""
+    missing = local and filesystem.judges() and shutil.which(program) and not shutil.which(f"l{program}")
+    return f"Command 'l{program}' cannot be found" if missing else ""
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:

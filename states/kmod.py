@@ -38,7 +38,7 @@ def present(name: str, persist: bool = False, mods: Any = None) -> Row:
     missing = [mod for mod in wanted if mod not in there]
     if not missing:
         return unchanged(name, _joined(comments))
-    looks = filesystem.foretells() or not is_dry_run()
+    looks = filesystem.judges()
     known = set(__salt__["kmod.available"]() if looks else missing)
     unavailable = [mod for mod in missing if mod not in known]
     comments.append(_sentence(unavailable, "is unavailable", "are unavailable"))

@@ -86,6 +86,8 @@ def absent(name: str, user: str | None = None, config: str | None = None) -> Row
     if not user and not os.path.isabs(config):
         return failed(name, _NOT_ABSOLUTE)
     known = __salt__["ssh.get_known_host_entries"](user=user, hostname=name, config=config)
+    if isinstance(known, dict) and filesystem.judges():
+        return failed(name, known["error"])
     if not known:
         return unchanged(name, "Host is already absent")
     if is_dry_run():

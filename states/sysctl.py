@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
+from asyncstate.data.values import unfit as _unfit
 from asyncstate.dunders import Row, __salt__, changed, entry_of, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
@@ -59,7 +60,8 @@ def _unwritable(config: str) -> str:
 def _dry_run(name: str, value: Any, config: str) -> Row:
     """Return the row of a dry run: whether the running kernel or the file would change."""
     filesystem.require_readable(config)
-    if filesystem.foretells() and (problem := _unwritable(config)):
+    line = f"{name} = {value}".rstrip("\n")
+    if filesystem.foretells() and (problem := _unfit(f"a setting in {config}", (line,)) or _unwritable(config)):
         return failed(name, f"Failed to set {name} to {value}: {problem}")
     configured = __salt__["sysctl.show"](config_file=config)
     if configured is None:

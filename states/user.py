@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
@@ -98,7 +99,7 @@ def present(
         return failed(name, str(error))
     groups, optional = _names(groups), _names(optional_groups)
     missing = [each for each in groups or () if not __salt__["group.info"](each)]
-    if missing and (filesystem.foretells() or not is_dry_run()):
+    if missing and filesystem.judges():
         return failed(name, f"The following group(s) are not present: {','.join(missing)}")
     if groups is not None:
         groups = [each for each in groups if each not in missing]
@@ -126,6 +127,8 @@ def present(
     if changes is None:
         if filesystem.foretells() and (problem := _unfit_numbers(wanted, unique=unique)):
             return failed(name, f"Failed to create new user {name}: {problem}")
+        if problem := _missing_tool("useradd", local=local):
+            return failed(name, problem)
         if is_dry_run():
             pending = f" (pending groups: {','.join(missing)})" if missing else ""
             return would_change(name, f"User {name} set to be added{pending}")
@@ -134,7 +137,7 @@ def present(
     forbidden = _forbidden(name, changes, wanted, uid=allow_uid_change, gid=allow_gid_change)
     if forbidden:
         return failed(name, forbidden)
-    looks = filesystem.foretells() or not is_dry_run()
+    looks = filesystem.judges()
     if changes and looks and (problem := _unfit_numbers({"uid": None, "gid": None, **changes}, unique=True)):
         return failed(name, f"Failed to change user {name}: {problem}")
     if changes and is_dry_run():
@@ -151,6 +154,8 @@ def absent(name: str, purge: bool = False, force: bool = False, local: bool = Fa
         return unchanged(name, f"User {name} is not present")
     if purge and user["home"]:
         filesystem.require_own_place(user["home"], "userdel")
+    if problem := _missing_tool("userdel", local=local):
+        return failed(name, problem)
     if is_dry_run():
         return would_change(name, f"User {name} set for removal")
     before = __salt__["user.list_groups"](name)
@@ -159,6 +164,12 @@ def absent(name: str, purge: bool = False, force: bool = False, local: bool = Fa
     gone = [group for group in before if not __salt__["group.info"](group)]
     changes = {**{f"{group} group": "removed" for group in gone}, name: "removed"}
     return changed(name, f"Removed user {name}", changes)
+
+
+def _missing_tool(program: str, *, local: bool) -> str:
+    """Return the error of a run for ``local`` where libuser is missing; BusyBox's tools make no difference."""
+    missing = local and filesystem.judges() and shutil.which(program) and not shutil.which(f"l{program}")
+    return f"Command 'l{program}' cannot be found" if missing else ""
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:

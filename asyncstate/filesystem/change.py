@@ -105,6 +105,12 @@ def foretells() -> bool:
     return call is not None and bool(call.opts.get("test")) and bool(call.opts.get("foresight"))
 
 
+def judges() -> bool:
+    """Return whether this call refuses what is wrong before it begins: a run does, and a dry run that foretells."""
+    call = current.get(None)
+    return call is None or not call.opts.get("test") or bool(call.opts.get("foresight"))
+
+
 def room_for(path: str, make: Callable[[], object] | None = None, *, follow: bool = False) -> bool:
     """Return whether the folder of ``path`` is there; ``make`` makes a missing one, and returns what is in its way.
 

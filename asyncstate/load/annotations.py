@@ -25,7 +25,14 @@ _KINDS: dict[str, tuple[str, tuple[Any, ...]]] = {
     **dict.fromkeys(("list", "List", "Sequence", "Iterable", "tuple"), ("a list", (list, tuple))),
     **dict.fromkeys(("dict", "Dict", "Mapping", "MutableMapping"), ("a mapping", (dict,))),
 }
-_NAMES = {str: "a text", bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "a mapping"}
+_NAMES = {
+    str: "a text",
+    bool: "true or false",
+    int: "a number",
+    float: "a number with a point",
+    list: "a list",
+    dict: "a mapping",
+}
 
 
 def _is_slot(value: Any) -> bool:
@@ -76,14 +83,16 @@ class Expected(Value):
     def taken(self, value: Any) -> Any:
         """Return a value as the function takes it, also in a list.
 
-        Where only texts fit, a number or True is its text; where only numbers fit, digits are their number. Where a
-        list fits, but no mapping, the keys of a mapping are taken.
+        Where only texts fit, a number or True is its text; where only numbers fit, digits are their number, and a
+        whole number with a point has none. Where a list fits, but no mapping, the keys of a mapping are taken.
         """
         if value is False or self.fits(value):
             return value
         if isinstance(value, dict) and dict not in self.shapes() and list in self.shapes():
             return self.taken(list(value))
         other = value
+        if isinstance(value, float) and value.is_integer() and self.fits(int(value)):
+            return int(value)
         if isinstance(value, (int, float)):
             other = str(value)
         elif isinstance(value, str):
@@ -113,7 +122,9 @@ class Expected(Value):
         return any(members is None or all(map(members.works, inner)) for members in inside)
 
     def calculates_with(self, value: Any) -> bool:
-        """Return whether a text stands where the function takes a number only."""
+        """Return whether a text, or a fraction of a whole number, stands where the function takes a number only."""
+        if isinstance(value, float):
+            return not self.fits(value) and "int" in self.alternatives
         return isinstance(value, str) and not _is_slot(value) and self.alternatives.keys() <= {"int", "float", "None"}
 
     def is_none(self, value: Any) -> bool:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.data.days import days_since_1970
 from asyncstate.data.formats import yaml_data
+from asyncstate.data.values import ATTRIBUTES
 from asyncstate.nearest import nearest
 from asyncstate.value import Value
 
@@ -36,7 +37,6 @@ DIGESTS = {
 
 _ONE_SLASH = re.compile(r"(?:salt|https?|ftp|s3|swift):(?!//)", re.IGNORECASE)
 _MODE = re.compile(r"o?[0-7]{0,4}|keep", re.IGNORECASE)
-_ATTRIBUTES = "aAcCdDeEFijmPsStTuVx"
 _WITH_REGEX = "E@"
 _SPECIALS = tuple("@reboot @yearly @annually @monthly @weekly @daily @midnight @hourly".split())
 _CRYPTED = re.compile(r"[!*x].*|!?\$[^:\s]+|!?_[./0-9A-Za-z]{19}|!?[./0-9A-Za-z]{13}")
@@ -194,9 +194,9 @@ KINDS = {
     "hash": Kind("E414", lambda value: not isinstance(value, str) or is_hash(value), "a digest or a file of digests"),
     "attributes": Kind(
         "E419",
-        lambda value: not isinstance(value, str) or not set(value) - set(_ATTRIBUTES),
+        lambda value: not isinstance(value, str) or not set(value) - set(ATTRIBUTES),
         "letters of chattr",
-        f"the letters are {_ATTRIBUTES}; chattr(1) says what they mean",
+        f"the letters are {ATTRIBUTES}; chattr(1) says what they mean",
     ),
     "boolean": Kind(
         "E416",

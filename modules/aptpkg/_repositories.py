@@ -6,10 +6,10 @@ import os
 from typing import Any, NamedTuple
 
 from asyncstate import filesystem
+from asyncstate.data.values import is_one_line
 from asyncstate.dunders import __context__, __grains__, __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
-from .. import _ini_lines  # noqa: TID252 - as `modules` for type checkers
 from . import _sources
 from ._candidates import refresh_db
 from ._keys import add_repo_key, get_repo_keys, normalised, store_key
@@ -143,12 +143,12 @@ def _check_lines(kwargs: dict[str, Any]) -> None:
                 raise InvocationError(f"{name}: {word!r} is not a valid value in a package source")
     comments = kwargs.get("comments")
     for each in comments if isinstance(comments, list) else [comments]:
-        if not _ini_lines.is_one_line(str(each).strip()):
+        if not is_one_line(str(each).strip()):
             raise InvocationError(f"comments: {each!r} is more than one line")
 
 
 def _entry(repo: str) -> LineSource:
-    if not _ini_lines.is_one_line(repo.strip()):
+    if not is_one_line(repo.strip()):
         raise CommandExecutionError(f"Error: repo {repo!r} is more than one line")
     if repo.startswith("ppa:"):
         if __grains__.get("os") not in {"Ubuntu", "Mint", "neon"}:

@@ -34,7 +34,7 @@ from .edits import (
     write,
 )
 from .finder import find
-from .hashes import check_hash, extract_hash, get_hash, get_source_sum, get_sum
+from .hashes import check_hash, extract_hash, get_hash, get_source_sum, get_sum, verify_signature
 from .lines import line
 from .manage import manage_file
 from .paths import (
@@ -174,5 +174,6 @@ __all__ = [
     "uid_to_user",
     "uncomment",
     "user_to_uid",
+    "verify_signature",
     "write",
 ]

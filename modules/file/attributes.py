@@ -7,8 +7,9 @@ import shutil
 from typing import Any, NamedTuple
 
 from asyncstate import filesystem
+from asyncstate.data.values import ATTRIBUTES as _ATTRIBUTES
 from asyncstate.dunders import __salt__, is_dry_run
-from asyncstate.errors import InvocationError
+from asyncstate.errors import CommandExecutionError, InvocationError
 
 _LETTERS = re.compile(r"[aAcCdDeijPsStTu]")
 
@@ -50,9 +51,14 @@ def chattr(*files: str, **kwargs: Any) -> bool:
 
 
 def require_settable(name: str, attrs: str | None) -> None:
-    """Raise PathRefused if other users could redirect chattr's path; do nothing if there is no attribute to set."""
+    """Refuse letters that chattr does not know, and a path that other users could redirect: PathRefused.
+
+    Do nothing if there is no attribute to set.
+    """
     if attrs is not None and shutil.which("lsattr"):
         filesystem.require_unshared(name, "chattr")
+        if filesystem.judges() and not set(attrs) <= set(_ATTRIBUTES):
+            raise CommandExecutionError(f"'attrs' must be letters of chattr, {_ATTRIBUTES}, not {attrs!r}")
 
 
 def attribute_difference(name: str, attrs: str) -> _Difference | None:

@@ -39,7 +39,8 @@ def config_get(
     )
     if result["retcode"] == 1:
         return None
-    values = result["stdout"].splitlines()
+    empty = [""] if result["retcode"] == 0 else []  # the output has no line for a single value without text
+    values = result["stdout"].splitlines() or empty
     if everything:
         return values
     return values[-1] if values else ""

@@ -74,6 +74,8 @@ def extracted(
             _refuse('Only one of "skip_files_list_verify" and "skip_verify" can be set to True')
         job.check_paths()
         job.check_accounts()
+        if (signature or source_hash_sig) and f"{sig_backend}.verify" not in __salt__:
+            _refuse(f"Cannot verify signatures because the {sig_backend} module was not loaded")
         job.choose_source(source, source_hash)
         job.choose_format(archive_format, options, password, use_cmd_unzip)
         job.trim_output = _trim(trim_output)
@@ -89,6 +91,8 @@ def extracted(
                 result=True,
             )
         job.fetch(source_hash, source_hash_name, skip_verify=skip_verify, use_etag=use_etag, trust=trust)
+        if signature:
+            job.verify_signature(signature, trust)
         remembers = bool(source_hash) and (skip_files_list_verify or (source_hash_update and not skip_verify))
         job.read_contents(list_options)
         if enforce_toplevel:

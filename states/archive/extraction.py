@@ -138,6 +138,15 @@ class Extraction(ArchiveSource):
         if __salt__["file.get_hash"](self.cached, self.source_sum["hash_type"]) != self.source_sum["hsum"]:
             raise Refusal(f"{self.source} does not match the desired source_hash {self.source_sum['hsum']}")
 
+    def verify_signature(self, signature: Any, trust: dict[str, Any]) -> None:
+        """Compare the archive with its signature: True for one within it."""
+        given = {key: value for key, value in trust.items() if key != "source_hash_sig"}
+        detached = None if signature is True else signature
+        try:
+            __salt__["file.verify_signature"](self.cached, detached, **given, saltenv=str(__env__))
+        except CommandExecutionError as error:
+            raise Refusal(f"Failed verifying the source file's signature: {error}") from error
+
     def announcement(self, *, clean: bool, by_hash: bool, missing: bool) -> str:
         """Return the comment of a dry run that would unpack."""
         text = f"Archive {redacted(self.source)} would be extracted to {self.name}"
@@ -185,7 +194,7 @@ class Extraction(ArchiveSource):
                 self.files = self._staged(self._run_tar)
             else:
                 self.files = __salt__["archive.extract_tar"](self.cached, self.name, uid=self.uid, gid=self.gid)
-        except AsyncStateError:
+        except (AsyncStateError, Refusal):
             if self.made_directory and not filesystem.listdir(self.name):
                 filesystem.rmdir(self.name)
             raise

@@ -55,7 +55,7 @@ def symlink(
     if problem:
         return failed(name, problem)
     path = plain(name)
-    if not target and (filesystem.foretells() or not is_dry_run()):
+    if not target and filesystem.judges():
         return failed(name, f"Unable to create new symlink {path} -> {target}: Could not create '{path}'")
     parent = os.path.dirname(path)
     folders = {"user": user, "group": group, "mode": normalize_mode(mode)}

@@ -59,7 +59,7 @@ def missing(name: str, **kwargs: Any) -> Row:
     return unchanged(name, f"Path {name} is missing")
 
 
-def touch(name: str, atime: Any = None, mtime: Any = None, makedirs: bool = False) -> Row:
+def touch(name: str, atime: float | None = None, mtime: float | None = None, makedirs: bool = False) -> Row:
     """Make an empty file if there is none; set its times, to now unless given. It changes every time, as in Salt."""
     name = expand(name)
     if not name:

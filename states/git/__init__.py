@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from functools import partial
 from typing import Any
 
@@ -36,6 +37,8 @@ from .settings import config_set, config_unset
 from .update import bring_up_to_date as _bring_up_to_date
 
 _CONFIGURATION = ("path:/etc/gitconfig",)
+_SHARED = re.compile(r"umask|group|all|world|everybody|0*[012]?|[0-7]*[67][0-7]{2}|(?i:true|false|yes|no|on|off)")
+"""The values of ``git init --shared``: a word, octal rights that let the owner in, or a truth value."""
 _CLONING = frozenset({"latest", "cloned", "detached"})
 
 __all__ = ["cloned", "config_set", "config_unset", "detached", "latest", "mod_footprint", "mod_prefetch", "present"]
@@ -154,6 +157,7 @@ def cloned(
             raise _fail("Invalid 'branch' argument")
         repository = _Repository(str(target), user, password, _key_paths(identity, "identity"), output_encoding)
         credentials = {"https_user": https_user, "https_pass": https_pass}
+        _address(name, https_user, https_pass)
         _clone_once(row, repository, name, _text_or_none(branch), credentials)
 
     return _finished(row, work)
@@ -234,6 +238,8 @@ def present(
     def work() -> None:
         if not os.path.isabs(name):
             raise _fail(f"Target '{name}' is not an absolute path")
+        if filesystem.judges() and (problem := _unfit(bare, separate_git_dir, shared)):
+            raise _fail(problem)
         path = _plain(name)
         repository = _Repository(path, user, password, None, output_encoding)
         if filesystem.is_directory(path):
@@ -335,6 +341,15 @@ def _reached(name: str, user: Any, home: str) -> list[str]:
         "path:/etc/ssh/ssh_known_hosts",
         "path:/etc/ssh/ssh_config",
     ]
+
+
+def _unfit(bare: bool, separate_git_dir: str | None, shared: Any) -> str:
+    """Return the error with which ``git init`` refuses its options."""
+    if bare and separate_git_dir:
+        return "fatal: options '--separate-git-dir' and '--bare' cannot be used together"
+    if shared is None or _SHARED.fullmatch(str(shared)):
+        return ""
+    return f"fatal: bad boolean config value '{shared}' for 'arg'"
 
 
 def _is_repository(path: str, bare: bool, repository: _Repository) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import string
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ from asyncstate.errors import CommandExecutionError, InvocationError
 
 from .repository import Repository
 from .rows import bare_message, fail, key_paths, redacted, text_or_none
+
+_NOT_IN_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{")
 
 
 @dataclass
@@ -65,9 +68,18 @@ class Request:
         if filesystem.is_file(self.target):
             raise fail(f"Target '{self.target}' exists and is a regular file, cannot proceed")
         self.address = address(self.name, self.https_user, self.https_pass)
+        if filesystem.judges():
+            self._judge()
         self.bare = self.bare or self.mirror
         if self.rev != "HEAD" and self.bare:
             raise fail("'rev' is not compatible with the 'mirror' and 'bare' arguments")
+
+    def _judge(self) -> None:
+        """End the state if git would refuse a value after the clone was made."""
+        if self.depth is not None and self.depth < 1:
+            raise fail(f"fatal: depth {self.depth} is not a positive number")
+        if self.branch is not None and not _is_branch(self.branch):
+            raise fail(f"fatal: '{self.branch}' is not a valid branch name")
 
     @property
     def shown(self) -> str:
@@ -128,6 +140,13 @@ def address(url: str, user: str | None, password: str | None) -> str:
         raise fail("Basic Auth only supported for HTTPS")
     login = quote(user or "", safe="") + ("" if password is None else ":" + quote(password, safe=""))
     return urlunsplit(parts._replace(netloc=f"{login}@{parts.netloc}"))
+
+
+def _is_branch(name: str) -> bool:
+    """Return whether git takes a name for a branch; the rules are those of ``git check-ref-format --branch``."""
+    parts = name.split("/")
+    wrong = name in {"@", "HEAD"} or name.startswith("-") or name.endswith(".") or _NOT_IN_BRANCH.search(name)
+    return not wrong and not any(not part or part.startswith(".") or part.endswith(".lock") for part in parts)
 
 
 def resolve(request: Request) -> Wanted:

@@ -97,7 +97,7 @@ def _set(row: Row, wanted: list[str], many: list[str] | None, where: dict[str, A
     shown = f"'{wanted[0]}'" if many is None else str(many)
     whose = "Global key " if where["global"] else ""
     failure = f"Failed to set {whose.lower()}'{name}' to {shown}"
-    if (problem := _misspelt(name)) and (filesystem.foretells() or not is_dry_run()):
+    if (problem := _misspelt(name)) and filesystem.judges():
         raise fail(f"{failure}: {problem}")
     old = __salt__["git.config_get"](key=name, ignore_retcode=True, **where, all=True)
     if old == wanted:

@@ -65,7 +65,7 @@ def swap(name: str, persist: bool = True, config: str = "/etc/fstab") -> Row:
     """
     if name.startswith("/"):
         filesystem.require_unshared(name, "swapon")
-    if persist and (filesystem.foretells() or not is_dry_run()):
+    if persist and filesystem.judges():
         trouble = _refused_entry(("none", name, "swap", ["defaults"], 0, 0, config))
         if trouble:
             return failed(name, trouble)

@@ -68,7 +68,7 @@ def mounted(
     options = opts.split(",") if isinstance(opts, str) else list(opts)
     here = _Mount(name if name == "/" else name.rstrip("/"), device, fstype, options, mkmnt=mkmnt, user=user)
     trouble = here.find_device(copy_options=bind_mount_copy_active_opts)
-    if not trouble and (filesystem.foretells() or not is_dry_run()):
+    if not trouble and filesystem.judges():
         entry = (here.name, device, fstype, here.options, dump, pass_num, config)
         trouble = _refused(user) or (refused_entry(entry, match_on=match_on) if persist else "")
     if trouble:

@@ -110,7 +110,11 @@ WRONG = {
     "target": "",
     "archive_format": "no-such-format",
     "rev": "no-such-revision",
-    "branch": "no-such-branch",
+    "branch": "no such branch",
+    "depth": -5,
+    "shared": "maybe",
+    "https_user": "u",
+    "attrs": "Q",
 }
 """A value of each argument that no run accepts."""
 PASSED_ON = {"cmd.run": {"group", "output_encoding", "success_retcodes"}}

@@ -309,6 +309,25 @@ def test_options_go_to_tar(plugins, tmp_path, package):
     assert plugins.state("archive.extracted", enforce_toplevel=False, **arguments)["changes"] == {}
     row = plugins.state("archive.extracted", name=str(tmp_path / "e"), source=str(package), options="--bogus")
     assert (row["result"], row["changes"]["retcode"]) == (False, 64)
+    assert not (tmp_path / "e").exists()
+
+
+def test_a_signature_is_verified_before_anything_is_unpacked(plugins, tmp_path, package):
+    arguments = {"name": str(tmp_path / "d"), "source": str(package), "signature": True, "signed_by_any": ["AA"]}
+    row = plugins.state("archive.extracted", test=True, **arguments)
+    missing = "Cannot verify signatures because the gpg module was not loaded"
+    assert (row["result"], row["comment"]) == (False, missing)
+    asked = []
+    plugins.salt["gpg.verify"] = lambda **given: (
+        asked.append(given) or {"res": "AB" in given["signed_by_any"], "message": "no"}
+    )
+    for test in (True, False):
+        row = plugins.state("archive.extracted", test=test, **arguments)
+        said = "Failed verifying the source file's signature: The file's signature could not be verified: no"
+        assert (row["result"], row["comment"]) == (False, said)
+    assert not (tmp_path / "d").exists()
+    assert asked[0] | {"filename": str(package), "signature": None, "signed_by_any": ["AA"]} == asked[0]
+    assert plugins.state("archive.extracted", **arguments | {"signed_by_any": ["AB"]})["result"] is True
 
 
 @needs_root

@@ -129,3 +129,10 @@ def test_execution_functions(plugins):
 
 def test_footprint():
     assert environ.mod_footprint({"name": "x"}) == {"reads": [], "writes": ["environ:process"]}
+
+
+def test_a_value_that_cannot_be_set_leaves_all_variables_as_they_are(plugins):
+    row = plugins.state("environ.setenv", name="x", value={"NEW": "x", "ODD": 1})
+    assert (row["result"], row["comment"]) == (False, "Failed to set environ variables")
+    assert plugins.call("environ.setenv", {"NEW": "x", "ODD": 1}) is False
+    assert plugins.call("environ.get", "NEW", "unset") == "unset"

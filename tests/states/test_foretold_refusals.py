@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 from plugin_harness import PluginHarness
 
@@ -16,7 +18,7 @@ GROUPS = [{"name": "taken", "gid": 7, "members": []}]
 def plugins(tmp_path):
     harness = PluginHarness(tmp_path, foresight=True)
     harness.load("modules", "file")
-    for name in ("user", "group", "kmod", "service", "alternatives", "mount", "timezone", "sysctl"):
+    for name in ("user", "group", "kmod", "service", "alternatives", "mount", "timezone", "sysctl", "cron"):
         harness.load("states", name)
     harness.salt |= {
         "user.info": lambda name, **_: {},
@@ -72,6 +74,33 @@ def test_a_dry_run_refuses_what_the_run_refuses(plugins, what):
     arguments = {"name": "none", **arguments}
     dry, done = (plugins.state(function, test=test, **arguments) for test in (True, False))
     assert (dry["result"], done["result"]) == (False, False), dry["comment"]
+
+
+@pytest.mark.parametrize("function", ["user.present", "group.present"])
+def test_a_dry_run_refuses_a_local_account_without_the_tools_for_one(plugins, monkeypatch, function):
+    monkeypatch.setattr(shutil, "which", lambda program: None if program.startswith("l") else f"/sbin/{program}")
+    program = f"l{function.removesuffix('.present')}add"
+    for test in (True, False):
+        row = plugins.state(function, test=test, name="none", local=True)
+        assert (row["result"], row["comment"]) == (False, f"Command '{program}' cannot be found")
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        ("cron.present", {"name": "a\nb"}),
+        ("cron.present", {"name": "a", "identifier": "b\nc"}),
+        ("cron.present", {"name": "a", "minute": "1 2"}),
+        ("cron.env_present", {"name": "A", "value": "b\nc"}),
+        ("cron.env_present", {"name": "A B", "value": "c"}),
+        ("sysctl.present", {"name": "kernel.x", "value": "1\n2"}),
+    ],
+)
+def test_a_dry_run_refuses_what_is_no_entry_of_its_file(plugins, function, arguments):
+    plugins.salt |= {"cron.list_tab": lambda user: {"crons": [], "special": [], "env": []}}
+    row = plugins.state(function, test=True, **arguments)
+    assert row["result"] is False
+    assert "is one line" in row["comment"] or "must be one word" in row["comment"]
 
 
 def test_a_dry_run_refuses_a_kernel_setting_that_does_not_exist(plugins):

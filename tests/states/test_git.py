@@ -127,6 +127,41 @@ def test_a_first_clone_at_a_revision(latest, source, tmp_path, arguments, wanted
     assert (again["result"], again["changes"]) == (True, {})
 
 
+@pytest.mark.parametrize(
+    ("function", "arguments", "said"),
+    [
+        ("latest", {"branch": "a b"}, "fatal: 'a b' is not a valid branch name"),
+        ("latest", {"branch": "a..b"}, "fatal: 'a..b' is not a valid branch name"),
+        ("latest", {"branch": "a/.b"}, "fatal: 'a/.b' is not a valid branch name"),
+        ("latest", {"branch": "-a"}, "fatal: '-a' is not a valid branch name"),
+        ("latest", {"branch": "a.lock"}, "fatal: 'a.lock' is not a valid branch name"),
+        ("latest", {"depth": 0, "rev": "main"}, "fatal: depth 0 is not a positive number"),
+        ("cloned", {"https_user": "u"}, "Basic Auth only supported for HTTPS"),
+        ("present", {"shared": "maybe"}, "fatal: bad boolean config value 'maybe' for 'arg'"),
+        ("present", {"separate_git_dir": "/x"}, "fatal: options '--separate-git-dir' and '--bare' cannot be used together"),
+    ],
+)  # fmt: skip
+def test_what_git_refuses_is_refused_before_anything_is_made(plugins, source, function, arguments, said):
+    plugins.opts["foresight"] = True
+    target = source.path.parent / "target"
+    place = {"name": str(target)} if function == "present" else {"name": str(source.path), "target": str(target)}
+    for test in (True, False):
+        row = plugins.state(f"git.{function}", test=test, **place, **arguments)
+        assert (row["result"], row["comment"], row["changes"]) == (False, said, {})
+        assert not target.exists()
+
+
+@pytest.mark.parametrize("branch", ["a", "a/b", "a-b", "v1.2", "@a", "a@b", "ä"])
+def test_names_that_git_takes_for_a_branch(latest, tmp_path, branch):
+    assert latest(branch=branch)["result"] is True
+    assert Repo(tmp_path / "target").branch == branch
+
+
+@pytest.mark.parametrize("shared", ["group", 660, "0770", "TRUE", True, 2, 0])
+def test_who_may_use_a_repository(plugins, tmp_path, shared):
+    assert plugins.state("git.present", name=str(tmp_path / "x"), shared=shared)["result"] is True
+
+
 def test_a_fast_forward(latest, source, clone):
     old, new = source.head, source.commit("a", "3")
     source("tag", "v3")

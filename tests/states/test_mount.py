@@ -274,6 +274,14 @@ def test_what_is_in_a_bound_folder_has_two_names(more):
 
 
 @pytest.mark.usefixtures("kernel")
+def test_a_folder_that_was_made_for_a_mount_that_fails_goes_again(plugins, tmp_path):
+    plugins.salt["cmd.run_all"] = lambda *_, **__: {"retcode": 32, "stdout": "", "stderr": "no such device"}
+    row = plugins.state("mount.mounted", name=str(tmp_path / "a" / "b"), device="/dev/x", fstype="ext4", mkmnt=True)
+    assert (row["result"], row["comment"]) == (False, "no such device")
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.usefixtures("kernel")
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [

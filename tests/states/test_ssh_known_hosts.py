@@ -173,3 +173,10 @@ def test_footprint():
     assert "makes" not in ssh_known_hosts.mod_footprint({**low, "fun": "absent"})
     for_all = ssh_known_hosts.mod_footprint({"fun": "present", "name": "x", "key": "AAAA"})
     assert (for_all["writes"][0], for_all["makes"]) == ("path:/etc/ssh/ssh_known_hosts", ["path:/etc/ssh"])
+
+
+def test_the_hosts_of_a_user_who_does_not_exist(plugins):
+    plugins.opts["foresight"] = True
+    for test in (True, False):
+        row = plugins.state("ssh_known_hosts.absent", test=test, name="git.example", user="nobody-has-this-name")
+        assert (row["result"], row["comment"]) == (False, "User nobody-has-this-name does not exist")

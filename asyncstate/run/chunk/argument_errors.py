@@ -39,7 +39,7 @@ def _calls(error: BaseException, given: Mapping[str, Any]) -> Iterator[tuple[Cal
     while trace is not None:
         frame = trace.tb_frame
         function = frame.f_globals.get(frame.f_code.co_name)
-        if getattr(function, "__code__", None) is frame.f_code:
+        if function is not None and getattr(function, "__code__", None) is frame.f_code:
             yield function, {name: value for name, value in frame.f_locals.items() if name in given}
         trace = trace.tb_next
 
@@ -71,10 +71,10 @@ def wrong_arguments(function: Callable[..., Any], given: Mapping[str, Any]) -> s
         if name not in given:
             continue
         expected = Expected.of(parameter.annotation)
-        if expected is not None and not expected.fits(given[name]):
+        if isinstance(given[name], (int, float)) and not abs(given[name]) <= _LARGEST:
+            found.append(f"'{name}' must not be so large a number")
+        elif expected is not None and not expected.fits(given[name]):
             found.append(f"'{name}' must be {expected}, not {described(given[name])}")
         elif any("\0" in text for text in texts_in(given[name])):
             found.append(f"'{name}' must not hold a NUL character")
-        elif isinstance(given[name], (int, float)) and not abs(given[name]) <= _LARGEST:
-            found.append(f"'{name}' must not be so large a number")
     return "; ".join(found)

@@ -117,7 +117,7 @@ def test_a_bundled_state_names_the_argument_it_tripped_over(row):
         ("http.query: [{name: 'http://x'}, {status: 1}, {test_url: 5}]", "'test_url' must be a text, not a number"),
         ("cmd.run: [{name: a}, {env: [[x]]}]", "env must be a mapping of variables, or a list of such mappings"),
         ("file.replace: [{name: /etc/hostname}, {pattern: a}, {repl: b}, {count: 100000000000000000000}]", "'count' must not be so large a number"),
-        ("file.replace: [{name: /etc/hostname}, {pattern: a}, {repl: b}, {count: 1.0e+20}]", "'count' must be a whole number, not a number"),
+        ("file.replace: [{name: /etc/hostname}, {pattern: a}, {repl: b}, {count: 1.0e+20}]", "'count' must not be so large a number"),
         ("file.mknod: [{name: /x}, {ntype: c}, {major: -5}]", "'major' must be a number from 0 to 4095, not -5"),
         ("file.mknod: [{name: /x}, {ntype: b}, {minor: 1048576}]", "'minor' must be a number from 0 to 1048575, not 1048576"),
     ],
