@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import threading
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -206,6 +207,12 @@ class LazyLoader:
             for name, record in sorted(contents.loaded.items())
             if isinstance(record, _Refusal)
         }
+
+    def has_place_for(self, path: str) -> bool:
+        """Return whether a plugin at a path, or below it, would be loaded."""
+        path = os.path.join(os.path.normpath(path), "")
+        folders = (os.path.join(folder.path, "") for folder in self._folders)
+        return any(path.startswith(folder) or folder.startswith(path) for folder in folders)
 
     def register(self, name: str, func: Callable[..., Any]) -> LoadedFunction:
         """Offer ``func`` of the host application as ``module.function``; it hides a plugin's function of that name."""

@@ -211,7 +211,7 @@ def test_a_highstate_with_nothing_to_do_says_why(tree, run, files, told):
     assert json.loads(run("apply", "--out", "json").stdout)["no_|-states_|-states_|-None"]["result"] is False
 
 
-@pytest.mark.parametrize("wrong", ["1s", "-1", ".nan"])
+@pytest.mark.parametrize("wrong", ["1s", "-1", ".nan", "[5]"])
 def test_a_time_limit_that_is_none_is_a_mistake_of_any_state(run, tree, wrong):
     (tree / "_states" / "plain.py").write_text('def run(name):\n    return {"result": True, "changes": {}}\n')
     (tree / "limited.sls").write_text(f"a:\n  plain.run:\n    - timeout: {wrong}\n")
@@ -220,3 +220,18 @@ def test_a_time_limit_that_is_none_is_a_mistake_of_any_state(run, tree, wrong):
     assert re.search(
         r"'timeout' of 'plain.run' must be a number of seconds, not .*\n.*limited.sls:3 \[E418\]", done.stdout
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("_states/fresh.py", "warning: "), ("_states/fresh/__init__.py", "warning: "), ("elsewhere/fresh.py", "")],
+)
+def test_a_module_that_the_tree_writes_may_come(run, tree, name, told):
+    (tree / "fresh.sls").write_text(
+        f"write:\n  file.managed:\n    - name: {tree}/{name}\n    - contents: x\nuse:\n  fresh.go: []\n"
+    )
+    done = run("check", "fresh")
+    assert done.returncode == (0 if told else 1)
+    place = done.stderr if told else done.stdout
+    assert f"{told}State 'fresh.go' was not found in SLS 'fresh' (ID 'use')" in place
+    assert ("whether ID 'write', which writes a module, brings it cannot be told" in place) is bool(told)

@@ -70,6 +70,8 @@ _GIVEN = frozenset({"name", "fun", "state", "order", "__id__", "__sls__", "__env
 
 _BRINGERS = frozenset({"pkg", "pip", "virtualenv", "cmd", "archive", "git", "module", "saltutil"})
 """Modules whose states may install a program or library that another module needs to load."""
+_PUTS_FILES = frozenset({"managed", "recurse", "copy", "symlink", "hardlink", "rename", "serialize"})
+"""The ``file`` states that can put a module where the run loads it from."""
 
 
 class Functions(Protocol):
@@ -86,6 +88,9 @@ class Functions(Protocol):
 
     def refused(self, module_name: str, /) -> LoadedModule | None:
         """Return the module of that name if it does not load at present, with the functions it would have; or None."""
+
+    def has_place_for(self, path: str, /) -> bool:
+        """Return whether a module at a path, or below it, would be loaded."""
 
 
 class _Taken(Value):
@@ -174,6 +179,8 @@ def check_arguments(
     is all. ``modules`` are the execution functions, to which states may pass keywords.
     """
     checker = _Checker(functions, modules, findings, used_by)
+    puts = (draft for draft in drafts if draft.state == "file" and draft.fun in _PUTS_FILES)
+    checker.writer = next((draft.id for draft in puts if functions.has_place_for(draft.name)), "")
     checker.bringers = not _BRINGERS.isdisjoint(draft.state for draft in drafts)
     known = checker.known
     for draft in drafts:
@@ -216,6 +223,7 @@ class _Checker:
         self._noted: set[tuple[Any, ...]] = set()
         self.known: dict[str, _Taken | None] = {}
         self.bringers = False
+        self.writer = ""
 
     def look_up(self, name: str) -> _Taken | None:
         """Return what a function takes, None if it does not exist; the answer is cached."""
@@ -232,6 +240,10 @@ class _Checker:
             return
         reason, hint = _missing(self._functions, name) if module is None else ("", _nearest_of(module, draft.fun))
         message = f"State '{name}' was not found in SLS '{draft.sls}' (ID '{draft.id}')"
+        if self.writer and module is None and self._functions.module(draft.state) is None:
+            hint = f"whether ID '{self.writer}', which writes a module, brings it cannot be told before that has run"
+            self._note(UNKNOWN_FUNCTION, draft, None, message, hint, mistake=False)
+            return
         self._note(UNKNOWN_FUNCTION, draft, None, message, "\n".join(filter(None, (reason, hint))), mistake=True)
 
     def _later(self, name: str) -> LoadedFunction | None:
