@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -9,6 +10,7 @@ if TYPE_CHECKING:
 
 ATTRIBUTES: Final = "aAcCdDeFijmPsStTux"
 """The letters of attributes that chattr sets."""
+_SIZE: Final = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*([bkmgtpezy]?)(|b|ib)", re.IGNORECASE)
 
 
 def is_one_line(text: str) -> bool:
@@ -25,3 +27,12 @@ def unfit(what: str, texts: Iterable[str], words: Iterable[str] = ()) -> str:
         if word.split() != [word]:
             return f"{word!r} must be one word in {what}"
     return ""
+
+
+def bytes_of(size: str) -> int | None:
+    """Return "10K", "3MiB", "2MB" as bytes; ``…B`` counts in thousands. 0 for no text, None for one that is no size."""
+    match = _SIZE.fullmatch(size.strip() or "0")
+    if match is None or (match[2].lower() in {"", "b"} and match[3]):
+        return None
+    thousands = match[3].lower() == "b"
+    return int(float(match[1]) * (1000 if thousands else 1024) ** "bkmgtpezy".index(match[2].lower() or "b"))

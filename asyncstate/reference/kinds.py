@@ -1,7 +1,8 @@
 """Kinds of values: which values an argument of a kind may have, and what is expected in place of others.
 
 ``kind:`` in an entry of ``arguments/`` names a kind, or one with its words behind a colon: ``one of: tar zip rar``. In
-``regex if match_type=pcre`` the kind holds only with that value of another argument.
+``regex if match_type=pcre`` the kind holds only with that value of another argument. Of several kinds, with semicolons
+between them, the first that holds counts.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.data.days import days_since_1970
 from asyncstate.data.formats import yaml_data
-from asyncstate.data.values import ATTRIBUTES
+from asyncstate.data.values import ATTRIBUTES, bytes_of
 from asyncstate.nearest import nearest
 from asyncstate.value import Value
 
@@ -223,10 +224,19 @@ KINDS = {
     ),
     "key size": Kind(
         "E417",
-        lambda value: value == "" or (_is_natural(value) and (int(value) in {256, 384, 521} or int(value) >= 1024)),
-        "a number of bits: at least 1024 for rsa, 256, 384 or 521 for ec",
+        lambda value: value == "" or (_is_natural(value) and int(value) >= 1024),
+        "a number of bits, at least 1024 for rsa",
         "write for example 4096",
         strict=True,
+    ),
+    "curve size": Kind(
+        "E417", lambda value: str(value) in {"", "256", "384", "521"}, "256, 384 or 521 for ec", strict=True
+    ),
+    "bytes": Kind(
+        "E417",
+        lambda value: not isinstance(value, str) or bytes_of(value) is not None,
+        "a number of bytes, perhaps with a unit",
+        "write for example 10K or 3MB",
     ),
     "integers": Kind("E417", _are_integers, "whole numbers", "write digits: [1, 2]", each=True),
     "seconds": Kind("E418", _is_limit, "a number of seconds", "write seconds, without a unit"),

@@ -100,10 +100,12 @@ def wrong_values(draft: Draft, host: PluginHost) -> Iterator[Issue]:
     of_all = _OF_ANY_KEYWORD if function.signature.has_kwargs else _OF_ALL_STATES
     args = {"name": draft.name, **draft.args}
     for argument, value in args.items():
-        word, _, condition = (kinds.get(argument) or of_all.get(argument, "")).partition(" if ")
+        word = _kind_that_holds(kinds.get(argument) or of_all.get(argument, ""), args)
         kind = kind_of(word)
-        if kind is None or (word == "hash" and not _needs_hash(args, kinds)) or not _holds(condition, args):
+        if kind is None or (word == "hash" and not _needs_hash(args, kinds)):
             continue
+        if argument in of_all and argument not in kinds and isinstance(value, (list, dict)):
+            yield _wrong(draft, kind, argument, value)
         several = kind.each and isinstance(value, (list, dict))
         for each in value if several else [value]:
             yield from _judged(draft, argument, each, kind)
@@ -212,6 +214,15 @@ def _mistake(draft: Draft, code: str, name: str, message: str, hint: str) -> Iss
     lines = draft.lines
     line = (lines.of(draft.id, draft.state, name) if lines is not None else 0) or draft.line
     return Issue(message, draft.file, line, hint, CODES[code], mistake=True, code=code)
+
+
+def _kind_that_holds(text: str, args: Mapping[str, Any]) -> str:
+    """Return the first kind whose condition holds, "" if none does."""
+    for part in text.split("; "):
+        word, _, condition = part.partition(" if ")
+        if not condition or _holds(condition, args):
+            return word
+    return ""
 
 
 def _holds(condition: str, args: Mapping[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
+from asyncstate.data.values import bytes_of
 from asyncstate.dunders import Row, __salt__, changed, check_cancelled, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, PathRefused
 
@@ -18,8 +19,6 @@ from .arguments import expand
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from zoneinfo import ZoneInfo
-
-_SIZE = re.compile(r"(?P<value>[0-9.]*)\s*(?P<unit>.*)$")
 
 
 def tidied(
@@ -54,7 +53,9 @@ def tidied(
         return failed(name, f"Invalid regular expression: {error}")
     by = str(time_comparison).lower()
     clock = by if by in {"atime", "ctime", "mtime"} else "atime"
-    limit = _bytes(size) if isinstance(size, str) else size
+    limit = bytes_of(size) if isinstance(size, str) else size
+    if limit is None:
+        return failed(name, f"'size' must be a number of bytes, perhaps with a unit such as 10K or 3MB, not {size!r}")
     old_enough = timedelta(days=age or 0)
     only = str(age_size_only or "").lower()
     both = age_size_logical_operator.upper() == "AND"
@@ -93,21 +94,6 @@ def _below(top: str, followlinks: bool) -> Iterator[tuple[str, os.stat_result]]:
                 yield path, filesystem.lstat(path)
             except FileNotFoundError:
                 continue
-
-
-def _bytes(size: str) -> int:
-    """Return "10K", "3MiB", "2MB" as bytes; ``…B`` counts in thousands. 0 for a text that is no size."""
-    match = _SIZE.match(size.strip())
-    unit = (match["unit"].lower() or "b") if match else ""
-    try:
-        value = float(match["value"]) if match else 0.0
-    except ValueError:
-        return 0
-    if re.fullmatch(r"[kmgtpezy]b", unit):
-        return int(value * 1000 ** "bkmgtpezy".index(unit[0]))
-    if re.fullmatch(r"b|[kmgtpezy](ib)?", unit):
-        return int(value * 1024 ** "bkmgtpezy".index(unit[0]))
-    return 0
 
 
 def _remove_all(name: str, to_remove: list[str]) -> Row:

@@ -49,7 +49,9 @@ WRONG = {
     "natural": -5,
     "day": "xx",
     "port": 70000,
-    "key size": 100,
+    "key size": 256,
+    "curve size": 2048,
+    "bytes": "rubbish",
     "truth": "perhaps",
     "digest of a password": "geheim",
     "version": 1.2,
@@ -67,7 +69,7 @@ OF_THE_HOST = {"renderer": "E419", "pillar key": "E423"}
 
 def wrong_of(kind):
     """Return a wrong value of a kind, and the other arguments without which it is not judged."""
-    word, _, condition = kind.partition(" if ")
+    word, _, condition = kind.partition("; ")[0].partition(" if ")
     more = dict([condition.split("=")]) if condition else {}
     if ": " not in word:
         return WRONG[word], more
@@ -76,7 +78,7 @@ def wrong_of(kind):
 
 
 def code_of(kind):
-    word = kind.partition(" if ")[0]
+    word = kind.partition("; ")[0].partition(" if ")[0]
     return OF_THE_HOST.get(word) or kind_of(word).code
 
 
@@ -129,9 +131,13 @@ def codes_of(runtime):
 
 
 def test_every_kind_of_an_entry_is_known_and_every_kind_is_used():
-    written = {entry.kind.partition(" if ")[0] for entry in entries().values()} - {"", "any", *OF_THE_HOST}
+    written = {part.partition(" if ")[0] for entry in entries().values() for part in entry.kind.split("; ")} - {
+        "",
+        "any",
+        *OF_THE_HOST,
+    }
     assert [kind for kind in written if kind_of(kind) is None] == []
-    plain = {kind.partition(" if ")[0] for _, _, kind in ARGUMENTS if ": " not in kind}
+    plain = {part.partition(" if ")[0] for _, _, kind in ARGUMENTS if ": " not in kind for part in kind.split("; ")}
     assert plain == {*KINDS, *OF_THE_HOST} == {*WRONG}
     assert len(ARGUMENTS) > 300
 
@@ -262,7 +268,7 @@ def test_a_wrong_value_of_each_argument_is_found(runtime, codes_of, name, argume
 
 
 NOT_FORESEEN = {
-    "alternatives.install": "link path priority",  # update-alternatives refuses them
+    "alternatives.install": "link path",  # update-alternatives refuses them
     "cmd.run": "env shell success_retcodes template",  # a dry run does not start the command
     "cmd.script": "env shell template",
     "cron.present": "minute hour daymonth month dayweek special",  # crontab refuses them
@@ -463,6 +469,8 @@ def test_values_that_work_are_left_alone(codes_of, function, args):
         ("pkg.installed", {"name": "x", "pkgs": ["a"], "sources": [{"b": "/c"}]}),
         ("pkgrepo.managed", {"name": "deb http://x y z", "key_url": "salt://k", "keyid": "A"}),
         ("pkgrepo.managed", {"name": "deb http://x y z", "enabled": True, "disabled": True}),
+        ("x509.private_key_managed", {"keysize": 4096, "algo": "ed25519"}),
+        ("x509.private_key_managed", {"bits": 2048, "algo": "ed448"}),
     ],
 )
 async def test_arguments_that_exclude_each_other_are_found_and_refused(codes_of, tmp_path, function, args):

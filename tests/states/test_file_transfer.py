@@ -307,6 +307,16 @@ def test_tidied_directories_and_mistakes(plugins, old_things, tmp_path):
     assert row["comment"].startswith("Invalid regular expression: ")
 
 
+@pytest.mark.parametrize("size", ["rubbish", "1q", "5BB", "1..2K"])
+def test_tidied_by_what_is_no_size_removes_nothing(plugins, old_things, size):
+    before = sorted(old_things.rglob("*"))
+    for test in (True, False):
+        row = plugins.state("file.tidied", test=test, name=str(old_things), size=size)
+        said = f"'size' must be a number of bytes, perhaps with a unit such as 10K or 3MB, not {size!r}"
+        assert (row["result"], row["comment"], row["changes"]) == (False, said, {})
+    assert sorted(old_things.rglob("*")) == before
+
+
 def test_pruned(plugins, tmp_path):
     top = tmp_path / "d"
     (top / "a" / "b").mkdir(parents=True)

@@ -23,6 +23,7 @@ from asyncstate.dunders.cancel import CancelToken
 from asyncstate.dunders.context import CallContext, current
 from asyncstate.errors import ArgumentError, FunctionNotFound, PathRefused
 from asyncstate.interfaces.errors import SMINotImplementedError
+from asyncstate.load.annotations import described
 from asyncstate.load.call import MissingParameters, bind
 from asyncstate.model.hooks import MOD_RUN_CHECK, MOD_RUN_CHECK_CMD, MOD_WATCH
 from asyncstate.model.plan import NodeKind
@@ -258,8 +259,8 @@ class Caller:
         name = f"{chunk.state}.{low['fun']}"
         if function is None:
             return await self.host.workers.run(self._not_found, name, chunk, given)
-        seconds = _own_timeout(low, function)
         try:
+            seconds = _own_timeout(low, function)
             # The arguments of a state need not fit its mod_watch.
             args, kwargs = bind(function, low, lenient=low["fun"] == MOD_WATCH)
         except ArgumentError as error:
@@ -408,20 +409,21 @@ def _anonymous(returned: Any) -> Any:
 def _own_timeout(low: dict[str, Any], function: LoadedFunction) -> float | None:
     """Return the ``timeout`` that the engine enforces (the function has no such argument) and remove it from ``low``.
 
-    A function with ``**kwargs`` still receives it.
+    A function with ``**kwargs`` still receives it. For any other, one that is no number is a mistake: ArgumentError.
     """
     signature = function.signature
     if "timeout" not in low or signature.accepts("timeout"):
         return None
+    given = low["timeout"] if signature.has_kwargs else low.pop("timeout")
     try:
-        seconds = float(low["timeout"])
+        seconds = float(given)
     except (TypeError, ValueError):
+        seconds = math.nan
+    if not math.isnan(seconds):
+        return seconds
+    if signature.has_kwargs or given is None:
         return None
-    if math.isnan(seconds):
-        return None
-    if not signature.has_kwargs:
-        del low["timeout"]
-    return seconds
+    raise ArgumentError(f"'timeout' must be a number of seconds, not {described(given)}")
 
 
 def _speaks_for_itself(function: LoadedFunction | None) -> bool:

@@ -101,6 +101,16 @@ async def test_umask_and_runas_reach_what_the_state_calls(host):
     assert (await apply(plan, host))["a"]["comment"] == "23 www"
 
 
+@pytest.mark.parametrize(("wrong", "what"), [([5], "a list with a number in it"), ("soon", "a text")])
+async def test_a_timeout_that_is_no_number_is_a_mistake_where_nothing_takes_it(host, wrong, what):
+    @host.state("own.go")
+    def go(name):
+        return row(name)
+
+    found = (await apply(PlanBuilder().chunk("a", "own.go", args={"timeout": wrong}).build(), host))["a"]
+    assert (found["result"], found["comment"]) == (False, f"'timeout' must be a number of seconds, not {what}")
+
+
 async def test_a_timeout_that_is_no_number_is_an_argument(host):
     host.state("own.go", lambda name, **kwargs: row(name, comment=kwargs["timeout"]))
     rows = await apply(PlanBuilder().chunk("a", "own.go", args={"timeout": "soon"}).build(), host)
