@@ -182,6 +182,9 @@ class Invoker:
             return row
         if row["changes"] or row.get("skip_watch"):
             return row
+        if not await self._caller.has(chunk.state, MOD_WATCH):  # an earlier state has written the module anew
+            row["comment"] = f"{row['comment']} mod_watch was not run because the module no longer has it"
+            return row
         return await self._attempts(work, chunk, partial(self._watching, chunk), early=True)
 
     def _watching(self, chunk: LowChunk) -> dict[str, Any]:

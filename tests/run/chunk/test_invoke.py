@@ -69,6 +69,13 @@ async def test_a_watched_state_may_ask_to_be_skipped(host):
     assert rows["b"]["comment"] == "done mod_watch was not run because requisites were skipped by another state"
 
 
+async def test_a_module_that_lost_mod_watch_in_the_run_does_not_react(host):
+    host.state("own.go", row)
+    plan = PlanBuilder().chunk("a", "sync.change").chunk("b", "own.go", watch=["a"]).build()
+    said = "done mod_watch was not run because the module no longer has it"
+    assert (await apply(plan, host))["b"]["comment"] == said
+
+
 async def test_a_skipped_state_does_not_react(host):
     host.state("test.mod_watch", lambda name, **_kwargs: row(name, comment="watched"))
     plan = PlanBuilder().chunk("a", "sync.change").chunk("b", watch=["a"], args={"creates": "/"}).build()
