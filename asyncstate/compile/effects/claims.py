@@ -216,7 +216,7 @@ def _of_relations(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
         given, is_there = _listed(args.get("ip")), chunk.fun == "present"
         only = given if is_there and args.get("clean") is True else None
         for address in given if is_there and args.get("comment") else ():
-            yield f"comment of address {address}", f"address:{address}", ("comment", args["comment"])
+            yield f"comment of address {address}", f"address:{address}", ("comment", str(args["comment"]))
         yield from related("host", name, "address", Members(given, only) if is_there else Members(without=given))
 
 
@@ -241,14 +241,18 @@ def of_keys(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
         return
     file = f"ssh_auth:{args.get('user')}|{args.get('config') or '.ssh/authorized_keys'}"
     given = args.get("options") or []
-    usual = (",".join(map(str, given)) if isinstance(given, list) else str(given), args.get("enc", "ssh-rsa"))
+    usual = (",".join(map(str, given)) if isinstance(given, list) else str(given), str(args.get("enc", "ssh-rsa")))
     keys = frozenset[str]()
     for found in filter(None, map(key_in, _listed(lines))):
         options, kind, key, comment = found.groups()
         keys |= {key}
         yield f"ssh_auth {key}", f"{file}|{key}", GONE if chunk.fun == "absent" else THERE
         if chunk.fun != "absent":
-            shown = (options or usual[0] if kind else usual[0], kind or usual[1], comment or args.get("comment") or "")
+            shown = (
+                options or usual[0] if kind else usual[0],
+                kind or usual[1],
+                comment or str(args.get("comment") or ""),
+            )
             yield f"line of ssh_auth {key}", f"{file}|{key}", ("line", shown)
     if chunk.fun != "absent":
         yield f"keys of user {args.get('user')}", file, Members(keys, keys if chunk.fun == "manage" else None)
@@ -301,7 +305,7 @@ def _of_fstab(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
         yield f"fstab entry of {point}", f"mount|fstab of {point}", GONE if gone else THERE
     if not gone:
         if found == "auto":
-            found = "name" if fstype in FOUND_BY_POINT else "device"
+            found = "name" if str(fstype) in FOUND_BY_POINT else "device"
         devices, points = frozenset({device}), frozenset({point})
         yield (
             f"mount point of {device} in fstab",

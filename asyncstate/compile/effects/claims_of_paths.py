@@ -105,7 +105,7 @@ def of_path(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
         if isinstance(given, (str, int, float)):
             yield f"revision of {path}", resource, (what, str(given))
     if function in _CONTENT:
-        usual = {"algo": "rsa", "keysize": _KEY_SIZES.get(args.get("algo", "rsa"), "")}
+        usual = {"algo": "rsa", "keysize": _KEY_SIZES.get(str(args.get("algo", "rsa")), "")}
         yield f"content of {path}", resource, ("content", chunk.fun)
         for argument in _CONTENT[function]:
             yield f"{argument} of {path}", resource, (argument, str(args.get(argument) or usual.get(argument, "")))

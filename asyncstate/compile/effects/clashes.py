@@ -287,7 +287,7 @@ def _through(claimed: Claims, link: Claim, path: str, own: Sequence[Claim], barr
     """Yield the claims that bar the way through a link: it leads to a file, to what is removed, or to nothing known."""
     target = plain_path(os.path.join(os.path.dirname(path), link.value)) if link.value else path
     there = claimed.get((target, f"{PATH}{target}"), ())
-    if there and all(value in {FILE, GONE} for _, value in there):
+    if there and all(value in {FILE, GONE} and how(value) not in {CLEANED, PERHAPS} for _, value in there):
         yield from (Claim(chunk, Marked(GONE, BARRED)) for chunk, _ in there if chunk.index not in barring)
     elif not there and any(claim.chunk.args.get("makedirs") is True for claim in own):
         near = (f"{path}/" for path, _ in claimed if path.startswith("/") and path != target)

@@ -31,7 +31,7 @@ def claims_of_lines(
     for chunk in keepers:
         kept.setdefault(file_written(known[chunk.index]), []).append(chunk)
     files = [chunk for chunk in steps if chunk.state == "file" and isinstance(chunk.name, str)]
-    written = [(chunk, found) for chunk in files if (found := kept.get(plain_path(chunk.name)))]
+    written = [(chunk, found) for chunk in files if (found := kept.get(plain_path(chunk.name) or "/"))]
     if not written:
         return
     from asyncstate.compile.effects.texts import writer  # noqa: PLC0415 - few trees do
@@ -55,7 +55,7 @@ def _of_key(line: str, keepers: Sequence[LowChunk]) -> Iterator[tuple[str, str, 
     found = key_in(line)
     if found is None or not found[2]:
         return
-    files = {(chunk.args.get("user"), chunk.args.get("config")): chunk for chunk in keepers}
+    files = {(str(chunk.args.get("user")), str(chunk.args.get("config"))): chunk for chunk in keepers}
     for chunk in files.values():
         present = structs.replace(chunk, fun="present", name=line, args={**chunk.args, "source": None})
         yield from (claim for claim in of_keys(present) if claim[2] == THERE or isinstance(claim[2], Members))

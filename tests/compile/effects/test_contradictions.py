@@ -474,6 +474,7 @@ def test_a_requisite_that_another_state_writes_counts_too(meant):
         ("ssh_auth.absent: [{name: k}, {user: a}, {config: /x}]", "file.managed: [{name: /x}, {contents: k}]"),
         ("host.absent: [{name: h}, {ip: 192.0.2.7}]", "file.append: [{name: /etc/hosts}, {text: '# 192.0.2.7 h'}]"),
         ("host.absent: [{name: h}, {ip: 192.0.2.7}]", "file.append: [{name: /etc/hosts}, {text: [h, '']}]"),
+        ("ssh_auth.absent: [{name: k}, {user: [a]}, {config: /x}]", "file.managed: [{name: /x}, {contents: ssh-rsa l}]"),
         ("file.managed: [{name: /x}, {create: False}]", "file.absent: [{name: /x}]"),
         ("file.managed: [{name: /x/y}]", "file.absent: [{name: /x/z}]"),
         ("file.managed: [{name: /x}, {mode: keep}]", "file.managed: [{name: /x}, {mode: '0600'}]"),
@@ -576,15 +577,23 @@ ODD = st.recursive(
     lambda value: st.lists(value, max_size=2) | st.dictionaries(st.sampled_from(["a", "file"]), value, max_size=1),
     max_leaves=3,
 )
-ARGUMENTS = """append_if_not_found append_newline backslash_literal clean contents contents_newline content count dataset
+ARGUMENTS = """addusers algo comment config device enc fs_file fs_vfstype fstype gid hostnames ip match_on members mount
+    opts options ssh_keys target usergroup append_if_not_found append_newline backslash_literal clean contents contents_newline content count dataset
     deserializer_opts encoded_data exclude_pat file_mode flags formatter header ignore_missing ignore_whitespace
     insert_before_match key key_values location marker_start match max_depth merge_if_exists mode not_found_content
     pattern recurse regex repl replace separator serializer serializer_opts source text user value""".split()
-FUNCTIONS = """append blockreplace comment decode directory keyvalue line managed prepend recurse replace serialize
-    uncomment""".split()
+FUNCTIONS = [
+    *(
+        f"file.{each}"
+        for each in """append blockreplace comment decode directory keyvalue line managed prepend recurse
+    replace serialize symlink uncomment""".split()
+    ),
+    *"""archive.extracted group.present host.absent host.only host.present mount.fstab_present mount.mounted ssh_auth.absent
+    ssh_auth.manage ssh_auth.present user.present x509.private_key_managed""".split(),
+]
 ODD_STATE = st.tuples(
     st.sampled_from(FUNCTIONS),
-    st.sampled_from(["/x", "/x/y", "/x/"]),
+    st.sampled_from(["/x", "/x/y", "/x/", "/etc/hosts"]),
     st.dictionaries(st.sampled_from(ARGUMENTS), ODD, max_size=6),
 )
 
@@ -592,7 +601,7 @@ ODD_STATE = st.tuples(
 @given(st.lists(ODD_STATE, min_size=2, max_size=10), st.sampled_from(["footprint", "none"]))
 def test_whatever_the_arguments_are_the_tree_compiles(states, order):
     tree = {
-        f"s{number}": {f"file.{function}": [{"name": name}, *({key: value} for key, value in args.items())]}
+        f"s{number}": {function: [{"name": name}, *({key: value} for key, value in args.items())]}
         for number, (function, name, args) in enumerate(states)
     }
-    plan({"s": json.dumps(tree), "salt://s/y": "a"}, ["s"], implicit_order=order)
+    plan({"s": json.dumps(tree), "salt://s/y": "a"}, ["s"], states=Bundled(), implicit_order=order)
