@@ -169,8 +169,8 @@ def _gist(text: str) -> str:
     """Return the first clause of a help text, or its first sentence where that clause says too little."""
     sentence = " ".join(re.split(r"(?<=\.)\s|\n\n", text.strip(), maxsplit=1)[0].split())
     clause = re.split(r"[;:] ", sentence, maxsplit=1)[0]
-    says_enough = len(clause.split()) >= 4 and "(" not in clause
-    return (clause if says_enough else sentence).rstrip(".")
+    says_enough = len(clause.split()) >= 3 and "(" not in clause
+    return re.sub(r" \([^()]*\)$", "", (clause if says_enough else sentence).rstrip("."))
 
 
 def usage(path: tuple[str, ...], command: click.Command) -> str:

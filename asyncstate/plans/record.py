@@ -20,8 +20,9 @@ KindName = Literal["check", "set", "stage", "group", "listener", "remote"]
 class Selection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What of a tree was compiled.
 
-    ``sls`` is None for the highstate; ``file`` is one file in place of SLS files. ``pillar`` are the names of the keys
-    that the command line gave: their values may be secrets, so they are given again.
+    ``sls`` is None for the highstate; ``file`` is one file in place of SLS files. ``saltenv``, ``exclude`` and ``ids``
+    are the options of these names (`--id`). ``pillar`` are the names of the keys that the command line gave: their
+    values may be secrets, so they are given again.
     """
 
     sls: tuple[str, ...] | None = None
@@ -48,7 +49,11 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ChunkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """One state of the plan.
+    """One state of the plan; its number is its place among them, from 0.
+
+    ``tag`` is the key of its row, which has ``state`` and ``fun``, ``id``, ``name`` and ``sls``. ``env`` is its
+    environment, ``order`` its order, ``file`` and ``line`` say where it is declared. ``requisites`` are
+    ``[kind, node]`` for each state, or set of states, that it refers to.
 
     ``args`` are shown as in every output, secrets masked; ``hidden`` has a digest for each field and argument that is
     not shown as it is. ``digest`` stands for function, ID, name, SLS, arguments and resolved requisites, wherever the
@@ -85,7 +90,13 @@ class ChunkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
 
 
 class NodeRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """A node of the graph that is not a state. Nodes are numbered: the states first, then these."""
+    """A node of the graph that is not a state. Nodes are numbered: the states first, then these.
+
+    ``kind``: a check (of a state in test mode, for a `prereq`), a set (several targets in one), a stage (a barrier
+    between explicit orders), a group (aggregated states), a listener. ``chunk`` is the number of the state, of a check
+    or a listener. ``members`` are the nodes that it joins, ``label`` says what it stands for, ``transaction`` whether
+    a group was formed by default.
+    """
 
     kind: KindName
     chunk: int = -1
@@ -115,9 +126,13 @@ class ContingentRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class PlanRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A plan as data.
 
-    ``key`` names the key of the digests: those of two records can be compared only if it is the same. ``rank`` is the
-    place of each node in the serial order. ``lanes`` are the places of each lane. ``foreseen`` are the tags of the
-    rows in which a dry run said that it would change something; None if there was none.
+    ``program`` is the version of asyncstate that wrote it, ``version`` that of the format, ``host`` the ID of the host.
+    ``digest`` stands for the whole plan. ``key`` names the key of the digests: those of two records can be compared
+    only if it is the same. ``selection`` is what was compiled, ``inputs`` what it was compiled from. ``chunks`` are the
+    states in the order of a serial run without checks in between, ``nodes`` the other nodes. ``edges`` say which node
+    waits for which, ``contingent`` which edges end early. ``rank`` is the place of each node in the serial order.
+    ``lanes`` are the places of each lane. ``foreseen`` are the tags of the rows in which a dry run said that it would
+    change something; None if there was none.
     """
 
     version: int

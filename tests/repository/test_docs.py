@@ -225,7 +225,7 @@ def test_the_maps_name_files_that_exist(checkout, page):
 # --- four kinds of pages, few words, short ways
 
 KINDS = ("Tutorials", "How-to guides", "Reference", "Explanation")
-WORDS = 41_800
+WORDS = 40_000
 
 
 def written(checkout):

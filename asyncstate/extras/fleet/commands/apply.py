@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     help="Which hosts, as Salt's compound targets: '*', web1, 'web*', L@a,b, 'G@role:db and not E@old.*', N@group.",
 )
 @compile_options
-@option("--test/--no-test", section="Run", default=False, help="Dry run: show what would change and change nothing.")
+@option("--test/--no-test", section="Run", default=False, help="Dry run: show what would change, change nothing.")
 @option(
     "-j", "--concurrency", section="Run", metavar="N", type=click.IntRange(min=1), help="States at once on each host."
 )
