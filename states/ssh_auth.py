@@ -223,6 +223,8 @@ def _source_answer(steps: list[str], found: dict[str, str], source: str, state: 
         return None, "".join(steps)
     if not found and _fetch(source):
         return False, _without_keys(source)
+    if not found and state == "present" and filesystem.foretells():
+        return False, _without_source(source)
     return True, f"All host keys in file {source} are already {state}"
 
 
@@ -235,7 +237,7 @@ def _present_row(name: str, key: str, user: str, source: str, done: str, where: 
     if done == "no change":
         return unchanged(name, f"{subject} is already present for user {user}")
     if done == "no key":
-        comment = f"Failed to add the ssh key. Source file {source} is missing"
+        comment = _without_source(source)
     elif source and not __salt__["ssh.check_key_file"](user, source, saltenv=_env(), **where):
         comment = _without_keys(source)
     else:
@@ -245,6 +247,10 @@ def _present_row(name: str, key: str, user: str, source: str, done: str, where: 
 
 def _without_keys(source: str) -> str:
     return f"No keys detected in {source}. Is file properly formatted?"
+
+
+def _without_source(source: str) -> str:
+    return f"Failed to add the ssh key. Source file {source} is missing"
 
 
 def _fetch(source: str) -> Any:

@@ -345,7 +345,7 @@ def _reached(name: str, user: Any, home: str) -> list[str]:
 
 def _unfit(bare: bool, separate_git_dir: str | None, shared: Any) -> str:
     """Return the error with which ``git init`` refuses its options."""
-    if bare and separate_git_dir:
+    if bare and separate_git_dir is not None:
         return "fatal: options '--separate-git-dir' and '--bare' cannot be used together"
     if shared is None or _SHARED.fullmatch(str(shared)):
         return ""

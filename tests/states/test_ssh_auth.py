@@ -235,3 +235,14 @@ def test_footprint():
         "writes": ["ssh_auth:root", "path:~root/root.keys"],
     }
     assert "path:/etc/keys" in ssh_auth.mod_footprint({"user": "a", "config": "/etc/keys"})["writes"]
+
+
+def test_a_dry_run_refuses_keys_of_a_file_that_is_missing(plugins):
+    plugins.opts["foresight"] = True
+    plugins.salt["cp.cache_file"] = lambda *_: False
+    for test in (True, False):
+        row = plugins.state("ssh_auth.present", test=test, name="x", user="worker", source="salt://none")
+        assert (row["result"], row["comment"]) == (
+            False,
+            "Failed to add the ssh key. Source file salt://none is missing",
+        )
