@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     section="Output",
     metavar="FILE",
     type=click.File("rb"),
-    help="Also show, from the events of a run (apply --out jsonl > FILE; - is standard input), what the state really "
-    "waited for, how long, and its outcome.",
+    help="Also show what the state really waited for, how long, and its outcome. FILE has the events of a run (apply "
+    "--out jsonl > FILE); - is standard input.",
 )
 @data_option("human", "json", "yaml")
 @click.pass_obj

@@ -115,7 +115,7 @@ config_file_options: Callable[[Any], Any] = _all(
             metavar="FILE",
             envvar="ASYNCSTATE_CONFIG",
             type=click.Path(exists=True),
-            help="Read settings from FILE (repeatable, later ones win): Salt's minion options in YAML, so an existing "
+            help="Read settings from FILE; repeatable, later ones win. Salt's minion options in YAML, so an existing "
             "/etc/salt/minion works. Default: /etc/asyncstate/config.yaml, ~/.config/asyncstate/config.yaml, then "
             "asyncstate.yaml in this folder or the nearest one above.",
         ),
