@@ -51,6 +51,8 @@ _NUMBERS = frozenset({"uid", "gid"})
 _NEWEST = frozenset({"latest", "uptodate"})
 """Package states that look for newer versions."""
 _SHOWN_KINDS = frozenset("user group service mount sysctl kmod".split())
+_PACKAGES = ("packages", "unknown-packages")
+"""What packages bring to a formula."""
 _MOST_SHOWN = 3
 _CLONES = frozenset({"git.latest", "git.cloned", "git.detached"})
 """States that need an empty folder, or none."""
@@ -263,6 +265,8 @@ class Foresight:
         if row["result"] is False:
             return True
         if name.startswith("formula:"):
+            if other.state == "cmd":  # its words do not say which packages are new
+                return name.partition("/")[2].startswith(_PACKAGES)
             return other.state == "pkg" and self._brings_new(change.chunk)
         if name == "pkgdb":
             return other.state == "pkgrepo" and chunk.fun in _NEWEST
