@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from asyncstate.errors import LoaderError
 
 if TYPE_CHECKING:
@@ -38,16 +40,13 @@ class SharedContext(dict[str, Any]):
             return self[key]
 
 
-class _CallState:
+class _CallState(msgspec.Struct, eq=False):
     """The state that one call changes, shared by every context that stands for the same call."""
 
-    __slots__ = ("done", "opts", "retcode", "unrendered")
-
-    def __init__(self) -> None:
-        self.opts: dict[str, Any] | None = None
-        self.retcode = 0
-        self.done: dict[str, str] = {}
-        self.unrendered = ("", 0, "")
+    opts: dict[str, Any] | None = None
+    retcode: int = 0
+    done: dict[str, str] = {}
+    unrendered: tuple[str, int, str] = ("", 0, "")
 
 
 class CallContext:
@@ -144,18 +143,16 @@ class CallContext:
 
     def derive(self, **changes: Any) -> CallContext:
         """Return the context of another call: this one with ``changes``, and a new overlay of the options."""
-        known = self.__dict__
-        if not changes.keys() <= known.keys():
-            raise TypeError(f"a call context has no {', '.join(sorted(changes.keys() - known.keys()))}")
-        return self._copy({**changes, "_state": _CallState()})
+        other = object.__new__(CallContext)
+        other.__dict__ = known = {**self.__dict__, **changes, "_state": _CallState()}
+        if len(known) > len(self.__dict__):
+            raise TypeError(f"a call context has no {', '.join(sorted(changes.keys() - self.__dict__.keys()))}")
+        return other
 
     def cancelled_by(self, token: CancelToken) -> CallContext:
         """Return a context for a part of this call that ``token`` can cancel; it shares everything else."""
-        return self._copy({"cancel": token})
-
-    def _copy(self, changes: dict[str, Any]) -> CallContext:
         other = object.__new__(CallContext)
-        other.__dict__ = {**self.__dict__, **changes}
+        other.__dict__ = {**self.__dict__, "cancel": token}
         return other
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from asyncstate.errors import PlanError
-from asyncstate.model.encode import encoded
+from asyncstate.model.encode import JSON, encoded
 from asyncstate.plans.record import VERSION, ContingentRecord, EdgeRecord, PlanRecord
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def encode_pieces(frame: PlanRecord, parts: Mapping[str, Iterable[msgspec.Struct
         between = b""
         for value in values:
             piece += between
-            piece += encoded(value)
+            JSON.encode_into(value, piece, -1)
             between = b","
             if len(piece) > _PIECE:
                 yield bytes(piece)

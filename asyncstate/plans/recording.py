@@ -167,13 +167,13 @@ class _ChunkRecorder:
         self._treatment = treatment
         self._read = read
         self._targets = _Targets(plan, key)
-        self._texts: dict[str, str] = {}
+        self._common: dict[tuple[str, ...], list[str]] = {}
 
-    def _text(self, text: str) -> str:
-        """Return a text that many chunks have, as it is shown."""
-        known = self._texts.get(text)
+    def _texts(self, *texts: str) -> list[str]:
+        """Return texts that many chunks have in common, as they are shown."""
+        known = self._common.get(texts)
         if known is None:
-            known = self._texts[text] = utf8(self._shown.text(text))
+            known = self._common[texts] = [utf8(self._shown.text(text)) for text in texts]
         return known
 
     def record(self, chunk: LowChunk) -> ChunkRecord:
@@ -194,17 +194,18 @@ class _ChunkRecorder:
                 if getattr(chunk, name) != getattr(shown, name)
             }
         treatment = self._treatment
+        state, fun, env, file, sls = self._texts(chunk.state, chunk.fun, chunk.env, chunk.file, shown.sls)
         return ChunkRecord(
             tag=utf8(tag if shown is chunk else shown.tag),
-            state=self._text(chunk.state),
-            fun=self._text(chunk.fun),
+            state=state,
+            fun=fun,
             id=utf8(shown.id),
             name=_plain(shown.name),
-            sls=utf8(shown.sls),
+            sls=sls,
             digest=_digest(chunk, said, self._targets, self._key),
-            env=self._text(chunk.env),
+            env=env,
             order=chunk.order,
-            file=self._text(chunk.file),
+            file=file,
             line=chunk.line,
             args=args,
             hidden=hidden,

@@ -99,19 +99,10 @@ class _Places:
         """Return a line, as `LineOf` says."""
         if self._lines is None:
             return 0
-        line = self._lines.find(id) if state is None else self._state_line(id, state)
+        line = (self._lines.find(id, state) if state is not None else 0) or self._lines.find(id)
         if line and argument is not None:
             line = argument_line(self._text.splitlines(), line, argument) or line
         return self._source.line(line) if line and self._source is not None else line
-
-    def _state_line(self, id: Any, state: str) -> int:
-        assert self._lines is not None  # noqa: S101 - the only caller has checked
-        line = self._lines.find(id, state)
-        if line:
-            return line
-        below = self._lines.below(id)
-        dotted = (at for key, at in below if isinstance(key, str) and key.partition(".")[0] == state)
-        return next(dotted, self._lines.find(id))
 
 
 def argument_line(lines: list[str], state: int, argument: str) -> int:

@@ -40,9 +40,8 @@ def chattr(*files: str, **kwargs: Any) -> bool:
         raise InvocationError("Need an operator: 'add' or 'remove' to modify attributes.")
     if attributes is None:
         raise InvocationError("Need attributes: [aAcCdDeijPsStTu]")
-    recursive = "R" in str(kwargs.get("flags") or "")
     for path in files:
-        (filesystem.require_unshared if recursive else filesystem.require_own_place)(path, "chattr")
+        filesystem.require_unshared(path, "chattr")
     command = ["chattr", f"{'+' if operator == 'add' else '-'}{attributes}"]
     if kwargs.get("flags") is not None:
         command.append(f"-{kwargs['flags']}")
@@ -57,7 +56,7 @@ def require_settable(name: str, attrs: str | None) -> None:
     Do nothing if there is no attribute to set.
     """
     if attrs is not None and shutil.which("lsattr"):
-        filesystem.require_own_place(name, "chattr")
+        filesystem.require_unshared(name, "chattr")
         if filesystem.judges() and not set(attrs) <= set(_ATTRIBUTES):
             raise CommandExecutionError(f"'attrs' must be letters of chattr, {_ATTRIBUTES}, not {attrs!r}")
 

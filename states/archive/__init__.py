@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import partial as _partial
 from typing import Any
 
 from asyncstate import filesystem as _filesystem
@@ -105,13 +104,13 @@ def extracted(
         by_hash = remembers and source_hash_update and not needed and job.has_new_hash()
         if needed or by_hash:
             job.verify(source_hash, skip_verify=skip_verify)
-            if is_dry_run() or clean or clean_parent:
-                job.check_members()
             if is_dry_run():
+                job.check_members()
                 if not (clean_parent and _filesystem.lexists(job.name.rstrip("/"))):
                     job.make_folder()
                 _refuse(job.announcement(clean=clean, by_hash=by_hash, missing=missing), result=None)
-            job.unpack(_partial(job.clear, clean=clean, clean_parent=clean_parent), extract_perms=extract_perms)
+            job.clear(clean=clean, clean_parent=clean_parent)
+            job.unpack(extract_perms=extract_perms)
         if remembers:
             job.remember()
         job.own()

@@ -179,47 +179,38 @@ class Extraction(ArchiveSource):
                 raise Refusal(made["comment"])
             self.made_directory = True
 
-    def unpack(self, clear: Callable[[], None], *, extract_perms: bool) -> None:
-        """Unpack the archive into the destination, which ``clear`` clears before.
-
-        What a program could not unpack clears nothing. A new destination is removed again if nothing was unpacked.
-        """
+    def unpack(self, *, extract_perms: bool) -> None:
+        """Unpack the archive. A new destination is removed again if nothing could be unpacked."""
         check_cancelled()
-
-        def make_room() -> None:
-            clear()
-            self.make_folder()
-
-        common = {"options": self.options or None, "trim_output": self.trim_output or False, "password": self.password}
+        self.make_folder()
         try:
-            if self.format == "zip" and self.use_unzip:
-                self.files = self._staged(
-                    lambda folder: __salt__["archive.cmd_unzip"](self.cached, folder, **common), make_room
-                )
+            if self.format == "zip":
+                self.files = self._unzip(extract_perms=extract_perms)
             elif self.format == "rar":
                 self.files = self._staged(
-                    lambda folder: __salt__["archive.unrar"](self.cached, folder, trim_output=common["trim_output"]),
-                    make_room,
+                    lambda folder: __salt__["archive.unrar"](self.cached, folder, trim_output=self.trim_output or False)
                 )
-            elif self.format == "tar" and self.options:
-                self.files = self._staged(self._run_tar, make_room)
+            elif self.options:
+                self.files = self._staged(self._run_tar)
             else:
-                make_room()
-                if self.format == "zip":
-                    self.files = __salt__["archive.unzip"](
-                        self.cached, self.name, extract_perms=extract_perms, **common
-                    )
-                else:
-                    self.files = __salt__["archive.extract_tar"](self.cached, self.name, uid=self.uid, gid=self.gid)
-        except AsyncStateError:
+                self.files = __salt__["archive.extract_tar"](self.cached, self.name, uid=self.uid, gid=self.gid)
+        except (AsyncStateError, Refusal):
             if self.made_directory and not filesystem.listdir(self.name):
                 filesystem.rmdir(self.name)
             raise
         if self.format == "tar" and self.trim_output:
             self.files = self.files[: self.trim_output]
 
-    def _staged(self, run: Callable[[str], list[str]], make_room: Callable[[], None]) -> list[str]:
-        """Let a program unpack into a private directory, check the result, make room and copy it to the destination.
+    def _unzip(self, *, extract_perms: bool) -> list[str]:
+        common = {"options": self.options or None, "trim_output": self.trim_output or False, "password": self.password}
+        if self.use_unzip:
+            done: list[str] = self._staged(lambda folder: __salt__["archive.cmd_unzip"](self.cached, folder, **common))
+        else:
+            done = __salt__["archive.unzip"](self.cached, self.name, extract_perms=extract_perms, **common)
+        return done
+
+    def _staged(self, run: Callable[[str], list[str]]) -> list[str]:
+        """Let a program unpack into a private directory, check the result, and copy it to the destination.
 
         A program works with paths, which other users may replace meanwhile, and it makes whatever an archive says.
         Devices and pipes are refused; set-id bits are dropped, unless the options ask for the archive's permissions.
@@ -227,7 +218,6 @@ class Extraction(ArchiveSource):
         with remains.temporary_folder(prefix="asyncstate-archive-") as folder:
             files = [line.replace(folder, self.name.rstrip("/")) for line in run(folder)]
             asked = any(word in _KEEPING_MODES or _is_short(word, "p") for word in shlex.split(self.options or ""))
-            make_room()
             filesystem.copy_tree(folder, self.name, keep_owner=True, keep_set_id=asked)
         return files
 

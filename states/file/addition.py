@@ -106,18 +106,16 @@ def _prepared(
     if text is None and not pairs:
         return failed(name, f"No text found to {function}. Nothing {function}ed")
     problem = file_problem(name)
-    try:
-        looks = pairs and (not problem or filesystem.judges())
-        chunks = rendered_texts(pairs, template, context, defaults) if looks else string_list(text)
-    except (CommandExecutionError, OSError, UnicodeError) as error:
-        return failed(name, str(error))
     if problem:
         touched = touch(name, makedirs=makedirs)
         if is_dry_run() and touched["result"] is not False:
             return touched
         if not filesystem.exists(name):
             return failed(name, problem)
-    return chunks
+    try:
+        return rendered_texts(pairs, template, context, defaults) if pairs else string_list(text)
+    except (CommandExecutionError, OSError, UnicodeError) as error:
+        return failed(name, str(error))
 
 
 def _finish(

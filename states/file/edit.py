@@ -97,18 +97,17 @@ def line(
     name = expand(name)
     if not name:
         return failed(name, "Must provide name to file.line")
-    wrong = _wrong_line(mode, content)
-    if wrong and create and filesystem.judges():
-        return failed(name, wrong)
     made = managed(name, create=create, user=user, group=group, mode=file_mode, replace=False)
     problem = file_problem(name)
     is_to_be_made = create and filesystem.foretells() and made["result"] is None
     if problem and not is_to_be_made:
         return failed(name, problem)
-    if mode is None or wrong:
-        return failed(name, wrong)
+    if mode is None:
+        return failed(name, "Mode was not defined. How to process the file?")
+    if mode.lower() != "delete" and content is None:
+        return failed(name, "Content can only be empty if mode is ['delete']")
     if problem:
-        return made
+        return made if mode.lower() in LINE_MODES else failed(name, f'Unknown mode: "{mode}"')
     try:
         changes = __salt__["file.line"](
             name,
@@ -126,15 +125,6 @@ def line(
     except (CommandExecutionError, OSError, UnicodeError) as error:
         return failed(name, str(error))
     return _edited(name, changes, "Changes would be made")
-
-
-def _wrong_line(mode: str | None, content: Any) -> str:
-    """Return what is wrong with the mode of a line, or its content, "" if they are right."""
-    if mode is None:
-        return "Mode was not defined. How to process the file?"
-    if mode.lower() != "delete" and content is None:
-        return "Content can only be empty if mode is ['delete']"
-    return "" if mode.lower() in LINE_MODES else f'Unknown mode: "{mode}"'
 
 
 def comment(name: str, regex: str, char: str = "#", backup: Any = ".bak", ignore_missing: bool = False) -> Row:

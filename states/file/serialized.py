@@ -9,7 +9,7 @@ from asyncstate.data import serializers
 from asyncstate.dunders import Row, __env__, __salt__, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
-from .arguments import expand, impossible_mode, missing_accounts, misspelt, normalize_mode
+from .arguments import expand, impossible_mode, misspelt, normalize_mode
 from .managed import check_copy, check_refused
 
 
@@ -64,7 +64,7 @@ def serialize(
             f"The {kind} serializer could not be found. It either does not exist or its prerequisites are not "
             "installed.",
         )
-    if problem := missing_accounts(user, group) or impossible_mode(normalize_mode(mode)):
+    if problem := impossible_mode(normalize_mode(mode)):
         return failed(name, problem)
     filesystem.resolved(name)
     old = None

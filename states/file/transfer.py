@@ -173,8 +173,7 @@ def _unfit(path: str, *, occupied: bool, make: Callable[[], object] | None) -> s
 
 def _unowned(source: str, path: str, user: Any, group: Any, comment: str) -> str:
     """Return the error with which a run fails to set the owner of the copy, "" if it does not; for dry runs."""
-    uid = __salt__["file.user_to_uid"](user) if user != "" else None
-    gid = __salt__["file.group_to_gid"](group) if group != "" else None
+    uid, gid = __salt__["file.user_to_uid"](user), __salt__["file.group_to_gid"](group)
     refused = filesystem.refused_owners(uid, gid)
     if refused and filesystem.is_directory(source) and filesystem.listdir(source):
         return f'Failed to copy "{source}" to "{path}"'

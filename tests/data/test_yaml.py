@@ -219,7 +219,8 @@ def test_lines_of_the_two_outer_levels():
     assert lines.find("c d", "svc") == 10
     assert lines.find("l") == 11
     assert lines.find("deep") == lines.find("c d", "deep") == lines.find("k") == lines.find("l", "k") == 0
-    assert lines.below("c d") == [("file", 8), ("svc", 10)]
+    assert lines.find("a", "pkg") == 3
+    assert lines.find("a", "p") == 0
 
 
 def test_lines_of_a_list_are_not_kept():

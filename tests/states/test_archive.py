@@ -310,10 +310,6 @@ def test_options_go_to_tar(plugins, tmp_path, package):
     row = plugins.state("archive.extracted", name=str(tmp_path / "e"), source=str(package), options="--bogus")
     assert (row["result"], row["changes"]["retcode"]) == (False, 64)
     assert not (tmp_path / "e").exists()
-    for cleans in ("clean", "clean_parent"):
-        more = {cleans: True, "overwrite": True, "enforce_toplevel": False, "options": "--bogus"}
-        row = plugins.state("archive.extracted", name=str(dest), source=str(package), **more)
-        assert (row["result"], names(dest)) == (False, ["link", "one", "sub", "sub/two"])
 
 
 def test_a_signature_is_verified_before_anything_is_unpacked(plugins, tmp_path, package):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 
 import pytest
@@ -102,38 +101,6 @@ def test_a_dry_run_refuses_what_is_no_entry_of_its_file(plugins, function, argum
     row = plugins.state(function, test=True, **arguments)
     assert row["result"] is False
     assert "is one line" in row["comment"] or "must be one word" in row["comment"]
-
-
-@pytest.mark.parametrize(
-    ("function", "arguments"),
-    [
-        ("file.append", {"source": "/no/such/file"}),
-        ("file.prepend", {"sources": ["/no/such/file"]}),
-        ("file.line", {"create": True, "mode": "no-such-mode", "content": "x"}),
-        ("file.line", {"create": True, "mode": "ensure"}),
-        ("file.line", {"create": True, "content": "x"}),
-        ("file.serialize", {"dataset": {"a": 1}, "serializer": "json", "user": "asyncstate-none"}),
-        ("file.managed", {"contents": "x", "attrs": "Q"}),
-        ("file.mknod", {"ntype": "c", "major": -1}),
-    ],
-)
-def test_no_file_is_made_that_cannot_be_what_the_state_says(plugins, tmp_path, function, arguments):
-    plugins.load("states", "file")
-    plugins.salt["cp.cache_file"] = lambda *_, **__: False
-    path = tmp_path / "new"
-    for test in (True, False):
-        row = plugins.state(function, test=test, name=str(path), **arguments)
-        assert (row["result"], row["changes"]) == (False, {}), row["comment"]
-        assert not path.exists()
-
-
-@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("lsattr"), reason="changes owners and attributes")
-def test_a_file_that_is_given_away_has_attributes(plugins, tmp_path):
-    plugins.load("states", "file")
-    plugins.load("modules", "cmd")
-    path = tmp_path / "new"
-    row = plugins.state("file.managed", name=str(path), contents="x", user="nobody", attrs="d")
-    assert (row["result"], path.owner()) == (True, "nobody"), row["comment"]
 
 
 def test_a_dry_run_refuses_a_kernel_setting_that_does_not_exist(plugins):

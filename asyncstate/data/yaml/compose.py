@@ -34,29 +34,25 @@ class KeyLines:
     They are kept as two flat sequences, because a large document has many keys and few lookups.
     """
 
-    __slots__ = ("_below", "_index", "_keys", "_places")
+    __slots__ = ("_index", "_keys", "_places")
 
     def __init__(self) -> None:
         self._keys: list[Any] = []
         self._places = array("L")
         self._index: dict[tuple[Any, ...], int] | None = None
-        self._below: dict[Any, list[tuple[Any, int]]] = {}
 
     def noters(self) -> tuple[Callable[[Any], None], Callable[[int], None]]:
         """Return two functions: they take each key, and its ``line * 2`` (0-based), plus 1 below the top, in order."""
         return self._keys.append, self._places.append
 
     def find(self, *path: Any) -> int:
-        """Return the line of a top-level key, or of a key right below it; 0 if there is none."""
+        """Return the line of a top-level key, or of a key right below it; 0 if there is none.
+
+        Below, ``pkg`` also finds the first ``pkg.…`` if there is no such key.
+        """
         if self._index is None:
             self._index = self._build()
         return self._index.get(path, 0)
-
-    def below(self, key: Any) -> list[tuple[Any, int]]:
-        """Return the keys right below a top-level key, with their lines."""
-        if self._index is None:
-            self._index = self._build()
-        return self._below.get(key, [])
 
     def _build(self) -> dict[tuple[Any, ...], int]:
         index: dict[tuple[Any, ...], int] = {}
@@ -78,7 +74,9 @@ class KeyLines:
         """Add the keys directly below the last key of ``top`` to the index."""
         for name, at in keys:
             index.setdefault((top[-1], name), at)
-            self._below.setdefault(top[-1], []).append((name, at))
+        for name, at in keys:
+            if isinstance(name, str) and "." in name:
+                index.setdefault((top[-1], name.partition(".")[0]), at)
 
 
 class Composer:

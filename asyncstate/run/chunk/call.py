@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from asyncstate.run.machine import Work
 
 _REFRESHING_MODULES = frozenset({"pkg", "ports", "pip"})
+_RELOADS = frozenset({"reload_grains", "reload_pillar", "force_reload_modules"})
+"""Arguments that load something anew although the state has changed nothing."""
 _MODULE_SUFFIXES = (".py", ".pyx", ".pyo", ".pyc", ".so")
 
 
@@ -142,19 +144,20 @@ class Caller:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             await self._forget_cancellation(task)
-        started = self._started()
-        if started is not None:
-            await self.host.workers.run(release, started)
+        context = current.get(None)
+        token = context.cancel if context is not None else None
+        if token is not None and not token.reason and has_started(token):  # and it was not cancelled
+            await self.host.workers.run(release, token)
         row = normalise(returned, name)
-        if current.get(None) is not before and not (ended and _speaks_for_itself(function)):
-            keep_deeds(row)
         if row["result"] is False:
+            if context is not before and not (ended and _speaks_for_itself(function)):
+                keep_deeds(row)
             _name_template(row)
         row["start_time"] = began.time().isoformat()
         row["duration"] = round((perf_counter() - clock) * 1000, 3)
         row.setdefault("__id__", chunk.id)
         row.setdefault("__sls__", chunk.sls or None)
-        if work.kind is not NodeKind.CHECK:
+        if work.kind is not NodeKind.CHECK and (row["changes"] or not _RELOADS.isdisjoint(chunk.args)):
             try:
                 await self._refresh(chunk, fun, name, row)
             except BaseException as error:  # noqa: BLE001 - a pillar that no longer renders is this state's failure
@@ -163,12 +166,6 @@ class Caller:
                 said = exception_row(name, error)["comment"]
                 row["comment"] = f"{row['comment']}\n{said}" if row["comment"] else said
         return row
-
-    def _started(self) -> CancelToken | None:
-        """Return the token of a call that ended without being cancelled and started processes that live on."""
-        context = current.get(None)
-        token = context.cancel if context is not None else None
-        return token if token is not None and not token.reason and has_started(token) else None
 
     async def call_hook(self, function: LoadedFunction, args: tuple[Any, ...], chunk: LowChunk) -> Any:
         """Call one of a module's hooks: mod_init, mod_aggregate, mod_aggregate_split. Raises what the hook raises."""
@@ -260,7 +257,7 @@ class Caller:
         if function is None:
             return await self.host.workers.run(self._not_found, name, chunk, given)
         try:
-            seconds = _own_timeout(low, function)
+            seconds = _own_timeout(low, function) if "timeout" in low else None
             # The arguments of a state need not fit its mod_watch.
             args, kwargs = bind(function, low, lenient=low["fun"] == MOD_WATCH)
         except ArgumentError as error:
@@ -296,7 +293,7 @@ class Caller:
         salt = self.host.salt
         conditions = has_conditions(low) and not await self.has(low["state"], MOD_RUN_CHECK)
         checks = "check_cmd" in low and await self._generic_check(function, low["state"])
-        if has_slot(args) or has_slot(kwargs.values()):
+        if has_slot((*args, *kwargs.values())):
             args, kwargs = await self.host.workers.run(fill_slots, args, kwargs, salt)
         func, is_async = function.func, function.is_async
         rules = self.host.opts.get("global_state_conditions")
@@ -340,7 +337,7 @@ class Caller:
                 env = str(low["saltenv"])
             elif isinstance(kwargs.get("env"), str):
                 env = kwargs["env"]
-        context = self.host.context(
+        return self.host.context(
             low=low,
             running=self.running,
             lowstate=self._lowstate,
@@ -350,10 +347,9 @@ class Caller:
             cancel=CancelToken(),
             rank=self._rank[node],
             additions=self._additions,
+            runas=low.get("runas"),
+            prefetched=self.prefetched,
         )
-        context.runas = low.get("runas")
-        context.prefetched = self.prefetched
-        return context
 
     # afterwards
 
@@ -412,7 +408,7 @@ def _own_timeout(low: dict[str, Any], function: LoadedFunction) -> float | None:
     A function with ``**kwargs`` still receives it. For any other, one that is no number is a mistake: ArgumentError.
     """
     signature = function.signature
-    if "timeout" not in low or signature.accepts("timeout"):
+    if signature.accepts("timeout"):
         return None
     given = low["timeout"] if signature.has_kwargs else low.pop("timeout")
     try:

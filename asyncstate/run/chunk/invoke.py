@@ -33,7 +33,7 @@ from asyncstate.run.shared import Shared
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from asyncstate.load.host import PluginHost
     from asyncstate.model.plan import Plan
@@ -78,6 +78,7 @@ class Invoker:
             for member in node.members
         }
         self._joined = {member for node in plan.nodes if node.transaction for member in node.members}
+        self._grouped = self._group_of.keys() | self._joined
         self._transactions: dict[int, dict[str, Any]] = {}
 
     def use(self, prefetched: Prefetched) -> None:
@@ -98,8 +99,19 @@ class Invoker:
         transaction = self._transactions.get(chunk.index)
         return chunk.as_low() if transaction is None else {**chunk.as_low(), TRANSACTION: _told(transaction)}
 
-    async def run_chunk(self, work: Work, chunk: LowChunk) -> Row:
+    def run_chunk(self, work: Work, chunk: LowChunk) -> Coroutine[Any, Any, Row]:
         """Do what the verdict says for a chunk, its prereq check or a listener, and return the row."""
+        if (
+            work.verdict is Verdict.MET
+            and work.kind is NodeKind.CHUNK
+            and chunk.state in self._initialised
+            and chunk.index not in self._grouped
+            and "retry" not in chunk.args
+        ):  # most chunks: one call, with nothing before it and nothing after
+            return self._caller.call(work, chunk, chunk.as_low(), early=True)
+        return self._run_any(work, chunk)
+
+    async def _run_any(self, work: Work, chunk: LowChunk) -> Row:
         lows = chunk.as_low if work.kind is NodeKind.LISTENER else partial(self.low, chunk)
         problem = None if chunk.state in self._initialised else await self._mod_init(chunk, lows)
         if problem is not None:
