@@ -1,7 +1,8 @@
 """Aggregation as a rewrite of the graph: states that one ``mod_aggregate`` call may join wait for each other's needs.
 
-The members of a group have one module and one order stage, and no path leads from one to another. In each module, every
-eligible state gets a level: the number of eligible states on the longest path to it. States of one level form a group.
+The members of a group have one module and one order stage, no state of another stage stands between them, and no path
+leads from one to another. In each module, every eligible state gets a level: the number of eligible states on the
+longest path to it. States of one level form a group.
 Salt builds the same groups; here one pass over the graph finds them instead of a search for each pair.
 
     what any member waits for ──▶ GROUP ──▶ first member ──▶ … ──▶ last member ──▶ what waits for any member
@@ -9,6 +10,7 @@ Salt builds the same groups; here one pass over the graph finds them instead of 
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +80,7 @@ def aggregate(
             continue
         kept = set(result.serial)
         before = _predecessors(graph, {member for members in grouped for member in members})
-        for members in reversed(grouped):
+        for members in reversed(grouped) if stages is None else ():  # it would pull them over states of other stages
             _pull_forward(graph, order, members)
         for members in grouped:
             group = _add_group(graph, members, before, f"{module} x {len(members)}")
@@ -176,9 +178,10 @@ def _group_module(
 ) -> list[list[int]]:
     """Return the groups of one module, each in serial order."""
     levels, behind = _levels(graph, serial, frozenset(numbers))
-    classes: dict[tuple[float, int], list[list[int]]] = {}
+    places = _places(serial, stages) if stages is not None else {}
+    classes: dict[tuple[Any, int], list[list[int]]] = {}
     for number in numbers:
-        parts = classes.setdefault((stages[number] if stages is not None else 0.0, levels[number]), [[]])
+        parts = classes.setdefault((places.get(number), levels[number]), [[]])
         if len(parts[-1]) == MAX_MEMBERS:
             parts.append([])
         parts[-1].append(number)
@@ -190,6 +193,16 @@ def _group_module(
             else:
                 refused[members[0]] = _why_alone(graph, members[0], behind, full=len(parts) > 1)
     return groups
+
+
+def _places(serial: Sequence[int], stages: Sequence[float]) -> dict[int, tuple[float, int]]:
+    """Return the stage of each node and how many nodes of other stages stand before it."""
+    same: Counter[float] = Counter()
+    places = {}
+    for position, node in enumerate(serial):
+        places[node] = (stages[node], position - same[stages[node]])
+        same[stages[node]] += 1
+    return places
 
 
 def _levels(graph: RequisiteGraph, serial: Sequence[int], eligible: frozenset[int]) -> tuple[list[int], dict[int, int]]:

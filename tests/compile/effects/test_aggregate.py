@@ -2,7 +2,7 @@ import copy
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from reached import reach
 from strategies import high_data
 from trees import FakeStates, compiler, edges, ids, plan, reachable
@@ -203,6 +203,20 @@ def test_only_ids_keeps_the_groups_of_what_is_left():
     assert ids(compiled) == ["a", "c"]
 
 
+def of_test(*states):
+    """High data of states of ``test``, in the order in which they are given."""
+    return {
+        f"s{number}": {"test": ["nop", {"order": 10_000 + number}, *more], "__sls__": "a", "__env__": "base"}
+        for number, more in enumerate(states)
+    }
+
+
+TWO, THIRD = {"names": ["x", "y"]}, {"names": ["x", {"y": [{"order": 3}]}]}
+
+
+@example(of_test([{"prereq": ["s1"]}, TWO], [TWO], [{"prereq": ["s3"]}, TWO], [THIRD], [TWO]))
+@example(of_test([TWO], [THIRD], [{"prereq": ["s3"]}], [THIRD]))
+@example(of_test([TWO], [TWO], [THIRD], [{"require": ["s1"]}, TWO], [TWO], [{"order": -1, "require": ["s0"]}, {"watch": ["s3"]}, TWO]))  # fmt: skip
 @given(high_data(max_size=9))
 def test_aggregation_makes_no_cycle_and_loses_no_state_nor_any_order(high):
     states = FakeStates("test.mod_aggregate", "pkg.mod_aggregate", "cmd.mod_aggregate")
