@@ -28,7 +28,8 @@ from asyncstate.compile.effects.resources import PATH, Resources, folder_and_mar
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
 from asyncstate.model.result import NOT_TOLD, STATE_RAN
-from asyncstate.model.walk import edges_through
+from asyncstate.model.walk import edges_through, stands_for
+from asyncstate.run.gate import Verdict
 from asyncstate.run.rows import sub_states
 from asyncstate.value import Value
 
@@ -57,6 +58,11 @@ _MOST_SHOWN = 3
 _CLONES = frozenset({"git.latest", "git.cloned", "git.detached"})
 """States that need an empty folder, or none."""
 _FORCE = frozenset({"force", "force_clone"})
+_AWAITED = {
+    Verdict.ONCHANGES: frozenset({RequisiteKind.ONCHANGES, RequisiteKind.WATCH}),
+    Verdict.MET: frozenset({RequisiteKind.WATCH}),
+}
+"""The families of requisites whose changes could lead to another row, if the verdict is this one now."""
 _CALLED = frozenset({NodeKind.CHUNK, NodeKind.CHECK})
 _WITHOUT_RANK = frozenset({NodeKind.SET, NodeKind.STAGE, NodeKind.REMOTE})
 
@@ -136,11 +142,21 @@ class Foresight:
     async def completed(self, work: Work, chunk: LowChunk, running: Awaitable[Row]) -> Row:
         """Return the row of a chunk that runs. If it may be another one after earlier states have run, it says so."""
         row = await running
-        if work.kind not in _CALLED or not row.get(STATE_RAN, True):
+        if work.kind not in _CALLED:
             return row
-        to_change = row["result"] is None or (row["result"] is True and bool(row["changes"]))
-        if self._to_change and self._enter_refusal(chunk, row):
-            return row
+        if row.get(STATE_RAN, True) and not (self._to_change and self._enter_refusal(chunk, row)):
+            await self._look_ahead(chunk, row)
+        if row["result"] is True and not row["changes"] and work.verdict in _AWAITED:
+            self._wait_for_changes(chunk, row, _AWAITED[work.verdict])
+        if work.kind is NodeKind.CHUNK and _is_to_change(row):
+            self._to_change[chunk.index] = row
+            self._new.append(chunk.index)
+            self._kinds.enter(chunk)
+        return row
+
+    async def _look_ahead(self, chunk: LowChunk, row: Row) -> None:
+        """Say in the row of a state that was called if what it touches is to change before."""
+        to_change = _is_to_change(row)
         tested = to_change and not chunk.args.keys().isdisjoint(CONDITIONS_BEFORE)
         if self._to_change and (tested or not to_change):
             async with self._finding:
@@ -149,11 +165,13 @@ class Foresight:
             self._complete(touched, chunk, row, tested=tested)
         if to_change and not row.get(NOT_TOLD) and (opposed := self._kinds.against(chunk)):
             self._say(row, {number: opposed[number] for number in self._before(chunk.index, opposed)})
-        if work.kind is NodeKind.CHUNK and (to_change or row["result"] is None):
-            self._to_change[chunk.index] = row
-            self._new.append(chunk.index)
-            self._kinds.enter(chunk)
-        return row
+
+    def _wait_for_changes(self, chunk: LowChunk, row: Row, families: Collection[RequisiteKind]) -> None:
+        """Say in a row without changes that it cannot be told, if it waits for changes that cannot be told."""
+        targets = [each.node for each in self._plan.requisites[chunk.index] if each.kind.family in families]
+        chunks = {self._plan.nodes[node].chunk for node in stands_for(self._plan, targets)} if targets else ()
+        open_ = [number for number in chunks if self._to_change.get(number, {}).get(NOT_TOLD)]
+        self._say(row, dict.fromkeys(open_, ""))
 
     @cached_property
     def _refused(self) -> dict[int, Contradiction]:
@@ -317,6 +335,10 @@ class Foresight:
                 for node in self._plan.nodes[requisite.node].members or (requisite.node,):
                     if self._plan.nodes[node].chunk != -1:
                         yield self._plan.nodes[node].chunk
+
+
+def _is_to_change(row: Row) -> bool:
+    return row["result"] is None or (row["result"] is True and bool(row["changes"]))
 
 
 def _cannot_be_told(row: Row, said: str) -> None:

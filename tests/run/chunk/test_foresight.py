@@ -30,7 +30,7 @@ def pair(first, second, *, first_function="file.managed", second_function="file.
     return plan, Touched([first, second], {})
 
 
-def second_row(planned, first, second, kind=NodeKind.CHUNK):
+def second_row(planned, first, second, kind=NodeKind.CHUNK, verdict=Verdict.MET):
     plan, touched = planned
 
     async def returned(value):
@@ -42,7 +42,7 @@ def second_row(planned, first, second, kind=NodeKind.CHUNK):
     async def both():
         foresight = Foresight(plan, looked_up)
         for index, (chunk, value) in enumerate(zip(plan.chunks, (first, second), strict=True)):
-            work = Work(index, NodeKind.CHUNK if index == 0 else kind, index, Verdict.MET)
+            work = Work(index, NodeKind.CHUNK if index == 0 else kind, index, verdict if index else Verdict.MET)
             last = await foresight.completed(work, chunk, returned(value))
         return last
 
@@ -167,6 +167,28 @@ async def _value(value):
 @pytest.mark.parametrize("first", [row(True), row(False)])
 def test_a_state_that_is_not_to_change_explains_nothing(first):
     assert second_row(pair(WRITES, READS, require=["a"]), first, row(False))["result"] is False
+
+
+NOT_CALLED = {STATE_RAN: False}
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdict", "second", "told"),
+    [
+        ("onchanges", Verdict.ONCHANGES, row(True, **NOT_CALLED), False),
+        ("watch", Verdict.ONCHANGES, row(True, **NOT_CALLED), False),
+        ("watch", Verdict.MET, row(True), False),
+        ("require", Verdict.MET, row(True), True),
+        ("onchanges", Verdict.FAIL, row(False, **NOT_CALLED), True),
+        ("onfail", Verdict.ONFAIL, row(True, **NOT_CALLED), True),
+    ],
+)
+def test_a_state_that_waits_for_changes_that_cannot_be_told_cannot_be_told(kind, verdict, second, told):
+    planned = pair(Footprint(), Footprint(), **{kind: ["a"]})
+    last = second_row(planned, row(None, **{NOT_TOLD: True}), dict(second), verdict=verdict)
+    assert last.get(NOT_TOLD, False) is not told
+    last = second_row(planned, row(None), dict(second), verdict=verdict)
+    assert NOT_TOLD not in last
 
 
 def test_changes_without_a_dry_run_count_as_to_change():
