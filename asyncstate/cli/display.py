@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from asyncstate.cli.console import columns
-from asyncstate.report.forecast import forecast
+from asyncstate.model.forecast import forecast
 from asyncstate.report.held import held_back
 from asyncstate.report.human import BRIEF, DEFAULT_FORM, Style, report_lines, style_from_options
 

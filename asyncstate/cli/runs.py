@@ -92,7 +92,7 @@ def show(console: Console, /, run: str | None, **options: Any) -> int:
         from msgspec import structs
 
         from asyncstate.cli.display import brief_style
-        from asyncstate.report.forecast import forecast
+        from asyncstate.model.forecast import forecast
         from asyncstate.report.held import held_back
 
         foretold = forecast(report, plan) if plan is not None else None

@@ -60,8 +60,9 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     ``unreadable: WHY``; ``exit_code`` is None for the last four. Of a run whose log is damaged or cannot be read only
     the ID is known; ``begun`` is the time of its log.
 
-    ``counts`` are numbers of states: ``chunks`` of the plan, ``started``, ``succeeded``, ``changed`` (of a dry
-    run, those that would be), ``failed`` of themselves, ``held_back``, ``not_started``. ``digest`` is that of the plan,
+    ``counts`` are numbers of states: ``chunks`` of the plan and, once it has ended, of the listeners it called,
+    ``started``, ``succeeded``, ``changed`` (of a dry run, those that would be), ``failed`` of themselves,
+    ``held_back``, ``not_started``; ``foretold`` is that of `RunFinished`. ``digest`` is that of the plan,
     ``plan`` the key of its record, ``resumes`` the run that this one continues, ``about`` what the program that ran it
     said of it.
     """
@@ -76,6 +77,7 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     digest: str = ""
     exit_code: int | None = None
     counts: dict[str, int] = {}
+    foretold: dict[str, int] = {}
     plan: str = ""
     resumes: str = ""
     about: dict[str, Any] = {}
@@ -274,7 +276,8 @@ def _ended(entry: RunEntry, last: RunFinished) -> RunEntry:
     counts = {name: getattr(last, name) for name in ("succeeded", "changed", "held_back")}
     counts["failed"] = last.failed - last.held_back
     left = len(last.not_started)
-    counts["started"] = entry.counts["chunks"] - left
+    counts["chunks"] = max(entry.counts["chunks"], last.succeeded + last.failed + len(last.handled) + left)
+    counts["started"] = counts["chunks"] - left
     ending = f"cancelled: {last.cancelled}" if last.cancelled else FAILHARD if left else FINISHED
     return msgspec.structs.replace(
         entry,
@@ -282,4 +285,5 @@ def _ended(entry: RunEntry, last: RunFinished) -> RunEntry:
         ending=ending,
         exit_code=last.exit_code,
         counts={**entry.counts, **counts, "not_started": left},
+        foretold=last.foretold,
     )

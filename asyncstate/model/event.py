@@ -137,6 +137,7 @@ class RunFinished(Event, frozen=True, tag="run_finished", kw_only=True):
 
     ``failed`` counts all states that did not succeed, as Salt does; ``held_back`` those of them that a failed requisite
     kept from running. ``changed`` are states that succeeded; in a dry run, those that would change something.
+    ``foretold`` counts what a dry run says of states: ``to change``, ``triggered``, ``cannot be told``.
 
     ``races`` are those that a traced run showed. The rest is what a report has beside the rows of `ChunkFinished`, so
     that it can be made from events alone: ``wall_ms``, the ``handled`` failures, ``rows`` that belong to no state that
@@ -157,6 +158,7 @@ class RunFinished(Event, frozen=True, tag="run_finished", kw_only=True):
     handled: tuple[str, ...] = ()
     rows: dict[str, dict[str, Any]] = {}
     order: tuple[int, ...] = ()
+    foretold: dict[str, int] = {}
 
 
 AnyEvent = (

@@ -59,8 +59,8 @@ def template_place(row: Row) -> tuple[str, int] | None:
 
 
 def changes_something(row: Row, *, test: bool) -> bool:
-    """Whether a state changed something; in a dry run (``test``) whether it would."""
-    return row["result"] is None if test else bool(row["changes"])
+    """Whether a state changed something; in a dry run (``test``) whether it would, as far as that can be told."""
+    return row["result"] is None and not row.get(NOT_TOLD) if test else bool(row["changes"])
 
 
 def was_held_back(row: Row) -> bool:

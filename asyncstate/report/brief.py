@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from asyncstate.model.forecast import Foretold
 from asyncstate.model.result import STATE_RAN, was_held_back
 from asyncstate.report.columns import cells, cut, cut_within, padded, wrapped
 from asyncstate.report.compress import compress_ids
-from asyncstate.report.forecast import Foretold
 from asyncstate.report.human import changes_lines, comment_text, culprit_lines, row_parts, worst_colour
 from asyncstate.report.nested import diff_lines, diff_size, diffs_in, is_diff
 from asyncstate.report.summary import closing_lines, outcome_word

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from asyncstate.model.encode import encoded, utf8
-from asyncstate.report.forecast import forecast
+from asyncstate.model.forecast import forecast
 from asyncstate.report.held import held_back
 from asyncstate.report.page_data import (
     WORDS,
@@ -35,9 +35,9 @@ from asyncstate.report.terminal import clean, count, date_and_time, short_time
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from asyncstate.model.forecast import Foretold
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
-    from asyncstate.report.forecast import Foretold
     from asyncstate.report.page_data import PageState
     from asyncstate.report.profile import Profile
 

@@ -16,8 +16,8 @@ from asyncstate.report.terminal import PLAIN, Palette, clean, one_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from asyncstate.model.forecast import Foretold
     from asyncstate.model.result import Row, RunReport
-    from asyncstate.report.forecast import Foretold
 
 _DETAIL = " " * 14
 _OF_A_ROW = {"name", "result", "changes", "comment"}

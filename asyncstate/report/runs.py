@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from asyncstate.model.forecast import forecast_text
 from asyncstate.report.brief import brief_lines
 from asyncstate.report.terminal import PLAIN, Palette, clean, count, date_and_time, short_time
 
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from asyncstate.journal.entry import RunEntry
+    from asyncstate.model.forecast import Foretold
     from asyncstate.model.result import RunReport
-    from asyncstate.report.forecast import Foretold
     from asyncstate.report.human import Style
 
 _COLUMNS = ("Run", "Begun", "Took", "States", "Changed", "Failed", "Held back", "How it ended")
@@ -34,8 +35,7 @@ def ending_text(entry: RunEntry) -> str:
         parts += [f"{count(failed, 'state')} failed"] if failed else []
         parts += [f"{held_back if failed else count(held_back, 'state')} held back"] if held_back else []
     if entry.test:
-        changed = entry.counts.get("changed")
-        parts.append(f"dry run: {changed} would change" if changed else "dry run")
+        parts.append(f"dry run: {told}" if (told := forecast_text(entry.foretold)) else "dry run")
     if entry.resumes:
         parts.append(f"went on with {entry.resumes[:8]}")
     return ", ".join(parts)

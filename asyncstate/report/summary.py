@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
+from asyncstate.model.forecast import Foretold, forecast_text
 from asyncstate.model.result import NOT_TOLD, was_held_back
-from asyncstate.report.forecast import Foretold, forecast_text
 from asyncstate.report.terminal import PLAIN, Palette, count, one_line, short_time
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def foretold_text(report: RunReport, foretold: Mapping[str, Foretold] | None) ->
     if foretold is None:
         told = f"{count(report.changed, 'state')} would change" if report.changed else ""
     else:
-        told = forecast_text(foretold.values())
+        told = forecast_text(Counter(foretold.values()))
     if changed := sum(row["result"] is True and bool(row["changes"]) for row in report.rows.values()):
         says = "says it" if changed == 1 else "say they"
         return f"{told or 'nothing to change'}; {count(changed, 'state')} {says} changed something"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from asyncstate.errors import LoaderError
 from asyncstate.logs.fields import RunFields
 from asyncstate.model.chunk import fresh
 from asyncstate.model.event import RunFinished, RunStarted
+from asyncstate.model.forecast import forecast
 from asyncstate.model.result import GAVE_UP, NEVER_ENDED, RunReport, changes_something, out_of_time, was_held_back
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
@@ -312,6 +314,7 @@ class Engine:
                 handled=report.handled,
                 rows=fresh(others),
                 order=order,
+                foretold=Counter(map(str, forecast(report, self.plan).values())),
             )
         return numbered.shown
 

@@ -177,7 +177,19 @@ def test_the_list_counts_what_the_report_counts(machine, words):
     (entry,) = json.loads(machine.call("runs", "list", "--out", "json"))
     found = re.search(r"(?:would change|[( ]changed)=(\d+)", said)
     assert entry["counts"]["changed"] == int(found[1]) == 2
-    assert re.search(rf" {found[1]} ", machine.call("runs", "list").splitlines()[1])
+    listed = machine.call("runs", "list").splitlines()[1]
+    if words:
+        foretold = re.search(r"Dry run: (.+);", said)
+        assert listed.endswith(f"dry run: {foretold[1]}")
+    else:
+        assert re.search(rf" {found[1]} ", listed)
+
+
+def test_the_list_counts_listeners_as_the_report_does(machine):
+    tree = "a: {test.succeed_with_changes: []}\nb: {test.nop: [{listen: [a]}]}\n"
+    machine.apply(text=tree, code=0)
+    assert "Total states run:     3" in machine.call("replay")
+    assert machine.call("runs", "list").splitlines()[1].split()[5:7] == ["3", "2"]
 
 
 def _spoil(machine, old, new):

@@ -18,11 +18,11 @@ from asyncstate.analyse.waits import waits
 from asyncstate.cli.show import _order_lines
 from asyncstate.model.dag import FOOTPRINT, Dag
 from asyncstate.model.event import ChunkFinished, ChunkStarted
+from asyncstate.model.forecast import forecast
 from asyncstate.model.plan import EDGE_SOURCES, Node, NodeKind, Plan
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.result import RunReport
 from asyncstate.model.walk import JOINTS, STATES, Reason, Walk, stands_for
-from asyncstate.report.forecast import forecast
 from asyncstate.report.held import held_back
 from asyncstate.report.profile import Profile
 from asyncstate.report.summary import describe_tag

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asyncstate.model.forecast import Foretold
 from asyncstate.model.result import RunReport
 from asyncstate.report.brief import brief_lines, short_changes
 from asyncstate.report.columns import cells, cut_within
-from asyncstate.report.forecast import Foretold
 from asyncstate.report.human import Style
 from asyncstate.report.terminal import COLOURED
 

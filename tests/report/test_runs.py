@@ -25,13 +25,13 @@ def test_how_a_run_ended_in_words():
     (_, dry, would, part, only_held) = run_table(
         [
             entry(test=True),
-            entry(test=True, counts={"changed": 2}),
+            entry(test=True, foretold={"cannot be told": 1, "to change": 2}),
             entry(resumes="0123456789abcdef", counts={"failed": 2, "held_back": 3}),
             entry(counts={"failed": 0, "held_back": 1}),
         ]
     )
     assert dry.endswith("finished, dry run")
-    assert would.endswith("  finished, dry run: 2 would change")
+    assert would.endswith("  finished, dry run: 2 to change, 1 cannot be told")
     assert " 2  " not in would, "nothing was changed"
     assert part.endswith("finished, 2 states failed, 3 held back, went on with 01234567")
     assert only_held.endswith("finished, 1 state held back")

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from asyncstate.model.forecast import Foretold, forecast, forecast_text
 from asyncstate.model.result import RunReport
-from asyncstate.report.forecast import Foretold, forecast, forecast_text
 from tests.support.plans import PlanBuilder
 
 CHANGE, TRIGGERED, UNKNOWN = Foretold
@@ -104,5 +104,5 @@ def test_nothing_is_foretold_of_a_run_that_does_it_or_without_a_plan():
 
 
 def test_counts_in_words():
-    assert forecast_text([]) == ""
-    assert forecast_text([UNKNOWN, CHANGE, CHANGE]) == "2 to change, 1 cannot be told"
+    assert forecast_text({}) == ""
+    assert forecast_text({UNKNOWN: 1, "to change": 2}) == "2 to change, 1 cannot be told"

@@ -7,7 +7,6 @@ condition is called in any case, whatever it does.
 
 from __future__ import annotations
 
-from collections import Counter
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -135,8 +134,7 @@ def _has_condition(args: Mapping[str, Any]) -> bool:
     return tested or any(args.get(name) for name in CONDITIONS_BEFORE)
 
 
-def forecast_text(foretold: Iterable[Foretold]) -> str:
+def forecast_text(numbers: Mapping[str, int]) -> str:
     """Return the counts in words: ``3 to change, 2 triggered, 1 cannot be told``; "" if there is nothing to do."""
-    numbers = Counter(foretold)
-    parts = [f"{numbers[each]} {each}" for each in Foretold if numbers[each]]
+    parts = [f"{numbers[each]} {each}" for each in Foretold if numbers.get(each)]
     return ", ".join(parts)
