@@ -20,7 +20,7 @@ PROJECT_CONFIG = "asyncstate.yaml"
 class Project(Value):
     """A folder with a tree of its own.
 
-    It has a configuration file, ``asyncstate.yaml``, or a ``salt/`` with ``top.sls``, and then ``pillar/`` beside it.
+    It has a configuration file, ``asyncstate.yaml``, or a ``salt/`` with ``top.sls``, or both.
     """
 
     folder: str
@@ -31,10 +31,14 @@ class Project(Value):
         """The file that makes the folder a project."""
         return self.config or os.path.join(self.folder, "salt", "top.sls")
 
+    @property
+    def layout(self) -> Project | None:
+        """The same folder without its configuration, None if it has no ``salt/top.sls``."""
+        alone = Project(self.folder)
+        return alone if os.path.isfile(alone.marker) else None
+
     def roots(self) -> dict[str, Any]:
-        """Return the roots that follow from the layout of the folder; none if its configuration names them."""
-        if self.config:
-            return {}
+        """Return the roots that follow from the layout of the folder."""
         pillar = os.path.join(self.folder, "pillar")
         return {
             "file_roots": {"base": [os.path.join(self.folder, "salt")]},

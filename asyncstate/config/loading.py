@@ -57,8 +57,8 @@ def load_settings(
     wrong type, a misspelt name of a variable or an override, and, as root, for a file that others can change.
     ``trust_writable`` in the variables or overrides allows that (in a file it has no such effect).
 
-    The configuration of a ``project`` comes after ``files``. Without one, the folders of the project are the roots if
-    no source names ``file_roots``. Raises ConfigError for a project that somebody else could have put there.
+    The configuration of a ``project`` comes after ``files``. Its folders are the roots if no source names
+    ``file_roots``. Raises ConfigError for a project that somebody else could have put there.
 
     With ``as_salt``, a wrong value that Salt ignores is ignored, with a warning.
     """
@@ -85,8 +85,10 @@ def load_settings(
             _refuse_misspelling(option, flag)
             values[option] = value
             origins[option] = f"flag {flag}"
-    if project is not None and "file_roots" not in values:
-        implied = {option: roots for option, roots in project.roots().items() if option not in values}
+    if project is not None and "file_roots" not in values and (layout := project.layout):
+        if not _trusts_all(variables, overrides):
+            require_own_project(layout)
+        implied = {option: roots for option, roots in layout.roots().items() if option not in values}
         values.update(implied)
         origins.update(dict.fromkeys(implied, f"project {project.folder}"))
     return _build(values, origins, as_salt=as_salt)

@@ -48,6 +48,21 @@ def test_its_configuration_names_the_roots(project):
     assert (settings.file_roots["base"], settings.concurrency) == ([str(project / "states")], 3)
 
 
+def test_a_configuration_that_names_no_roots_leaves_those_of_the_folder(project):
+    (project / "asyncstate.yaml").write_text("concurrency: 3\n")
+    settings = load_settings(project=find_project(str(project)), environ={})
+    assert roots(settings) == ([str(project / "salt")], [str(project / "pillar")])
+    assert settings.concurrency == 3
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to somebody else")
+def test_root_does_not_take_a_tree_that_others_can_change_for_that_of_its_configuration(project):
+    (project / "asyncstate.yaml").write_text("concurrency: 3\n")
+    (project / "salt").chmod(0o777)
+    with pytest.raises(ConfigError, match=r"salt/top.sls: root does not use a project that .* can change"):
+        load_settings(project=find_project(str(project)), environ={})
+
+
 def test_the_nearest_project_counts(project):
     inner = project / "salt/inner"
     inner.mkdir()
