@@ -31,8 +31,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from threading import current_thread, main_thread
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from types import MappingProxyType, TracebackType
+from typing import Any, Final, NamedTuple
 
 __all__ = [
     "ArgumentError",
@@ -67,6 +67,27 @@ __all__ = [
 def meant_for_program(error: BaseException) -> bool:
     """Whether the user pressed Ctrl-C: that reaches only the main thread. A plugin's KeyboardInterrupt is its own."""
     return isinstance(error, KeyboardInterrupt) and current_thread() is main_thread()
+
+
+EXTERNAL: Final = "asyncstate.ext."
+"""Prefix of the module names of plugins outside installed packages; no package of this name exists."""
+
+
+def step_in_plugin(error: BaseException, source: str = "") -> TracebackType | None:
+    """Return the last step of a traceback in a plugin of a tree, or in the file ``source``; None if there is none."""
+    found, trace = None, error.__traceback__
+    while trace is not None:
+        frame = trace.tb_frame
+        if frame.f_code.co_filename == source or str(frame.f_globals.get("__name__")).startswith(EXTERNAL):
+            found = trace
+        trace = trace.tb_next
+    return found
+
+
+def place_in_plugin(error: BaseException) -> str:
+    """Return ``FILE:LINE`` of that step, "" if there is none."""
+    step = step_in_plugin(error)
+    return "" if step is None else f"{step.tb_frame.f_code.co_filename}:{step.tb_lineno}"
 
 
 class Issue(NamedTuple):

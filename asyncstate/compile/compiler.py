@@ -14,7 +14,7 @@ from asyncstate.compile.capabilities import Capabilities
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.high.declarations import EXCLUDE, EXTEND, normalise
 from asyncstate.compile.high.exclude import add_excludes
-from asyncstate.compile.high.highstate import HighData, HighStateBuilder
+from asyncstate.compile.high.highstate import HighData, HighStateBuilder, nowhere
 from asyncstate.compile.high.verify import verify_high
 from asyncstate.compile.ordering import Ordering, silence
 from asyncstate.compile.planning import Machine, Planning
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from asyncstate.compile.capabilities import StateIndex
+    from asyncstate.compile.high.highstate import AssignedAt
     from asyncstate.compile.low.arguments import Functions
     from asyncstate.compile.ordering import Judge
     from asyncstate.compile.planning import Touched
@@ -105,7 +106,7 @@ class Compiler:
         """Render the given SLS, or those of the top file, into high data (``.data``); ``extend`` is not yet applied."""
         with rare_collections():
             selection = self.top_matches() if sls is None else {self._env(saltenv): list(sls)}
-            high = self._build(selection, exclude)
+            high = self._build(selection, exclude, assigned_at=self._assigned_at if sls is None else nowhere)
             if sls is not None:
                 verify_high(high, high.findings)
             high.findings.check()
@@ -191,12 +192,18 @@ class Compiler:
         selection = matches(top, self._matcher, self._opts)
         if not selection:
             return self._nothing(NO_MATCH, top, saltenv)
-        high = self._build(selection, exclude)
+        high = self._build(selection, exclude, assigned_at=self._assigned_at)
         high.findings.warnings[:0] = top.warnings
         if not high.data and not high.findings.errors:
             assigned = ", ".join(dict.fromkeys(sls for names in selection.values() for sls in names))
             return self._nothing(NO_STATES, top, saltenv, f"the top file assigns {assigned}; there are no states in it")
         return high
+
+    def _assigned_at(self, sls: str, env: str) -> tuple[str, int]:
+        from asyncstate.sources.topfile import assigned_at, environments  # noqa: PLC0415 - as above
+
+        client, opts = self._file_client, self._opts
+        return assigned_at(client, opts, [env, *environments(client, opts)], sls)
 
     def _nothing(self, comment: str, top: Top, saltenv: str, why: str = "") -> Plan:
         """Return a plan with Salt's single failed row, and a mistake that says what was searched for, and where."""
@@ -207,10 +214,18 @@ class Compiler:
         return _rows_only(no_states_row(comment), saltenv, (*top.warnings, issue))
 
     def _build(
-        self, selection: Mapping[str, Sequence[str]], exclude: Sequence[Any] | str, client: FileClient | None = None
+        self,
+        selection: Mapping[str, Sequence[str]],
+        exclude: Sequence[Any] | str,
+        client: FileClient | None = None,
+        assigned_at: AssignedAt = nowhere,
     ) -> HighData:
         builder = HighStateBuilder(
-            opts=self._opts, file_client=client or self._file_client, render=self._render, findings=Findings()
+            opts=self._opts,
+            file_client=client or self._file_client,
+            render=self._render,
+            findings=Findings(),
+            assigned_at=assigned_at,
         )
         high = builder.build(selection)
         add_excludes(high, exclude)

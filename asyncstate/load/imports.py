@@ -21,12 +21,12 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.dunders.proxies import INJECTED, TEXTS, TextBuiltins
-from asyncstate.errors import LoaderError, meant_for_program
+from asyncstate.errors import EXTERNAL, LoaderError, meant_for_program
 from asyncstate.load import neighbours
 from asyncstate.load.folders import INTERFACES
 from asyncstate.load.lock import plugin_lock
 from asyncstate.load.neighbours import Statement
-from asyncstate.load.origins import EXTERNAL, Origin, is_current, newest, origins, version
+from asyncstate.load.origins import Origin, is_current, newest, origins, version
 from asyncstate.load.packages import give_builtins
 from asyncstate.logs.loggers import adopt_loggers, own_name, plugin_logger
 from asyncstate.salt_compat.importing import SALT, builtins_with, import_salt

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from asyncstate.load.folders import INTERFACES, folder_in_tree
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from asyncstate.load.folders import PluginFile, PluginFolder
-
-EXTERNAL: Final = "asyncstate.ext."
-"""Prefix of the module names of plugins outside installed packages; no package of this name exists."""
 
 
 class Origin(Value):

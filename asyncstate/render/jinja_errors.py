@@ -10,7 +10,7 @@ from jinja2 import TemplateAssertionError, TemplateRuntimeError, TemplateSyntaxE
 from jinja2.exceptions import SecurityError
 
 from asyncstate.data.excerpt import excerpt_around
-from asyncstate.errors import CommandExecutionError, InvocationError, RenderError
+from asyncstate.errors import CommandExecutionError, InvocationError, RenderError, place_in_plugin
 
 if TYPE_CHECKING:
     from asyncstate.render.context import RenderContext
@@ -55,6 +55,8 @@ def name_hint(error: Exception) -> str:
 
 
 def _hint(error: Exception, text: str, line: int, context: RenderContext) -> str:
+    if place := place_in_plugin(error):
+        return f"raised at {place}"
     lines = text.splitlines()
     if not isinstance(error, (UndefinedError, TypeError)) or not 0 < line <= len(lines):
         return name_hint(error)

@@ -146,7 +146,10 @@ def load_yaml(value: Any) -> Any:
     try:
         return _decoded(read_yaml(text))
     except RenderError as error:
-        raise TemplateRuntimeError(f"Encountered error loading yaml: {error}") from None
+        said = str(error)
+        if isinstance(value, TemplateModule):
+            said = said.replace('"<unicode string>"', f'"{value.__name__}"')
+        raise TemplateRuntimeError(f"Encountered error loading yaml: {said}") from None
 
 
 def _decoded(data: Any) -> Any:

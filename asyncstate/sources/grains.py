@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
 from asyncstate.data.release import SALT_VERSION
-from asyncstate.errors import ConfigError, PathRefused, meant_for_program
+from asyncstate.errors import ConfigError, PathRefused, meant_for_program, place_in_plugin
 from asyncstate.logs.loggers import get_logger
+from asyncstate.model.encode import plain
 from asyncstate.sources import grains_hardware, grains_network, grains_os
 from asyncstate.sources.pillar_merge import merge_recurse
 
@@ -163,7 +164,10 @@ def _custom_grains(name: str, function: Callable[..., Any], grains: dict[str, An
     except BaseException as error:  # a failing grain must not stop the run; Salt logs it too
         if meant_for_program(error):
             raise
-        log.exception("Custom grain function %s failed and is left out", name)
+        place = place_in_plugin(error)
+        said = f"{type(error).__name__}: {plain(error)}{f' ({place})' if place else ''}"
+        log.warning("Custom grain function %s failed and is left out: %s", name, said)
+        log.debug("Custom grain function %s failed", name, exc_info=True)
         return {}
     log.debug("Custom grain function %s gave %s, not a mapping", name, type(found).__name__)
     return {}

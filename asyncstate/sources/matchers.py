@@ -165,8 +165,13 @@ class Matcher:
             log.warning("Invalid compound target: %s", expr)
         return bool(verdict)
 
-    def mistake(self, expr: str) -> str:
-        """Return why a compound target is none that could fit any machine, "" if it could."""
+    def mistake(self, expr: Any, kind: str = "compound") -> str:
+        """Return why a compound target or a regular expression is none that could fit any machine, "" if it could."""
+        if kind == "pcre":
+            wrong = _regex_mistake(str(expr))
+            return f"is no regular expression: {wrong}" if wrong else ""
+        if kind != "compound" or not isinstance(expr, str):
+            return ""
         terms: list[str | bool] = []
         for word in expr.split():
             if word.startswith("N@") and word[2:] not in self._nodegroups:
@@ -175,11 +180,8 @@ class Matcher:
                 return f"names a nodegroup that there is not, {word[2:]!r}: {hint}"
             if _KIND.match(word) and word[0] not in (*_ENGINES, "N"):
                 return f"has a kind of target that there is not, {word[:2]!r}: there are {_KINDS_WRITTEN}"
-            if word.startswith("E@"):
-                try:
-                    re.compile(word[2:])
-                except re.error as error:
-                    return f"has no regular expression in {word!r}: {error}"
+            if word.startswith("E@") and (wrong := _regex_mistake(word[2:])):
+                return f"has no regular expression in {word!r}: {wrong}"
             terms += _operator(word, terms) if word in _OPERATORS else [True]
         if _evaluate(terms) is None:
             return "is not one: targets are combined by `and`, `or`, `not` and parentheses between blanks"
@@ -232,6 +234,14 @@ def _is_within(address: str, network: ipaddress.IPv4Network | ipaddress.IPv6Netw
         return ipaddress.ip_address(address) in network
     except ValueError:
         return False
+
+
+def _regex_mistake(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        return str(error)
+    return ""
 
 
 class _Partial(Value):

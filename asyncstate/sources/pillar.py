@@ -7,7 +7,6 @@ PillarError, each with file and line; a pillar with mistakes is never returned.
 from __future__ import annotations
 
 import copy
-import re
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import Issue, PillarError, RenderError
@@ -16,7 +15,7 @@ from asyncstate.nearest import nearest
 from asyncstate.sources.fileclient import SlsFile
 from asyncstate.sources.matchers import Matcher
 from asyncstate.sources.pillar_merge import merge
-from asyncstate.sources.topfile import top_path
+from asyncstate.sources.topfile import assigned_at, top_path
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -289,17 +288,8 @@ class _Compiler:
         if included_by:
             self.issues.append(included_by.issue("E507", message, "include", hint))
         else:
-            self.issues.append(Issue(message, *self._assigned_at(sls, env), hint, code="E507"))
-
-    def _assigned_at(self, sls: str, env: str) -> tuple[str, int]:
-        """Return the top file and the line that names an SLS, as far as they can be found in the texts."""
-        named = re.compile(rf"(?<![\w.]){re.escape(sls)}(?![\w.])")
-        for top_env in dict.fromkeys([env, *self._top_environments()]):
-            path = self._fileclient.find(top_path(self._opts), top_env)
-            for number, line in enumerate(self._fileclient.read(path).splitlines() if path else (), 1):
-                if named.search(line.decode(errors="replace")):
-                    return str(path), number
-        return "", 0
+            place = assigned_at(self._fileclient, self._opts, [env, *self._top_environments()], sls)
+            self.issues.append(Issue(message, *place, hint, code="E507"))
 
     def _render_issue(self, sls: str, file: SlsFile, error: RenderError) -> Issue:
         where = (error.file or file.path, error.line)

@@ -7,6 +7,7 @@ Salt reports "no match"). If nothing matches, the result is not an error but one
 from __future__ import annotations
 
 import fnmatch
+import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -20,7 +21,7 @@ from asyncstate.sources.fileclient import SlsFile
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.matchers import Matcher
@@ -112,6 +113,17 @@ def environments(fileclient: FileClient, opts: Mapping[str, Any]) -> list[str]:
 def top_path(opts: Mapping[str, Any]) -> str:
     """Return the path of the top file below a root (option ``state_top``, with or without ``salt://``)."""
     return str(opts.get("state_top") or "top.sls").removeprefix(SALT_SCHEME).lstrip("/")
+
+
+def assigned_at(fileclient: FileClient, opts: Mapping[str, Any], envs: Iterable[str], sls: str) -> tuple[str, int]:
+    """Return the top file and the line that names an SLS, as far as they can be found in the texts."""
+    named = re.compile(rf"(?<![\w.]){re.escape(sls)}(?![\w.])")
+    for env in dict.fromkeys(envs):
+        path = fileclient.find(top_path(opts), env)
+        for number, line in enumerate(fileclient.read(path).splitlines() if path else (), 1):
+            if named.search(line.decode(errors="replace")):
+                return str(path), number
+    return "", 0
 
 
 def read_tops(fileclient: FileClient, opts: Mapping[str, Any], render: Render) -> Top:
@@ -336,6 +348,7 @@ class _Choice:
 
     def __init__(self, top: Top, matcher: Matcher, env: Any, found: dict[Any, list[str]]) -> None:
         self._envs = top.envs
+        self._warnings = top.warnings
         self._matcher = matcher
         self._env = env
         self._found = found
@@ -359,6 +372,8 @@ class _Choice:
         kinds = [item["match"] for item in items if isinstance(item, dict) and "match" in item]
         kind = kinds[-1] if kinds else "compound"
         if isinstance(kind, str) and kind in self._matcher.kinds:
+            if wrong := self._matcher.mistake(target, kind):
+                self._warnings.append(origin.issue("W114", f"The target {target!r} {wrong}", target))
             return self._matcher.match(kind, target)
         near = nearest(str(kind), self._matcher.kinds)
         hint = f"Did you mean {near!r}?" if near else f"There are: {', '.join(sorted(self._matcher.kinds))}."

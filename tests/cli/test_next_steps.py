@@ -15,6 +15,23 @@ CASES = {
         "s.sls:3 [E104]",
         "a colon with a blank behind it begins a value: put the text in quotes",
     ),
+    "a function without its colon": (
+        {"salt/s.sls": "web:\n  test.nop\n    - name: x\n"},
+        "s.sls:3 [E104]",
+        "the colon after test.nop is missing",
+    ),
+    "an ID that is a number": ({"salt/s.sls": "# ports\n8080: {test.nop: []}\n"}, "s.sls:2 [E201]", "It may need to be quoted"),
+    "a module that fails in a template": (
+        {"salt/s.sls": "{{ salt['gone.f']() }}\n", "salt/_modules/gone.py": "def f():\n    return 1 / 0\n"},
+        "s.sls:1 [E104]",
+        "salt/_modules/gone.py:2",
+    ),
+    "data of another file that is no YAML": (
+        {"salt/s.sls": "{% import_yaml 'd.yaml' as d %}\n", "salt/d.yaml": "a: 1\nb: [1\nc: 2\n"},
+        "s.sls:1 [E104]",
+        'in "d.yaml", line 3',
+    ),
+    "an SLS that does not exist": ({"salt/t.sls": "web: test.nop\n"}, "[E102]", "salt; write the file there, or correct the name"),
     "an item that is indented otherwise": (
         {"salt/s.sls": "web:\n  test.nop:\n    - name: x\n   - order: 1\n"},
         "s.sls:4 [E104]",

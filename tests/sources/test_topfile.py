@@ -95,6 +95,13 @@ def test_a_target_without_sense_matches_nothing_and_warns(target, caplog):
     assert "ompound target" in caplog.text
 
 
+def test_a_malformed_target_is_a_warning_with_file_and_line():
+    read = top_of({"top.sls": "base:\n  'web* and': [a]\n  '(':\n    - match: pcre\n    - a\n  'web*': [a]\n"})
+    assert matches(read, Matcher(OPTS, {}, {}), OPTS) == {"base": ["a"]}
+    assert [(issue.code, issue.line) for issue in read.warnings] == [("W114", 2), ("W114", 3)]
+    assert all(issue.file.endswith("top.sls") for issue in read.warnings)
+
+
 @pytest.mark.parametrize("body", ["[a]", "3", "text", ""])
 def test_an_environment_without_targets_is_one_failed_row(body):
     result = top_of({"top.sls": f"base: {body}"})

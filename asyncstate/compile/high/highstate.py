@@ -26,11 +26,13 @@ from asyncstate.sources.fileclient import sls_names
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from asyncstate.compile.findings import Findings
     from asyncstate.sources.fileclient import FileClient, SlsFile
     from asyncstate.sources.topfile import Render
+
+    AssignedAt = Callable[[str, str], tuple[str, int]]
 
 FIRST_AUTO_ORDER = 10000
 """Where automatic numbering starts (Salt's ``state_auto_order``)."""
@@ -42,6 +44,11 @@ _SEARCHED = 2_000
 """The number of SLS files that are searched for a missing ID, at most."""
 
 log: logging.Logger = get_logger(__name__)
+
+
+def nowhere(_sls: str, _env: str) -> tuple[str, int]:
+    """Where a command selects an SLS: in no file."""
+    return "", 0
 
 
 class HighData:
@@ -87,7 +94,10 @@ class _Sls:
 
 
 class HighStateBuilder:
-    """Renders selected SLS and all they include. Raises nothing: it records errors in ``findings`` and continues."""
+    """Renders selected SLS and all they include. Raises nothing: it records errors in ``findings`` and continues.
+
+    ``assigned_at`` returns the file and line that select an SLS of an environment.
+    """
 
     def __init__(
         self,
@@ -96,7 +106,9 @@ class HighStateBuilder:
         file_client: FileClient,
         render: Render,
         findings: Findings,
+        assigned_at: AssignedAt = nowhere,
     ) -> None:
+        self._assigned_at = assigned_at
         self._opts = opts
         self._file_client = file_client
         self._render = render
@@ -206,9 +218,10 @@ class HighStateBuilder:
 
     def _missing(self, sls: str, env: str, chain: list[str], *, named: bool) -> None:
         if named:
-            self._findings.error(
-                "E102", f"No matching sls found for '{sls}' in env '{env}'", hint=self._nearest(sls, env)
-            )
+            message = f"No matching sls found for '{sls}' in env '{env}'"
+            searched = f"SLS files are searched in {', '.join(self._file_client.roots(env))}; write the file there"
+            hint = self._nearest(sls, env) or (f"{searched}, or correct the name" if env in self._environments else "")
+            self._findings.error_at("E102", message, *self._assigned_at(sls, env), hint)
             return
         message = (
             f"Specified SLS {sls} in saltenv {env} is not available on the salt master or through a "

@@ -28,8 +28,9 @@ except ImportError:  # PyYAML built without libyaml: slower, and the wording of 
 _LARGE: Final = 50_000
 _PROBLEMS: Final = {"found character '\\t' that cannot start any token": "Illegal tab character"}
 _TAB: Final = "the line is indented with a tab: YAML takes blanks only, two for each level"
+_TWO_COLONS: Final = "mapping values are not allowed"
 _NEXT_STEPS: Final = {
-    "mapping values are not allowed": "a colon with a blank behind it begins a value: put the text in quotes",
+    _TWO_COLONS: "a colon with a blank behind it begins a value: put the text in quotes",
     "could not find expected ':'": "a key lacks its colon, or a text over several lines its indentation",
     "did not find expected key": "this line, or one above it, is indented otherwise than those it belongs to",
     "did not find expected '-' indicator": "this line, or one above it, is indented otherwise than those it belongs to",
@@ -114,7 +115,15 @@ def _next_step(error: yaml.MarkedYAMLError, text: str) -> str:
     mark = error.problem_mark
     if mark is not None and "\t" in _indentation(text, mark.line + 1):
         return _TAB
+    if mark is not None and _TWO_COLONS in (error.problem or "") and (key := _bare_word(text, mark.line)):
+        return f"the colon after {key} is missing"
     return next((step for said, step in _NEXT_STEPS.items() if said in (error.problem or "")), "")
+
+
+def _bare_word(text: str, line: int) -> str:
+    """Return the one word that a line consists of, "" if it has a colon or more words."""
+    words = "".join(text.splitlines()[line - 1 : line]).split()
+    return words[0] if line and len(words) == 1 and ":" not in words[0] else ""
 
 
 def _indentation(text: str, line: int) -> str:

@@ -158,6 +158,15 @@ def test_a_missing_sls_is_named_and_the_nearest_suggested():
     assert issue.hint == "did you mean 'webserver'?"
 
 
+def test_a_missing_sls_that_the_top_file_names_has_its_line_there():
+    tree = {"top": "base:\n  '*':\n    - web\n    - gone\n", "web": "a: test.nop\n"}
+    for compiled in (compiler(tree).plan, compiler(tree).highdata):
+        with pytest.raises(CompileError) as caught:
+            compiled()
+        [issue] = caught.value.issues
+        assert (issue.code, issue.file.endswith("top.sls"), issue.line) == ("E102", True, 4)
+
+
 def test_an_unknown_environment():
     with pytest.raises(CompileError) as caught:
         compiler("a: test.nop\n").plan(["s"], saltenv="dev")
