@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from asyncstate.compile.compiler import Compiler
+from asyncstate.compile.findings import Findings
+from asyncstate.compile.low.arguments import PROBABLE_ARGUMENT, check_arguments
+from asyncstate.compile.low.draft import Draft
+from asyncstate.compile.low.salt_sources import SaltSources
 from asyncstate.compile.planning import Machine
 from asyncstate.errors import CompileError, FunctionNotFound, Issue, RenderError
 from asyncstate.model.chunk import LowChunk
@@ -31,7 +35,6 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.effects.seen import Learned
     from asyncstate.compile.high.highstate import HighData
-    from asyncstate.compile.low.draft import Draft
     from asyncstate.compile.planning import Touched
     from asyncstate.config import Settings
     from asyncstate.redact.secrets import Secrets
@@ -50,8 +53,8 @@ class Planner:
         self._services = services
         self._host = services.host
         self._secrets = secrets
-        self.judge: Callable[[Draft], Iterable[Issue]] | None = None
-        """Returns the mistakes in the values of one state. Only commands that check a tree set it."""
+        self.judge: Callable[[Sequence[Draft]], Iterable[Issue]] | None = None
+        """Returns the mistakes in the values of states. Only commands that check a tree set it."""
 
     def tree(
         self,
@@ -165,6 +168,7 @@ class Planner:
             ) from None
         args = dict(arguments)
         name = args.pop("name", function)
+        self._refuse_misspelt(state, fun, name, args)
         if name and not isinstance(name, str):  # as in Salt: what is false is a name
             kind = type(name).__name__
             raise CompileError([Issue(f"ID '{name}' is not formed as a string, but is a {kind}", code="E201")])
@@ -173,6 +177,18 @@ class Planner:
         dag = Dag(1)
         phases = self._services.take_phases()
         return Plan((chunk,), nodes, ((),), (0,), dag, phases=phases, digest=plan_digest((chunk,), nodes, dag))
+
+    def _refuse_misspelt(self, state: str, fun: str, name: Any, args: dict[str, Any]) -> None:
+        """Raise CompileError for keywords that a function would drop, and that resemble its arguments."""
+        loaders = self._host.loaders
+        draft = Draft(state, fun, "", name, sls="", env="base", args=args, order=None, included_from=())
+        findings = Findings()
+        sources = SaltSources(self._services.file_client)
+        check_arguments([draft], loaders["states"], findings, modules=loaders["modules"], used_by=sources.keywords_text)
+        probable = [issue for issue in findings.warnings if issue.code == PROBABLE_ARGUMENT]
+        wrong = [issue for issue in probable if issue.hint.startswith("did you mean")]
+        if wrong:
+            raise CompileError([issue._replace(message=issue.message.partition(" (ID ")[0]) for issue in wrong])
 
     def high(
         self, sls: Sequence[str] | None = None, *, saltenv: str | None = None, exclude: Sequence[str] = ()

@@ -44,7 +44,7 @@ class Compiler:
     ``render(file, context)`` renders one SLS. ``states.has("module.function")`` says which functions state modules
     have. ``functions``, the loader of state modules, says which arguments each function takes, and ``modules``, that of
     execution modules, which keywords states pass on; without them the compiler does not check arguments.
-    ``judge(draft)`` returns the mistakes in the values of one state. ``remote``: requisites may name states of other
+    ``judge(drafts)`` returns the mistakes in the values of states. ``remote``: requisites may name states of other
     hosts.
     """
 

@@ -21,7 +21,7 @@ from asyncstate.model.rules import ANY, Silenced
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from asyncstate.compile.capabilities import Capabilities
     from asyncstate.compile.findings import Findings
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from asyncstate.errors import Issue
     from asyncstate.sources.fileclient import FileClient
 
-    Judge = Callable[[Draft], Iterable[Issue]]
+    Judge = Callable[[Sequence[Draft]], Iterable[Issue]]
 
 
 _HIDING = frozenset({"E202", "E210", "E215"})
@@ -139,7 +139,7 @@ class Ordering:
         check_arguments(drafts, self._functions, findings, modules=self._modules, used_by=sources.keywords_text)
         sources.check(drafts, findings)
         if self._judge is not None:
-            findings.warnings += dict.fromkeys(issue for draft in drafts for issue in self._judge(draft))
+            findings.warnings += dict.fromkeys(self._judge(drafts))
         silence(findings, self._opts, self._file_client)
         if self._opts.get("strict_arguments"):
             findings.refuse_mistakes()

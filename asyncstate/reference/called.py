@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import FunctionNotFound
+from asyncstate.load.annotations import described
 from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
@@ -16,30 +17,46 @@ if TYPE_CHECKING:
 _CONDITIONS = ("onlyif", "unless")
 _OF_A_CALL = ("fun", "args", "get_return")
 _NAME = re.compile(r"\w+\.\w+(?::.*)?")
+_WRITE = "write a command, or - fun: MODULE.FUNCTION"
 _CALLING = frozenset({"module.run", "module.wait", "module.watch"})
 
 
 def malformed_conditions(args: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield argument, problem and next step of each condition that is a mapping and names no function."""
+    """Yield argument, problem and next step of each condition that is neither a command nor names a function."""
     for argument in _CONDITIONS:
-        for entry in _entries(args.get(argument)):
-            if isinstance(entry, dict) and "fun" not in entry:
+        given = args.get(argument)
+        if given == []:
+            yield argument, "is an empty list, which a run refuses", "write a command, or leave it out"
+        for entry in _entries(given):
+            if entry is not None and not isinstance(entry, (str, dict)):
+                yield argument, f"has {described(entry)}, which is no condition", _WRITE
+            elif isinstance(entry, dict) and "fun" not in entry:
                 near = next((key for key in map(str, entry) if nearest(key, _OF_A_CALL) == "fun"), "")
-                hint = f"write 'fun' in place of '{near}'" if near else "write a command, or - fun: MODULE.FUNCTION"
+                hint = f"write 'fun' in place of '{near}'" if near else _WRITE
                 yield argument, "has a mapping without 'fun', which is no condition", hint
 
 
 def unknown_functions(function: str, args: Mapping[str, Any], modules: LazyLoader) -> Iterator[tuple[str, str, str]]:
-    """Yield argument, problem and nearest name of each function that does not exist, but resembles one that does.
+    """Yield argument, name and next step of each function that does not exist.
 
-    One that resembles none may come with a package that the tree installs.
+    A module that is here and does not load may do so once part of the tree was applied: it is not judged.
     """
     for argument, name in _called(function, args):
+        module = name.partition(".")[0]
         try:
             modules.get(name)
         except FunctionNotFound as error:
-            if error.suggestion and modules.refused(name.partition(".")[0]) is None:
-                yield argument, f"calls '{name}', which does not exist", error.suggestion
+            if modules.refused(module) is None and error.reason.endswith("is not available."):
+                yield argument, name, _next_step(module, error.suggestion, modules)
+
+
+def _next_step(module: str, near: str, modules: LazyLoader) -> str:
+    if near:
+        return f"did you mean '{near}'?"
+    if modules.module(module) is not None:
+        return f"asyncstate doc {module} lists what it has"
+    nothing = f"there is no execution module '{module}' here; one of your own belongs into _modules of a file root, "
+    return nothing + "and Salt's own are borrowed where Salt is installed (salt_python)"
 
 
 def _called(function: str, args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

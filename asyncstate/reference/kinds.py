@@ -74,6 +74,22 @@ class Kind(Value):
         return f"did you mean '{words[near]}'?" if near else self.hint
 
 
+def _is_absolute(value: Any) -> bool:
+    return not value or (isinstance(value, str) and value.startswith(("/", "~")))
+
+
+def _is_environment(value: Any) -> bool:
+    """Return whether a value names variables with one text each; that of a name alone is empty."""
+    read = _read(value)
+    parts = read if isinstance(read, list) else [read]
+    variables = [each for part in parts if isinstance(part, dict) for each in part.values()]
+    return (
+        (not read or isinstance(read, (list, dict)))
+        and not any(isinstance(part, str) and "=" in part for part in parts)
+        and not any(isinstance(each, (list, dict)) for each in variables)
+    )
+
+
 def _is_number(value: Any) -> bool:
     try:
         float(value)
@@ -178,10 +194,19 @@ KINDS = {
     ),
     "path": Kind(
         "E411",
-        lambda value: not isinstance(value, str) or value.startswith(("/", "~")) or not value,
+        _is_absolute,
         "an absolute path",
         "write the whole path, from / on",
         strict=True,
+    ),
+    "place": Kind(
+        "E411",
+        _is_absolute,
+        "an absolute path",
+        "write the whole path, from / on: cwd does not count here",
+        each=True,
+        strict=True,
+        doubt=True,
     ),
     "name": Kind("E412", lambda value: value != NOTHING, "a name"),
     "source": Kind(
@@ -317,6 +342,41 @@ KINDS = {
         lambda value: not value or isinstance(_read(value), list),
         "a list",
         "write each in a line of its own behind '- ', or in brackets",
+        whole=True,
+    ),
+    "environment": Kind(
+        "E405",
+        _is_environment,
+        "variables that have one text each",
+        "write each in a line of its own: - NAME: value",
+        whole=True,
+    ),
+    "mapping": Kind(
+        "E405",
+        lambda value: not value or isinstance(value, dict),
+        "a mapping",
+        "write 'key: value' below it",
+        whole=True,
+    ),
+    "lane": Kind(
+        "E405",
+        lambda value: not value or (isinstance(value, (str, int, list)) and value is not True),
+        "a name or a list of names",
+        "write a word",
+        whole=True,
+    ),
+    "aggregate": Kind(
+        "E405",
+        lambda value: isinstance(value, (bool, str, list, dict)),
+        "True, False or a list of state modules",
+        "write True or False, without quotes",
+        whole=True,
+    ),
+    "commands": Kind(
+        "E405",
+        lambda value: isinstance(value, (str, list)),
+        "a command or a list of commands",
+        "write the command",
         whole=True,
     ),
     "entries": Kind(

@@ -12,6 +12,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.compile.low.arguments import writer_of
 from asyncstate.data.paths import DELIMITER, traverse
 from asyncstate.data.urls import SALT_SCHEME
 from asyncstate.errors import AsyncStateError, Issue
@@ -27,10 +28,11 @@ from asyncstate.render.pipe import BUILT_IN
 from asyncstate.run.chunk.retry import RetryPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from asyncstate.compile.low.draft import Draft
     from asyncstate.load.host import PluginHost
+    from asyncstate.load.plugin import LoadedFunction
     from asyncstate.reference.kinds import Kind
     from asyncstate.runtime import StateRuntime
 
@@ -38,10 +40,22 @@ _REMOTE = ("http://", "https://", "ftp://")
 _CODE = re.compile(r"``(\w+)(?:: [^`]*)?``")
 
 _OF_ANNOTATION = {"bool": "boolean", "int": "number", "float": "number"}
-_OF_ALL_STATES = {"timeout": "seconds", "umask": "mode"}
+_OF_ALL_STATES = {
+    "timeout": "seconds",
+    "umask": "mode",
+    "creates": "place",
+    "check_cmd": "commands",
+    "lane": "lane",
+    "aggregate": "aggregate",
+    "footprint": "mapping",
+    **dict.fromkeys("failhard parallel no_log exclusive onfail_stop".split(), "boolean"),
+    **dict.fromkeys("reload_modules reload_grains reload_pillar".split(), "boolean"),
+}
 """Arguments that any state may have."""
-_OF_ANY_KEYWORD = {"umask": "mode"}
-"""Those among them that are not passed on to a function that takes any keyword, as a variable of a template may be."""
+_PASSING_ON = frozenset({"event", "module", "stateconf"})
+"""Modules whose functions pass on all arguments."""
+_SETTING_GRAINS = frozenset({"grains", "module", "saltutil"})
+"""Modules whose states may bring grains that are not there yet."""
 _CONDITIONS = frozenset({"unless", "onlyif", "creates", "onfail", "onfail_any", "onfail_all"})
 """Arguments that may keep a state from running where its data is missing."""
 _TEMPLATES = frozenset({"source", "sources", "contents", "contents_pillar", "contents_grains"})
@@ -57,11 +71,20 @@ def judge_values(runtime: StateRuntime) -> None:
     templates = Templates(runtime.file_client, runtime.host)
     read: set[str] = set()
 
-    def judge(draft: Draft) -> Iterator[Issue]:
+    def judge(drafts: Sequence[Draft]) -> Iterator[Issue]:
+        brought = set()
+        if writer_of(drafts, runtime.host.loaders["modules"]):
+            brought.add("modules")
+        if any(draft.state in _SETTING_GRAINS or draft.args.get("reload_grains") for draft in drafts):
+            brought.add("grains")
+        for draft in drafts:
+            yield from judge_one(draft, brought)
+
+    def judge_one(draft: Draft, brought: set[str]) -> Iterator[Issue]:
         if draft.file not in read:
             read.add(draft.file)
             yield from _unknown_rules(draft.file, runtime)
-        wrong = list(wrong_values(draft, runtime.host))
+        wrong = list(wrong_values(draft, runtime.host, brought))
         yield from map(hide, wrong)
         if not any(issue.code == "E412" for issue in wrong):
             yield from map(hide, templates.nothings(draft))
@@ -90,27 +113,38 @@ def _is_bundled(draft: Draft, host: PluginHost) -> bool:
     return function is not None and function.module.bundled
 
 
-def wrong_values(draft: Draft, host: PluginHost) -> Iterator[Issue]:
-    """Yield the mistakes in the values of one state. ``host`` has its function, the renderers and the pillar."""
+def wrong_values(draft: Draft, host: PluginHost, brought: Collection[str] = ()) -> Iterator[Issue]:
+    """Yield the mistakes in the values of one state. ``host`` has its function, the renderers, pillar and grains.
+
+    ``brought``: the run may find ``modules`` or ``grains`` that are not here yet.
+    """
     name = f"{draft.state}.{draft.fun}"
     function = host.loaders["states"].find(name)
     if function is None:
         return
     kinds = kinds_of(name, function.func) if function.module.bundled else {}
-    of_all = _OF_ANY_KEYWORD if function.signature.has_kwargs else _OF_ALL_STATES
     args = {"name": draft.name, **draft.args}
+    of_all = _of_all(draft, function)
     for argument, value in args.items():
         word = _kind_that_holds(kinds.get(argument) or of_all.get(argument, ""), args)
         kind = kind_of(word)
         if kind is None or (word == "hash" and not _needs_hash(args, kinds)):
             continue
-        if argument in of_all and argument not in kinds and isinstance(value, (list, dict)):
+        judged_whole = kind.whole or kind.each
+        if argument in of_all and argument not in kinds and not judged_whole and isinstance(value, (list, dict)):
+            yield _wrong(draft, kind, argument, value)
+        if argument == "name" and value == "" and kind is KINDS["path"]:
             yield _wrong(draft, kind, argument, value)
         several = kind.each and isinstance(value, (list, dict))
         for each in value if several else [value]:
             yield from _judged(draft, argument, each, kind)
         if kind.container is not None and value and not isinstance(value, (bool, kind.container)):
             yield from _misshapen(draft, argument, value, kind)
+    for argument, what, hint in malformed_conditions(draft.args):
+        yield _issue(draft, "E427", argument, what, hint)
+    for argument, called, hint in unknown_functions(name, args, host.loaders["modules"]):
+        if "modules" not in brought or host.loaders["modules"].module(called.partition(".")[0]) is not None:
+            yield _issue(draft, "E426", argument, f"calls '{called}', which does not exist", hint)
     if not function.module.bundled:
         return
     if draft.state == "pkg":
@@ -122,20 +156,34 @@ def wrong_values(draft: Draft, host: PluginHost) -> Iterator[Issue]:
     yield from _without_hash(draft, args, kinds)
     yield from _excluded(draft, name, args)
     yield from _lacking(draft, name, args)
-    for argument, what, hint in malformed_conditions(draft.args):
-        yield _issue(draft, "E427", argument, what, hint)
-    for argument, what, near in unknown_functions(name, args, host.loaders["modules"]):
-        yield _issue(draft, "E426", argument, what, f"did you mean '{near}'?")
     for argument in args.keys() & kinds.keys():
         if kinds[argument] == "renderer" and _is_rendered(function.signature.names, args):
             yield from _unknown_renderer(draft, argument, args[argument], host)
         elif kinds[argument] == "pillar key" and args.keys().isdisjoint(_CONDITIONS):
-            yield from _missing_key(draft, argument, args, host.pillar)
+            yield from _missing_key(draft, argument, args, "pillar", host.pillar)
+        elif kinds[argument] == "grain key" and "grains" not in brought and args.keys().isdisjoint(_CONDITIONS):
+            yield from _missing_key(draft, argument, args, "grains", host.grains)
+    if name == "file.symlink" and args.get("target") == args["name"]:
+        yield _issue(draft, "E419", "target", "is the link itself", "write the path that the link points to")
+    if name == "file.managed" and str(args["name"]).endswith("/"):
+        yield _issue(draft, "E411", "name", "must be a file, not a folder", "remove the slash at its end")
     if "retry" in draft.args:
         for what in RetryPolicy.parse(draft.args["retry"])[1]:
             hint = "write for example: - retry: {attempts: 3, interval: 10}"
             yield _issue(draft, "E418", "retry", f"has no effect as written: {what.removeprefix('retry: ')}", hint)
         yield from _unknown_of_retry(draft)
+
+
+def _of_all(draft: Draft, function: LoadedFunction) -> dict[str, str]:
+    """Return the kinds of the arguments of any state that the engine reads, not the function.
+
+    One that takes any keyword gets ``timeout``, too, and may give it to another, or to a template.
+    """
+    signature, bundled = function.signature, function.module.bundled
+    own = {key for key in _OF_ALL_STATES if not bundled and signature.accepts(key)}
+    if signature.has_kwargs and (not bundled or draft.state in _PASSING_ON or draft.args.get("template")):
+        own.add("timeout")
+    return {key: kind for key, kind in _OF_ALL_STATES.items() if key not in own}
 
 
 @cache
@@ -281,18 +329,21 @@ def _is_rendered(names: Collection[str], args: Mapping[str, Any]) -> bool:
     return _TEXTS.isdisjoint(names) or not _TEMPLATES.isdisjoint(args)
 
 
-def _missing_key(draft: Draft, argument: str, args: Mapping[str, Any], pillar: Mapping[str, Any]) -> Iterator[Issue]:
-    """Yield that the pillar lacks a key that a state reads: its run would fail."""
+def _missing_key(
+    draft: Draft, argument: str, args: Mapping[str, Any], where: str, data: Mapping[str, Any]
+) -> Iterator[Issue]:
+    """Yield that the pillar or the grains (``where``) lack a key that a state reads: its run would fail."""
+    verb = "does" if where == "pillar" else "do"
     keys = args[argument]
     delimiter = str(args.get("contents_delimiter") or DELIMITER)
     for key in keys if isinstance(keys, list) else [keys]:
         if not isinstance(key, str) or not key or key.startswith(SLOT):
             continue
         missing = object()
-        if traverse(pillar, key, missing, delimiter=delimiter) is missing:
-            near = nearest(key, [name for name in pillar if isinstance(name, str)])
-            hint = f"did you mean '{near}'?" if near else "asyncstate call pillar.items shows the pillar of this host"
-            yield _issue(draft, "E423", argument, f"is {key!r}, which the pillar does not have", hint)
+        if traverse(data, key, missing, delimiter=delimiter) is missing:
+            near = nearest(key, [name for name in data if isinstance(name, str)])
+            hint = f"did you mean '{near}'?" if near else f"asyncstate call {where}.items shows what this host has"
+            yield _issue(draft, "E423", argument, f"is {key!r}, which the {where} {verb} not have", hint)
 
 
 def _needs_hash(args: Mapping[str, Any], kinds: Mapping[str, str]) -> bool:

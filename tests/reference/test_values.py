@@ -20,7 +20,7 @@ from asyncstate.config import Settings
 from asyncstate.reference.entries import entries, example_of
 from asyncstate.reference.kinds import DIGESTS, KINDS, kind_of
 from asyncstate.reference.pages import bundled_modules
-from asyncstate.reference.values import keywords_of, kinds_of, wrong_values
+from asyncstate.reference.values import _OF_ALL_STATES, keywords_of, kinds_of, wrong_values
 from asyncstate.runtime import StateRuntime
 from modules.file.hashes import HASHES
 from states.cmd import _PASSED_ON
@@ -59,11 +59,18 @@ WRONG = {
     "line": "two\nlines",
     "filled": "",
     "stateful": "maybe",
+    "environment": ["A", {"B": [1]}],
+    "place": "relative/path",
+    "commands": 5,
+    "lane": {"a": 1},
+    "aggregate": 3,
+    "mapping": 5,
     "renderer": "jinaj",
     "pillar key": "no:key",
+    "grain key": "no:key",
 }
 """A wrong value of each kind."""
-OF_THE_HOST = {"renderer": "E419", "pillar key": "E423"}
+OF_THE_HOST = {"renderer": "E419", "pillar key": "E423", "grain key": "E423"}
 """The kinds that are judged by what the host has, with their codes."""
 
 
@@ -138,7 +145,7 @@ def test_every_kind_of_an_entry_is_known_and_every_kind_is_used():
     }
     assert [kind for kind in written if kind_of(kind) is None] == []
     plain = {part.partition(" if ")[0] for _, _, kind in ARGUMENTS if ": " not in kind for part in kind.split("; ")}
-    assert plain == {*KINDS, *OF_THE_HOST} == {*WRONG}
+    assert plain | {*_OF_ALL_STATES.values()} == {*KINDS, *OF_THE_HOST} == {*WRONG}
     assert len(ARGUMENTS) > 300
 
 
@@ -280,8 +287,8 @@ NOT_FORESEEN = {
     "http.query": "match status",  # a dry run sends nothing
     "mount.fstab_present": "fs_freq fs_passno",  # a program that reads the file refuses them
     "mount.mounted": "device_name_regex match_on",  # looked at where something is mounted
-    "service.dead": "sig",  # looked at where an init system runs
-    "service.running": "sig",
+    "service.dead": "sig name",  # looked at where an init system runs
+    "service.running": "sig name",
     "ssh_known_hosts.present": "port",
     "user.present": "uid home shell mindays maxdays inactdays warndays",  # useradd and chage refuse them
     "virtualenv.managed": "pip_exists_action",
@@ -526,6 +533,18 @@ async def test_arguments_that_need_another_one_are_found_and_refused(codes_of, t
             "did you mean 'file.file_exists'?",
         ),
         ("test.nop", {"unless": {"fun": "tset.ping"}}, "E426", "did you mean 'test.ping'?"),
+        ("test.nop", {"onlyif": [{"fun": "file.nope"}]}, "E426", "asyncstate doc file lists"),
+        ("module.run", {"file.nope": [{"path": "/x"}]}, "E426", "asyncstate doc file lists"),
+        ("module.run", {"name": "nowhere.at_all"}, "E426", "there is no execution module 'nowhere' here"),
+        ("test.nop", {"unless": 7}, "E427", "write a command, or - fun"),
+        ("test.nop", {"unless": [True]}, "E427", "write a command, or - fun"),
+        ("test.nop", {"onlyif": []}, "E427", "write a command, or leave it out"),
+        ("file.managed", {"name": "", "contents": "x"}, "E411", "write the whole path"),
+        ("file.managed", {"name": "/x/", "contents": "x"}, "E411", "remove the slash"),
+        ("file.symlink", {"target": "/x"}, "E419", "write the path that the link points to"),
+        ("cmd.run", {"cwd": 4}, "E411", "write the whole path"),
+        ("cmd.run", {"env": ["A=1"]}, "E405", "write each in a line of its own"),
+        ("file.managed", {"contents_grains": "os_famly"}, "E423", "did you mean 'os_family'?"),
         ("test.nop", {"onlyif": {"func": "test.ping"}}, "E427", "write 'fun' in place of 'func'"),
         ("test.nop", {"unless": ["true", {"a": "b"}]}, "E427", "write a command, or - fun: MODULE.FUNCTION"),
         ("test.nop", {"retry": {"attempt": 3}}, "E418", "did you mean 'attempts'?"),
@@ -549,13 +568,45 @@ def test_a_mistake_beside_the_function_says_the_next_step(runtime, function, arg
     [
         ("module.run", {"test.ping": [], "test.ping:2": []}),
         ("module.run", {"name": "test.ping"}),
-        ("module.run", {"name": "nowhere.at_all"}),  # a package may bring it
+        ("test.nop", {"unless": None, "onlyif": [None]}),
+        ("file.managed", {"contents_grains": "os_family"}),
+        ("file.symlink", {"target": "."}),
+        ("cmd.run", {"env": ["A", {"B": 1}, {"C": None}], "cwd": ""}),
+        ("file.managed", {"contents": "x", "template": "jinja", "timeout": "soon"}),  # a variable
         ("test.nop", {"onlyif": ["true", {"fun": "test.ping"}], "unless": "false"}),
         ("test.nop", {"retry": {"attempts": 3, "until": True, "interval": 1, "splay": 2}}),
     ],
 )
 def test_calls_and_conditions_that_work_are_left_alone(codes_of, function, args):
     assert codes_of(function, **args) == []
+
+
+@rows("argument", _OF_ALL_STATES)
+def test_a_value_that_no_state_can_have_is_found(codes_of, argument):
+    kind = _OF_ALL_STATES[argument]
+    assert codes_of("test.nop", **{argument: WRONG[kind]}) == [code_of(kind)]
+    right = {
+        "boolean": ["yes", True, 0],
+        "lane": ["a", 7, ["a"]],
+        "aggregate": [True, ["pkg"]],
+        "commands": ["x", ["x"]],
+    }
+    more = {"place": ["/x", ["/x", "/y"]], "mapping": [{"writes": []}, {}], "seconds": [1, "1.5"], "mode": ["077"]}
+    assert [codes_of("test.nop", **{argument: value}) for value in [*(right | more)[kind], None]] == [
+        [] for _ in [*(right | more)[kind], None]
+    ]
+
+
+def test_what_the_tree_may_bring_is_not_judged(runtime):
+    judged = [
+        ("module", "run", {"nowhere.at_all": []}),
+        ("file", "managed", {"contents_grains": "no:key"}),
+    ]
+    for state, fun, args in judged:
+        found = wrong_values(draft_of(state, fun, "/x", args), runtime.host, {"modules", "grains"})
+        assert list(found) == []
+    [issue] = wrong_values(draft_of("module", "run", "x", {"file.nope": []}), runtime.host, {"modules"})
+    assert issue.code == "E426"
 
 
 def test_a_wrong_value_says_the_nearest_right_one_or_what_is_wrong(runtime):
@@ -649,6 +700,25 @@ def test_check_names_a_missing_state_and_a_wrong_value_in_one_go(cli, tmp_path):
     assert code == 1
     assert "[E305]" in said
     assert "[E410]" in said
+
+
+@pytest.mark.parametrize(("name", "code"), [("[a, b]", 1), ("{a: b}", 1), ("5", 0), ("", 0), ("true_", 0), ("'5'", 0)])
+def test_a_name_that_is_no_text_is_a_mistake_if_it_is_several(cli, name, code):
+    found, said = cli(f"a:\n  cmd.run:\n    - cwd: /\n    - name: {name}\n", "check")
+    assert found == code
+    assert ("s.sls:4 [E405]" in said) == (name in {"[a, b]", "{a: b}", "5"})
+
+
+@pytest.mark.parametrize(("written", "code"), [("_modules/nowhere.py", 0), ("other.py", 1)])
+def test_a_function_of_a_module_that_the_tree_writes_is_not_judged(cli, tmp_path, written, code):
+    text = f"{tmp_path}/salt/{written}:\n  file.managed:\n    - contents: x\n"
+    assert cli(f"{text}a:\n  module.run: [nowhere.at_all: []]\n", "check")[0] == code
+
+
+def test_a_misspelt_argument_of_a_single_state_is_refused(tmp_path, cli, capfd):
+    assert main(["single", "file.managed", f"nme={tmp_path}/x"]) == 1
+    assert "did you mean 'name'?" in capfd.readouterr().out
+    assert main(["single", "file.managed", f"name={tmp_path}/x", "contents=x", "template=jinja", "port=80"]) == 0
 
 
 def test_a_list_for_a_single_value_is_a_mistake(cli, tmp_path):

@@ -179,8 +179,7 @@ def check_arguments(
     is all. ``modules`` are the execution functions, to which states may pass keywords.
     """
     checker = _Checker(functions, modules, findings, used_by)
-    puts = (draft for draft in drafts if draft.state == "file" and draft.fun in _PUTS_FILES)
-    checker.writer = next((draft.id for draft in puts if functions.has_place_for(draft.name)), "")
+    checker.writer = writer_of(drafts, functions)
     checker.bringers = not _BRINGERS.isdisjoint(draft.state for draft in drafts)
     known = checker.known
     for draft in drafts:
@@ -203,6 +202,12 @@ def check_arguments(
                     or (isinstance(value, (list, dict)) and not expected.works(value))
                 ):
                     checker.shape(draft, name, key, expected, nothing=nothing)
+
+
+def writer_of(drafts: Sequence[Draft], functions: Functions) -> str:
+    """Return the ID of a state that may write a module which the run then loads; "" if there is none."""
+    puts = (draft for draft in drafts if draft.state == "file" and draft.fun in _PUTS_FILES)
+    return next((draft.id for draft in puts if functions.has_place_for(draft.name)), "")
 
 
 class _Checker:

@@ -6,6 +6,7 @@ import fnmatch
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.low.draft import UNSET, Draft
+from asyncstate.load.annotations import described
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,11 +53,14 @@ def compile_low(high: HighData, findings: Findings, disabled_patterns: Sequence[
             if fun is None:
                 _warn_no_function(id_, module, sls, env, findings)
                 continue
-            draft = Draft(module, fun, id_, name, sls=sls, env=env, args=args, order=order, included_from=chain)
+            text = name if isinstance(name, str) else id_
+            draft = Draft(module, fun, id_, text, sls=sls, env=env, args=args, order=order, included_from=chain)
             if not _OVERRIDING.keys().isdisjoint(args):
                 _override(draft)
             draft.file = file
             draft.lines = lines
+            if name is not text and name is not None and str(name) != id_:
+                _warn_name(draft, name, findings)
             draft.automatic = order is UNSET or high.is_automatic(id_, order)
             if names is None:
                 drafts.append(draft)
@@ -69,10 +73,10 @@ def compile_low(high: HighData, findings: Findings, disabled_patterns: Sequence[
     return result
 
 
-def _collect(id_: str, arguments: list[Any]) -> tuple[str | None, str, list[NamedEntry] | None, dict[str, Any], Any]:
+def _collect(id_: str, arguments: list[Any]) -> tuple[str | None, Any, list[NamedEntry] | None, dict[str, Any], Any]:
     """Join the arguments of one state: function, name, ``names`` if any, the rest, and ``order``. Later keys win."""
     fun: str | None = None
-    name = id_
+    name: Any = id_
     order = UNSET
     names: list[NamedEntry] = []
     args: dict[str, Any] = {}
@@ -82,7 +86,7 @@ def _collect(id_: str, arguments: list[Any]) -> tuple[str | None, str, list[Name
         elif isinstance(argument, dict):
             for key, value in argument.items():
                 if key == "name":
-                    name = value if isinstance(value, str) else id_
+                    name = value
                 elif key == "names":
                     names.extend(value if isinstance(value, list) else ())
                 elif key == "order":
@@ -102,6 +106,16 @@ def _warn_no_function(id_: str, module: str, sls: str, env: str, findings: Findi
     """Warn: a requisite or an extension added a module that the ID does not have, so there is nothing to run."""
     message = f"No function declared in state '{id_}' in SLS '{sls}': what was added to its '{module}' has no effect"
     findings.warn("W107", message, env=env, sls=sls, id_=id_)
+
+
+def _warn_name(draft: Draft, given: Any, findings: Findings) -> None:
+    """Warn: as in Salt, the ID takes the place of a name that is not text."""
+    message = f"'name' of '{draft.state}.{draft.fun}' must be text, not {described(given)}: the ID takes its place"
+    message += f" (ID '{draft.id}' in SLS '{draft.sls}')"
+    several = isinstance(given, (list, dict))
+    hint = "'names' takes several names" if several else "put it in quotes"
+    line = draft.lines.of(draft.id, draft.state, "name") if draft.lines is not None else 0
+    findings.noted("E405", message, draft.file, line, hint, mistake=several)
 
 
 def _is_disabled(draft: Draft, patterns: Sequence[str], rows: dict[str, dict[str, Any]]) -> bool:
