@@ -128,7 +128,7 @@ _NOT_WAITED_FOR = (
 
 def keep_deeds(row: Row) -> None:
     """Give a failed row without changes the file system changes of its call, so that they are not lost."""
-    if not row["changes"]:
+    if row["result"] is False and not row["changes"]:
         row["changes"] = plain(changes_so_far())
 
 

@@ -26,6 +26,7 @@ ANSWERS = {"exists", "lexists", "is_directory", "is_file", "is_link", "is_plain_
 OF_NO_PATH = {
     "version_of",
     "foretells",
+    "judges",
     "refused_owners",
     "changes_so_far",
     "give_descriptor",
