@@ -131,6 +131,10 @@ def commands(group: click.Group = root, path: tuple[str, ...] = ()) -> Iterator[
             yield (*path, name), command
 
 
+_HELP = click.Option(root.context_settings["help_option_names"], is_flag=True, help="Show this message and exit.")
+"""The option that click adds to each command, with the names of whichever context asked first."""
+
+
 def options_of() -> list[tuple[tuple[str, ...], str, str, str]]:
     """Return each option of each command: the words of the command, its section in the help, its names, its meaning.
 
@@ -140,7 +144,7 @@ def options_of() -> list[tuple[tuple[str, ...], str, str, str]]:
         (path, getattr(option, "section", "General"), _names(command, option), _gist(option.help or ""))
         for path, command in commands()
         if path != ("salt-call",)
-        for option in command.get_params(click.Context(command))
+        for option in (*command.params, _HELP)
         if isinstance(option, click.Option)
     ]
 
