@@ -30,7 +30,7 @@ class Lines:
 
     def of(self, id_: Any, state: str | None = None, argument: str | None = None) -> int:
         """Return the line of an ID, of a state of it, or of an argument of that; 0 if it has none of its own."""
-        if id_ is None:
+        if not isinstance(id_, (str, int, float)):
             return 0
         return self._find(id_, state) if argument is None else self._find(id_, state, argument)
 

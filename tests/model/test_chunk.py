@@ -46,7 +46,7 @@ def test_lines_are_looked_up_when_asked_for_and_make_no_difference():
     assert one.as_listener().place == "s:listener_a"
     assert one.as_listener().line == 7
     assert asked == [("a", "test")] * 3
-    assert lines.of(5) == 0
+    assert lines.of(None) == lines.of(["a"]) == 0
     assert one == chunk(declared=Lines(lambda id_, state: 8))
     assert hash(lines) == hash(Lines(lambda id_, state: 8))
     assert lines != 7
