@@ -101,8 +101,10 @@ def mount(
         return False
     filesystem.require_own_place(name, "mount", user)
     made: list[str] = []
-    while mkmnt and not os.path.exists(folder := os.path.dirname(made[-1]) if made else os.path.normpath(name)):
+    folder = os.path.normpath(name)
+    while mkmnt and folder and not os.path.exists(folder):
         made.append(folder)
+        folder = os.path.dirname(folder)
     if made:
         __salt__["file.mkdir"](name, user=user)
     what = [*_options(opts, fstype), str(device), name] if device else [name]

@@ -281,6 +281,17 @@ def test_a_folder_that_was_made_for_a_mount_that_fails_goes_again(plugins, tmp_p
     assert not (tmp_path / "a").exists()
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.usefixtures("kernel")
+def test_a_mount_point_that_is_no_absolute_path_ends_with_a_message(plugins, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    plugins.salt["cmd.run_all"] = lambda *_, **__: {"retcode": 32, "stdout": "", "stderr": "no such device"}
+    row = plugins.state("mount.mounted", name="a/b", device="/dev/x", fstype="ext4", mkmnt=True)
+    assert row["result"] is False
+    assert "Traceback" not in row["comment"]
+    assert not (tmp_path / "a").exists()
+
+
 @pytest.mark.usefixtures("kernel")
 @pytest.mark.parametrize(
     ("wrong", "told"),
