@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
@@ -10,6 +9,7 @@ from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, uncha
 from asyncstate.errors import CommandExecutionError
 
 from . import _resources
+from ._local_accounts import missing_tool as _missing_tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,12 +75,6 @@ def absent(name: str, local: bool = False) -> Row:
     if not __salt__["group.delete"](name, local=local):
         return failed(name, f"Failed to remove group {name}")
     return changed(name, f"Removed group {name}", {name: ""})
-
-
-def _missing_tool(program: str, *, local: bool) -> str:
-    """Return the error of a run for ``local`` where libuser is missing; BusyBox's tools make no difference."""
-    missing = local and filesystem.judges() and shutil.which(program) and not shutil.which(f"l{program}")
-    return f"Command 'l{program}' cannot be found" if missing else ""
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:

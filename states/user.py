@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
@@ -13,6 +12,7 @@ from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, uncha
 from asyncstate.errors import CommandExecutionError
 
 from . import _resources
+from ._local_accounts import missing_tool as _missing_tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -164,12 +164,6 @@ def absent(name: str, purge: bool = False, force: bool = False, local: bool = Fa
     gone = [group for group in before if not __salt__["group.info"](group)]
     changes = {**{f"{group} group": "removed" for group in gone}, name: "removed"}
     return changed(name, f"Removed user {name}", changes)
-
-
-def _missing_tool(program: str, *, local: bool) -> str:
-    """Return the error of a run for ``local`` where libuser is missing; BusyBox's tools make no difference."""
-    missing = local and filesystem.judges() and shutil.which(program) and not shutil.which(f"l{program}")
-    return f"Command 'l{program}' cannot be found" if missing else ""
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
