@@ -292,7 +292,8 @@ class Engine:
             wall_ms=round((self._clock() - announcer.began) * 1000, 3),
             cancelled=self._cancelled,
         )
-        return _Numbered(report, announcer.shown.report(report), found)
+        foretold = Counter(map(str, forecast(report, self.plan).values())) if announcer.heard else {}
+        return _Numbered(report, announcer.shown.report(report), found, foretold)
 
     def _announce_end(self, numbered: _Numbered, recorder: Recorder, announcer: Announcer) -> RunReport:
         report = numbered.report
@@ -314,14 +315,15 @@ class Engine:
                 handled=report.handled,
                 rows=fresh(others),
                 order=order,
-                foretold=Counter(map(str, forecast(report, self.plan).values())),
+                foretold=numbered.foretold,
             )
         return numbered.shown
 
 
 class _Numbered(Value):
-    """The report of a run, as it is shown, and the warnings that the run itself has found."""
+    """The report of a run, as it is shown, what the run itself has found, and the counts of what it foretold."""
 
     report: RunReport
     shown: RunReport
     found: Sequence[Issue]
+    foretold: dict[str, int]
