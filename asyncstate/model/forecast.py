@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _ONLY_IF = frozenset({RequisiteKind.ONCHANGES, RequisiteKind.PREREQ})
 """Families of requisites without whose changes a state is not called."""
-_AWAITED = frozenset({RequisiteKind.ONCHANGES, RequisiteKind.WATCH})
+AWAITED = frozenset({RequisiteKind.ONCHANGES, RequisiteKind.WATCH})
 """Families of requisites that look for the changes of a state."""
 _CALLS = frozenset({"cmd", "module"})
 """State modules that run what the tree says, and cannot look ahead."""
@@ -92,7 +92,7 @@ class _Forecast:
             return Foretold.UNKNOWN if chunk.state in _CALLS and not _has_condition(chunk.args) else None
         if row["result"] is not True or row["changes"]:
             return None
-        awaited = {RequisiteKind.WATCH} if row.get(STATE_RAN, True) else _AWAITED
+        awaited = {RequisiteKind.WATCH} if row.get(STATE_RAN, True) else AWAITED
         return Foretold.UNKNOWN if self._waits(chunk, awaited, self._open) else None
 
     def _by_watching(self, chunk: LowChunk, row: Row) -> bool:

@@ -12,7 +12,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.low.arguments import writer_of
+from asyncstate.compile.low.arguments import PASSING_ON, writer_of
 from asyncstate.data.paths import DELIMITER, traverse
 from asyncstate.data.urls import SALT_SCHEME
 from asyncstate.errors import AsyncStateError, Issue
@@ -52,8 +52,6 @@ _OF_ALL_STATES = {
     **dict.fromkeys("reload_modules reload_grains reload_pillar".split(), "boolean"),
 }
 """Arguments that any state may have."""
-_PASSING_ON = frozenset({"event", "module", "stateconf"})
-"""Modules whose functions pass on all arguments."""
 _SETTING_GRAINS = frozenset({"grains", "module", "saltutil"})
 """Modules whose states may bring grains that are not there yet."""
 _CONDITIONS = frozenset({"unless", "onlyif", "creates", "onfail", "onfail_any", "onfail_all"})
@@ -181,7 +179,7 @@ def _of_all(draft: Draft, function: LoadedFunction) -> dict[str, str]:
     """
     signature, bundled = function.signature, function.module.bundled
     own = {key for key in _OF_ALL_STATES if not bundled and signature.accepts(key)}
-    if signature.has_kwargs and (not bundled or draft.state in _PASSING_ON or draft.args.get("template")):
+    if signature.has_kwargs and (not bundled or draft.state in PASSING_ON or draft.args.get("template")):
         own.add("timeout")
     return {key: kind for key, kind in _OF_ALL_STATES.items() if key not in own}
 

@@ -62,7 +62,7 @@ _ANY = "``**kwargs``"
 
 _OTHER_TEMPLATES = re.compile(r"\{%[-+]?\s*(?:include|import|from|extends)\b")
 
-_PASSING_ON = frozenset({"event", "module", "stateconf"})
+PASSING_ON = frozenset({"event", "module", "stateconf"})
 """Modules whose functions pass on all arguments, under names that the tree chooses."""
 
 _GIVEN = frozenset({"name", "fun", "state", "order", "__id__", "__sls__", "__env__"})
@@ -307,7 +307,7 @@ class _Checker:
             hint = hint or _did_you_mean(nearest(key, [*sorted(taken.names), *sorted(_COMMON)]))
             hint = hint or f"remove it; asyncstate doc {name} lists all arguments"
             self._note(UNKNOWN_ARGUMENT, draft, key, message, hint, mistake=True)
-        elif key not in MISTAKEN_IN and draft.state not in _PASSING_ON:
+        elif key not in MISTAKEN_IN and draft.state not in PASSING_ON:
             self._keyword(draft, name, taken, key, where)
 
     def _keyword(self, draft: Draft, name: str, taken: _Taken, key: str, where: str) -> None:

@@ -25,6 +25,7 @@ from asyncstate.compile.effects.claim_values import FILE, FOLDER, GONE, LINK
 from asyncstate.compile.effects.claims_of_paths import kind_left
 from asyncstate.compile.effects.claims_of_paths import place as place_of
 from asyncstate.compile.effects.resources import PATH, Resources, folder_and_marks
+from asyncstate.model.forecast import AWAITED
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
 from asyncstate.model.result import NOT_TOLD, STATE_RAN
@@ -59,7 +60,7 @@ _CLONES = frozenset({"git.latest", "git.cloned", "git.detached"})
 """States that need an empty folder, or none."""
 _FORCE = frozenset({"force", "force_clone"})
 _AWAITED = {
-    Verdict.ONCHANGES: frozenset({RequisiteKind.ONCHANGES, RequisiteKind.WATCH}),
+    Verdict.ONCHANGES: AWAITED,
     Verdict.MET: frozenset({RequisiteKind.WATCH}),
 }
 """The families of requisites whose changes could lead to another row, if the verdict is this one now."""
