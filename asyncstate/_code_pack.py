@@ -1,10 +1,10 @@
 """One file with what a start computes: the code of 500 modules, and the tables of their regular expressions.
 
 The pack stands among the compiled files of this package, in place of that of `asyncstate._program`, which is never
-imported. It is made of such files, and is trusted as they are. The code
-of a module is taken from it if its source still has the time and the size that it was compiled from, as in a ``.pyc``
-(PEP 3147), and if no folder of the search path has changed: something else may have the name there now. Everything else
-is imported as usual: without a pack only time is lost.
+imported. It is made of such files, and is trusted as they are. The code of a module is taken from it if its source
+still has the time and the size that it was compiled from, as in a ``.pyc`` (PEP 3147), and if no folder of the search
+path has changed: something else may have the name there now. Everything else is imported as usual: without a pack only
+time is lost.
 
 A regular expression is a table for the matching engine in C. Python computes it anew in each process, from the pattern
 and its flags alone, which takes 7 % of a start. The pack has those that this interpreter computed for the bodies of the

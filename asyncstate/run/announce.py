@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class Onlooker(ABC):
-    """An observer for which no events are made of states that are as they should be, while nobody else wants any.
+    """An observer that needs no event of a state without changes.
 
-    An event costs some ten times what it takes to note that a state ended. If all observers are onlookers, they get no
-    `ChunkReady`, and of a state that has no secrets `began` and `ended` tell them in place of events, in which case the
-    row is the engine's own: it may not be changed or shown.
+    An event costs ten times as much as a note that a state ended. If all observers are onlookers, they get no
+    `ChunkReady`, and for a state without secrets `began` and `ended` are called in place of its events. The row is then
+    the engine's own: it may not be changed or shown.
     """
 
     @abstractmethod

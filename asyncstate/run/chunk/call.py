@@ -146,7 +146,7 @@ class Caller:
             await self._forget_cancellation(task)
         context = current.get(None)
         token = context.cancel if context is not None else None
-        if token is not None and not token.reason and has_started(token):  # and it was not cancelled
+        if token is not None and not token.reason and has_started(token):
             await self.host.workers.run(release, token)
         row = normalise(returned, name)
         if row["result"] is False:
