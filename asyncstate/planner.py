@@ -182,13 +182,10 @@ class Planner:
         """Raise CompileError for keywords that a function would drop, and that resemble its arguments."""
         loaders = self._host.loaders
         draft = Draft(state, fun, "", name, sls="", env="base", args=args, order=None, included_from=())
-        findings = Findings()
-        sources = SaltSources(self._services.file_client)
-        check_arguments([draft], loaders["states"], findings, modules=loaders["modules"], used_by=sources.keywords_text)
-        probable = [issue for issue in findings.warnings if issue.code == PROBABLE_ARGUMENT]
-        wrong = [issue for issue in probable if issue.hint.startswith("did you mean")]
-        if wrong:
-            raise CompileError([issue._replace(message=issue.message.partition(" (ID ")[0]) for issue in wrong])
+        used_by = SaltSources(self._services.file_client).keywords_text
+        misspelt = check_arguments([draft], loaders["states"], Findings(), modules=loaders["modules"], used_by=used_by)
+        if misspelt:
+            raise CompileError([Issue(each.message, hint=each.hint, code=PROBABLE_ARGUMENT) for each in misspelt])
 
     def high(
         self, sls: Sequence[str] | None = None, *, saltenv: str | None = None, exclude: Sequence[str] = ()

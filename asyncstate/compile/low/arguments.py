@@ -120,6 +120,26 @@ class _Taken(Value):
         )
 
 
+class Misspelt(NamedTuple):
+    """A keyword that a function which takes any drops, and ``near``, the argument that it resembles."""
+
+    argument: str
+    function: str
+    near: str
+    complete: bool
+
+    @property
+    def message(self) -> str:
+        """Return the sentence without its place."""
+        whole = "" if self.complete else ", which takes any keyword"
+        return f"'{self.argument}' is no argument of '{self.function}'{whole}"
+
+    @property
+    def hint(self) -> str:
+        """Return the suggestion, "" if nothing is near."""
+        return _did_you_mean(self.near)
+
+
 class _Keywords(NamedTuple):
     """The keywords that a function reads; if they are not ``all``, it may read others, too."""
 
@@ -172,8 +192,8 @@ def check_arguments(
     *,
     modules: Functions | None = None,
     used_by: Callable[[Draft], tuple[str, bool]],
-) -> None:
-    """Record what is wrong with the function and the arguments of every draft.
+) -> list[Misspelt]:
+    """Record what is wrong with the function and the arguments of every draft; return the misspelt keywords.
 
     ``used_by(draft)`` returns the text of the templates that use the keywords of a draft as variables, and whether it
     is all. ``modules`` are the execution functions, to which states may pass keywords.
@@ -202,6 +222,7 @@ def check_arguments(
                     or (isinstance(value, (list, dict)) and not expected.works(value))
                 ):
                     checker.shape(draft, name, key, expected, nothing=nothing)
+    return checker.misspelt
 
 
 def writer_of(drafts: Sequence[Draft], functions: Functions) -> str:
@@ -227,6 +248,7 @@ class _Checker:
         self._keywords: dict[str, _Keywords] = {}
         self._noted: set[tuple[Any, ...]] = set()
         self.known: dict[str, _Taken | None] = {}
+        self.misspelt: list[Misspelt] = []
         self.bringers = False
         self.writer = ""
 
@@ -330,10 +352,12 @@ class _Checker:
             synonym = _SYNONYMS.get(key, "")
             near = synonym if synonym in known else next((each for each in sorted(known) if key in each.split("_")), "")
             sibling = "" if near else _sibling_with(key, taken.function)
-        message = f"'{key}' is no argument of '{name}'{'' if complete else ', which takes any keyword'} ({where})"
-        hint = _did_you_mean(near) or misplaced(key) or f"remove it; asyncstate doc {name} lists all arguments"
+        misspelt = Misspelt(key, name, near, complete)
+        if near:
+            self.misspelt.append(misspelt)
+        hint = misspelt.hint or misplaced(key) or f"remove it; asyncstate doc {name} lists all arguments"
         hint = f"'{sibling}' has it; here it has no effect" if sibling else hint
-        self._note(PROBABLE_ARGUMENT, draft, key, message, hint, mistake=not sibling)
+        self._note(PROBABLE_ARGUMENT, draft, key, f"{misspelt.message} ({where})", hint, mistake=not sibling)
 
     def _find(self, name: str) -> Iterator[LoadedFunction]:
         """Yield the state and the execution function of a name."""
