@@ -18,6 +18,19 @@ if TYPE_CHECKING:
     from asyncstate.render.jinja_options import Source
 
 _UNKNOWN: Final = re.compile(r"No (filter|test) named '(\w+)'")
+_NEXT_STEPS: Final = (
+    (ZeroDivisionError, "", "the divisor is 0 here: test it with {% if … %}, or give it another default"),
+    (UndefinedError, "is undefined", "set it above with {% set … %}, or import it; (NAME | default(…)) may be missing"),
+    (TypeError, " argument", "asyncstate doc MODULE.FUNCTION lists the arguments of a function"),
+    (
+        TypeError,
+        "",
+        "a value has another type than this line needs: |int, |string and |list convert, ~ joins any as text",
+    ),
+    (LookupError, "", "the data does not have it here: test it with {% if … %}, or give a default"),
+    (ValueError, "", "asyncstate call pillar.items and grains.items show the values of this host"),
+)
+"""What to do about an error of Python with a text in its message."""
 _TEMPLATE_FRAMES: Final = ("top-level template code", "template")
 
 
@@ -58,11 +71,13 @@ def _hint(error: Exception, text: str, line: int, context: RenderContext) -> str
     if place := place_in_plugin(error):
         return f"raised at {place}"
     lines = text.splitlines()
-    if not isinstance(error, (UndefinedError, TypeError)) or not 0 < line <= len(lines):
-        return name_hint(error)
-    from asyncstate.render.missing_keys import key_hint  # noqa: PLC0415 - for errors only
+    hint = ""
+    if isinstance(error, (UndefinedError, TypeError)) and 0 < line <= len(lines):
+        from asyncstate.render.missing_keys import key_hint  # noqa: PLC0415 - for errors only
 
-    return key_hint(str(error), lines[line - 1], context)
+        hint = key_hint(str(error), lines[line - 1], context)
+    steps = (step for kind, words, step in _NEXT_STEPS if isinstance(error, kind) and words in str(error))
+    return hint or name_hint(error) or next(steps, "")
 
 
 def _kind(error: Exception) -> str:

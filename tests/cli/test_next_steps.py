@@ -64,6 +64,22 @@ CASES = {
         "s.sls:2 [E204]",
         "the arguments are a mapping: write each as an item of a list, with a dash: - name: …",
     ),
+    "arguments as a text": ({"salt/s.sls": "web:\n  test.nop: x\n"}, "s.sls:2 [E204]", "an item of a list, with a dash: - name: …"),
+    "two states of one module": (
+        {"salt/s.sls": "web:\n  test.nop: []\n  test.fail_without_changes: []\n"},
+        "s.sls:1 [E209]",
+        "give one of them another ID",
+    ),
+    "names that are no list": (
+        {"salt/s.sls": "web:\n  test.nop:\n    - names: a\n"},
+        "s.sls:2 [E212]",
+        "write each name as an item: - names: [a, b]; for a single one, - name: a",
+    ),
+    "a division by nothing": ({"salt/s.sls": "{{ 1 / 0 }}\n"}, "s.sls:1 [E104]", "the divisor is 0 here: test it with {% if … %}"),
+    "a variable that nothing sets": ({"salt/s.sls": "{{ port }}\n"}, "s.sls:1 [E104]", "set it above with {% set … %}, or import it"),
+    "a number behind a text": ({"salt/s.sls": "{{ 'a' + 1 }}\n"}, "s.sls:1 [E104]", "~ joins any as text"),
+    "an item that is not there": ({"salt/s.sls": "{{ [].pop() }}\n"}, "s.sls:1 [E104]", "or give a default"),
+    "a number that is none": ({"salt/s.sls": "{{ 'x'.index('y') }}\n"}, "s.sls:1 [E104]", "asyncstate call pillar.items"),
     "a requisite without its module": (
         {"salt/s.sls": "web:\n  test.nop:\n    - require: db\ndb: test.nop\n"},
         "s.sls:2 [E301]",

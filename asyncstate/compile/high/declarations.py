@@ -123,7 +123,7 @@ def _normalise_body(id_: Any, body: dict[Any, Any], sls: str, env: str, findings
         modules.add(module)
     if twice:
         message = f"ID '{id_}' in SLS '{sls}' contains multiple state declarations of the same type"
-        findings.error("E209", message, env=env, sls=sls, id_=id_)
+        findings.error("E209", message, env=env, sls=sls, id_=id_, hint="give one of them another ID")
     if shared:
         if not modules:
             findings.error("E206", f"No function declared in state '{id_}' in SLS '{sls}'", env=env, sls=sls, id_=id_)

@@ -133,7 +133,8 @@ class _Checker:
             if not isinstance(value, list):
                 sls = body.get("__sls__", "")
                 message = f"The 'names' argument in state '{id_}' in SLS '{sls}' needs to be formed as a list"
-                self._error("E212", message, id_, body, module)
+                hint = "write each name as an item: - names: [a, b]; for a single one, - name: a"
+                self._error("E212", message, id_, body, module, hint=hint)
             return
         if key in MISTAKEN_IN:
             self._warn_mistaken(id_, body, module, key)
@@ -170,10 +171,12 @@ class _Checker:
             )
         else:
             message = f"State '{id_}' in SLS '{sls}' is not formed as a list"
-        hint = misplaced(module)
-        if isinstance(arguments, dict) and arguments and not hint:
-            first = next(iter(arguments))
-            hint = f"the arguments are a mapping: write each as an item of a list, with a dash: - {first}: …"
+        given, first = (
+            ("the arguments are a mapping: ", next(iter(arguments)))
+            if isinstance(arguments, dict) and arguments
+            else ("", "name")
+        )
+        hint = misplaced(module) or f"{given}write each as an item of a list, with a dash: - {first}: …"
         self._error("E205" if arguments is None else "E204", message, id_, body, module, hint=hint)
 
     def _whitespace(self, id_: Any, body: dict[str, Any], module: str, function: str) -> None:
