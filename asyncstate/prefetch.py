@@ -32,12 +32,12 @@ _LOOK_AROUND = 0.1
 
 
 class Prefetched:
-    """What one run has fetched ahead, below ``directory``; ``tell`` is called, in any thread, with what is announced.
+    """What one run has fetched ahead, below ``directory``; ``tell``, if set, is called with what is announced.
 
     Every method may be called from any thread.
     """
 
-    def __init__(self, directory: str, tell: Callable[[str], None]) -> None:
+    def __init__(self, directory: str, tell: Callable[[str], None] | None = None) -> None:
         self.tell = tell
         self._directory = directory
         self._folders: dict[str, str] = {}
@@ -142,7 +142,7 @@ def wait(*names: str) -> None:
 def announce(topic: str) -> None:
     """Say that something has happened that a fetch waited for: one that raised `asyncstate.errors.NotYet`."""
     prefetched = _of_this_run()
-    if prefetched is not None:
+    if prefetched is not None and prefetched.tell is not None:
         prefetched.tell(topic)
 
 

@@ -18,7 +18,7 @@ from asyncstate.extras.fleet.host.agent import Agent
 from asyncstate.model.requisite import RemoteRequisite
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
-from asyncstate.run.dispatch import Fetched
+from asyncstate.run.dispatch import Findings
 from asyncstate.run.engine import Engine, RunOptions
 from asyncstate.run.rows import not_run_row
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
     from types import TracebackType
 
-    from asyncstate.errors import Issue
     from asyncstate.extras.fleet.board import Board
     from asyncstate.extras.fleet.host.others import Others
     from asyncstate.extras.fleet.host.part import Part
@@ -35,9 +34,8 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
-    from asyncstate.model.race import Race
     from asyncstate.model.result import Row
-    from asyncstate.run.dispatch import Fetch, ModuleTraits, Supervisor
+    from asyncstate.run.dispatch import ModuleTraits, Supervisor
     from asyncstate.run.machine import Work
     from asyncstate.run.shared import Shared
 
@@ -233,25 +231,10 @@ class SleepingDispatch:
         self._plan = plan
         self._shape = shape
         self._called = called
-        self.overdue: Sequence[tuple[LowChunk, asyncio.Future[None]]] = ()
-        self.notices: Sequence[str] = ()
-        self.warnings: Sequence[Issue] = ()
-        self.races: Sequence[Race] = ()
 
     def module_traits(self) -> Mapping[str, ModuleTraits]:
         """Declare nothing."""
         return {}
-
-    def fetches(self) -> Sequence[Fetch]:
-        """Fetch nothing ahead."""
-        return ()
-
-    async def fetch(self, fetches: Sequence[Fetch]) -> Fetched:  # noqa: ARG002 - the interface
-        """Fetch nothing."""
-        return Fetched("nothing")
-
-    async def forget_fetched(self) -> None:
-        """Remove nothing."""
 
     @contextmanager
     def begin(self, supervisor: Supervisor, rows: Mapping[str, Row], elsewhere: Mapping[str, Row]) -> Iterator[None]:  # noqa: ARG002 - the interface
@@ -282,6 +265,10 @@ class SleepingDispatch:
 
     def recall(self, work: Work, chunk: LowChunk, row: Row, shared: Shared | None) -> None:
         """Forget nothing, for there is nothing to forget."""
+
+    def findings(self) -> Findings:
+        """Return nothing."""
+        return Findings()
 
     async def aggregate(self, members: tuple[int, ...]) -> None:
         """Aggregate nothing."""

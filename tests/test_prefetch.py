@@ -17,7 +17,7 @@ from asyncstate.prefetch import Prefetched
 
 @pytest.fixture
 def ahead(tmp_path):
-    return Prefetched(str(tmp_path / "cache"), lambda _: None)
+    return Prefetched(str(tmp_path / "cache"))
 
 
 @pytest.fixture

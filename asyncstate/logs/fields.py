@@ -85,6 +85,13 @@ class RunFields:
         return {name: value for name, value in found.items() if value}
 
 
+def log_as(chunk: LowChunk) -> None:
+    """Attribute further log lines of this task to another chunk of its run."""
+    run = _run.get()
+    if run is not None:
+        run.begin(chunk, chunk.tag)
+
+
 def line_fields() -> dict[str, str]:
     """Return the fields of a line that is written now, in this context; none outside a run."""
     run = _run.get()

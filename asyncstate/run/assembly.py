@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import ConfigError
 from asyncstate.redact.shown import ShownPlan
+from asyncstate.run.chunk.ahead import Ahead
 from asyncstate.run.chunk.local import LocalDispatch
 from asyncstate.run.chunk.loop_watch import LoopWatch
 from asyncstate.run.engine import Engine
@@ -64,15 +65,23 @@ def assembled(
             "The plan is for another machine, and cannot be run on this one. Leave out --for-machine (grains_alone), "
             "or only look: asyncstate check, show, lint, explain"
         )
-    touched = partial(parts.touched, plan) if parts.settings.foresight else None
+    resumed: ResumedDispatch | None = None
+    ahead: Ahead | None = None
+    if options.prefetch and not (options.test or mock):
+        ahead = Ahead(plan, parts.host, lambda chunk: resumed is not None and resumed.has_ended(chunk))
     dispatch: Dispatch = LocalDispatch(
-        plan, parts.host, test=options.test, mock=mock, watch=LoopWatch(), touched=touched
+        plan,
+        parts.host,
+        test=options.test,
+        mock=mock,
+        watch=LoopWatch(),
+        prefetched=None if ahead is None else ahead.prefetched,
+        touched=partial(parts.touched, plan) if parts.settings.foresight else None,
     )
     if trace_effects:
         from asyncstate import extend  # noqa: PLC0415 - few runs are traced
 
         dispatch = extend.provided("dispatch", "trace_effects")(plan, dispatch, parts)
-    resumed: ResumedDispatch | None = None
     if resume is not None:
         from asyncstate.run.resumed import ResumedDispatch  # noqa: PLC0415 - few runs are resumed
 
@@ -104,5 +113,6 @@ def assembled(
         secrets=parts.secrets,
         journal=keep_journal,
         elsewhere=elsewhere,
+        fetcher=ahead,
     )
     return engine

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from asyncstate.value import Value
+
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from asyncstate.errors import Issue
@@ -58,6 +60,38 @@ class Fetched(msgspec.Struct, frozen=True):
     topic: str = ""
 
 
+class Fetcher(Protocol):
+    """Fetches ahead what the chunks of one run will use. All but `fetches` is called on the event loop of the run."""
+
+    def fetches(self, announced: Callable[[str], None]) -> Sequence[Fetch]:
+        """Return what can be fetched ahead, as the state modules of the plan declare it.
+
+        Called once before the run begins, in a thread if one can start. Never raises because of a module. From any
+        thread, ``announced`` may be called with the `Fetched.topic` of a fetch that may start again.
+        """
+
+    async def fetch(self, fetches: Sequence[Fetch]) -> Fetched:
+        """Fetch something ahead: several only if they go together, and then in one call.
+
+        Raises only CancelledError; then it has ended what it started. A chunk may start meanwhile that uses it.
+        """
+
+    async def forget(self) -> None:
+        """Remove what was fetched ahead and not used. Called once, after the last chunk and the last fetch."""
+
+
+class Findings(Value):
+    """What a run has shown beside its rows.
+
+    ``notices`` are messages for the report that belong to no row; ``warnings`` are problems in the tree or its plugins;
+    ``races`` are those between states of a traced run.
+    """
+
+    notices: Sequence[str] = ()
+    warnings: Sequence[Issue] = ()
+    races: Sequence[Race] = ()
+
+
 class Supervisor(Protocol):
     """What a dispatcher may call on the scheduler (the worker pool) while a chunk runs."""
 
@@ -72,9 +106,6 @@ class Supervisor(Protocol):
         slot; the chunk keeps its lanes and exclusiveness. Sends `ChunkRetried`. A stop of the run ends the pause, and
         then there is no further attempt.
         """
-
-    def log_as(self, chunk: LowChunk) -> None:
-        """Attribute further log lines of this task to ``chunk``; already done when `Dispatch.run_chunk` begins."""
 
     def overrun(self, work: Work, chunk: LowChunk, row: Row, *, final: bool) -> None:
         """Take note that a call still runs after its time limit and the grace period, and give its slot to others.
@@ -91,8 +122,11 @@ class Supervisor(Protocol):
     def share(self, shared: Shared) -> None:
         """Keep what the call of a chunk has done for others, for a run that resumes this one. Before its row."""
 
-    def announced(self, topic: str) -> None:
-        """Start the fetches that waited for ``topic``. May be called from any thread."""
+    def left_running(self, chunk: LowChunk, calls: Sequence[asyncio.Future[None]]) -> None:
+        """Take note of calls that were cancelled and still run; each future is done when its call has ended.
+
+        The end of the run waits for them, at most `GRACE` seconds, and the report names those that go on.
+        """
 
 
 class Elsewhere(Protocol):
@@ -121,8 +155,8 @@ class Elsewhere(Protocol):
 class Dispatch(Protocol):
     """Runs the chunks of one run.
 
-    All methods but `module_traits` and `fetches` are called on the event loop of the run, from several tasks at once:
-    as many as the concurrency, and one more for each chunk that pauses and each fetch.
+    All methods but `module_traits` and `findings` are called on the event loop of the run, from several tasks at once:
+    as many as the concurrency, and one more for each chunk that pauses.
     """
 
     def module_traits(self) -> Mapping[str, ModuleTraits]:
@@ -131,22 +165,6 @@ class Dispatch(Protocol):
         This imports modules and may take long, so it is called once before `begin`, in a thread if one can start. Never
         raises because of a module.
         """
-
-    def fetches(self) -> Sequence[Fetch]:
-        """Return what can be fetched ahead, as the state modules of the plan declare it; nothing in a dry run.
-
-        Called once before `begin`, like `module_traits`, and only if the run fetches ahead. Never raises because of a
-        module.
-        """
-
-    async def fetch(self, fetches: Sequence[Fetch]) -> Fetched:
-        """Fetch something ahead: several only if they go together, and then in one call.
-
-        Raises only CancelledError; then it has ended what it started. A chunk may start meanwhile that uses it.
-        """
-
-    async def forget_fetched(self) -> None:
-        """Remove what was fetched ahead and not used. Called once, after the last chunk and the last fetch."""
 
     def begin(
         self, supervisor: Supervisor, rows: Mapping[str, Row], elsewhere: Mapping[str, Row]
@@ -170,7 +188,7 @@ class Dispatch(Protocol):
         - The dispatcher does ``timeout``: at the limit it ends what it started, and returns a failed row once all of it
           has ended. If that takes longer than `GRACE`, it calls `Supervisor.overrun`, and then `Supervisor.returned`.
         - Cancelled while `Supervisor.cut` is true, it ends what it started and raises CancelledError; the scheduler
-          makes the row. Calls that do not end are in `overdue`; after `GRACE` the run goes on without them.
+          makes the row. It names calls that do not end to `Supervisor.left_running`.
         - It sends no events: the scheduler sends those of the start, the pause and the end.
         """
 
@@ -188,18 +206,5 @@ class Dispatch(Protocol):
         a row of its own. Raises only for a cancellation of the run: without an aggregation they run one by one.
         """
 
-    @property
-    def overdue(self) -> Sequence[tuple[LowChunk, asyncio.Future[None]]]:
-        """Calls that were cancelled and still run, with their chunks; a future is done when its call has ended."""
-
-    @property
-    def notices(self) -> Sequence[str]:
-        """Messages for the report that belong to no row."""
-
-    @property
-    def warnings(self) -> Sequence[Issue]:
-        """Problems in the tree or its plugins that the run showed. Asked for once, at its end, in a thread."""
-
-    @property
-    def races(self) -> Sequence[Race]:
-        """The races between states that a traced run showed. Asked for after `warnings`."""
+    def findings(self) -> Findings:
+        """Return what the run has shown beside its rows. Called once, at its end, in a thread."""

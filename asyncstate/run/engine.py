@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
-    from asyncstate.run.dispatch import Dispatch, Elsewhere
+    from asyncstate.run.dispatch import Dispatch, Elsewhere, Fetcher
 
 __all__ = ["Engine", "RunOptions"]
 
@@ -56,7 +56,7 @@ class Engine:
     texts that neither rows nor events may show: the engine uses true names inside, and `ShownPlan` hides secrets in
     what leaves it. ``journal`` makes what keeps the run, and notices for its report. It is called before anything
     starts, in a thread if one can start, and what it raises ends the run. ``elsewhere`` are the other hosts of a plan
-    with REMOTE nodes.
+    with REMOTE nodes. ``fetcher`` fetches ahead of the states that will use it.
     """
 
     machine = Machine
@@ -75,11 +75,13 @@ class Engine:
         secrets: Secrets | None = None,
         journal: Callable[[ShownPlan], tuple[Keeper | None, list[str]]] | None = None,
         elsewhere: Elsewhere | None = None,
+        fetcher: Fetcher | None = None,
     ) -> None:
         self.plan = plan
         self.options = options
         self._dispatch = dispatch
         self._elsewhere = elsewhere
+        self._fetcher = fetcher
         self._in_thread = in_thread
         self._sleep = sleep
         self._clock = clock
@@ -134,8 +136,8 @@ class Engine:
         """Remove what was fetched ahead for an abandoned run, and close its journal. To be called on any loop."""
         self._is_over = True
         try:
-            if self._parts is not None:
-                await self._dispatch.forget_fetched()
+            if self._parts is not None and self._fetcher is not None:
+                await self._fetcher.forget()
         finally:
             self._close_journal()
 
@@ -252,10 +254,10 @@ class Engine:
     def _prefetcher(self, machine: Machine, announcer: Announcer, log_fields: RunFields) -> Prefetcher | None:
         """Return what fetches ahead; None if nothing is to be, or can be."""
         places = 0 if self.options.test else self.options.prefetch
-        fetches = self._dispatch.fetches() if places else ()
-        if not fetches:
+        if not places or self._fetcher is None:
             return None
-        return Prefetcher(machine, self._dispatch, fetches, places=places, announcer=announcer, log_fields=log_fields)
+        prefetcher = Prefetcher(machine, self._fetcher, places=places, announcer=announcer, log_fields=log_fields)
+        return prefetcher if prefetcher.fetches else None
 
     async def _off_loop(self, work: Callable[..., Any], *args: Any) -> Any:
         """Do work that takes long in a large tree in a thread, if one can start."""
@@ -275,16 +277,16 @@ class Engine:
         return self._announce_end(numbered, recorder, announcer)
 
     def _numbered(self, machine: Machine, pool: WorkerPool, recorder: Recorder, announcer: Announcer) -> _Numbered:
-        found = self._dispatch.warnings
+        found = self._dispatch.findings()
         report = summarise(
             self.plan,
             recorder,
             pool.in_flight.check_ranks,
             machine.not_started(),
             cut_short=bool(self._cancelled),
-            warnings=(*self.plan.warnings, *found),
-            notices=(*pool.notices, *announcer.notices, *self._notices, *self._journal_notices),
-            races=tuple(self._dispatch.races),
+            warnings=(*self.plan.warnings, *found.warnings),
+            notices=(*found.notices, *pool.notices, *announcer.notices, *self._notices, *self._journal_notices),
+            races=tuple(found.races),
             test=self.options.test,
             concurrency=self.options.concurrency,
             shuffle=self.options.shuffle,
@@ -293,7 +295,7 @@ class Engine:
             cancelled=self._cancelled,
         )
         foretold = Counter(map(str, forecast(report, self.plan).values())) if announcer.heard else {}
-        return _Numbered(report, announcer.shown.report(report), found, foretold)
+        return _Numbered(report, announcer.shown.report(report), found.warnings, foretold)
 
     def _announce_end(self, numbered: _Numbered, recorder: Recorder, announcer: Announcer) -> RunReport:
         report = numbered.report

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from contextlib import suppress
 from contextvars import Context, copy_context
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from asyncstate.logs.fields import RunFields
     from asyncstate.model.plan import Plan
     from asyncstate.run.announce import Announcer
-    from asyncstate.run.dispatch import Dispatch, Fetch
+    from asyncstate.run.dispatch import Fetch, Fetcher
     from asyncstate.run.machine import Machine
 
 _TURN = 0.002
@@ -202,22 +203,22 @@ def _meet(one: str, other: str) -> bool:
 
 
 class Prefetcher:
-    """Runs the fetches of a plan with a dispatch, ``places`` at most at once, on the loop of the run."""
+    """Runs the ``fetches`` of a fetcher, ``places`` at most at once, on the loop of the run."""
 
     def __init__(
         self,
         machine: Machine,
-        dispatch: Dispatch,
-        fetches: Sequence[Fetch],
+        fetcher: Fetcher,
         *,
         places: int,
         announcer: Announcer,
         log_fields: RunFields,
     ) -> None:
-        self._queue = PrefetchQueue(machine, fetches)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.fetches: Sequence[Fetch] = fetcher.fetches(self._announce)
+        self._queue = PrefetchQueue(machine, self.fetches)
         self._machine = machine
-        self._dispatch = dispatch
-        self._fetches = fetches
+        self._fetcher = fetcher
         self._places = places
         self._announcer = announcer
         self._log_fields = log_fields
@@ -232,6 +233,7 @@ class Prefetcher:
 
         They all run in copies of the present context, not in that of the chunk that happens to make room for them.
         """
+        self._loop = asyncio.get_running_loop()
         self._context = copy_context()
         self._fill_soon()
 
@@ -247,8 +249,13 @@ class Prefetcher:
                 task.cancel("its state will not run")
         self._fill_soon()
 
-    def announced(self, topic: str) -> None:
-        """Record that what some fetches waited for has happened."""
+    def _announce(self, topic: str) -> None:
+        """Start the fetches that waited for a topic. May be called from any thread."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop is closed: a call outlived the run
+                self._loop.call_soon_threadsafe(self._announced, topic)
+
+    def _announced(self, topic: str) -> None:
         self._queue.announced(topic)
         self._fill_soon()
 
@@ -263,7 +270,7 @@ class Prefetcher:
         self.stop()
         if self._running:
             await asyncio.wait(set(self._running), timeout=GRACE)
-        await self._dispatch.forget_fetched()
+        await self._fetcher.forget()
 
     def abandon(self, reason: str) -> None:
         """Do what `stop` does without the loop, which is closed."""
@@ -296,7 +303,7 @@ class Prefetcher:
         self._fill_soon()
 
     async def _run(self, numbers: list[int]) -> None:
-        fetches = [self._fetches[number] for number in numbers]
+        fetches = [self.fetches[number] for number in numbers]
         chunks = [self._machine.plan.chunks[fetch.chunk] for fetch in fetches]
         logged = next((chunk for chunk in chunks if chunk.args.get("no_log")), chunks[0])
         self._log_fields.begin(logged, logged.tag)
@@ -304,7 +311,7 @@ class Prefetcher:
             self._say(PrefetchStarted, fetch)
         came = Fetched("cancelled")
         try:
-            came = await self._dispatch.fetch(fetches)
+            came = await self._fetcher.fetch(fetches)
         finally:
             self._queue.done(numbers, came.topic)
             for fetch in fetches:

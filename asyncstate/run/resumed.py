@@ -18,12 +18,12 @@ from asyncstate.run.past import Unknown
 from asyncstate.run.rows import CarriedRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
-    from asyncstate.run.dispatch import Dispatch, Fetch
+    from asyncstate.run.dispatch import Dispatch
     from asyncstate.run.machine import Work
     from asyncstate.run.past import Ended, Past
     from asyncstate.run.shared import Shared
@@ -61,12 +61,12 @@ class ResumedDispatch(Around):
                 if cut_off is not None:
                     past.unknown.update({key: Unknown(*key, since=cut_off.since) for key in open_})
 
+    def has_ended(self, chunk: LowChunk) -> bool:
+        """Whether an earlier run has a row of a chunk."""
+        return self._ended(chunk) is not None
+
     def _ended(self, chunk: LowChunk, *, check: bool = False) -> Ended | None:
         return None if self._past is None else self._past.ended.get((self._shown_tag(chunk.tag), check))
-
-    def fetches(self) -> Sequence[Fetch]:
-        """Return what can be fetched ahead for states that have not ended."""
-        return [fetch for fetch in self._inner.fetches() if self._ended(self._plan.chunks[fetch.chunk]) is None]
 
     async def run_chunk(self, work: Work, chunk: LowChunk) -> Row:
         """Return the row of an earlier run if the chunk had ended, with the same verdict; else run it."""

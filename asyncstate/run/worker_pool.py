@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ from asyncstate.run.loop_end import close_task, unwind
 from asyncstate.run.timer import Timer
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from asyncstate.logs.fields import RunFields
     from asyncstate.model.chunk import LowChunk
@@ -70,7 +70,6 @@ class WorkerPool:
         prefetcher: Prefetcher | None = None,
         elsewhere: Elsewhere | None = None,
     ) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._prefetcher = prefetcher
         self._elsewhere = elsewhere
         self.plan: Plan = machine.plan
@@ -90,6 +89,7 @@ class WorkerPool:
         self._idle: list[anyio.Event] = []
         self._resuming: deque[anyio.Event] = deque()
         self._abandoned: list[str] = []
+        self._left: list[tuple[LowChunk, asyncio.Future[None]]] = []
         self._turn = 0.0
         self._turning = False
         self._stopped = False
@@ -118,7 +118,7 @@ class WorkerPool:
         if self._concurrency < self._asked_for:
             states = "1 state" if self._concurrency == 1 else f"{self._concurrency} states"
             few = [f"{states} ran at once, not {self._asked_for}: {self._why_few}"]
-        return [*self._dispatch.notices, *few, *self._abandoned]
+        return [*few, *self._abandoned]
 
     def stop(self, reason: str) -> None:
         """Start nothing more. Running chunks may finish, but are not retried."""
@@ -150,7 +150,6 @@ class WorkerPool:
     async def _work_off(self) -> None:
         self._start_workers()
         if self._prefetcher is not None:
-            self._loop = asyncio.get_running_loop()
             self._prefetcher.begin()
         listening = asyncio.create_task(self._listen()) if self._machine.awaited else None
         try:
@@ -320,12 +319,6 @@ class WorkerPool:
         else:
             self._busy -= 1
 
-    def announced(self, topic: str) -> None:
-        """Start the fetches that waited for ``topic``. May be called from any thread."""
-        if self._prefetcher is not None and self._loop is not None:
-            with suppress(RuntimeError):  # the loop is closed: a call outlived the run
-                self._loop.call_soon_threadsafe(self._prefetcher.announced, topic)
-
     async def pause(self, chunk: LowChunk, attempt: int, row: Row, seconds: float) -> bool:
         """Sleep between two attempts; return whether to try again. With more than one slot, others may use this one."""
         if self._stopped:
@@ -375,9 +368,9 @@ class WorkerPool:
         """Keep what a call has done for other states, before its row is recorded."""
         self._announcer.keep(shared)
 
-    def log_as(self, chunk: LowChunk) -> None:
-        """Attribute the log lines of this worker's task to a chunk."""
-        self._log_fields.begin(chunk, chunk.tag)
+    def left_running(self, chunk: LowChunk, calls: Sequence[asyncio.Future[None]]) -> None:
+        """Wait for calls that were cancelled, when the run ends, and name those that do not end."""
+        self._left += [(chunk, call) for call in calls]
 
     # one piece of work
 
@@ -455,8 +448,8 @@ class WorkerPool:
         self._abandoned += self.in_flight.leave_behind(self._reason)
         for task in list(self._tasks):
             close_task(task)
-        calls = {call for _, call in self._dispatch.overdue if not call.done()}
+        calls = {call for _, call in self._left if not call.done()}
         if calls and not self._deserted:  # those had their time
             await asyncio.wait(calls, timeout=max(0.0, limit - asyncio.get_running_loop().time()))
-        late = dict.fromkeys(chunk.place for chunk, call in self._dispatch.overdue if not call.done())
+        late = dict.fromkeys(chunk.place for chunk, call in self._left if not call.done())
         self._abandoned += [f"{place} still runs in a thread, which cannot be stopped" for place in late]

@@ -22,7 +22,7 @@ def apt(tmp_path, monkeypatch):
     root.package("two", version="1:2.0", Depends="shared")
     # Over file:, apt uses packages where they are; copy: makes it fetch them, as from the net.
     (root.root / "etc/apt/sources.list").write_text(f"deb [trusted=yes] copy:{root.repository} ./\n")
-    root.ahead = Prefetched(str(tmp_path / "cache"), lambda _: None)
+    root.ahead = Prefetched(str(tmp_path / "cache"))
     monkeypatch.setattr(_candidates, "age_of_lists", lambda: 0.0)
     monkeypatch.setattr(_ahead, "age_of_lists", lambda: 0.0)
     yield root

@@ -91,7 +91,7 @@ def test_apt_get_waits_for_the_package_database(apt, hold):
 
 def test_fetching_ahead_waits_for_no_lock(apt, hold, tmp_path):
     hold((*DPKG, "var/cache/apt/archives/lock"))
-    ahead = Prefetched(str(tmp_path / "cache"), lambda _: None)
+    ahead = Prefetched(str(tmp_path / "cache"))
     with apt.harness.calling() as context:
         context.prefetched = ahead
         apt.harness.salt["pkg.prefetch"]([{"name": "alpha"}])

@@ -218,7 +218,7 @@ def test_directories_by_the_beginning_of_their_path(plugins):
 @pytest.fixture
 def ahead(plugins, web):
     """Calls functions in a run that fetches ahead."""
-    prefetched = Prefetched(plugins.opts["cachedir"], lambda _: None)
+    prefetched = Prefetched(plugins.opts["cachedir"])
 
     def call(function, *args, **kwargs):
         with plugins.calling() as context:

@@ -67,7 +67,7 @@ def test_a_clone_is_the_same_with_objects_fetched_ahead(plugins, tmp_path, opts)
     subprocess.run([*git_, "tag", "v1", "HEAD^"], check=True)
     url = f"file://{tmp_path}/repo"
     plugins.call("git.clone", str(tmp_path / "plain"), url, opts=opts)
-    prefetched = Prefetched(plugins.opts["cachedir"], lambda _: None)
+    prefetched = Prefetched(plugins.opts["cachedir"])
     with plugins.calling() as context:
         context.prefetched = prefetched
         assert plugins.salt["git.prefetch"](url, str(tmp_path / "ahead")) is True
@@ -94,7 +94,7 @@ def test_a_clone_is_the_same_with_objects_fetched_ahead(plugins, tmp_path, opts)
 def test_a_copy_that_is_of_no_use_does_no_harm(plugins, tmp_path):
     subprocess.run(["git", "init", "-q", str(tmp_path / "repo")], check=True)
     url = f"file://{tmp_path}/repo"
-    prefetched = Prefetched(plugins.opts["cachedir"], lambda _: None)
+    prefetched = Prefetched(plugins.opts["cachedir"])
     with plugins.calling() as context:
         context.prefetched = prefetched
         assert plugins.salt["git.prefetch"](url, str(tmp_path / "clone")) is True

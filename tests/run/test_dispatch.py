@@ -36,9 +36,6 @@ class Bystander:
     async def pause(self, chunk, attempt, row, seconds):
         return True
 
-    def log_as(self, chunk):
-        pass
-
     def overrun(self, work, chunk, row, *, final):
         raise AssertionError("nothing takes long")
 
@@ -221,7 +218,7 @@ def test_a_row_that_is_recorded_early_is_the_row_and_the_node_stays_until_the_en
     assert seconds == pytest.approx(30)
 
 
-def test_what_is_overdue_is_waited_for_a_moment_and_then_named():
+def test_a_call_that_is_left_running_is_waited_for_a_moment_and_then_named():
     dispatch = fakes()
 
     async def cut_off(work, chunk):
@@ -231,7 +228,7 @@ def test_what_is_overdue_is_waited_for_a_moment_and_then_named():
             loop = asyncio.get_running_loop()
             ended, never = loop.create_future(), loop.create_future()
             loop.call_later(1, ended.set_result, None)
-            dispatch.overdue += [(chunk, ended), (chunk, never)]
+            dispatch.supervisor.left_running(chunk, [ended, never])
             raise
 
     dispatch.run_chunk = cut_off

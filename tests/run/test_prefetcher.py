@@ -50,7 +50,9 @@ def run(plan, dispatch, act=None, **options):
     dispatch.test = options.get("test", False)
     events = []
     chosen = RunOptions(run_id="r", **{"prefetch": 2, **options})
-    report, _ = run_engine(lambda clock: Engine(plan, dispatch, chosen, [events.append], clock=clock), act)
+    report, _ = run_engine(
+        lambda clock: Engine(plan, dispatch, chosen, [events.append], clock=clock, fetcher=dispatch), act
+    )
     return report, events
 
 
@@ -147,10 +149,10 @@ def test_a_fetch_that_is_too_early_starts_again_when_its_topic_is_announced():
     async def wait(name, seconds):
         await asyncio.sleep(seconds / 2)
         assert len(came) == 1
-        thread = threading.Thread(target=fake.supervisor.announced, args=("lists",))
+        thread = threading.Thread(target=fake.announced, args=("lists",))
         thread.start()
         thread.join()
-        fake.supervisor.announced("others")
+        fake.announced("others")
         await asyncio.sleep(seconds / 2)
         return row(name)
 
@@ -188,7 +190,7 @@ def test_fetches_that_were_too_early_do_not_start_again_once_their_transaction_h
     async def wait(name, seconds):
         await asyncio.sleep(seconds)
         if name == "first":
-            fake.supervisor.announced("lists")
+            fake.announced("lists")
             await asyncio.sleep(seconds)
         return row(name)
 

@@ -9,7 +9,7 @@ from fake_host import row
 
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import INTERNAL_KEYWORDS
-from asyncstate.run.dispatch import ModuleTraits
+from asyncstate.run.dispatch import Findings, ModuleTraits
 from asyncstate.run.gate import Verdict
 from asyncstate.run.rows import exception_row, normalise, not_run_row
 
@@ -20,8 +20,9 @@ class FakeDispatch:
     """Awaits ``functions["module.function"](name, **arguments)`` for a chunk; ``test.nop`` is there.
 
     ``test`` is given to functions that ask for it: whether this call is a dry run. ``log`` has what was called, in
-    order; ``groups`` the members of groups. ``to_fetch`` is what can be fetched ahead, ``fetcher`` a function for it,
-    ``forgotten`` how often that was cleared. ``supervisor`` and ``rows`` are what the scheduler gave.
+    order; ``groups`` the members of groups. ``supervisor`` and ``rows`` are what the scheduler gave.
+    It is a `Fetcher`, too: ``to_fetch`` is what can be fetched ahead, ``fetcher`` a function for it, ``announced`` what
+    starts a fetch again, ``forgotten`` how often that was cleared.
     """
 
     def __init__(self, *, test=False, **functions):
@@ -30,8 +31,8 @@ class FakeDispatch:
         self.test = test
         self.log = []
         self.groups = []
-        self.overdue, self.notices, self.warnings, self.races = [], [], [], []
-        self.to_fetch, self.fetcher, self.forgotten = [], None, 0
+        self.notices, self.warnings = [], []
+        self.to_fetch, self.fetcher, self.announced, self.forgotten = [], None, None, 0
         self.supervisor = self.rows = self.plan = None
 
     async def _nop(self, name):
@@ -51,13 +52,17 @@ class FakeDispatch:
     def module_traits(self):
         return self.traits
 
-    def fetches(self):
+    def findings(self):
+        return Findings(self.notices, self.warnings)
+
+    def fetches(self, announced):
+        self.announced = announced
         return self.to_fetch
 
     async def fetch(self, fetches):
         return await self.fetcher(fetches)
 
-    async def forget_fetched(self):
+    async def forget(self):
         self.forgotten += 1
 
     @contextmanager

@@ -81,12 +81,22 @@ def _fetch(chunk: LowChunk, declared: Mapping[str, Any]) -> Fetch:
 
 
 class Ahead:
-    """Calls the functions that fetch ahead, for one run. ``prefetched`` is what states find of it."""
+    """Calls the functions that fetch ahead, for one run; a `Fetcher`. ``prefetched`` is what states find of it.
 
-    def __init__(self, plan: Plan, host: PluginHost, tell: Callable[[str], None]) -> None:
-        self.prefetched: Prefetched = Prefetched(str(host.opts["cachedir"]), tell)
+    Nothing is fetched for chunks that ``is_over`` names: an earlier run has ended them.
+    """
+
+    def __init__(self, plan: Plan, host: PluginHost, is_over: Callable[[LowChunk], bool]) -> None:
+        self.prefetched: Prefetched = Prefetched(str(host.opts["cachedir"]))
         self._plan = plan
         self._host = host
+        self._is_over = is_over
+
+    def fetches(self, announced: Callable[[str], None]) -> Sequence[Fetch]:
+        """Ask the state modules of the plan what can be fetched ahead."""
+        self.prefetched.tell = announced
+        found = offered(self._plan, self._host)
+        return [fetch for fetch in found if not self._is_over(self._plan.chunks[fetch.chunk])]
 
     async def fetch(self, fetches: Sequence[Fetch]) -> Fetched:
         """Fetch one thing, or several that go together, in a task of its own. Raises only CancelledError."""
@@ -115,8 +125,11 @@ class Ahead:
             return Fetched("failed", f"{error}" if isinstance(error, AsyncStateError) else repr(error))
         return done
 
-    def close(self) -> None:
-        """Remove what nobody used, after the end of cancelled fetches' programs."""
+    async def forget(self) -> None:
+        """Remove the folders of what was fetched ahead, once no program writes there any more."""
+        await self._host.workers.run(self._close)
+
+    def _close(self) -> None:
         if reaper.busy:
             reaper.wait()
         self.prefetched.close()

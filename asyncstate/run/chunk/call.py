@@ -25,6 +25,7 @@ from asyncstate.errors import ArgumentError, FunctionNotFound, PathRefused
 from asyncstate.interfaces.errors import SMINotImplementedError
 from asyncstate.load.annotations import described
 from asyncstate.load.call import MissingParameters, bind
+from asyncstate.logs.fields import log_as
 from asyncstate.model.hooks import MOD_RUN_CHECK, MOD_RUN_CHECK_CMD, MOD_WATCH
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.result import in_template
@@ -68,9 +69,8 @@ _MODULE_SUFFIXES = (".py", ".pyx", ".pyo", ".pyc", ".so")
 class Caller:
     """Calls state functions and hooks for one run. ``running`` is the view of its rows that they get.
 
-    ``mock`` replaces every state function by one that does nothing; conditions are evaluated, as in Salt. ``overdue``
-    are the threads of cancelled calls, with their chunks; a future is done when its thread has returned. ``prefetched``
-    is what the run fetches ahead, None if nothing.
+    ``mock`` replaces every state function by one that does nothing; conditions are evaluated, as in Salt.
+    ``prefetched`` is what the run fetches ahead, None if nothing.
     """
 
     def __init__(
@@ -83,11 +83,11 @@ class Caller:
         test: bool,
         mock: bool = False,
         watch: LoopWatch | None = None,
+        prefetched: Prefetched | None = None,
     ) -> None:
         self.host = host
         self.test = test
         self.running = running
-        self.overdue: list[tuple[LowChunk, asyncio.Future[None]]] = []
         self._supervisor = supervisor
         self._mock = mock
         self._watch = watch
@@ -95,7 +95,7 @@ class Caller:
         self._rank = plan.rank
         self._additions: dict[str, Additions] = {}
         self._functions: dict[str, LoadedFunction | None] = {}
-        self.prefetched: Prefetched | None = None
+        self._prefetched = prefetched
 
     # looking up
 
@@ -169,7 +169,7 @@ class Caller:
 
     async def call_hook(self, function: LoadedFunction, args: tuple[Any, ...], chunk: LowChunk) -> Any:
         """Call one of a module's hooks: mod_init, mod_aggregate, mod_aggregate_split. Raises what the hook raises."""
-        self._supervisor.log_as(chunk)
+        log_as(chunk)
         current.set(self.context(chunk.index, chunk, chunk.as_low(), {}, check=False))
         if function.is_async:
             returned = await self._contained(chunk, self._on_loop(function, function.func, args, {}))
@@ -183,7 +183,7 @@ class Caller:
         low = chunk.as_low()
         if not has_conditions(low) or await self.has(chunk.state, MOD_RUN_CHECK):
             return True
-        self._supervisor.log_as(chunk)
+        log_as(chunk)
         current.set(self.context(chunk.index, chunk, low, {}, check=False))
         try:
             answer = await self._contained(chunk, self.host.workers.run(check_conditions, low, self.host.salt))
@@ -202,7 +202,7 @@ class Caller:
         left = token is not None and any(not call.done() for call in token.overdue)
         if chunk is not None and token is not None and (left or self._supervisor.cut):
             token.cancel(str(error))  # also ends what the call started earlier and left running
-            self.overdue += [(chunk, call) for call in token.overdue]
+            self._supervisor.left_running(chunk, token.overdue)
         if self._supervisor.cut:
             raise error
 
@@ -348,7 +348,7 @@ class Caller:
             rank=self._rank[node],
             additions=self._additions,
             runas=low.get("runas"),
-            prefetched=self.prefetched,
+            prefetched=self._prefetched,
         )
 
     # afterwards

@@ -32,7 +32,6 @@ from asyncstate.run.rows import exception_row, normalise, not_run_row, stopped_r
 from asyncstate.run.shared import Shared
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable, Coroutine
 
     from asyncstate.load.host import PluginHost
@@ -62,11 +61,12 @@ class Invoker:
         test: bool,
         mock: bool = False,
         watch: LoopWatch | None = None,
+        prefetched: Prefetched | None = None,
     ) -> None:
         self.plan = plan
         self.test = test
         self._supervisor = supervisor
-        self._caller = Caller(plan, host, supervisor, running, test=test, mock=mock, watch=watch)
+        self._caller = Caller(plan, host, supervisor, running, test=test, mock=mock, watch=watch, prefetched=prefetched)
         self.aggregation: Aggregation = Aggregation(self._caller)
         self._checks: dict[int, Row] = {}
         self._initialised: set[str] = set()
@@ -80,15 +80,6 @@ class Invoker:
         self._joined = {member for node in plan.nodes if node.transaction for member in node.members}
         self._grouped = self._group_of.keys() | self._joined
         self._transactions: dict[int, dict[str, Any]] = {}
-
-    def use(self, prefetched: Prefetched) -> None:
-        """Let states find what was fetched ahead for them."""
-        self._caller.prefetched = prefetched
-
-    @property
-    def overdue(self) -> list[tuple[LowChunk, asyncio.Future[None]]]:
-        """Threads of cancelled calls, with their chunks; a future is done when its thread has returned."""
-        return self._caller.overdue
 
     def low(self, chunk: LowChunk) -> dict[str, Any]:
         """Return a fresh copy of a chunk's low data for one call, as an aggregation left it if there was one."""

@@ -6,26 +6,23 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.model.hooks import EXCLUSIVE, LANE
-from asyncstate.run.chunk.ahead import Ahead, offered
 from asyncstate.run.chunk.invoke import Invoker
 from asyncstate.run.chunk.views import RunningView
-from asyncstate.run.dispatch import Fetched, ModuleTraits
+from asyncstate.run.dispatch import Findings, ModuleTraits
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterator, Mapping
 
     from asyncstate.compile.planning import Touched
-    from asyncstate.errors import Issue
     from asyncstate.load.host import PluginHost
     from asyncstate.load.plugin import LoadedModule
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
-    from asyncstate.model.race import Race
     from asyncstate.model.result import Row
+    from asyncstate.prefetch import Prefetched
     from asyncstate.run.chunk.foresight import Foresight
     from asyncstate.run.chunk.loop_watch import LoopWatch
-    from asyncstate.run.dispatch import Fetch, Supervisor
+    from asyncstate.run.dispatch import Supervisor
     from asyncstate.run.machine import Work
     from asyncstate.run.shared import Shared
 
@@ -34,8 +31,8 @@ class LocalDispatch:
     """Runs the chunks of one run of ``plan``; a `Dispatch`.
 
     ``test`` makes it a dry run; with ``mock`` no state function is called. ``watch``, if given, finds the functions
-    that hold up the event loop. A dry run takes account of what earlier states are to change if it has ``touched``,
-    which returns what the chunks touch.
+    that hold up the event loop. ``prefetched`` has what is fetched ahead for states. A dry run takes account of what
+    earlier states are to change if it has ``touched``, which returns what the chunks touch.
     """
 
     def __init__(
@@ -46,6 +43,7 @@ class LocalDispatch:
         test: bool = False,
         mock: bool = False,
         watch: LoopWatch | None = None,
+        prefetched: Prefetched | None = None,
         touched: Callable[[], Touched] | None = None,
     ) -> None:
         self.watch = watch
@@ -53,8 +51,7 @@ class LocalDispatch:
         self._host = host
         self._test = test
         self._mock = mock
-        self._fetches = False
-        self._ahead: Ahead | None = None
+        self._prefetched = prefetched
         self._invoker: Invoker
         self._foresight: Foresight | None = None
         if test and not mock and touched is not None:
@@ -70,32 +67,20 @@ class LocalDispatch:
                 modules[chunk.state] = _module(chunk.function, self._host)
         return {name: _traits(module) for name, module in modules.items() if module is not None}
 
-    def fetches(self) -> list[Fetch]:
-        """Ask the state modules of the plan what can be fetched ahead; nothing in a dry run, nor with ``mock``."""
-        self._fetches = not (self._test or self._mock)
-        return list(offered(self._plan, self._host)) if self._fetches else []
-
-    async def fetch(self, fetches: Sequence[Fetch]) -> Fetched:
-        """Fetch something ahead, into folders that are removed at the end of the run."""
-        if self._ahead is None:
-            return Fetched("nothing")
-        return await self._ahead.fetch(fetches)
-
-    async def forget_fetched(self) -> None:
-        """Remove the folders of what was fetched ahead, once no program writes there any more."""
-        if self._ahead is not None:
-            await self._host.workers.run(self._ahead.close)
-
     @contextmanager
     def begin(self, supervisor: Supervisor, rows: Mapping[str, Row], elsewhere: Mapping[str, Row]) -> Iterator[None]:
         """Prepare for the first chunk, and watch the loop until the last has ended."""
         running = RunningView(rows, elsewhere)
         self._invoker = Invoker(
-            supervisor, self._plan, self._host, running, test=self._test, mock=self._mock, watch=self.watch
+            supervisor,
+            self._plan,
+            self._host,
+            running,
+            test=self._test,
+            mock=self._mock,
+            watch=self.watch,
+            prefetched=self._prefetched,
         )
-        if self._fetches:
-            self._ahead = Ahead(self._plan, self._host, supervisor.announced)
-            self._invoker.use(self._ahead.prefetched)
         with self.watch or nullcontext():
             yield
 
@@ -112,25 +97,9 @@ class LocalDispatch:
         """Fold the members of a group into common calls, if their module can."""
         await self._invoker.aggregate(members)
 
-    @property
-    def overdue(self) -> Sequence[tuple[LowChunk, asyncio.Future[None]]]:
-        """Threads of cancelled calls, with their chunks."""
-        return self._invoker.overdue
-
-    @property
-    def notices(self) -> Sequence[str]:
-        """Failures of aggregations."""
-        return self._invoker.aggregation.notices
-
-    @property
-    def warnings(self) -> Sequence[Issue]:
-        """Functions that held up the event loop."""
-        return () if self.watch is None else self.watch.issues
-
-    @property
-    def races(self) -> Sequence[Race]:
-        """None: only a traced run sees races."""
-        return ()
+    def findings(self) -> Findings:
+        """Return failures of aggregations, and functions that held up the event loop."""
+        return Findings(self._invoker.aggregation.notices, () if self.watch is None else self.watch.issues)
 
 
 def _module(function: str, host: PluginHost) -> LoadedModule | None:

@@ -14,13 +14,13 @@ from asyncstate.extras.proof.trace.report import find_races, race_issues
 from asyncstate.extras.proof.trace.witness import Trace
 from asyncstate.model.plan import NodeKind
 from asyncstate.run.around import Around
+from asyncstate.run.dispatch import Findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
-    from asyncstate.model.race import Race
     from asyncstate.model.result import Row
     from asyncstate.run.assembly import Parts
     from asyncstate.run.dispatch import Dispatch
@@ -68,7 +68,6 @@ class TracedDispatch(Around):
         self._trace = trace
         self._keep = keep
         self._worked: set[int] = set()
-        self._races: Sequence[Race] = ()
 
     async def run_chunk(self, work: Work, chunk: LowChunk) -> Row:
         """Run a chunk under observation."""
@@ -91,14 +90,9 @@ class TracedDispatch(Around):
         finally:
             observer.reset(before)
 
-    @property
-    def races(self) -> Sequence[Race]:
-        """The races that were seen."""
-        return self._races
-
-    @property
-    def warnings(self) -> Sequence[Issue]:
-        """Warnings of the run, and the races that were seen in it. What was seen is kept, too."""
-        self._races = find_races(self._plan, *self._trace.seen_by_others())
+    def findings(self) -> Findings:
+        """Return what the run has shown, and the races that were seen in it. What was seen is kept, too."""
+        found = self._inner.findings()
+        races = find_races(self._plan, *self._trace.seen_by_others())
         lost = self._keep(self._trace, self._worked)
-        return [*self._inner.warnings, *race_issues(self._races), *lost, *_still_followed()]
+        return Findings(found.notices, [*found.warnings, *race_issues(races), *lost, *_still_followed()], races)
