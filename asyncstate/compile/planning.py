@@ -52,6 +52,8 @@ _WITHOUT_FOOTPRINTS = {
 
 _CLAIM_NOTHING = frozenset({"cmd", "test", "module", "event", "http"})
 """State modules whose states leave nothing that another one could undo for certain."""
+_CLAIM = frozenset({"creates", "runas"})
+"""Arguments with which they do."""
 _CONDITIONS = frozenset({*CONDITIONS_BEFORE, "cwd", "env", "prepend_path", "root", "runas", "shell"})
 """The conditions of a state, and the arguments with which their commands are called."""
 
@@ -122,7 +124,7 @@ class Planning:
             add_stages(builder, aggregation.serial, stages)
         transactions = self._transactions(builder, findings, ordered.remote)
         unknown, known = self._order_by_footprints(builder, findings, transactions)
-        wanting = sum(chunk.state not in _CLAIM_NOTHING or "runas" in chunk.args for chunk in builder.chunks)
+        wanting = sum(each.state not in _CLAIM_NOTHING or not _CLAIM.isdisjoint(each.args) for each in builder.chunks)
         contradictions = self._contradictions(builder, findings, known) if wanting > 1 else ()
         refused = {builder.number[node]: why for node, why in aggregation.refused.items()}
         if transactions is not None:

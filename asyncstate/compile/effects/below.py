@@ -1,13 +1,15 @@
-"""What states of folders want of the files below: those of ``file.recurse``, ``recurse`` and ``clean``."""
+"""What states of folders want of the files below: ``recurse``, ``copy``, ``tidied``, ``clean``."""
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from asyncstate.compile.effects.resources import plain_path
+from asyncstate.compile.effects.claim_values import CLEANED, FOLDER, LINK, PERHAPS, THERE, how
+from asyncstate.compile.effects.resources import folders_above, plain_path
 from asyncstate.data.patterns import is_included
 
 if TYPE_CHECKING:
@@ -63,24 +65,52 @@ def wanted(folder: LowChunk, path: str, *, is_folder: bool) -> Iterator[tuple[st
             yield argument, value
 
 
-def removes(folder: LowChunk, path: str, chunks: Sequence[LowChunk], sources: SaltSources) -> bool:
-    """Whether ``clean`` of a folder removes what another state makes there: it neither requires nor excludes it."""
+def removal(folder: LowChunk, path: str, made: Any, chunks: Sequence[LowChunk], sources: SaltSources) -> str:
+    """Return how the state of a folder removes what another one has ``made`` in it; "" if it leaves it there.
+
+    ``clean`` neither requires nor excludes it then.
+    """
     args, inside = folder.args, _inside(path, plain_path(folder.name))
-    if args.get("clean") is not True or not inside or _is_excluded(inside, args):
-        return False
+    if not inside:
+        return ""
+    if folder.fun == "tidied":
+        return _tidied(args, plain_path(folder.name), path, made)
+    if folder.fun == "copy":  # of a folder that may have that path, too
+        return PERHAPS if args.get("force") is True and not args.get("subdir") else ""
+    if args.get("clean") is not True or _is_excluded(inside, args):
+        return ""
     if folder.fun == "recurse" and (not _LEAVE_OUT.isdisjoint(args) or any(parts(folder, [path], sources))):
-        return False
+        return ""
     required = args.get("require")
     named = {item.get("file") for item in required if isinstance(item, dict)} if isinstance(required, list) else set()
     kept = (chunk.name for chunk in chunks if named and (chunk.name in named or chunk.id in named))
-    return not any(isinstance(each, str) and _share_a_way(plain_path(each), path) for each in kept)
+    if any(isinstance(each, str) and _share_a_way(plain_path(each), path) for each in kept):
+        return ""
+    clears = folder.fun == "directory" and "exclude_pat" not in args and named <= {None}
+    return CLEANED if clears or not path.endswith("/*") else PERHAPS
 
 
-def clears(folder: LowChunk) -> bool:
-    """Whether ``clean`` of a folder leaves nothing there, whatever is in it: it knows of no files to be kept."""
-    required = folder.args.get("require")
-    files = isinstance(required, list) and any(isinstance(each, dict) and "file" in each for each in required)
-    return folder.fun == "directory" and "exclude_pat" not in folder.args and not files
+def _tidied(args: dict[str, Any], top: str, path: str, made: Any) -> str:
+    """Return how ``file.tidied`` removes a path: where it asks for an age or a size, only a run knows."""
+    stays = not args.get("rmdirs") if made == FOLDER else how(made) == LINK and args.get("rmlinks") is False
+    paths = [] if stays else [path]
+    paths += (each for each in folders_above(path) if args.get("rmdirs") and _inside(each, top))
+    names = [each if args.get("full_path_match") else os.path.basename(each) for each in paths]
+    matches, exclude = args.get("matches") or ".*", args.get("exclude")
+    try:
+        taken = any(_begins(each, matches) and not _begins(each, exclude) for each in names)
+    except (re.error, TypeError):
+        return ""  # the state fails
+    only = str(args.get("age_size_only")).lower()
+    limits = [args.get(each) for each in ((only,) if only in {"age", "size"} else ("age", "size"))]
+    limited = any(limits) if str(args.get("age_size_logical_operator")).upper() == "AND" else all(limits)
+    return "" if not taken else PERHAPS if limited or made == THERE else CLEANED
+
+
+def _begins(subject: str, patterns: Any) -> bool:
+    """Whether a name begins with a match of one of these patterns."""
+    listed = patterns if isinstance(patterns, list) else [patterns] if patterns else []
+    return any(re.match(each, subject) for each in listed)
 
 
 def _is_excluded(inside: str, args: dict[str, Any]) -> bool:

@@ -29,6 +29,8 @@ NEEDED = "needed"
 """What a state does not make, and fails without."""
 USABLE = "usable"
 """What is needed if anything is there."""
+HELD = "held"
+"""What is needed, and cannot be removed meanwhile."""
 EXACT = "exact"
 """A package that is there, in a version that another claim says."""
 CLEANED = "cleaned"
@@ -37,7 +39,7 @@ STARTABLE = "startable"
 """No mask when the service is started; one that runs by then does not mind."""
 PERHAPS = "perhaps"
 """What only a run can tell."""
-NEEDS = frozenset({NEEDED, USABLE})
+NEEDS = frozenset({NEEDED, USABLE, HELD})
 _COMMIT = re.compile("[0-9a-f]{7,40}")
 _NO_VERSION = re.compile(r"[<>=!*,\s]|^latest$")
 _NUMBERS = frozenset({"uid", "gid", "user", "group"})
@@ -108,7 +110,7 @@ def differ(one: Any, other: Any) -> bool | None:
     hows = {how(one), how(other)}
     if hows & NEEDS:
         needed, found = (one, other) if how(one) in NEEDS else (other, one)
-        return (found == GONE and how(needed) == NEEDED) or {found, needed} == {FILE, FOLDER}
+        return (found == GONE and how(needed) != USABLE) or {found, needed} == {FILE, FOLDER}
     if how(one) in {PERHAPS, STARTABLE} or how(other) == PERHAPS:
         return None if unlike and EXACT not in hows else False
     if MAY_BAR in hows or hows == {BARRED, UNPACKED}:

@@ -14,6 +14,7 @@ from asyncstate.compile.effects.claim_values import (
     FILE,
     FOLDER,
     GONE,
+    HELD,
     NEEDED,
     PERHAPS,
     STARTABLE,
@@ -22,7 +23,7 @@ from asyncstate.compile.effects.claim_values import (
     Members,
     plain,
 )
-from asyncstate.compile.effects.claims_of_paths import FILL, of_options, of_path
+from asyncstate.compile.effects.claims_of_paths import FILL, of_made, of_options, of_path
 from asyncstate.compile.effects.resources import PATH, plain_path
 from asyncstate.data.entries import FOUND_BY_POINT
 
@@ -144,6 +145,8 @@ def claims(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str, An
         made = [*of_path(chunk)]
     elif chunk.state == "ini":
         made = [*of_path(chunk), *of_options(chunk)]
+    elif chunk.state == "cmd":
+        made = [*of_made(chunk)]
     elif chunk.state == "ssh_auth":
         made = [*of_keys(chunk)]
     elif chunk.state in {"service", "pip"}:
@@ -181,7 +184,7 @@ def _of_accounts(
     """Yield that the users and groups are there without which a state that makes something fails."""
     needed = {name.partition("#")[0] for name in footprint.everything() if name.startswith(_ACCOUNTS)}
     if chunk.state == "cmd":
-        runas = chunk.args.get("runas") if chunk.fun in {"run", "script"} else None
+        runas = chunk.args.get("runas") if chunk.fun in {"run", "script"} and not made else None
         needed = {f"user:{runas}"} if runas else set()
     elif all(value == GONE for _, _, value in made):
         return
@@ -272,7 +275,7 @@ def _of_things(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str
             return
         if isinstance(chunk.name, str) and chunk.name.startswith("/"):
             path, binds = plain_path(chunk.name), "bind" in str(args.get("opts"))
-            yield path, f"{PATH}{path}", Marked(THERE if binds else FOLDER, NEEDED)
+            yield path, f"{PATH}{path}", Marked(THERE if binds else FOLDER, HELD)
     things, value = _named(chunk, footprint)
     versions = _versions(chunk) if value and chunk.state == "pkg" else {}
     for words, resource in things:

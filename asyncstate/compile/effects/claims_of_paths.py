@@ -84,6 +84,8 @@ def of_path(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
     """Yield what a state wants of the path that it makes, changes or removes, or of the folder that it fills."""
     args, path, function = chunk.args, place(chunk), chunk.function
     left = kind_left(chunk)
+    if function == "file.rename":  # it moves nothing over what is there, unless it is forced
+        path, left = plain_path(str(args.get("source"))), GONE if args.get("force") is True else ""
     lenient = chunk.state == "ini" or any(args.get(each) for each in _DO_WITHOUT)
     if path and function in _NEED and (not lenient or function in _USE):
         yield path, f"{PATH}{path}", Marked(_NEED[function], USABLE if lenient else NEEDED)
@@ -95,7 +97,7 @@ def of_path(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
         left, mark = plain("target", args.get("target")) or "", LINK
     elif chunk.fun == "hardlink" or args.get(_THROUGH_A_LINK.get(left, "")) is False:
         mark = UNLINKED
-    elif chunk.fun == "copy" and args.get("force") is True:
+    elif chunk.fun == "copy" and args.get("force") is True and not args.get("subdir"):
         mark = COPIED
     elif chunk.state == "archive":
         mark = UNPACKED
@@ -109,7 +111,7 @@ def of_path(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
         yield f"content of {path}", resource, ("content", chunk.fun)
         for argument in _CONTENT[function]:
             yield f"{argument} of {path}", resource, (argument, str(args.get(argument) or usual.get(argument, "")))
-    if function in _OWNED or chunk.state == "x509":
+    if function in _OWNED or chunk.state == "x509" or (mark == COPIED and not args.get("preserve")):
         mode = args.get("dir_mode", args.get("mode")) if left == FOLDER else args.get("mode")
         if function == "x509.private_key_managed":
             mode = mode or "0400"
@@ -117,6 +119,14 @@ def of_path(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
             setting = plain(argument, given)
             if setting is not None:
                 yield f"{argument} of {path}", resource, (argument, setting)
+
+
+def of_made(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
+    """Yield that the files are there for whose lack a command runs."""
+    creates = chunk.args.get("creates")
+    for each in creates if isinstance(creates, list) else [creates]:
+        if isinstance(each, str) and each.startswith("/"):
+            yield plain_path(each), f"{PATH}{plain_path(each)}", THERE
 
 
 def place(chunk: LowChunk) -> str | None:

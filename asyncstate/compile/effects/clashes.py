@@ -6,13 +6,14 @@ import os
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from asyncstate.compile.effects.below import clears, parts, removes, wanted
+from asyncstate.compile.effects.below import parts, removal, wanted
 from asyncstate.compile.effects.claim_values import (
     BARRED,
     CLEANED,
     FILE,
     FOLDER,
     GONE,
+    HELD,
     LINK,
     MAY_BAR,
     NEEDS,
@@ -49,14 +50,18 @@ _TAKE_AWAY = frozenset({"absent", "removed", "purged"})
 _OF_FOLDERS = frozenset({"directory", "recurse"})
 _OF_WHAT_IS_BELOW = frozenset({"clean", "recurse"})
 """Arguments with which these say something of what is below their folder."""
+_EMPTY = frozenset({"copy", "tidied"})
+"""Functions that may take away all that is below theirs."""
 _LET_ONE_DECIDE = "let one state decide; unless, onchanges and the like say when the other one runs"
 _LET_IT_REQUIRE = "let the state with clean: True require the other one, whose file it then keeps, or exclude it"
 _EXCLUDE_IT = "exclude it with exclude_pat, or remove clean: True, which keeps only what required states of file make"
+_LEAVE_IT_OUT = "let matches or exclude of file.tidied leave it out"
 _KEEP_LINES = frozenset({"host", "ssh_auth"})
 """State modules whose entries other states may write as lines of a file."""
 _BAR = frozenset({BARRED, MAY_BAR})
 _FAIL = _BAR | NEEDS | {STARTABLE}
 """Marks of claims with which one of two states fails."""
+_MET_BY_OTHERS = NEEDS - {HELD}
 _INSIDE = {
     **dict.fromkeys(("git.latest", "git.cloned", "git.detached"), ".git"),
     "archive.extracted": "*",
@@ -107,9 +112,9 @@ def clashes(
         binding = [claim for claim in ordered if binds(claim.value)]
         if not binding or len({claim.value for claim in ordered}) == 1:
             continue
-        needs = {claim.value for claim in ordered if how(claim.value) in NEEDS}
+        needs = {claim.value for claim in ordered if how(claim.value) in _MET_BY_OTHERS}
         met = {need for need in needs if any(meets(claim.value, need) for claim in binding)}
-        own = [claim for claim in own if how(claim.value) not in NEEDS or claim.value not in met]
+        own = [claim for claim in own if how(claim.value) not in _MET_BY_OTHERS or claim.value not in met]
         turns = sum(1 for one, other in pairwise(binding) if differ(one.value, other.value))
         for one in binding:
             for other in own:
@@ -135,7 +140,9 @@ def _clash(first: Claim, second: Claim, thing: str, resource: str, *, certain: b
     anew = anew and outcome != ONE_FAILS
     takes_away = GONE in values or any(claim.chunk.fun in _TAKE_AWAY for claim in (first, second))
     hint = _LET_ONE_DECIDE
-    if cleaned:
+    if any(claim.chunk.fun == "tidied" for claim in (first, second)):
+        hint = _LEAVE_IT_OUT
+    elif cleaned:
         hint = _LET_IT_REQUIRE if first.chunk.state == second.chunk.state == "file" else _EXCLUDE_IT
     return Clash(
         first.chunk,
@@ -144,7 +151,7 @@ def _clash(first: Claim, second: Claim, thing: str, resource: str, *, certain: b
         resource,
         outcome,
         certain=certain,
-        meant=(turns > 1 or anew) and not cleaned and not barring,
+        meant=((turns > 1 and takes_away) or anew) and not cleaned and not barring,
         in_turn=takes_away and not cleaned and outcome != ONE_FAILS,
         hint=hint,
     )
@@ -190,7 +197,8 @@ def _add_folders(
     """Add what states of folders want of what is below them: ``clean``, ``recurse``, and those that fill a folder."""
     folders: dict[str, list[LowChunk]] = {}
     for chunk in steps:
-        if chunk.state == "file" and chunk.fun in _OF_FOLDERS and not chunk.args.keys().isdisjoint(_OF_WHAT_IS_BELOW):
+        says = not _OF_WHAT_IS_BELOW.isdisjoint(chunk.args) if chunk.fun in _OF_FOLDERS else chunk.fun in _EMPTY
+        if chunk.state == "file" and says:
             folders.setdefault(plain_path(chunk.name), []).append(chunk)
     filling = [
         chunk for chunk in steps if (chunk.fun == "recurse" if chunk.state == "file" else chunk.function in FILL)
@@ -210,9 +218,9 @@ def _add_folders(
                     setting, key = plain(argument, given), (f"{argument} of {path}", resource)
                     if setting is not None and key in claimed:
                         claimed[key].append(Claim(folder, (argument, setting)))
-            if any(each.value != GONE for each in makers) and removes(folder, path, chunks, sources):
-                unsure = path.endswith("/*") and not clears(folder)
-                makers.append(Claim(folder, Marked(GONE, PERHAPS if unsure else CLEANED)))
+            left = next((each.value for each in makers if each.value != GONE), GONE)
+            if left != GONE and (mark := removal(folder, path, left, chunks, sources)):
+                makers.append(Claim(folder, Marked(GONE, mark)))
 
 
 def _add_inside(claimed: Claims, chunk: LowChunk, top: str, known: Sequence[Footprint], sources: SaltSources) -> None:

@@ -7,11 +7,16 @@ away, or where a state between them needs what the first has done. Other pairs a
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from asyncstate.compile.effects.below import parts
+from asyncstate.compile.effects.claim_values import FOLDER
 from asyncstate.compile.effects.claims import file_with_entries
+from asyncstate.compile.effects.claims_of_paths import kind_left, place
 from asyncstate.compile.effects.clashes import ONE_FAILS, TO_AND_FRO, clashes, is_between
 from asyncstate.compile.effects.resources import PATH, folders_above, plain_path
 from asyncstate.model.dag import FOOTPRINT
@@ -34,6 +39,8 @@ _REACTING = frozenset(
 """Requisites with which a state runs only if others have changed, failed or will change."""
 _MAY_NOT_RUN = frozenset({*CONDITIONS, "retry"}) | _REACTING
 """Arguments with which a state does not run each time."""
+_MAKE = frozenset({"cmd.run", "cmd.script"})
+"""Functions that make what their ``creates`` names."""
 _TAKE_AWAY = frozenset({"absent", "rename", "copy", "symlink", "hardlink"})
 """Functions after which another state may have to write a file again."""
 _OF_FILES = frozenset({"file", "ini", "x509"})
@@ -52,7 +59,7 @@ def undone(
 
     ``known`` says what the chunks touch. ``sources`` has the files of the tree that states name.
     """
-    steps = [chunk for chunk in chunks if not _may_not_run(chunk, dag)]
+    steps = _followed([chunk for chunk in chunks if not _may_not_run(chunk, dag)], known)
     files = [chunk for chunk in steps if chunk.state in _OF_FILES and isinstance(chunk.name, str)]
     paths = {plain_path(chunk.name) for chunk in files}
     recursing = [chunk for chunk in files if chunk.state == "file" and chunk.fun == "recurse"]
@@ -68,6 +75,23 @@ def undone(
         yield Contradiction(
             UNDONE, first.index, second.index, message, clash.hint, clash.thing, clash.certain and not meant
         )
+
+
+def _followed(steps: list[LowChunk], known: Sequence[Footprint]) -> list[LowChunk]:
+    """Return the steps with paths below bound folders, and below links to folders of the tree, where these lead."""
+    folders = {place(chunk) for chunk in steps if kind_left(chunk) == FOLDER}
+    ways: dict[str, str] = {}
+    for chunk in steps:
+        for path, target in known[chunk.index].links:
+            where, path = plain_path(os.path.join(os.path.dirname(path), target)), plain_path(path)
+            if chunk.state == "mount" or where in folders:
+                ways[path] = where
+    for number, chunk in enumerate(steps) if ways else ():
+        own = (place(chunk) if chunk.state in _OF_FILES else None) or ""
+        for top in (own, *folders_above(own)):
+            if top in ways and (top != own or (kind_left(chunk) == FOLDER and "allow_symlink" not in chunk.args)):
+                steps[number] = structs.replace(chunk, name=f"{ways[top]}{own[len(top) :]}")
+    return steps
 
 
 def _of_several(recursing: Sequence[LowChunk], sources: SaltSources) -> set[str]:
@@ -144,7 +168,8 @@ def _waits(dag: Dag, first: LowChunk, second: LowChunk) -> bool:
 
 def _may_not_run(chunk: LowChunk, dag: Dag) -> bool:
     """Whether a run may leave a state out."""
-    if not _MAY_NOT_RUN.isdisjoint(chunk.args):
+    reasons = _MAY_NOT_RUN & chunk.args.keys()
+    if reasons and not (reasons == {"creates"} and chunk.function in _MAKE):
         return True
     before = dag.predecessors(chunk.index)
     return any(not _REACTING.isdisjoint(dag.sources(each, chunk.index)) for each in before)

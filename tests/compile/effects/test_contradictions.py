@@ -581,14 +581,14 @@ ARGUMENTS = """addusers algo comment config device enc fs_file fs_vfstype fstype
     opts options ssh_keys target usergroup append_if_not_found append_newline backslash_literal clean contents contents_newline content count dataset
     deserializer_opts encoded_data exclude_pat file_mode flags formatter header ignore_missing ignore_whitespace
     insert_before_match key key_values location marker_start match max_depth merge_if_exists mode not_found_content
-    pattern recurse regex repl replace separator serializer serializer_opts source text user value""".split()
+    age_size_only creates exclude force full_path_match matches rmdirs pattern recurse regex repl replace separator serializer serializer_opts source text user value""".split()
 FUNCTIONS = [
     *(
         f"file.{each}"
-        for each in """append blockreplace comment decode directory keyvalue line managed prepend recurse
-    replace serialize symlink uncomment""".split()
+        for each in """append blockreplace comment copy decode directory keyvalue line managed prepend recurse
+    rename replace serialize symlink tidied uncomment""".split()
     ),
-    *"""archive.extracted group.present host.absent host.only host.present mount.fstab_present mount.mounted ssh_auth.absent
+    *"""archive.extracted cmd.run group.present host.absent host.only host.present mount.fstab_present mount.mounted ssh_auth.absent
     ssh_auth.manage ssh_auth.present user.present x509.private_key_managed""".split(),
 ]
 ODD_STATE = st.tuples(

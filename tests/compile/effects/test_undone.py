@@ -19,6 +19,8 @@ ONLY_A_RUN_TELLS = {
     "archive and a file of it that is removed",  # whether it is in the archive
     "reset clone and a file of it that is written",  # whether it is in the repository
     "copy over a written file",  # what is in the other file
+    "folder that is copied over, and a file of it",  # what else is copied
+    "two words that replace each other",  # whether the file has one of them
     "folder and a copy over it",  # whether that is a folder, too
     "forced link and a folder",  # whether it leads to a folder
     "branch of a first clone and another revision",  # whether that is of the branch
