@@ -9,7 +9,7 @@ import asyncio
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
-from asyncstate.cli.interrupts import Interrupted, delivered_to, end_within, waking
+from asyncstate.cli.interrupts import Interrupted, delivered_to, end_within, note, waking
 from asyncstate.errors import ConfigError
 from asyncstate.logs.loggers import get_logger
 from asyncstate.process.descriptors import spare_memory
@@ -54,13 +54,20 @@ def run_on(wanted: str, main: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
 
 class _Cancellation:
-    """Cancels a coroutine on a signal, even one that arrives before the coroutine's first step."""
+    """Cancels a coroutine on a signal, even one that arrives before the coroutine's first step.
+
+    A signal that arrives after its last step is noted for what comes next.
+    """
 
     def __init__(self) -> None:
         self._received: list[int] = []
+        self._is_over = False
         self._cancel: Callable[[], object] | None = None
 
     def receive(self, number: int) -> None:
+        if self._is_over:
+            note(number)
+            return
         self._received.append(number)
         end_within(number, _LATEST)
         if self._cancel is not None:
@@ -75,6 +82,7 @@ class _Cancellation:
                 raise Interrupted(self._received[0])
             with waking(loop):
                 result = await main()
+            self._is_over = True
             if self._received:  # too late for what it was to cancel
                 raise Interrupted(self._received[0])
             return result
@@ -83,7 +91,7 @@ class _Cancellation:
                 raise Interrupted(self._received[0]) from None
             raise RuntimeError("a plugin cancelled the task of the program") from None
         finally:
-            self._cancel = None
+            self._cancel, self._is_over = None, True
 
 
 def loop_factory(wanted: str) -> Callable[[], asyncio.AbstractEventLoop] | None:

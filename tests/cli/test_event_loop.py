@@ -60,6 +60,15 @@ def test_a_signal_while_the_loop_starts_loses_no_coroutine(wanted, monkeypatch):
     assert not ran
 
 
+@pytest.mark.parametrize("wanted", ["asyncio", "uvloop"])
+def test_a_signal_after_the_last_step_is_not_lost(wanted):
+    async def main():
+        asyncio.current_task().add_done_callback(lambda _: signal.raise_signal(signal.SIGTERM))
+
+    with pytest.raises(Interrupted, match="SIGTERM"), in_words():
+        run_on(wanted, main)
+
+
 def test_a_signal_cancels_what_runs_and_is_told_when_it_has_ended():
     ended = []
 
