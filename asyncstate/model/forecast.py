@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
-from asyncstate.model.result import NOT_TOLD, STATE_RAN
+from asyncstate.model.result import NOT_TOLD
 from asyncstate.model.walk import stands_for
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 _ONLY_IF = frozenset({RequisiteKind.ONCHANGES, RequisiteKind.PREREQ})
 """Families of requisites without whose changes a state is not called."""
-AWAITED = frozenset({RequisiteKind.ONCHANGES, RequisiteKind.WATCH})
-"""Families of requisites that look for the changes of a state."""
 _CALLS = frozenset({"cmd", "module"})
 """State modules that run what the tree says, and cannot look ahead."""
 
@@ -82,18 +80,13 @@ class _Forecast:
 
     def _of(self, chunk: LowChunk, row: Row) -> Foretold | None:
         families = {requisite.kind.family for requisite in self._plan.requisites[chunk.index]}
-        if row["result"] is None:
-            if row.get(NOT_TOLD):
-                return None
-            if families & _ONLY_IF or (RequisiteKind.WATCH in families and self._by_watching(chunk, row)):
-                return Foretold.TRIGGERED
-            if RequisiteKind.ONFAIL in families and not self._waits(chunk, {RequisiteKind.ONFAIL}, self._failed):
-                return Foretold.UNKNOWN
-            return Foretold.UNKNOWN if chunk.state in _CALLS and not _has_condition(chunk.args) else None
-        if row["result"] is not True or row["changes"]:
+        if row["result"] is not None or row.get(NOT_TOLD):
             return None
-        awaited = {RequisiteKind.WATCH} if row.get(STATE_RAN, True) else AWAITED
-        return Foretold.UNKNOWN if self._waits(chunk, awaited, self._open) else None
+        if families & _ONLY_IF or (RequisiteKind.WATCH in families and self._by_watching(chunk, row)):
+            return Foretold.TRIGGERED
+        if RequisiteKind.ONFAIL in families and not self._waits(chunk, {RequisiteKind.ONFAIL}, self._failed):
+            return Foretold.UNKNOWN
+        return Foretold.UNKNOWN if chunk.state in _CALLS and not _has_condition(chunk.args) else None
 
     def _by_watching(self, chunk: LowChunk, row: Row) -> bool:
         """Whether ``mod_watch`` made the row: the state itself found nothing to do, what it watches would change."""

@@ -59,11 +59,12 @@ def summary_lines(
     width = _LABEL_WIDTH + max(len(str(number)) for number in (succeeded, failed, warnings))
     rule = palette.paint(palette.cyan, "-" * width)
 
+    told = sum(each is not Foretold.UNKNOWN for each in (foretold or {}).values())
     yield palette.paint(palette.cyan, f"Summary for {host}")
     yield rule
     yield palette.paint(palette.green, _counted("Succeeded", succeeded, width)) + _share(
         palette,
-        (("would change", report.changed, palette.yellow),)
+        (("would change", report.changed if foretold is None else told, palette.yellow),)
         if report.test
         else (("unchanged", differs, palette.yellow), ("changed", report.changed, palette.green)),
     )

@@ -231,13 +231,9 @@ def test_what_a_requisite_names_counts_for_failures_forecasts_resumed_runs_and_f
         }
         assert {tag for tag, text in blamed.items() if "which failed" in text} == others
         rows = {tag: {**good} for tag in tags} | {tags[failed.index]: {**good, "result": None}}
-        open_ = {failed.index}
-        for index in range(len(tags)):
-            if {plan.nodes[t].chunk for t in targets[index]["watch"]} & open_:
-                open_.add(index)
         said = forecast(RunReport(rows=rows, test=True), plan)
-        listening = {n.chunk for n in plan.listeners if {plan.nodes[m].chunk for m in n.members} & open_}
-        assert {tags.index(tag) for tag in said} == open_ | listening
+        listening = {n.chunk for n in plan.listeners if failed.index in {plan.nodes[m].chunk for m in n.members}}
+        assert {tags.index(tag) for tag in said} == {failed.index} | listening
     followed = {t for of in targets for t in of["followed"]} | {m for n in plan.listeners for m in n.members}
     assert _followed(plan) == {t for t in followed if t < len(tags) and plan.chunks[t].state != "test"}
     for chunk in plan.chunks:
@@ -251,7 +247,6 @@ def every(*families):
 
 KINDS = {
     "failing": FAILING,
-    "watch": every("watch"),
     "followed": every("watch", "onchanges", "listen"),
     "deciding": every("onchanges", "onfail", "prereq"),
 }

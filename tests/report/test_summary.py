@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from asyncstate.model.forecast import Foretold
 from asyncstate.model.result import RunReport
 from asyncstate.report.summary import applied_lines, closing_lines, describe_tag, summary_lines
 
@@ -14,9 +15,9 @@ def tags(number):
     return [f"test_|-id{n}_|-id{n}_|-nop" for n in range(number)]
 
 
-def summary(rows, **fields):
+def summary(rows, foretold=None, **fields):
     report = RunReport(rows=dict(zip(tags(len(rows)), rows, strict=True)), **fields)
-    return list(summary_lines(report))
+    return list(summary_lines(report, foretold=foretold))
 
 
 @pytest.mark.feature("F154")
@@ -58,6 +59,9 @@ def test_a_dry_run_says_how_much_would_change():
     lines = summary([row(None, {"a": 1}), row(), row(None)], test=True)
     assert lines[2] == "Succeeded: 3 (would change=2)"
     assert lines[-1] == "Dry run: 2 states would change; nothing was changed."
+    lines = summary([row(None), row(None)], test=True, foretold={"a": Foretold.CHANGE, "b": Foretold.UNKNOWN})
+    assert lines[2] == "Succeeded: 2 (would change=1)"
+    assert lines[-1] == "Dry run: 1 to change, 1 cannot be told; nothing was changed."
 
 
 def test_a_dry_run_does_not_deny_what_a_state_says_it_did():

@@ -25,7 +25,6 @@ from asyncstate.compile.effects.claim_values import FILE, FOLDER, GONE, LINK
 from asyncstate.compile.effects.claims_of_paths import kind_left
 from asyncstate.compile.effects.claims_of_paths import place as place_of
 from asyncstate.compile.effects.resources import PATH, Resources, folder_and_marks
-from asyncstate.model.forecast import AWAITED
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
 from asyncstate.model.result import NOT_TOLD, STATE_RAN
@@ -60,7 +59,7 @@ _CLONES = frozenset({"git.latest", "git.cloned", "git.detached"})
 """States that need an empty folder, or none."""
 _FORCE = frozenset({"force", "force_clone"})
 _AWAITED = {
-    Verdict.ONCHANGES: AWAITED,
+    Verdict.ONCHANGES: frozenset({RequisiteKind.ONCHANGES, RequisiteKind.WATCH}),
     Verdict.MET: frozenset({RequisiteKind.WATCH}),
 }
 """The families of requisites whose changes could lead to another row, if the verdict is this one now."""
@@ -168,10 +167,10 @@ class Foresight:
             self._say(row, {number: opposed[number] for number in self._before(chunk.index, opposed)})
 
     def _wait_for_changes(self, chunk: LowChunk, row: Row, families: Collection[RequisiteKind]) -> None:
-        """Say in a row without changes that it cannot be told, if it waits for changes that cannot be told."""
+        """Say in a row without changes that it cannot be told, if it waits for a state that shows none of its own."""
         targets = [each.node for each in self._plan.requisites[chunk.index] if each.kind.family in families]
         chunks = {self._plan.nodes[node].chunk for node in stands_for(self._plan, targets)} if targets else ()
-        open_ = [number for number in chunks if self._to_change.get(number, {}).get(NOT_TOLD)]
+        open_ = [number for number in chunks if number in self._to_change and not self._to_change[number]["changes"]]
         self._say(row, dict.fromkeys(open_, ""))
 
     @cached_property
