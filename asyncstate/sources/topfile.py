@@ -374,7 +374,7 @@ class _Choice:
         if isinstance(kind, str) and kind in self._matcher.kinds:
             if wrong := self._matcher.mistake(target, kind):
                 self._warnings.append(origin.issue("W114", f"The target {target!r} {wrong}", target))
-            return self._matcher.match(kind, target)
+            return not wrong and self._matcher.match(kind, target)
         near = nearest(str(kind), self._matcher.kinds)
         hint = f"Did you mean {near!r}?" if near else f"There are: {', '.join(sorted(self._matcher.kinds))}."
         message = f"Unknown match type {kind!r} for target {target!r} in saltenv {self._env!r}"
