@@ -45,7 +45,7 @@ HOLDERS = frozenset({"pkg", "service"})
 _PATH = "path:"
 _PACKAGE = "package:"
 _INSTALLED = "packages"
-"""What commands write that install packages."""
+"""What commands write that install or remove packages."""
 _ACCOUNTS = ("user:", "group:")
 _COMMANDS = frozenset({"cmd", "module"})
 
@@ -375,7 +375,7 @@ def _brings(chunk: LowChunk) -> bool:
 
 
 def _installs(state: Touching) -> bool:
-    """Whether a command installs packages whose content is unknown."""
+    """Whether a command installs packages whose content is unknown, or removes such."""
     return state.chunk.state in _COMMANDS and _INSTALLED in state.writes
 
 

@@ -226,13 +226,15 @@ losetup parted sgdisk fdisk pvcreate vgcreate lvcreate mdadm cryptsetup => x* op
 apt-get apt aptitude => x* !pkgdb +net +path:/etc/apt/** -t=x -o=x -c=r -a=x
 apt-get apt / download source => x* cwd +net +path:/etc/apt/** +pkgdb
 apt-get apt aptitude / install reinstall upgrade dist-upgrade full-upgrade => x* !pkgdb !packages +net +path:/etc/apt/**
+apt-get apt aptitude / remove purge autoremove autopurge => x* !pkgdb !packages
 apt-cache dpkg-query apt-mark => x* +pkgdb -f=x -W=f
 apt-mark / hold unhold auto manual => x* !pkgdb
 apt-key => x r* !pkgdb !path:/etc/apt/trusted.gpg +net --keyring=w --keyserver=x
 add-apt-repository apt-add-repository => x* !pkgdb !path:/etc/apt/sources.list !path:/etc/apt/sources.list.d/** +net
 apt-config => x* +path:/etc/apt/**
 dpkg => x* +pkgdb
-dpkg / --configure -r --remove -P --purge --add-architecture --set-selections -a => r* !pkgdb
+dpkg / --configure --add-architecture --set-selections -a => r* !pkgdb
+dpkg / -r --remove -P --purge => x* !pkgdb !packages
 dpkg / -i --install --unpack => r* !pkgdb !packages
 dpkg-reconfigure debconf-set-selections => r* !pkgdb -f=x -p=x
 dpkg-divert dpkg-statoverride => x* open !pkgdb
@@ -241,15 +243,17 @@ yum dnf microdnf zypper => x* !pkgdb +net +path:/etc/yum.repos.d/** -c=r --insta
 yum dnf / list info search repolist provides check-update => x* !pkgdb +net +path:/etc/yum.repos.d/**
 yum dnf microdnf zypper / install reinstall localinstall groupinstall update upgrade in => x* !pkgdb !packages +net
     +path:/etc/yum.repos.d/**
+yum dnf microdnf zypper / remove erase autoremove rm => x* !pkgdb !packages
 yum-config-manager => x* !pkgdb !path:/etc/yum.repos.d/** +net
 rpm => x* +pkgdb
-rpm / -e --erase --import => r* !pkgdb +net
+rpm / -e --erase => x* !pkgdb !packages
+rpm / --import => r* !pkgdb +net
 rpm / -i -U -F --install --upgrade --freshen => r* !pkgdb !packages +net
 rpm / -q -qa -qi -ql --query -V --verify => x* +pkgdb
 rpm2cpio => r*
 apk pacman emerge snap flatpak brew => x* !pkgdb +net
-apk / add upgrade => x* !pkgdb !packages +net
-pacman / -S -U -Syu => x* !pkgdb !packages +net
+apk / add upgrade del => x* !pkgdb !packages +net
+pacman / -S -U -Syu -R -Rs -Rns => x* !pkgdb !packages +net
 openssl => x* open -in=r -out=w -keyout=w -CA=r -CAkey=r -CAserial=w -config=r -extfile=r -inkey=r -certfile=r
     -key=r -signkey=r -subj=x -passout=x -passin=x -days=x -newkey=x -connect=x -extensions=x -CAfile=r
     -servername=x -pass=x -kfile=r -sign=r -verify=r -signature=r -cert=r -sha256=f -reqexts=x -addext=x

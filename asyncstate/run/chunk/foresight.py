@@ -287,7 +287,8 @@ class Foresight:
                 return name.partition("/")[2].startswith(_PACKAGES)
             return other.state == "pkg" and self._brings_new(change.chunk)
         if name == "pkgdb":
-            return other.state == "pkgrepo" and chunk.fun in _NEWEST
+            changes = self._touched.by_all[change.chunk].writes if self._touched else ()
+            return chunk.fun in _NEWEST if other.state == "pkgrepo" else _PACKAGES[0] in changes
         if name == "accounts":
             return False
         if name.startswith(_ACCOUNTS):

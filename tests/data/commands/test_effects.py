@@ -111,6 +111,9 @@ dpkg -l | grep x                       => pkgdb                  =>
 rpm -qi x                              => pkgdb                  =>
 rpm -ivh /x.rpm                        => /x.rpm/**              => pkgdb packages
 apt-get install -y nginx               =>                        => pkgdb packages
+apt-get -y purge nginx                 =>                        => pkgdb packages
+dpkg -r nginx                          =>                        => pkgdb packages
+rpm -e nginx                           =>                        => pkgdb packages
 systemctl restart nginx.service        => systemd:units /etc/systemd/system/** /etc/nginx/** /etc/nginx.conf /etc/nginx.d/** /etc/default/nginx /etc/sysconfig/nginx => service:nginx
 systemctl is-active nginx              => systemd:units service:nginx =>
 service nginx reload                   => /etc/nginx/** /etc/nginx.conf /etc/nginx.d/** /etc/default/nginx /etc/sysconfig/nginx => service:nginx

@@ -225,6 +225,8 @@ def test_the_row_of_a_prereq_check_is_completed_and_that_of_a_listener_is_not():
          Footprint(reads=("formula:f/packages:/etc/f",)), "file.absent", True),
         (Footprint(writes=("formula:f/packages",)), "cmd.run", {}, Footprint(reads=("formula:f/packages",)),
          "file.absent", False),
+        (Footprint(writes=("pkgdb", "packages")), "cmd.run", {}, Footprint(writes=("pkgdb",)), "pkg.installed", False),
+        (Footprint(writes=("pkgdb",)), "cmd.run", {}, Footprint(writes=("pkgdb",)), "pkg.installed", True),
         (Footprint(writes=("formula:packages/accounts",)), "cmd.run", {},
          Footprint(reads=("formula:packages/accounts",)), "file.absent", True),
         (Footprint(writes=("formula:f/daemons",)), "service.running", {}, Footprint(reads=("formula:f/daemons",)),
