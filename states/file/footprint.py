@@ -37,6 +37,8 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, Any]:
     path = _path(name)
     if fun == "accumulated":
         return {"reads": [], "writes": [f"accumulator:{_path(str(low.get('filename', '')))}"]}
+    if not path.startswith(("/", "~")):  # the state fails
+        return {"reads": [], "writes": []}
     if fun in _LOOKS:
         # Whether a folder exists also depends on the states that make files below it.
         return {"reads": [f"path:{path.rstrip('/')}/**"], "writes": []}

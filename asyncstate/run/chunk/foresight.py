@@ -36,6 +36,7 @@ from asyncstate.value import Value
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterator
 
+    from asyncstate.compile.effects.declared import Footprint
     from asyncstate.compile.effects.resources import Place
     from asyncstate.compile.planning import Touched
     from asyncstate.model.chunk import LowChunk
@@ -58,6 +59,10 @@ _MOST_SHOWN = 3
 _CLONES = frozenset({"git.latest", "git.cloned", "git.detached"})
 """States that need an empty folder, or none."""
 _FORCE = frozenset({"force", "force_clone"})
+_EDITS = frozenset(
+    f"file.{edit}" for edit in "append prepend replace line comment uncomment blockreplace keyvalue patch".split()
+) | {"ini.options_absent", "ini.sections_absent"}
+"""States that change a part of what they find in a file."""
 _AWAITED = {
     Verdict.ONCHANGES: frozenset({RequisiteKind.ONCHANGES, RequisiteKind.WATCH}),
     Verdict.MET: frozenset({RequisiteKind.WATCH}),
@@ -158,13 +163,28 @@ class Foresight:
         """Say in the row of a state that was called if what it touches is to change before."""
         to_change = _is_to_change(row)
         tested = to_change and not chunk.args.keys().isdisjoint(CONDITIONS_BEFORE)
-        if self._to_change and (tested or not to_change):
+        edits = to_change and chunk.function in _EDITS
+        if self._to_change and (tested or edits or not to_change):
             async with self._finding:
                 touched = self._touched = self._touched or await self._find_touched()
             self._enter_new(touched)
-            self._complete(touched, chunk, row, tested=tested)
+            if tested or not to_change:
+                self._complete(touched, chunk, row, tested=tested)
+            if edits and not row.get(NOT_TOLD):
+                met = {*self._edited(chunk, touched.by_all[chunk.index], row)}
+                self._say(row, dict.fromkeys(self._before(chunk.index, met), f"{PATH}{chunk.name}"))
         if to_change and not row.get(NOT_TOLD) and (opposed := self._kinds.against(chunk)):
             self._say(row, {number: opposed[number] for number in self._before(chunk.index, opposed)})
+
+    def _edited(self, chunk: LowChunk, footprint: Footprint, row: Row) -> Iterator[int]:
+        """Yield the states that are to change lines of a file which this one would change, or do not show which."""
+        lines = _changed_lines(row)
+        for places, _, _ in self._resources.placed((), footprint.writes):
+            for number in (change.chunk for change in self._at.get(places[-1], ())):
+                other = _changed_lines(self._to_change[number])
+                unlike = self._plan.chunks[number].function != chunk.function
+                if lines & other or (unlike and not (lines and other)):
+                    yield number
 
     def _wait_for_changes(self, chunk: LowChunk, row: Row, families: Collection[RequisiteKind]) -> None:
         """Say in a row without changes that it cannot be told, if it waits for a state that shows none of its own."""
@@ -213,8 +233,9 @@ class Foresight:
         ``tested``: the state is to change because its conditions say so now; only what these read counts.
         """
         met: dict[int, str] = {}
+        own = f"{PATH}{place_of(chunk)}"
         for number, name in self._met(touched, chunk, row, tested=tested):
-            met[number] = max(met.get(number, ""), name, key=len)
+            met[number] = max(met.get(number, ""), name, key=lambda each: (each == own, len(each)))
         found = {number: met[number] for number in self._before(chunk.index, met)}
         if not found and not tested:
             found = dict.fromkeys(self._needed_unknown(touched, chunk, row), "")
@@ -347,6 +368,12 @@ def _cannot_be_told(row: Row, said: str) -> None:
     now = "\n".join(map(str, comment)) if isinstance(comment, list) else comment
     row["comment"] = f"{said} Now: {now}" if now else said
     row["result"], row["changes"], row[NOT_TOLD] = None, {}, True
+
+
+def _changed_lines(row: Row) -> set[str]:
+    """Return the lines that a row shows as added or removed."""
+    shown = str(row["changes"].get("diff", "")).splitlines()
+    return {line[1:] for line in shown if line.startswith(("+", "-")) and not line.startswith(("+++ ", "--- "))}
 
 
 def _folder(made: str) -> str:

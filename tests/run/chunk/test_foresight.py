@@ -276,6 +276,29 @@ def test_what_is_there_is_not_created_again_by_what_is_put_into_it():
     assert second_row((plan, touched), row(None), row(True, skip_watch=True))["result"] is True
 
 
+@pytest.mark.parametrize(
+    ("function", "first", "second", "told"),
+    [
+        ("file.append", {"diff": "-a\n+b"}, {"diff": "+c"}, True),
+        ("file.append", {"diff": "-a\n+b"}, {"diff": "--- x\n-a"}, False),
+        ("file.comment", {GONE: "updated"}, {"diff": "+c"}, False),
+        ("file.line", {}, {"diff": "+c"}, True),
+    ],
+)
+def test_an_edit_of_what_an_earlier_one_changes_cannot_be_told(function, first, second, told):
+    file = Footprint(writes=(f"{GONE}.bak", GONE))
+    planned = pair(file, file, first_function=function, second_function="file.line", require=["a"])
+    said = second_row(planned, row(None, first), row(None, second))
+    assert (NOT_TOLD in said) is not told
+
+
+def test_what_a_state_is_about_is_named_and_not_its_backup():
+    plan = PlanBuilder().chunk("a", name="/n").chunk("b", name="/n", require=["a"]).build()
+    both = Footprint(writes=("path:/n", "path:/n.bak"))
+    said = second_row((plan, Touched([both, both], {})), row(None, {"x": 1}), row(True))
+    assert "which changes /n. Now" in said["comment"]
+
+
 def test_footprints_are_looked_up_only_if_they_matter():
     plan, _ = pair(WRITES, READS)
 
