@@ -61,7 +61,7 @@ class Planner:
         sls: Sequence[str] | None,
         *,
         saltenv: str | None,
-        exclude: Sequence[str],
+        exclude: Sequence[Any],
         ids: Sequence[str],
         texts: Mapping[str, str] | None,
         remote: bool = False,
@@ -115,15 +115,13 @@ class Planner:
         return watched
 
     def data(
-        self, data: Mapping[str, Any], *, sls: str, saltenv: str | None, exclude: Sequence[str], ids: Sequence[str]
+        self, data: Mapping[str, Any], *, sls: str, saltenv: str | None, exclude: Sequence[Any], ids: Sequence[str]
     ) -> Plan:
         """Compile data as if it were the rendered SLS ``sls``; the data is not changed."""
         if not _SLS_NAME.fullmatch(sls):
             raise CompileError(
                 [Issue(f"{sls!r} cannot name an SLS", hint="use letters, digits and dots: 'site.web'", code="E119")]
             )
-        if not isinstance(data, Mapping):
-            raise CompileError([Issue(f"SLS {sls} does not render to a dictionary", code="E105")])
         file = SlsFile(sls, saltenv or self._host.opts.get("saltenv") or "base", "", "")
         client = OneMoreSls(self._services.file_client, file)
         with (
@@ -188,7 +186,7 @@ class Planner:
             raise CompileError([Issue(each.message, hint=each.hint, code=PROBABLE_ARGUMENT) for each in misspelt])
 
     def high(
-        self, sls: Sequence[str] | None = None, *, saltenv: str | None = None, exclude: Sequence[str] = ()
+        self, sls: Sequence[str] | None = None, *, saltenv: str | None = None, exclude: Sequence[Any] = ()
     ) -> HighData:
         """Return the high data of SLS files (None: of the highstate)."""
         with self._secrets.kept_out_of_errors():

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 import msgspec
 
 from asyncstate.config import Settings
+from asyncstate.config.values import checked
 from asyncstate.dunders.cancel import CancelToken, blocking
 from asyncstate.dunders.context import thread_token
 from asyncstate.load.trust import require_trusted_plugins
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from asyncstate.sources.fileclient import FileClient
 
 
+@checked
 class StateRuntime:
     """Settings, plugins, grains and pillar of one host, ready to compile and run trees.
 
@@ -183,7 +185,7 @@ class StateRuntime:
         sls: Sequence[str] | None = None,
         *,
         saltenv: str | None = None,
-        exclude: Sequence[str] = (),
+        exclude: Sequence[str | Mapping[str, str]] = (),
         ids: Sequence[str] = (),
         remote: bool = False,
         refusal: Callable[[str], str] | None = None,
@@ -205,7 +207,7 @@ class StateRuntime:
         *,
         sls: str = "data",
         saltenv: str | None = None,
-        exclude: Sequence[str] = (),
+        exclude: Sequence[str | Mapping[str, str]] = (),
         ids: Sequence[str] = (),
     ) -> Plan:
         """Compile the data of a rendered SLS file: ``{"motd": {"file.managed": [{"name": "/etc/motd"}]}}``.
@@ -234,7 +236,7 @@ class StateRuntime:
         sls: Sequence[str] | None = None,
         *,
         saltenv: str | None = None,
-        exclude: Sequence[str] = (),
+        exclude: Sequence[str | Mapping[str, str]] = (),
         ids: Sequence[str] = (),
         texts: Mapping[str, str] | None = None,
         remote: bool = False,
@@ -252,7 +254,7 @@ class StateRuntime:
         *,
         sls: str = "data",
         saltenv: str | None = None,
-        exclude: Sequence[str] = (),
+        exclude: Sequence[str | Mapping[str, str]] = (),
         ids: Sequence[str] = (),
     ) -> Plan:
         """Do what `compile_data` does, in the calling thread."""
@@ -425,7 +427,7 @@ class StateRuntime:
         sls: Sequence[str] | None = None,
         *,
         saltenv: str | None = None,
-        exclude: Sequence[str] = (),
+        exclude: Sequence[str | Mapping[str, str]] = (),
         ids: Sequence[str] = (),
         lock: bool | None = None,
         wait: float = 0.0,

@@ -98,11 +98,6 @@ async def test_every_mistake_names_its_id_and_the_sls(runtime):
     assert "ecursive requisite" in cycle
 
 
-async def test_what_is_no_mapping_is_told(runtime):
-    for data in (["a"], [], None, "", 0):
-        assert "SLS data does not render to a dictionary" in await messages(runtime, data)
-
-
 @pytest.mark.parametrize("name", ["", "a*", "a/b", ".a", "a b", "a."])
 async def test_an_sls_name_is_one_that_a_requisite_can_name(runtime, name):
     with pytest.raises(CompileError) as caught:

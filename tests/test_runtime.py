@@ -1,9 +1,11 @@
 import asyncio
+import inspect
+import re
 
 import pytest
 
-from asyncstate import CompileError, Settings, StateRuntime
-from asyncstate.errors import FunctionNotFound, PillarError
+from asyncstate import CompileError, Run, Settings, StateRuntime, load_settings
+from asyncstate.errors import ArgumentError, FunctionNotFound, PillarError
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted
 
 
@@ -258,3 +260,46 @@ async def test_reload_pillar_is_seen_by_later_states(tree, tmp_path):
     async with StateRuntime(settings) as rt:
         report = await rt.apply(["web"])
     assert report.rows["mine_|-show_|-show_|-show"]["changes"] == {"v": 2}
+
+
+METHODS = [
+    each for name, each in inspect.getmembers(StateRuntime, inspect.isfunction) if name == "__init__" or name[0] != "_"
+]
+PARAMETERS = [
+    (function, parameter.name)
+    for function in (*METHODS, Run.stop, Run.cancel, load_settings)
+    for parameter in inspect.signature(function).parameters.values()
+    if parameter.name != "self" and parameter.kind not in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}
+]
+
+
+@pytest.mark.parametrize("wrong", [b"x", [b"x"]])
+@pytest.mark.parametrize(("function", "name"), PARAMETERS)
+async def test_a_value_of_a_wrong_type_is_refused_by_the_name_of_its_parameter(function, name, wrong):
+    call = function.__qualname__.removesuffix(".__init__")
+    with pytest.raises(ArgumentError, match=rf"^{call}: '{name}' must be .*, not (bytes|list of bytes)$"):
+        inspect.isawaitable(given := function(**{name: wrong})) and await given
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "said"),
+    [
+        (StateRuntime.compile_sync, {"sls": "web"}, "'sls' must be Sequence[str] | None, not str"),
+        (
+            StateRuntime.compile_sync,
+            {"exclude": ["a", {"id": 5}]},
+            "'exclude' must be Sequence[str | Mapping[str, str]], not list of dict, str",
+        ),
+        (StateRuntime.run, {"concurrency": True}, "'concurrency' must be int | None, not bool"),
+        (StateRuntime.run, {"about": {5: "x"}, "plan": Settings()}, "'plan' must be Plan, not Settings"),
+        (
+            StateRuntime,
+            {"states": {"a.b": 5}},
+            "'states' must be Mapping[str, Callable[..., Any]] | None, not dict of int",
+        ),
+        (load_settings, {"files": ["a", 5]}, "'files' must be Sequence[Path | str], not list of int, str"),
+    ],
+)
+def test_a_text_is_no_list_and_true_is_no_number(function, given, said):
+    with pytest.raises(ArgumentError, match=re.escape(said)):
+        function(**given)

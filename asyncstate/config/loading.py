@@ -17,7 +17,7 @@ from asyncstate.config.files import (
 )
 from asyncstate.config.roots import ROOT_OPTIONS
 from asyncstate.config.settings import FIELDS, FIXED_OPTIONS, Settings, machine_state_dir
-from asyncstate.config.values import convert, copied, in_lower_case, is_list_of_texts, tolerated
+from asyncstate.config.values import checked, convert, copied, in_lower_case, is_list_of_texts, tolerated
 from asyncstate.errors import ConfigError
 from asyncstate.logs.loggers import get_logger
 
@@ -41,6 +41,7 @@ _FLAGS = {
 }
 
 
+@checked
 def load_settings(
     files: Sequence[Path | str] = (),
     overrides: Mapping[str, Any] | None = None,

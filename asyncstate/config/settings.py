@@ -154,7 +154,13 @@ class Settings(msgspec.Struct, kw_only=True):
     """For each option that was set: the file, environment variable or flag it comes from."""
 
     def __post_init__(self) -> None:
-        """Fill in the values that depend on this machine, and make paths absolute."""
+        """Check what was given, fill in the values that depend on this machine, and make paths absolute."""
+        for field in _FIELDS_FROM_LAST:
+            value = getattr(self, field.name)
+            given = value if field.default is msgspec.NODEFAULT else value is not field.default
+            if given and not isinstance(value, os.PathLike):
+                origin = self.origins.get(field.name, "") if field.name != "origins" else ""
+                convert(field.name, value, field.type, origin)
         self.root_dir = os.path.abspath(self.root_dir)
         for option in ROOT_OPTIONS:
             origin = self.origins.get(option, "")
@@ -251,6 +257,8 @@ class Settings(msgspec.Struct, kw_only=True):
         return opts
 
 
+_FIELDS_FROM_LAST = [field for field in msgspec.structs.fields(Settings)[::-1] if field.name not in ROOT_OPTIONS]
+"""The roots have forms of their own, and ``origins`` says where the others come from."""
 FIELDS = {field.name: field for field in msgspec.structs.fields(Settings) if field.name not in _OWN_FIELDS}
 
 FIXED_OPTIONS: dict[str, Any] = {

@@ -1,20 +1,98 @@
-"""Values of options: their types, where they come from, and how a mistake in one is told."""
+"""Values of options and of the library's arguments: their types, where they come from, how a mistake in one is told."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import wraps
+from inspect import iscoroutinefunction
+from types import FunctionType, NoneType, UnionType
+from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from asyncstate.errors import ConfigError
+from asyncstate.errors import ArgumentError, ConfigError
 from asyncstate.nearest import nearest
 
 _YAML_WORDS = {"array": "a list", "object": "a mapping", "str": "text", "int": "a whole number", "float": "a number"}
 _YAML_WORDS |= {"bool": "true or false", "null": "nothing"}
+
+_Checked = TypeVar("_Checked", bound=Callable[..., Any])
+_PLAIN: Final = (str, bytes, bytearray, int, float, list, tuple, dict, NoneType)
+_ANNOTATED: Final[Mapping[str, Any]] = {
+    "Any": object,
+    "None": NoneType,
+    "bool": bool,
+    "int": int,
+    "float": (int, float),
+    "str": str,
+    "Path": os.PathLike,
+    "Callable": Callable,
+    "Sequence": Collection,
+    "Iterable": Iterable,
+    "Mapping": Mapping,
+}
+_ALTERNATIVE: Final = re.compile(r"(\w+)(?:\[((?:[^][]|\[[^]]*])*)])?")
+
+
+def checked(called: _Checked) -> _Checked:
+    """Let a function, or the public methods of a class, raise ArgumentError for values that no annotation allows."""
+    if isinstance(called, type):
+        for name, method in list(vars(called).items()):
+            if isinstance(method, FunctionType) and (name == "__init__" or not name.startswith("_")):
+                setattr(called, name, checked(method))
+        return called
+    names = called.__code__.co_varnames[: called.__code__.co_argcount]
+    annotations = called.__annotations__
+
+    def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        for name, value in (*zip(names, args, strict=False), *kwargs.items()):
+            if name in annotations and not _is_annotated(value, annotations[name]):
+                call = called.__qualname__.removesuffix(".__init__")
+                raise ArgumentError(f"{call}: {name!r} must be {annotations[name]}, not {_type_of(value)}")
+
+    @wraps(called)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        check(args, kwargs)
+        return called(*args, **kwargs)
+
+    @wraps(called)
+    async def call_async(*args: Any, **kwargs: Any) -> Any:
+        check(args, kwargs)
+        return await called(*args, **kwargs)
+
+    return call_async if iscoroutinefunction(called) else call  # type: ignore[return-value]
+
+
+def _is_annotated(value: Any, annotation: str) -> bool:
+    """Return whether a value is what the text of an annotation says; of a class that it cannot know, no plain data."""
+    for name, inside in _ALTERNATIVE.findall(annotation):
+        kind = _ANNOTATED.get(name)
+        if kind is None:
+            if name in {kind.__name__ for kind in type(value).__mro__} or not isinstance(
+                value, (*_PLAIN, msgspec.Struct)
+            ):
+                return True
+        elif isinstance(value, kind) and not _is_taken_for(value, name):
+            members = value.values() if name == "Mapping" else value if isinstance(value, Collection) else ()
+            inner = inside.partition(", ")[2] if name == "Mapping" else inside
+            if not inside or name == "Callable" or all(_is_annotated(member, inner) for member in members):
+                return True
+    return False
+
+
+def _is_taken_for(value: Any, name: str) -> bool:
+    """Return whether Python takes a value for another kind of thing: a truth for a number, a text for its letters."""
+    if name in {"int", "float"}:
+        return isinstance(value, bool)
+    return isinstance(value, {"Sequence": (str, bytes, Mapping), "Iterable": (str, bytes)}.get(name, ()))
+
+
+def _type_of(value: Any) -> str:
+    members = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    inside = ", ".join(sorted({type(member).__name__ for member in members}))
+    return f"{type(value).__name__} of {inside}" if inside else type(value).__name__
 
 
 def convert(option: str, value: Any, wanted: Any, origin: str) -> Any:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 import anyio
 
+from asyncstate.config.values import checked
 from asyncstate.model.result import GAVE_UP
 from asyncstate.run.durability import sync_written
 from asyncstate.run.leftovers import clear_cut_off, is_anything_cut_off
@@ -130,6 +131,7 @@ class Run:
         self._look("Run.running")
         return self._engine.running
 
+    @checked
     def stop(self, reason: str) -> None:
         """Start nothing more; running states may finish. The report's ``cancelled`` is ``reason``, its exit code 125.
 
@@ -141,6 +143,7 @@ class Run:
         self._give_up_lock()
         self._affinity.deliver(self._engine.stop, reason)
 
+    @checked
     def cancel(self, reason: str) -> None:
         """Do what `stop` does, and end running states: kill their process groups and say so in their rows.
 

@@ -97,7 +97,8 @@ def test_roots_that_nobody_configured_may_be_missing(tmp_path):
 
 
 def test_validate_checks_types_of_a_directly_made_object():
-    settings = Settings(test="maybe")
+    settings = Settings()
+    settings.test = "maybe"
     with pytest.raises(ConfigError, match="test: expected true or false, got text"):
         settings.validate()
 

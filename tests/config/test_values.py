@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from asyncstate.cli import main
-from asyncstate.config import load_settings
+from asyncstate.config import Settings, load_settings
 from asyncstate.config.settings import FIELDS
 from asyncstate.errors import ConfigError
 
@@ -102,6 +102,9 @@ def test_a_wrong_value_is_refused_wherever_it_stands(option, tmp_path):
         said = str(caught.value)
         assert said.startswith(f"{place}: {option}: ")
         assert message in said
+    for other in (value or 5j, 5j):  # what is empty stands for the default
+        with pytest.raises(ConfigError, match=f"^{option}: "):
+            Settings(**{option: other}).validate()
 
 
 @pytest.mark.parametrize("option", FIELDS)
