@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import re
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,11 +16,15 @@ from asyncstate.cli.options import data_option, selection_options, tree_options,
 from asyncstate.cli.selection import select
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from asyncstate.cli.console import Console
     from asyncstate.model.plan import Plan
     from asyncstate.report.terminal import Palette
+    from asyncstate.runtime import StateRuntime
+
+_READS_PILLAR = re.compile(r"pillar|config|defaults|\{%[-+]?\s*(?:from|import|include|extends)\b")
+"""What an SLS has that may read the pillar, itself or through another file."""
 
 
 @click.command(
@@ -57,11 +64,15 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     from asyncstate.report.issues import warning_lines
     from asyncstate.runtime import StateRuntime
 
-    with StateRuntime(settings, secrets=console.secrets).open_sync() as runtime:
+    def compiled(runtime: StateRuntime) -> Plan:
         judge_values(runtime)
-        plan = runtime.compile_sync(
+        return runtime.compile_sync(
             selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
         )
+
+    opened = StateRuntime(settings, secrets=console.secrets)
+    with _past_broken_pillar(opened, compiled), opened.open_sync() as runtime:
+        plan = compiled(runtime)
         plan = structs.replace(plan, digest=ShownPlan(plan, runtime.secrets).digest)
         of_settings = (*folders_without_effect(settings), *unknown_names(runtime))
         plan = structs.replace(plan, warnings=(*of_settings, *plan.warnings))
@@ -82,6 +93,33 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     else:
         console.data(_facts(plan) | {"origins": whose})
     return 0
+
+
+@contextmanager
+def _past_broken_pillar(opened: StateRuntime, compiled: Callable[[StateRuntime], Plan]) -> Iterator[None]:
+    """Add to what is wrong with a pillar the mistakes that are not due to it: those of files that do not read it."""
+    from asyncstate.compile.findings import mistakes
+    from asyncstate.compile.ordering import OF_MISSING_STATES
+    from asyncstate.errors import CompileError, PillarError
+    from asyncstate.runtime import StateRuntime
+
+    def reads(path: str) -> bool:
+        text = opened.file_client.read(path).decode(errors="replace") if path else ""
+        return not text or _READS_PILLAR.search(text) is not None
+
+    try:
+        yield
+    except PillarError as error:
+        with opened.secrets.kept_out_of_errors():
+            try:
+                other = copy.copy(opened.settings)
+                other.pillar_roots, other.pillar = {}, dict(error.rendered)
+                with StateRuntime(other, secrets=opened.secrets).open_sync() as runtime:
+                    found = mistakes(compiled(runtime).warnings)
+            except CompileError as of_tree:
+                found = list(of_tree.issues)
+            alone = [each for each in found if each.code not in OF_MISSING_STATES and not reads(each.file)]
+            raise PillarError([*error.issues, *alone]) from None
 
 
 def _facts(plan: Plan) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from asyncstate.compile.high.highstate import HighData, HighStateBuilder, nowher
 from asyncstate.compile.high.verify import verify_high
 from asyncstate.compile.ordering import Ordering, silence
 from asyncstate.compile.planning import Machine, Planning
-from asyncstate.errors import Issue
+from asyncstate.errors import CompileError, Issue
 from asyncstate.garbage_collector import rare_collections
 from asyncstate.model.chunk import fresh
 from asyncstate.model.dag import Dag
@@ -98,7 +98,10 @@ class Compiler:
         """Return the SLS names meant for this machine, by environment."""
         from asyncstate.sources.topfile import matches  # noqa: PLC0415 - only a highstate needs it
 
-        return matches(self.top(), self._matcher, self._opts)
+        found = matches(top := self.top(), self._matcher, self._opts)
+        if top.errors:
+            raise CompileError(top.errors)
+        return found
 
     def highdata(
         self, sls: Sequence[str] | None = None, saltenv: str | None = None, exclude: Sequence[Any] | str = ()
@@ -194,6 +197,7 @@ class Compiler:
             return self._nothing(NO_MATCH, top, saltenv)
         high = self._build(selection, exclude, assigned_at=self._assigned_at)
         high.findings.warnings[:0] = top.warnings
+        high.findings.errors[:0] = top.errors
         if not high.data and not high.findings.errors:
             assigned = ", ".join(dict.fromkeys(sls for names in selection.values() for sls in names))
             return self._nothing(NO_STATES, top, saltenv, f"the top file assigns {assigned}; there are no states in it")

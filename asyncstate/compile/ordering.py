@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _HIDING = frozenset({"E202", "E210", "E215"})
 """Errors that hide states, as those of SLS files that do not render do; of two with one ID, the second is left."""
-_OF_MISSING_STATES = frozenset({"E217", "E305", MISSING_ARGUMENT})
+OF_MISSING_STATES = frozenset({"E217", "E305", MISSING_ARGUMENT})
 """Errors that may be due to states that are hidden: references to them, and what their extensions give."""
 
 
@@ -161,8 +161,8 @@ class Ordering:
 def _leave_out_consequences(findings: Findings, *, lacks_states: bool) -> None:
     """Drop the errors that hidden states may explain."""
     if lacks_states:
-        findings.errors = [issue for issue in findings.errors if issue.code not in _OF_MISSING_STATES]
-        findings.warnings = [issue for issue in findings.warnings if issue.code not in _OF_MISSING_STATES]
+        findings.errors = [issue for issue in findings.errors if issue.code not in OF_MISSING_STATES]
+        findings.warnings = [issue for issue in findings.warnings if issue.code not in OF_MISSING_STATES]
 
 
 def silence(findings: Findings, opts: Mapping[str, Any], file_client: FileClient) -> None:

@@ -98,6 +98,7 @@ def load_settings(
 def _build(values: Mapping[str, Any], origins: dict[str, str], *, as_salt: bool = False) -> Settings:
     known: dict[str, Any] = {}
     extra: dict[str, Any] = {}
+    wrong: list[str] = []
     for option, value in values.items():
         field = FIELDS.get(option)
         if option == "grains_override" and value is not None:
@@ -110,9 +111,12 @@ def _build(values: Mapping[str, Any], origins: dict[str, str], *, as_salt: bool 
                 known[option] = _typed(option, value, field.type, origins.get(option, ""))
             except ConfigError as error:
                 if not as_salt or option not in _SALT_IGNORES_MISTAKES:
-                    raise
+                    wrong.append(str(error))
+                    continue
                 log.warning("%s: ignored, as Salt does", error)
                 known[option] = tolerated(value, field.type, field.default)
+    if wrong:
+        raise ConfigError("\n".join(wrong))
     known["state_dir"] = known.get("state_dir") or machine_state_dir()
     settings = Settings(**known, extra=extra, origins=origins)
     for kind in _of_extras(extra):

@@ -77,6 +77,7 @@ class Top(msgspec.Struct):
     envs: tuple[str, ...] = ()
     failure: str = ""
     warnings: list[Issue] = []
+    errors: list[Issue] = []
 
 
 def no_states_row(comment: str = NO_MATCH) -> dict[str, dict[str, Any]]:
@@ -330,8 +331,8 @@ def _verify_items(env: Any, target: Any, items: Any) -> list[str]:
 def matches(top: Top, matcher: Matcher, opts: Mapping[str, Any]) -> dict[Any, list[str]]:
     """Return the SLS names (globs unexpanded) that match this machine, by environment, in the order of the top file.
 
-    Names may occur twice. An environment whose only matching target has no names is included with ``[]``. Raises
-    CompileError for an unknown match type.
+    Names may occur twice. An environment whose only matching target has no names is included with ``[]``. What an
+    unknown match type is about counts as matched, and is in ``top.errors``.
     """
     found: dict[Any, list[str]] = {}
     only = opts.get("saltenv")
@@ -349,6 +350,7 @@ class _Choice:
     def __init__(self, top: Top, matcher: Matcher, env: Any, found: dict[Any, list[str]]) -> None:
         self._envs = top.envs
         self._warnings = top.warnings
+        self._errors = top.errors
         self._matcher = matcher
         self._env = env
         self._found = found
@@ -378,4 +380,5 @@ class _Choice:
         near = nearest(str(kind), self._matcher.kinds)
         hint = f"Did you mean {near!r}?" if near else f"There are: {', '.join(sorted(self._matcher.kinds))}."
         message = f"Unknown match type {kind!r} for target {target!r} in saltenv {self._env!r}"
-        raise CompileError([origin.issue("E115", message, target, hint)])
+        self._errors.append(origin.issue("E115", message, target, hint))
+        return True

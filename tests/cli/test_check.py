@@ -102,6 +102,27 @@ def test_every_mistake_at_once_with_its_line_and_the_nearest_name(run, tree):
     assert all(re.search(r" \[E4\d\d\]$", mistake) for mistake in mistakes)
 
 
+def test_a_broken_pillar_and_a_broken_target_hide_no_mistake_that_is_not_due_to_them(run, tree, tmp_path):
+    text = "a:\n  test.nopp: []\n  file.managed:\n    - mode: rwx\n    - require: [{pkg: gone}]\n"
+    files = {
+        "tree/top.sls": "base:\n  '*': [a, b]\n  'os:x': [{match: grian}, c]\n",
+        "tree/a.sls": text,
+        "tree/b.sls": f"{{{{ pillar.port }}}}: test.nop\n{text.replace('a:', 'b:')}",
+        "tree/c.sls": text.replace("a:", "c:"),
+        "pillar/top.sls": "base: {'*': [p, gone]}",
+        "pillar/p.sls": "{{ 1 / 0 }}",
+    }
+    for path, content in files.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(content)
+    said = run("check", "--pillar-root", tmp_path / "pillar").stdout
+    found = re.findall(r"at \S+/(\S+):(\d+) \[(E\d+)\]", said)
+    of_tree = [(f"{name}.sls", *place) for name in "ac" for place in (("2", "E401"), ("3", "E411"), ("4", "E410"))]
+    assert sorted(found) == sorted(
+        [("p.sls", "1", "E508"), ("top.sls", "1", "E507"), ("top.sls", "3", "E115"), *of_tree]
+    )
+
+
 def test_strict_arguments_stops_apply(run, tree, tmp_path):
     done = run("check", "wrong", strict=True)
     assert done.returncode == 1

@@ -140,6 +140,7 @@ def test_state_aggregate_has_three_forms(tmp_path, value):
         ("implicit_order: maybe", "implicit_order: expected none, footprint, learned, strict or file, got 'maybe'"),
         ("lanes: {downloads: 0}", "lanes: downloads: expected a whole number >= 1, got 0"),
         ("env_order: {a: b}", "env_order: expected a list, got a mapping"),
+        ("test: no!\nid: 5", "test: expected true or false, got text\n{file}: id: expected text"),
         ("extension_modules: 1", "extension_modules: expected text, got a whole number"),
     ],
 )
@@ -147,7 +148,7 @@ def test_wrong_types_name_file_and_option(tmp_path, text, message):
     config = write(tmp_path / "config.yaml", text)
     with pytest.raises(ConfigError) as caught:
         load_settings([config], environ={})
-    assert str(caught.value).startswith(f"{config}: {message}")
+    assert str(caught.value).startswith(f"{config}: {message.format(file=config)}")
 
 
 def test_broken_yaml_names_the_line(tmp_path):

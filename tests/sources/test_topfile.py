@@ -145,10 +145,11 @@ def test_every_mistake_is_reported():
 
 
 def test_an_unknown_match_type_has_a_suggestion():
-    with pytest.raises(CompileError) as caught:
-        top("base: {'*': [{match: golb}, x]}")
-    assert caught.value.issues[0].message == "Unknown match type 'golb' for target '*' in saltenv 'base'"
-    assert caught.value.issues[0].hint == "Did you mean 'glob'?"
+    read = top_of({"top.sls": "base: {'*': [{match: golb}, x]}"})
+    assert matches(read, Matcher(OPTS, {}, {}), OPTS) == {"base": ["x"]}
+    [issue] = read.errors
+    assert issue.message == "Unknown match type 'golb' for target '*' in saltenv 'base'"
+    assert issue.hint == "Did you mean 'glob'?"
 
 
 def test_a_top_that_does_not_render_names_file_and_line():
