@@ -79,13 +79,10 @@ def undone(
 
 def _followed(steps: list[LowChunk], known: Sequence[Footprint]) -> list[LowChunk]:
     """Return the steps with paths below bound folders, and below links to folders of the tree, where these lead."""
-    folders = {place(chunk) for chunk in steps if kind_left(chunk) == FOLDER}
-    ways: dict[str, str] = {}
-    for chunk in steps:
-        for path, target in known[chunk.index].links:
-            where, path = plain_path(os.path.join(os.path.dirname(path), target)), plain_path(path)
-            if chunk.state == "mount" or where in folders:
-                ways[path] = where
+    links = [(chunk.state, plain_path(path), target) for chunk in steps for path, target in known[chunk.index].links]
+    led = [(state, path, plain_path(os.path.join(os.path.dirname(path), target))) for state, path, target in links]
+    folders = {place(chunk) for chunk in steps if kind_left(chunk) == FOLDER} if links else set()
+    ways = {path: where for state, path, where in led if state == "mount" or where in folders}
     for number, chunk in enumerate(steps) if ways else ():
         own = (place(chunk) if chunk.state in _OF_FILES else None) or ""
         for top in (own, *folders_above(own)):

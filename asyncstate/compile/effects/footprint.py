@@ -281,7 +281,7 @@ def _under_all_names(footprint: Footprint, paths: LinkedPaths) -> Footprint:
     anywhere = [name for name in makes if name.endswith(TREE)]
     if anywhere:  # more names than count one by one: what is made may be any folder there
         writes, makes = (*writes, *anywhere), tuple(name for name in makes if not name.endswith(TREE))
-    return Footprint(reads, writes, makes, footprint.unknown, leaves=footprint.leaves)
+    return Footprint(reads, writes, makes, footprint.unknown, footprint.links, leaves=footprint.leaves)
 
 
 def _refuse_awaitables(declared: Any) -> None:
