@@ -78,15 +78,20 @@ def undone(
 
 
 def _followed(steps: list[LowChunk], known: Sequence[Footprint]) -> list[LowChunk]:
-    """Return the steps with paths below bound folders, and below links to folders of the tree, where these lead."""
-    links = [(chunk.state, plain_path(path), target) for chunk in steps for path, target in known[chunk.index].links]
+    """Return the steps with paths below bound folders, and below links to folders of the tree, where these lead.
+
+    Through a link, ``file.directory`` gives a folder no other mode.
+    """
+    making = [chunk for chunk in steps if chunk.args.get("mount") is not False]
+    links = [(chunk.state, plain_path(path), target) for chunk in making for path, target in known[chunk.index].links]
     led = [(state, path, plain_path(os.path.join(os.path.dirname(path), target))) for state, path, target in links]
     folders = {place(chunk) for chunk in steps if kind_left(chunk) == FOLDER} if links else set()
-    ways = {path: where for state, path, where in led if state == "mount" or where in folders}
+    bound = {path for state, path, _ in led if state == "mount"}
+    ways = {path: where for _, path, where in led if path in bound or where in folders}
     for number, chunk in enumerate(steps) if ways else ():
         own = (place(chunk) if chunk.state in _OF_FILES else None) or ""
         for top in (own, *folders_above(own)):
-            if top in ways and (top != own or (kind_left(chunk) == FOLDER and "allow_symlink" not in chunk.args)):
+            if top in ways and (top != own or chunk.fun == "recurse" or (own in bound and chunk.fun == "directory")):
                 steps[number] = structs.replace(chunk, name=f"{ways[top]}{own[len(top) :]}")
     return steps
 
