@@ -123,7 +123,7 @@ def _default(user: str | None) -> str:
 
 
 def _dry_run(name: str, user: str | None, enc: str | None, about: dict[str, Any]) -> Row:
-    if about["key"] and about["fingerprint"]:
+    if about["key"] and about["fingerprint"] and not filesystem.foretells():  # the run takes the key
         return failed(name, 'Specify either "key" or "fingerprint", not both.')
     if about["key"] and not enc:
         return failed(name, _NO_TYPE)

@@ -70,6 +70,8 @@ def private_key_managed(
             - keysize: 4096
             - makedirs: True
     """
+    if passphrase == "" and filesystem.judges():
+        return failed(name, "Password must be 1 or more bytes.")
     keysize = kwargs.pop("bits", keysize)
     files, rest = _split({key: value for key, value in kwargs.items() if key not in _REMOVED_ARGUMENTS})
     files["mode"] = files.get("mode") or "0400"

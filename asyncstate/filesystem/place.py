@@ -213,8 +213,11 @@ def require_own_name(path: str, found: os.stat_result, *, follow: bool = True) -
 def resolved(path: str) -> str:
     """Follow links in the last part of ``path``, by the rule of this package: the file that an edit would write.
 
-    The other parts stay as they are. Raises PathRefused for a link that others could have planted.
+    The other parts stay as they are. Raises PathRefused for a link that others could have planted; OSError for a path
+    with a slash at its end, which is never that of a file.
     """
+    if path.endswith("/"):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if not trust.is_root():
         for _ in range(steps.LINKS):
             try:

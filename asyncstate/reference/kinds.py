@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import hashlib
 import ipaddress
+import os
 import re
 import warnings
 from functools import cache
@@ -49,7 +50,7 @@ class Kind(Value):
 
     ``each``: a list may have several such values; ``container``: they have to stand in a list, or be the keys of a
     mapping. ``whole``: a list or a mapping is judged as one value, and none is shown. ``strict``: no truth value is
-    one. ``doubt``: a run takes a wrong value, too. The nearest of ``words`` is the suggestion.
+    one. ``filled``: nor is nothing. ``doubt``: a run takes a wrong value, too. The nearest of ``words`` is the hint.
     """
 
     code: str
@@ -61,6 +62,7 @@ class Kind(Value):
     whole: bool = False
     words: tuple[str, ...] = ()
     strict: bool = False
+    filled: bool = False
     doubt: bool = False
 
     def next_step(self, value: Any) -> str:
@@ -199,6 +201,13 @@ KINDS = {
         "write the whole path, from / on",
         strict=True,
     ),
+    "file": Kind(
+        "E411",
+        lambda value: _is_absolute(value) and (not value or os.path.basename(value) not in {"", ".", ".."}),
+        "the absolute path of a file",
+        "write the whole path, from / on, without a slash at its end",
+        strict=True,
+    ),
     "place": Kind(
         "E411",
         _is_absolute,
@@ -329,7 +338,14 @@ KINDS = {
         "remove the blanks",
     ),
     "line": Kind("E419", lambda value: "\n" not in str(value), "one line", "remove the line break", each=True),
-    "filled": Kind("E419", lambda value: value is not None and str(value).strip() != "", "a value", "write the value"),
+    "filled": Kind(
+        "E419",
+        lambda value: value is not None and str(value).strip() != "",
+        "a value",
+        "write the value",
+        filled=True,
+    ),
+    "passphrase": Kind("E419", lambda value: value != "", "a passphrase", "remove it: without one, there is none"),
     "stateful": Kind(
         "E405",
         lambda value: not value or value is True or isinstance(value, list),
@@ -374,10 +390,11 @@ KINDS = {
     ),
     "commands": Kind(
         "E405",
-        lambda value: isinstance(value, (str, list)),
+        lambda value: isinstance(value, (str, list)) and value != "",
         "a command or a list of commands",
         "write the command",
         whole=True,
+        filled=True,
     ),
     "entries": Kind(
         "E405",

@@ -8,6 +8,7 @@ take what they like. What is only known during the run, such as a slot, is left 
 from __future__ import annotations
 
 import inspect
+import os
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -131,7 +132,7 @@ def wrong_values(draft: Draft, host: PluginHost, brought: Collection[str] = ()) 
         judged_whole = kind.whole or kind.each
         if argument in of_all and argument not in kinds and not judged_whole and isinstance(value, (list, dict)):
             yield _wrong(draft, kind, argument, value)
-        if argument == "name" and value == "" and kind is KINDS["path"]:
+        if argument == "name" and value == "" and kind in {KINDS["path"], KINDS["file"]}:
             yield _wrong(draft, kind, argument, value)
         several = kind.each and isinstance(value, (list, dict))
         for each in value if several else [value]:
@@ -161,15 +162,20 @@ def wrong_values(draft: Draft, host: PluginHost, brought: Collection[str] = ()) 
             yield from _missing_key(draft, argument, args, "pillar", host.pillar)
         elif kinds[argument] == "grain key" and "grains" not in brought and args.keys().isdisjoint(_CONDITIONS):
             yield from _missing_key(draft, argument, args, "grains", host.grains)
-    if name == "file.symlink" and args.get("target") == args["name"]:
+    if name == "file.symlink" and _leads_to(args.get("target"), args["name"]):
         yield _issue(draft, "E419", "target", "is the link itself", "write the path that the link points to")
-    if name == "file.managed" and str(args["name"]).endswith("/"):
-        yield _issue(draft, "E411", "name", "must be a file, not a folder", "remove the slash at its end")
     if "retry" in draft.args:
         for what in RetryPolicy.parse(draft.args["retry"])[1]:
             hint = "write for example: - retry: {attempts: 3, interval: 10}"
             yield _issue(draft, "E418", "retry", f"has no effect as written: {what.removeprefix('retry: ')}", hint)
         yield from _unknown_of_retry(draft)
+
+
+def _leads_to(target: Any, name: Any) -> bool:
+    """Return whether a link at ``name`` to ``target`` leads to itself, however the two are spelt."""
+    if not (isinstance(target, str) and isinstance(name, str)) or not target:
+        return False
+    return os.path.normpath(os.path.join(os.path.dirname(name), target)) == os.path.normpath(name)
 
 
 def _of_all(draft: Draft, function: LoadedFunction) -> dict[str, str]:
@@ -221,7 +227,9 @@ def _judged(draft: Draft, name: str, value: Any, kind: Kind) -> Iterator[Issue]:
     elif value == NOTHING and kind.code not in {"E405", "E420"}:
         hint = "a template wrote a value that is missing; give it a default: pillar.get('key', '…')"
         yield _issue(draft, "E412", name, f"must be {kind.expected}, not the text None", hint)
-    elif isinstance(value, (str, int, float)) or (kind.whole and value is not None) or kind is KINDS["filled"]:
+    elif isinstance(value, str) and "\0" in value and kind.code != "E420":
+        yield _issue(draft, "E419", name, "must not hold a NUL character", "remove it")
+    elif isinstance(value, (str, int, float)) or (kind.whole and value is not None) or kind.filled:
         if not kind.fits(value):
             yield _wrong(draft, kind, name, value)
         elif kind is KINDS["boolean"] and isinstance(value, str) and value.lower() in FALSE:

@@ -104,6 +104,7 @@ def extracted(
         by_hash = remembers and source_hash_update and not needed and job.has_new_hash()
         if needed or by_hash:
             job.verify(source_hash, skip_verify=skip_verify)
+            job.check_options()
             if is_dry_run():
                 job.check_members()
                 if not (clean_parent and _filesystem.lexists(job.name.rstrip("/"))):

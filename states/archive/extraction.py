@@ -221,7 +221,16 @@ class Extraction(ArchiveSource):
             filesystem.copy_tree(folder, self.name, keep_owner=True, keep_set_id=asked)
         return files
 
+    def check_options(self) -> None:
+        """Refuse options that tar does not know, before anything is removed or made."""
+        if self.format == "tar" and self.options and filesystem.judges():
+            self._tar("/dev/null", "--show-defaults")
+
     def _run_tar(self, folder: str) -> list[str]:
+        files: list[str] = self._tar(self.cached, cwd=folder).splitlines()
+        return files or ["no tar output so far"]
+
+    def _tar(self, archive: str, *more: str, cwd: str | None = None) -> str:
         if not shutil.which("tar"):
             raise Refusal("tar command not available, it might not be installed on minion")
         short, long = "xv", []
@@ -232,12 +241,13 @@ class Extraction(ArchiveSource):
                 long.append(word)
             else:
                 short += word.replace("x", "").replace("f", "")
-        answer = __salt__["cmd.run_all"](["tar", short, *long, "-f", self.cached], cwd=folder, python_shell=False)
-        if answer["retcode"] != 0:
+        command = ["tar", short, *long, "-f", archive, *more]
+        answer = __salt__["cmd.run_all"](command, cwd=cwd, python_shell=False, ignore_retcode=bool(more))
+        # Only GNU's tar can say that it knows all options without reading an archive.
+        if answer["retcode"] != 0 and not any(word in answer["stderr"] for word in more):
             self.changes.update(answer)
             raise Refusal("")
-        files: list[str] = answer["stdout"].splitlines()
-        return files or ["no tar output so far"]
+        return str(answer["stdout"])
 
     def own(self) -> None:
         """Set ``user`` and ``group`` of all paths of the archive that exist."""

@@ -44,6 +44,8 @@ def mknod(
     for what, number, largest in (("major", major, _MAJOR), ("minor", minor, _MINOR)):
         if ntype != "p" and not 0 <= number <= largest:
             return failed(name, f"'{what}' must be a number from 0 to {largest}, not {number}")
+    for look_up, account in (("file.user_to_uid", user), ("file.group_to_gid", group)):
+        __salt__[look_up](account)  # raises for what is no name of an account, before the node is made
     title, kind, test = _KINDS[ntype]
     if filesystem.is_file(name):
         return failed(name, f"File {name} exists and is not {kind}. Refusing to continue")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.data.edits import LINE_MODES, toggle_patterns
+from asyncstate.data.edits import LINE_MODES, toggle_patterns, with_line
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
 
@@ -14,6 +14,9 @@ from .accumulators import accumulated_for_this_state
 from .arguments import expand, file_problem, warn_needless_hash
 from .managed import managed
 from .sources import paired, rendered_texts
+
+_NO_MODE = "Mode was not defined. How to process the file?"
+_NO_CONTENT = "Content can only be empty if mode is ['delete']"
 
 
 def replace(
@@ -97,17 +100,21 @@ def line(
     name = expand(name)
     if not name:
         return failed(name, "Must provide name to file.line")
+    if create and filesystem.judges() and not filesystem.exists(name):
+        place = {"match": match, "location": location, "before": before, "after": after, "indent": indent}
+        if problem := _refused_of_new(content, mode, place):
+            return failed(name, problem)
     made = managed(name, create=create, user=user, group=group, mode=file_mode, replace=False)
     problem = file_problem(name)
     is_to_be_made = create and filesystem.foretells() and made["result"] is None
     if problem and not is_to_be_made:
         return failed(name, problem)
     if mode is None:
-        return failed(name, "Mode was not defined. How to process the file?")
+        return failed(name, _NO_MODE)
     if mode.lower() != "delete" and content is None:
-        return failed(name, "Content can only be empty if mode is ['delete']")
+        return failed(name, _NO_CONTENT)
     if problem:
-        return made if mode.lower() in LINE_MODES else failed(name, f'Unknown mode: "{mode}"')
+        return made
     try:
         changes = __salt__["file.line"](
             name,
@@ -125,6 +132,21 @@ def line(
     except (CommandExecutionError, OSError, UnicodeError) as error:
         return failed(name, str(error))
     return _edited(name, changes, "Changes would be made")
+
+
+def _refused_of_new(content: Any, mode: str | None, place: dict[str, Any]) -> str:
+    """Return why a line cannot be put into an empty file, "" if it can."""
+    if mode is None:
+        return _NO_MODE
+    if mode.lower() != "delete" and content is None:
+        return _NO_CONTENT
+    if mode.lower() not in LINE_MODES:
+        return f'Unknown mode: "{mode}"'
+    try:
+        with_line([], None if content is None else str(content), mode.lower(), **place)
+    except CommandExecutionError as error:
+        return str(error)
+    return ""
 
 
 def comment(name: str, regex: str, char: str = "#", backup: Any = ".bak", ignore_missing: bool = False) -> Row:

@@ -238,13 +238,14 @@ def present(
     def work() -> None:
         if not os.path.isabs(name):
             raise _fail(f"Target '{name}' is not an absolute path")
-        if filesystem.judges() and (problem := _unfit(bare, separate_git_dir, shared)):
-            raise _fail(problem)
         path = _plain(name)
         repository = _Repository(path, user, password, None, output_encoding)
-        if filesystem.is_directory(path):
-            if _is_repository(path, bare, repository):
-                return
+        is_folder = filesystem.is_directory(path)
+        if is_folder and _is_repository(path, bare, repository):
+            return
+        if filesystem.judges() and (problem := _unfit(bare, separate_git_dir, shared)):
+            raise _fail(problem)
+        if is_folder:
             _clear_for_init(row, path, kind, force=force)
         if is_dry_run():
             if filesystem.foretells():
@@ -347,6 +348,9 @@ def _unfit(bare: bool, separate_git_dir: str | None, shared: Any) -> str:
     """Return the error with which ``git init`` refuses its options."""
     if bare and separate_git_dir is not None:
         return "fatal: options '--separate-git-dir' and '--bare' cannot be used together"
+    folder = os.path.dirname(separate_git_dir or "")
+    if os.path.isabs(folder) and not filesystem.is_directory(folder):
+        return f"fatal: Invalid path '{folder}': No such file or directory"
     if shared is None or _SHARED.fullmatch(str(shared)):
         return ""
     return f"fatal: bad boolean config value '{shared}' for 'arg'"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 import textwrap
 
 import pytest
@@ -28,6 +29,8 @@ from states.cmd import _PASSED_ON
 WRONG = {
     "mode": "rw-r--r--",
     "path": "relative/path",
+    "file": "relative/path",
+    "passphrase": "",
     "name": "None",
     "source": "salt:/x",
     "hash": "abc",
@@ -301,7 +304,7 @@ REACHING_OUT = {"pkg.downloaded"}
 """Even their dry run fetches the lists of packages."""
 _TAKEN = {"word", "line", "truth", "stateful", "digest of a password if hash_password=", "version"}
 """What these say of a value, a run need not notice: it writes what no program can use, or takes another value."""
-_JUDGED_BEFORE = {"mode", "name", "source", "hash", "boolean", "number", "seconds", "path"}
+_JUDGED_BEFORE = {"mode", "name", "source", "hash", "boolean", "number", "seconds", "path", "file"}
 
 
 async def test_a_run_refuses_every_value_that_is_called_wrong(tmp_path):
@@ -340,7 +343,7 @@ async def test_a_run_refuses_every_relative_path(tmp_path):
     taken = []
     async with StateRuntime(settings_of(tmp_path)) as runtime:
         for name, argument, kind in ARGUMENTS:
-            if kind == "path" and argument not in NOT_FORESEEN.get(name, "").split():
+            if kind in {"path", "file"} and argument not in NOT_FORESEEN.get(name, "").split():
                 args = needed(name) | {argument: "relative/path"}
                 moves = argument == "backupname"  # a real run moves what is in the way; a dry run may not look
                 if moves:
@@ -540,7 +543,11 @@ async def test_arguments_that_need_another_one_are_found_and_refused(codes_of, t
         ("test.nop", {"unless": [True]}, "E427", "write a command, or - fun"),
         ("test.nop", {"onlyif": []}, "E427", "write a command, or leave it out"),
         ("file.managed", {"name": "", "contents": "x"}, "E411", "write the whole path"),
-        ("file.managed", {"name": "/x/", "contents": "x"}, "E411", "remove the slash"),
+        ("file.managed", {"name": "/x/", "contents": "x"}, "E411", "write the whole path, from / on, without a slash"),
+        ("file.append", {"name": "/x/.", "text": "x"}, "E411", "write the whole path, from / on, without a slash"),
+        ("file.symlink", {"name": "/a/x", "target": "../a/b/../x"}, "E419", "write the path that the link points to"),
+        ("file.directory", {"user": "a\0"}, "E419", "remove it"),
+        ("ssh_known_hosts.present", {"key": "A", "enc": "x", "fingerprint": "b"}, "E421", "remove one of the two"),
         ("file.symlink", {"target": "/x"}, "E419", "write the path that the link points to"),
         ("cmd.run", {"cwd": 4}, "E411", "write the whole path"),
         ("cmd.run", {"env": ["A=1"]}, "E405", "write each in a line of its own"),
@@ -581,6 +588,32 @@ def test_calls_and_conditions_that_work_are_left_alone(codes_of, function, args)
     assert codes_of(function, **args) == []
 
 
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        ("file.append", {"name": "new/", "text": "x"}),
+        ("file.symlink", {"name": "new/", "target": "/x"}),
+        ("file.serialize", {"name": "new/", "dataset": {"a": 1}, "serializer": "json"}),
+        ("file.line", {"name": "new", "mode": "insert", "location": "", "content": "x", "create": True}),
+        ("file.mknod", {"name": "new", "ntype": "p", "user": "a\0b"}),
+        ("ini.options_present", {"name": "new/", "sections": {"a": {"b": "c"}}}),
+        ("x509.private_key_managed", {"name": "new", "passphrase": ""}),
+        ("cmd.run", {"name": ""}),
+        ("test.nop", {"check_cmd": None}),
+    ],
+)
+async def test_what_check_calls_wrong_is_refused_by_both_runs_before_any_change(codes_of, tmp_path, function, args):
+    args = {"name": "", **args}
+    args["name"] = args["name"] and f"{tmp_path}/place/{args['name']}"
+    (tmp_path / "place").mkdir()
+    assert codes_of(function, **args)
+    async with StateRuntime(settings_of(tmp_path)) as runtime:
+        for test in (True, False):
+            report = await runtime.single(function, args, test=test)
+            assert [row["result"] for row in report.rows.values()] == [False]
+            assert os.listdir(tmp_path / "place") == []
+
+
 @rows("argument", _OF_ALL_STATES)
 def test_a_value_that_no_state_can_have_is_found(codes_of, argument):
     kind = _OF_ALL_STATES[argument]
@@ -592,9 +625,8 @@ def test_a_value_that_no_state_can_have_is_found(codes_of, argument):
         "commands": ["x", ["x"]],
     }
     more = {"place": ["/x", ["/x", "/y"]], "mapping": [{"writes": []}, {}], "seconds": [1, "1.5"], "mode": ["077"]}
-    assert [codes_of("test.nop", **{argument: value}) for value in [*(right | more)[kind], None]] == [
-        [] for _ in [*(right | more)[kind], None]
-    ]
+    values = [*(right | more)[kind], *([] if kind == "commands" else [None])]
+    assert [codes_of("test.nop", **{argument: value}) for value in values] == [[] for _ in values]
 
 
 def test_what_the_tree_may_bring_is_not_judged(runtime):

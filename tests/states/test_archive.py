@@ -301,15 +301,18 @@ def test_a_known_hash_needs_no_listing(plugins, tmp_path, package):
 
 
 def test_options_go_to_tar(plugins, tmp_path, package):
+    plugins.opts["foresight"] = True
     dest = tmp_path / "d"
     arguments = {"name": str(dest), "source": str(package), "options": "--strip-components=1"}
     row = plugins.state("archive.extracted", enforce_toplevel=False, **arguments)
     assert row["result"] is True
     assert names(dest) == ["link", "one", "sub", "sub/two"]
     assert plugins.state("archive.extracted", enforce_toplevel=False, **arguments)["changes"] == {}
-    row = plugins.state("archive.extracted", name=str(tmp_path / "e"), source=str(package), options="--bogus")
-    assert (row["result"], row["changes"]["retcode"]) == (False, 64)
-    assert not (tmp_path / "e").exists()
+    arguments |= {"options": "--bogus", "clean": True, "overwrite": True, "enforce_toplevel": False}
+    for test in (True, False):
+        row = plugins.state("archive.extracted", test=test, **arguments)
+        assert (row["result"], row["changes"]["retcode"]) == (False, 64)
+        assert names(dest) == ["link", "one", "sub", "sub/two"]
 
 
 def test_a_signature_is_verified_before_anything_is_unpacked(plugins, tmp_path, package):

@@ -139,6 +139,7 @@ def test_a_first_clone_at_a_revision(latest, source, tmp_path, arguments, wanted
         ("cloned", {"https_user": "u"}, "Basic Auth only supported for HTTPS"),
         ("present", {"shared": "maybe"}, "fatal: bad boolean config value 'maybe' for 'arg'"),
         ("present", {"separate_git_dir": ""}, "fatal: options '--separate-git-dir' and '--bare' cannot be used together"),
+        ("present", {"separate_git_dir": "/no/such/x", "bare": False}, "fatal: Invalid path '/no/such': No such file or directory"),
         ("present", {"separate_git_dir": "/x"}, "fatal: options '--separate-git-dir' and '--bare' cannot be used together"),
     ],
 )  # fmt: skip

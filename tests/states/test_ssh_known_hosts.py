@@ -57,6 +57,13 @@ def test_a_key_without_its_type_is_a_mistake(plugins, known, test):
     assert not known.exists()
 
 
+def test_a_key_counts_more_than_a_fingerprint(plugins):
+    plugins.opts["foresight"] = True
+    arguments = {"name": "git.example", "user": "worker", "key": KEY, "enc": "ssh-rsa", "fingerprint": "aa:bb"}
+    rows = [plugins.state("ssh_known_hosts.present", test=test, **arguments) for test in (True, False)]
+    assert [row["result"] for row in rows] == [None, True]
+
+
 def test_names_are_hashed(plugins, known):
     known.write_text(f"# c\na.example,10.0.0.1 ssh-rsa {KEY}\n*.wild ssh-rsa {KEY}\n@revoked bad ssh-rsa {KEY}\n")
     for _ in range(2):
