@@ -72,7 +72,8 @@ def set_fstab(
         "dump": str(dump),
         "pass_num": str(pass_num),
     }
-    if problem := _unfit(f"an entry of {config}", entry.values()):
+    words = (value for key, value in entry.items() if key not in {"name", "device"})
+    if problem := _unfit(f"an entry of {config}", entry.values(), words):
         raise CommandExecutionError(problem)
     keys = _fstab.criteria(match_on, fstype)
     return _fstab.put(config, entry, keys, test=test, keep=not_change)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
+from asyncstate.data.values import unfit_account as _unfit_account
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
@@ -145,6 +146,10 @@ def _update(name: str, comment: str, changes: Changes, wanted: Mapping[str, Any]
 
 def _refusal(name: str, wanted: Mapping[str, Any], *, non_unique: bool) -> str:
     """Return the error with which a run fails to make a group as it is wanted; for dry runs."""
+    if problem := _unfit_account(name) or (
+        f"no group has gid {wanted['gid']}" if (wanted["gid"] or 0) >= 1 << 32 else ""
+    ):
+        return f"Failed to create new group {name}: {problem}"
     unknown = _unknown(wanted)
     comment = f"Group {name} cannot be made with these members. {unknown}" if unknown else ""
     return _taken(name, wanted["gid"], non_unique=non_unique) or comment

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
 from asyncstate.data.days import days_since_1970
+from asyncstate.data.values import unfit_account as _unfit_account
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
@@ -125,7 +126,7 @@ def present(
     changes = _differences(name, wanted)
     _require_own_homes(name, changes, wanted, persist_home=persist_home)
     if changes is None:
-        if filesystem.foretells() and (problem := _unfit_numbers(wanted, unique=unique)):
+        if filesystem.foretells() and (problem := _unfit_account(name) or _unfit_numbers(wanted, unique=unique)):
             return failed(name, f"Failed to create new user {name}: {problem}")
         if problem := _missing_tool("useradd", local=local):
             return failed(name, problem)
@@ -281,6 +282,8 @@ def _require_fit(numbers: Mapping[str, Any], paths: Mapping[str, Any], texts: Ma
     for key, path in paths.items():
         if path and not os.path.isabs(path):
             raise ValueError(f"{key} must be an absolute path, not {path!r}")
+        if path and ":" in path and filesystem.judges():
+            raise ValueError(f"Unsupported char ':' in {path}")
     for key, text in texts.items():
         for mark in ":\n" if key in {"other", "password"} else ":,\n":
             if mark in text:

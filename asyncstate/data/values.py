@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 ATTRIBUTES: Final = "aAcCdDeFijmPsStTux"
 """The letters of attributes that chattr sets."""
+_LONGEST_ACCOUNT: Final = 32
 _SIZE: Final = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*([bkmgtpezy]?)(|b|ib)", re.IGNORECASE)
 
 
@@ -26,6 +27,13 @@ def unfit(what: str, texts: Iterable[str], words: Iterable[str] = ()) -> str:
     for word in words:
         if word.split() != [word]:
             return f"{word!r} must be one word in {what}"
+    return ""
+
+
+def unfit_account(name: str) -> str:
+    """Return why no account can be made with a name, "" if one can."""
+    if name.split() != [name] or name[0] == "-" or set(name) & set(":,/\0") or len(name.encode()) > _LONGEST_ACCOUNT:
+        return f"{name!r} cannot name an account"
     return ""
 
 

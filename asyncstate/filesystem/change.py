@@ -6,6 +6,7 @@ import ctypes
 import errno
 import os
 import stat
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -141,6 +142,8 @@ def _would_have_room(path: str, *, makes: bool, follow: bool) -> bool:
     if missing and query.lexists(missing):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), missing)
     with place.parent(missing or path) as here:
+        with suppress(FileNotFoundError):
+            os.lstat(here.name, dir_fd=here.fd)  # raises for a name that is too long
         if not os.access(".", os.W_OK | os.X_OK, dir_fd=here.fd, effective_ids=True):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), missing or path)
     return True

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.data.days import days_since_1970
 from asyncstate.data.formats import yaml_data
-from asyncstate.data.values import ATTRIBUTES, bytes_of
+from asyncstate.data.values import ATTRIBUTES, bytes_of, unfit_account
 from asyncstate.nearest import nearest
 from asyncstate.value import Value
 
@@ -85,8 +85,11 @@ def _is_environment(value: Any) -> bool:
     read = _read(value)
     parts = read if isinstance(read, list) else [read]
     variables = [each for part in parts if isinstance(part, dict) for each in part.values()]
+    names = [name for part in parts if isinstance(part, dict) for name in part]
     return (
         (not read or isinstance(read, (list, dict)))
+        and not any(name == "" or set(str(name)) & set("=\0") for name in names)
+        and not any("\0" in str(each) for each in variables)
         and not any(isinstance(part, str) and "=" in part for part in parts)
         and not any(isinstance(each, (list, dict)) for each in variables)
     )
@@ -336,6 +339,12 @@ KINDS = {
         lambda value: len(str(value).split()) == 1 and str(value) == str(value).strip(),
         "one word",
         "remove the blanks",
+    ),
+    "account": Kind(
+        "E419",
+        lambda value: not unfit_account(str(value)),
+        "a name for an account",
+        "write one word of at most 32 letters, without : , / and no dash first",
     ),
     "line": Kind("E419", lambda value: "\n" not in str(value), "one line", "remove the line break", each=True),
     "filled": Kind(

@@ -55,6 +55,8 @@ def symlink(
     if problem:
         return failed(name, problem)
     path = plain(name)
+    if "\0" in target and filesystem.judges():
+        return failed(name, "'target' must not hold a NUL character")
     if not target and filesystem.judges():
         return failed(name, f"Unable to create new symlink {path} -> {target}: Could not create '{path}'")
     parent = os.path.dirname(path)

@@ -271,6 +271,8 @@ def rename(name: str, source: str, force: bool = False, makedirs: bool = False, 
     problem = _unfit(path, occupied=occupied, make=partial(__salt__["file.makedirs"], path) if makedirs else None)
     if problem:
         return failed(name, problem)
+    if filesystem.foretells() and _holds(source, path):
+        return failed(name, f'Failed to move "{source}" to "{path}"')
     if is_dry_run():
         return would_change(name, f'File "{source}" is set to be moved to "{path}"')
     try:

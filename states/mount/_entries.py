@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
@@ -45,6 +46,11 @@ def fstab_present(
     device = _device_by(name, mount_by)
     if not device:
         return failed(name, f"Device {name} cannot be converted to {mount_by}")
+    if filesystem.judges():
+        entry = (fs_file, device, fs_vfstype, fs_mntops, fs_freq, fs_passno, config)
+        problem = f"{fs_file} is no absolute path" if mount and not fs_file.startswith("/") else ""
+        if problem := problem or refused_entry(entry, match_on=match_on):
+            return failed(name, problem)
     arguments = {
         "name": fs_file,
         "device": device,

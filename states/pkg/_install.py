@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -164,6 +165,11 @@ def downloaded(
 def _dry_run(name: str, found: Targets, sources: Any, *, reinstall: bool) -> Row:
     comments = []
     changes: dict[str, Any] = {}
+    for path in found.install.values() if sources and filesystem.foretells() else ():
+        if path and path.startswith("/") and not filesystem.exists(path):
+            return failed(
+                name, f"An error was encountered while installing package(s): {path} does not exist on minion"
+            )
     if found.install:
         try:
             changes = (

@@ -59,6 +59,7 @@ WRONG = {
     "digest of a password": "geheim",
     "version": 1.2,
     "word": "a b",
+    "account": "a b",
     "line": "two\nlines",
     "filled": "",
     "stateful": "maybe",
@@ -134,7 +135,7 @@ def codes_of(runtime):
 
     def look(function, /, **args):
         state, fun = function.split(".")
-        name = args.pop("name", "/x")
+        name = args.pop("name", "x" if state in {"user", "group"} else "/x")
         return [issue.code for issue in wrong_values(draft_of(state, fun, name, args), runtime.host)]
 
     return look
@@ -550,6 +551,11 @@ async def test_arguments_that_need_another_one_are_found_and_refused(codes_of, t
         ("ssh_known_hosts.present", {"key": "A", "enc": "x", "fingerprint": "b"}, "E421", "remove one of the two"),
         ("file.symlink", {"target": "/x"}, "E419", "write the path that the link points to"),
         ("cmd.run", {"cwd": 4}, "E411", "write the whole path"),
+        ("cmd.run", {"env": {"A=1": "x"}}, "E405", "write each in a line of its own"),
+        ("cmd.run", {"env": [{"A": "x\0"}]}, "E405", "write each in a line of its own"),
+        ("user.present", {"name": "-x"}, "E419", "write one word of at most 32 letters"),
+        ("group.present", {"name": "g" * 33}, "E419", "write one word of at most 32 letters"),
+        ("file.symlink", {"target": "/y\0"}, "E419", "remove it"),
         ("cmd.run", {"env": ["A=1"]}, "E405", "write each in a line of its own"),
         ("file.managed", {"contents_grains": "os_famly"}, "E423", "did you mean 'os_family'?"),
         ("test.nop", {"onlyif": {"func": "test.ping"}}, "E427", "write 'fun' in place of 'func'"),
@@ -598,6 +604,8 @@ def test_calls_and_conditions_that_work_are_left_alone(codes_of, function, args)
         ("file.mknod", {"name": "new", "ntype": "p", "user": "a\0b"}),
         ("ini.options_present", {"name": "new/", "sections": {"a": {"b": "c"}}}),
         ("x509.private_key_managed", {"name": "new", "passphrase": ""}),
+        ("file.managed", {"name": "a" * 300, "contents": "x", "mode": "rwx"}),
+        ("file.symlink", {"name": "new", "target": "/x\0"}),
         ("cmd.run", {"name": ""}),
         ("test.nop", {"check_cmd": None}),
     ],

@@ -169,6 +169,10 @@ def test_rename(plugins, tmp_path):
     assert row["comment"] == f'The target file "{path}" exists and will not be overwritten'
     row = plugins.state("file.rename", name=str(path), source=str(source), force=True)
     assert (row["changes"], path.read_text()) == ({str(path): str(source)}, "y")
+    plugins.opts["foresight"] = True
+    for test in (True, False):  # no folder moves into itself
+        row = plugins.state("file.rename", test=test, name=str(path.parent / "b"), source=str(path.parent))
+        assert (row["result"], row["comment"]) == (False, f'Failed to move "{path.parent}" to "{path.parent}/b"')
 
 
 def test_rename_keeps_a_link_a_link(plugins, tmp_path):

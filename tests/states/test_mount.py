@@ -214,6 +214,15 @@ def test_a_new_entry_is_mounted(plugins, kernel, fstab):
     assert row["comment"].endswith("Error while mounting  /mnt: can't find in /etc/fstab.")
 
 
+@pytest.mark.parametrize("wrong", [{"fs_file": "mnt"}, {"fs_mntops": "a b"}, {"fs_vfstype": ""}])
+def test_an_entry_that_cannot_be_mounted_is_refused_before_it_is_written(plugins, kernel, fstab, wrong):
+    plugins.opts["foresight"] = True
+    arguments = {"name": "/dev/a", "fs_file": "/mnt", "fs_vfstype": "ext4", "config": str(fstab), **wrong}
+    for test in (True, False):
+        assert plugins.state("mount.fstab_present", test=test, **arguments)["result"] is False
+        assert fstab.read_text() == "# first\n"
+
+
 def test_fstab(plugins, kernel, fstab):
     fstab.chmod(0o640)
     for bad in ({"match_on": "colour"}, {"match_on": 5}, {"opts": "a\nb"}, {"config": str(fstab.parent)}):

@@ -140,6 +140,10 @@ def test_sources_are_installed_from_files(apt):
     missing = apt.harness.state("pkg.installed", name="files", sources=[{"moon": "salt://moon.deb"}])
     assert missing["result"] is False
     assert missing["comment"].startswith("An error was encountered while installing package(s): Unable to cache source")
+    apt.harness.opts["foresight"] = True
+    for test in (True, False):
+        missing = apt.harness.state("pkg.installed", test=test, name="files", sources=[{"moon": "/no/moon.deb"}])
+        assert missing["comment"].endswith("installing package(s): /no/moon.deb does not exist on minion")
 
 
 def test_a_held_package_stays_and_an_explicit_wish_moves_it(apt):
