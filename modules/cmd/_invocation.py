@@ -131,6 +131,7 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False, starts: b
     timeout = _timeout(options.timeout)
     _check_encoding(options.output_encoding)
     if not starts:
+        _require_startable(argv, env)
         _require_program(argv[0], env, cwd, become)
         return {}
     if level is not None:
@@ -213,6 +214,14 @@ def parse_env(env: Any) -> dict[str, str]:
     for key in (key for key, value in env.items() if value is None):
         log.error("Environment variable '%s' passed without a value. Setting value to an empty string", key)
     return {str(key): "" if value is None else str(value) for key, value in env.items()}
+
+
+def _require_startable(argv: list[str], env: dict[str, str]) -> None:
+    """Raise the error with which the system call would refuse its texts."""
+    if any("\0" in text for text in (*argv, *env, *env.values())):
+        raise CommandExecutionError("embedded null byte")
+    if any("=" in name for name in env):
+        raise CommandExecutionError("illegal environment variable name")
 
 
 def _working_directory(options: Options) -> str:

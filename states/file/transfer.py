@@ -85,6 +85,8 @@ def touch(name: str, atime: float | None = None, mtime: float | None = None, mak
 
 
 def _would_touch(name: str, atime: Any, mtime: Any, *, extant: bool) -> Row:
+    for moment in (atime, mtime) if filesystem.foretells() else ():
+        int(moment or 0).to_bytes(8, "big", signed=True)  # raises OverflowError, as a run does
     if not extant:
         return would_change(name, f"File {name} is set to be created", {"new": name})
     filesystem.require_changeable(name)

@@ -85,17 +85,18 @@ def recurse(
         sources = existing_sources(source)
     except CommandExecutionError as error:
         return failed(name, f"Recurse failed: {error}")
-    if not filesystem.is_directory(top):
-        if filesystem.exists(top):
-            return failed(name, f"The path {top} exists and is not a directory")
+    is_new = not filesystem.is_directory(top)
+    if is_new and filesystem.exists(top):
+        return failed(name, f"The path {top} exists and is not a directory")
+    content = TreeContent(top, keep_symlinks, include_pat, exclude_pat, maxdepth, include_empty)
+    for single in sources if merge else sources[:1]:
+        content.add(single)
+    if is_new:
         try:
             make = partial(__salt__["file.makedirs_perms"], name=top, user=user, group=group, mode=dir_mode)
             filesystem.room_for(f"{top}/", make)
         except OSError as error:
             return failed(name, f"Recurse failed: {error}")
-    content = TreeContent(top, keep_symlinks, include_pat, exclude_pat, maxdepth, include_empty)
-    for single in sources if merge else sources[:1]:
-        content.add(single)
     parts = _Parts(name, clean=clean)
     for path in sorted(content.directories):
         if parts.make_way(path, "Replacing {} with a directory", "Replaced file with a directory", os.path.isdir):

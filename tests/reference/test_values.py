@@ -607,6 +607,7 @@ def test_calls_and_conditions_that_work_are_left_alone(codes_of, function, args)
         ("file.managed", {"name": "a" * 300, "contents": "x", "mode": "rwx"}),
         ("file.symlink", {"name": "new", "target": "/x\0"}),
         ("cmd.run", {"name": ""}),
+        ("file.recurse", {"name": "new", "source": "salt://pillar", "exclude_pat": "E@["}),
         ("test.nop", {"check_cmd": None}),
     ],
 )

@@ -67,10 +67,15 @@ def test_run(plugins, command, arguments, result, changes):
         ({"shell": "/bin/nosuch"}, "The shell /bin/nosuch is not available"),
         ({"timeout": "1"}, "Error: timeout 1 must be a number"),
         ({"success_retcodes": "x"}, "success_retcodes must be a list of integers"),
+        ({"env": {"A=B": "x"}}, "illegal environment variable name"),
+        ({"env": {"A": "x\0"}}, "embedded null byte"),
     ],
 )
 def test_run_that_cannot_start(plugins, arguments, comment):
-    assert run(plugins, "echo x", **arguments) == {"name": "echo x", "result": False, "comment": comment, "changes": {}}
+    plugins.opts["foresight"] = True
+    for test in (False, True):
+        row = run(plugins, "echo x", test=test, **arguments)
+        assert row == {"name": "echo x", "result": False, "comment": comment, "changes": {}}
 
 
 def test_dry_run_runs_nothing(plugins, tmp_path):

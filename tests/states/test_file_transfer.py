@@ -87,6 +87,11 @@ def test_touch(plugins, tmp_path):
     assert (again["changes"], again["comment"]) == ({"touched": str(path)}, f"Updated times on file {path}")
     plugins.state("file.touch", name=str(path), atime=1000, mtime=2000)
     assert (path.stat().st_atime, path.stat().st_mtime) == (1000, 2000)
+    plugins.opts["foresight"] = True
+    for test in (True, False):
+        with pytest.raises(OverflowError):
+            plugins.state("file.touch", test=test, name=str(path), mtime=10**20)
+    plugins.opts["foresight"] = False
     row = plugins.state("file.touch", test=True, name=str(path), mtime=3000)
     assert row["comment"] == f"Times set to be updated on file {path}"
     deep = tmp_path / "a" / "f"
