@@ -21,8 +21,8 @@ from asyncstate.errors import LoaderError
 from asyncstate.logs.fields import RunFields
 from asyncstate.model.chunk import fresh
 from asyncstate.model.event import RunFinished, RunStarted
-from asyncstate.model.forecast import forecast
-from asyncstate.model.result import GAVE_UP, NEVER_ENDED, RunReport, changes_something, out_of_time, was_held_back
+from asyncstate.model.forecast import Foretold, forecast
+from asyncstate.model.result import GAVE_UP, NEVER_ENDED, RunReport, out_of_time, was_held_back
 from asyncstate.redact.secrets import Secrets
 from asyncstate.redact.shown import ShownPlan
 from asyncstate.run.announce import Announcer
@@ -306,7 +306,9 @@ class Engine:
                 RunFinished,
                 exit_code=report.exit_code,
                 succeeded=sum(row["result"] is not False for row in rows),
-                changed=sum(changes_something(row, test=report.test) for row in rows if row["result"] is not False),
+                changed=sum(number for why, number in numbered.foretold.items() if why != Foretold.UNKNOWN)
+                if report.test
+                else sum(bool(row["changes"]) for row in rows if row["result"] is not False),
                 failed=len(report.failed),
                 held_back=sum(was_held_back(report.rows[tag]) for tag in report.failed),
                 not_started=report.not_started,

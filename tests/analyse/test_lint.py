@@ -82,11 +82,11 @@ def test_many_readers_are_seen_behind_the_node_that_joins_them():
     states = FakeStates(
         footprints={
             "file": lambda low: {
-                "writes": [f"path:{low['name']}/**" if low["fun"] == "tidied" else f"path:{low['name']}"]
+                "writes": [f"path:{low['name']}/**" if low["fun"] == "pruned" else f"path:{low['name']}"]
             }
         }
     )
-    compiled = plan(readers + "gone: {file.tidied: [{name: /x}]}\n", states=states, implicit_order="footprint")
+    compiled = plan(readers + "gone: {file.pruned: [{name: /x}]}\n", states=states, implicit_order="footprint")
     assert sorted(compiled.chunks[one.missing].id for one in lint(compiled)) == [f"r{n}" for n in range(5)]
 
 
