@@ -255,10 +255,10 @@ def calls_that_change_the_process(tree):
     """Yield what would change the process: calls by name, signal handlers, writes to os.environ."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            name, owner = node.func.attr, ast.unparse(node.func.value)
-            if name in FORBIDDEN or (owner == "signal" and name == "signal"):
+            name = node.func.attr
+            if name in FORBIDDEN or (name == "signal" and ast.unparse(node.func.value) == "signal"):
                 yield name
-            elif owner == "os.environ" and name in CHANGES_ENVIRON:
+            elif name in CHANGES_ENVIRON and ast.unparse(node.func.value) == "os.environ":
                 yield f"environ.{name}"
         targets = node.targets if isinstance(node, (ast.Assign, ast.Delete)) else []
         for target in targets:

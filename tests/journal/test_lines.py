@@ -10,7 +10,7 @@ from asyncstate.model.chunk import LowChunk
 from asyncstate.model.event import ChunkFinished, ChunkStarted
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="@"))
-VALUES = st.recursive(st.none() | st.booleans() | st.integers(-(2**60), 2**60) | TEXTS, st.lists)
+VALUES = st.recursive(st.none() | st.booleans() | st.integers(-(2**60), 2**60) | TEXTS, st.lists, max_leaves=5)
 
 
 def line_of(make, *given, **options):

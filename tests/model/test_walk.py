@@ -340,7 +340,7 @@ def test_a_wait_that_ends_early_says_so_unless_another_holds_in_any_case():
     assert (after["tag"], after["unless"]) == (chunk_of(made, "c").tag, [chunk_of(made, "a").tag])
 
 
-@pytest.mark.parametrize("states", [100_000])
+@pytest.mark.parametrize("states", [20_000])
 def test_the_cost_of_a_walk_grows_with_the_plan(states):
     """A chain of as many sets as states, each looked through: neither recursion nor a search for each pair."""
     nodes = [Node(NodeKind.CHUNK, number) for number in range(states)] + [Node(NodeKind.SET) for _ in range(states)]
@@ -355,4 +355,4 @@ def test_the_cost_of_a_walk_grows_with_the_plan(states):
     before = time.process_time()
     assert len(walk.before(last)) == states
     assert walk.after(0) == {last: Reason(("require",))}
-    assert time.process_time() - before < 20
+    assert time.process_time() - before < 4

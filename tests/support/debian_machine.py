@@ -14,6 +14,7 @@ import sys
 import textwrap
 import time
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -188,6 +189,7 @@ class DebianMachine:
         )  # fmt: skip
 
 
+@cache
 def missing() -> str:
     """Why this host cannot have such a machine; empty if it can."""
     if os.geteuid() != 0:
