@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
 from hypothesis.internal.conjecture import providers
 from looked_at import chromium, looking
 from warm_program import warm_program
@@ -123,15 +123,18 @@ def pytest_runtest_setup(item):
     _count_branches(item)
 
 
-COUNTED = frozenset({"model", "compile", "run", "equivalence"})
+COUNTED = frozenset({"model", "compile", "run"})
 
 
 def _count_branches(item):
-    """Count branches (``--cov``) in the tests of the rooms that are counted: it doubles a test's time, and other tests
-    hardly add a branch."""
+    """Count branches (``--cov``) in the tests of the rooms that are counted, without their properties.
+
+    It multiplies a test's time, and the others hardly add a branch.
+    """
     plugin = item.config.pluginmanager.getplugin("_cov")
     counter = plugin and plugin.cov_controller
-    if counter and counter.started != (item.path.relative_to(ROOT / "tests").parts[0] in COUNTED):
+    counted = item.path.relative_to(ROOT / "tests").parts[0] in COUNTED and not is_hypothesis_test(item.obj)
+    if counter and counter.started != counted:
         counter.pause() if counter.started else counter.resume()
 
 
