@@ -4,6 +4,7 @@ import re
 import tomllib
 
 import pytest
+from tables import rows
 
 APART = {"support", "recorded", "mutation", "typing"}
 """Folders whose files are no tests that pytest collects."""
@@ -118,3 +119,19 @@ def test_a_test_that_says_what_salt_does_has_it_from_salt(checkout):
 )
 def test_what_counts_as_such_a_sentence(sentence, claims):
     assert bool(CLAIM.search(sentence)) is claims
+
+
+def test_a_table_that_is_one_test_runs_every_row_and_names_those_that_fail():
+    seen = []
+
+    @rows("a, b", [(1, 2), pytest.param(3, 4), (5, 5), (6, None)])
+    def equal(a, b):
+        seen.append(a)
+        if b is None:
+            pytest.skip("nothing to compare")
+        assert a == b
+
+    with pytest.raises(ExceptionGroup, match="2 rows of 4") as caught:
+        equal()
+    assert seen == [1, 3, 5, 6]
+    assert [error.__notes__ for error in caught.value.exceptions] == [["a: 1, b: 2"], ["a: 3, b: 4"]]
