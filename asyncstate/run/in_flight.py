@@ -70,13 +70,16 @@ class InFlight:
         _, chunk, began = self._running[work.node]
         return self._timed(cancelled_row(chunk.name, reason or "its task was cancelled"), chunk, began)
 
-    def record(self, work: Work, chunk: LowChunk, row: Row) -> Outcome:
-        """Record the row of a piece of work, once, and return its outcome. Every row goes through here."""
+    def record(self, work: Work, chunk: LowChunk, row: Row, *, cut_off: bool = False) -> Outcome:
+        """Record the row of a piece of work, once, and return its outcome. Every row goes through here.
+
+        Of a check that was ``cut_off``, nothing is known: its chunk has not started.
+        """
         outcome = self._recorded.pop(work.node, None)
         if outcome is not None:
             return outcome
         check = work.kind is NodeKind.CHECK
-        skipped = check and not work.verdict.runs
+        skipped = check and not work.verdict.runs and not cut_off
         if skipped:  # The prereq check skipped the chunk: this row is the chunk's, and failhard applies to it.
             self.check_ranks[chunk.index] = self._machine.plan.rank[work.node]
             if row["result"] is False:
@@ -108,7 +111,7 @@ class InFlight:
         for work, chunk, _ in list(self._running.values()):
             notices.append(f"{chunk.place} did not end when it was cancelled and was left behind")
             if work.node not in self._recorded:
-                self._recorded[work.node] = self.record(work, chunk, self.cancelled(work, reason))
+                self._recorded[work.node] = self.record(work, chunk, self.cancelled(work, reason), cut_off=True)
         return notices
 
     def name_long_running(self) -> None:

@@ -390,7 +390,7 @@ class WorkerPool:
         except (asyncio.CancelledError, GeneratorExit):
             row = self.in_flight.cancelled(work, self._reason)
             if self.cut:
-                self.in_flight.record(work, chunk, row)
+                self.in_flight.record(work, chunk, row, cut_off=True)
                 raise
         except BaseException as error:  # noqa: BLE001 - each chunk ends in a row
             row = self.in_flight.raised(work, error)

@@ -218,6 +218,24 @@ def test_a_row_that_is_recorded_early_is_the_row_and_the_node_stays_until_the_en
     assert seconds == pytest.approx(30)
 
 
+def test_of_a_check_that_is_cut_off_the_state_has_not_started():
+    """Also where its requisites would have skipped it: the row of a check that ends then is that of the state."""
+    dispatch = fakes()
+    run_chunk = dispatch.run_chunk
+
+    async def slow_check(work, chunk):
+        if work.kind is NodeKind.CHECK:
+            assert not work.verdict.runs
+            await asyncio.sleep(50)
+        return await run_chunk(work, chunk)
+
+    dispatch.run_chunk = slow_check
+    plan = PlanBuilder().chunk("bad", "test.fail").chunk("first", prereq=["skipped"]).chunk("skipped", require=["bad"])
+    report, _ = run(plan.build(), dispatch, act=(1, "cancel", "enough"))
+    assert [tag.split("_|-")[1] for tag in report.rows] == ["bad"]
+    assert [tag.split("_|-")[1] for tag in report.not_started] == ["first", "skipped"]
+
+
 def test_a_call_that_is_left_running_is_waited_for_a_moment_and_then_named():
     dispatch = fakes()
 
