@@ -66,7 +66,7 @@ def checked(called: _Checked) -> _Checked:
 
 
 def _is_annotated(value: Any, annotation: str) -> bool:
-    """Return whether a value is what the text of an annotation says; of a class that it cannot know, no plain data."""
+    """Return whether the text of an annotation allows a value. A class that is unknown here allows no plain data."""
     for name, inside in _ALTERNATIVE.findall(annotation):
         kind = _ANNOTATED.get(name)
         if kind is None:
