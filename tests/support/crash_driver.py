@@ -16,12 +16,14 @@ run that is left alone; then there is one for each point.
 """
 
 import asyncio
+import itertools
 import json
 import os
 import shutil
 import signal
 import sys
 import threading
+from contextvars import ContextVar
 from functools import partial
 
 from asyncstate import Settings, StateRuntime
@@ -47,11 +49,16 @@ def settings(folder, machine):
 COUNTED = {"after": "line", "torn": "row", "call": "call", "done": "call"}
 
 
+_call = ContextVar("call")
+"""The number of the call of the tree's module that a thread or a task makes."""
+
+
 class Moments:
     """Counts the moments of this process, and kills it at one of them."""
 
     def __init__(self):
         self.counts = {"line": 0, "row": 0, "call": 0}
+        self.calls = itertools.count()
         self.kind, self.number = "", -1
         self.write = run_log.RunLog.write
 
@@ -76,8 +83,11 @@ class Moments:
 
     def called(self, kind):
         """Take note of a call of the tree's own module: it begins ("call"), or has done its work ("done")."""
-        self.counts["call"] += kind == "call"
-        if self.is_at(kind, "call"):
+        if kind == "call":
+            number = next(self.calls)
+            self.counts["call"] = number + 1
+            _call.set(number)
+        if self.kind == kind and _call.get() == self.number:
             self.die()
 
     def is_at(self, kind, counted):
