@@ -90,7 +90,7 @@ async def _read_twice(run):
 
 async def _close_the_iterator(run):
     events = aiter(run)
-    await anext(events)
+    await anext(events, None)  # another use may have read them all
     await events.aclose()
 
 

@@ -172,7 +172,7 @@ def watch(beside: str, report: int) -> None:
 
 
 def make_files(files: dict, root: Path) -> None:
-    """Make the files of a case; a dict says what is there instead of a regular file."""
+    """Make the files of a case; a dict says what is there instead of a regular file. The last of one path counts."""
     for name, content in files.items():
         path = os.path.join(os.fsencode(root), os.fsencode(name.lstrip("/")))
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -181,8 +181,10 @@ def make_files(files: dict, root: Path) -> None:
             with open(path, "wb") as file:
                 file.write(data)
         elif "link" in content:
+            _remove(path)
             os.symlink(content["link"], path)
         elif "fifo" in content:
+            _remove(path)
             os.mkfifo(path)
         elif "folder" in content:
             os.makedirs(path, exist_ok=True)
@@ -192,6 +194,13 @@ def make_files(files: dict, root: Path) -> None:
         elif "times" in content:
             with open(path, "wb") as file:
                 file.write(content["text"].encode() * content["times"])
+
+
+def _remove(path: bytes) -> None:
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    with suppress(FileNotFoundError):
+        os.unlink(path)
 
 
 def _private(path: str, flags: int) -> int:
