@@ -1,4 +1,4 @@
-"""Values of options and of the library's arguments: their types, where they come from, how a mistake in one is told."""
+"""Values of options and of the library's arguments: their types, their sources, and messages about mistakes."""
 
 from __future__ import annotations
 

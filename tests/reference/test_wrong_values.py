@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 VALUES: list[Any] = ["two\nlines", -5, 10**20, math.inf, True, False, None, [["zz"]], [{"zz": [1]}], {"zz": {"y": [1]}}]
 """What a slip of YAML or of a template leaves; dates are texts in an SLS."""
 ODD: list[Any] = [5, [1], {"a": 1}, "odd", ["a"], 1.5, [{"a": [1]}], -1, "", {"a": {"b": []}}]
-"""Other shapes, of which each argument gets two."""
+"""Other shapes: each argument is tried with two of them."""
 NOT_TRIED = ("cmd.call", "event.wait", "git", "pip", "pkg.", "postgres")
 """States that take a Python function, and those whose dry run asks an index or a server, or waits."""
 SLOW = ("mount.mounted", "salt.", "virtualenv")
