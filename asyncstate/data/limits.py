@@ -6,10 +6,15 @@ number that Python does not write. Such data is a mistake, and is reported with 
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections import OrderedDict
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.errors import RenderError
+from asyncstate.errors import RenderError, RunCancelled
 from asyncstate.value import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 DEEPEST: Final = 100
 """The most levels of nesting."""
@@ -17,6 +22,7 @@ MOST_REPEATED: Final = 1_000_000
 """The most values that are repetitions: they come from references to other places, such as aliases."""
 MOST_VALUES: Final = 3_000_000
 """The most values in one document: more take minutes to read, and gigabytes."""
+_PLAIN: Final[dict[type, Callable[[Any], Any]]] = {str: str.__str__, int: int.__int__, float: float.__float__}
 _LONGEST_INTEGER: Final = 14_000
 """Bits of the largest number that Python writes in decimal (4,300 digits)."""
 
@@ -109,18 +115,46 @@ def check_number(value: Any) -> None:
         raise TooMuch(TOO_LONG)
 
 
-def check_data(data: Any, path: str) -> None:
-    """Measure the data that a renderer returned. Raises RenderError that names the file and the ID."""
-    meter = Meter()
-    if not isinstance(data, dict):
-        try:
+def plain_data(data: Any, path: str) -> Any:
+    """Return what a renderer returned, within the limits and in the types that YAML has: others compare as they like.
+
+    Raises RenderError that names the file and the ID.
+    """
+    meter, where = Meter(), ""
+    try:
+        if not isinstance(data, dict):
             meter.check(data)
-        except TooMuch as error:
-            raise RenderError(str(error), file=path) from None
-        return
-    for key, value in data.items():
-        try:
+            return _exact(data)
+        for key, value in dict.items(data):
+            where = f", in {str(key)[:100]!r}"
             check_number(key)
             meter.check(value, 1)
-        except TooMuch as error:
-            raise RenderError(f"{error}, in {str(key)[:100]!r}", file=path) from None
+        return _exact(data)
+    except TooMuch as error:
+        raise RenderError(f"{error}{where}", file=path) from None
+    except (RunCancelled, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        what = f"{type(error).__name__}: {error}"
+        raise RenderError(f"the renderer returned data that cannot be read{where}: {what}", file=path) from error
+
+
+def _exact(value: Any) -> Any:
+    """Copy containers, and take subclasses of texts and numbers for what they are; share every other value.
+
+    Raises what a value raises that is compared or shown.
+    """
+    if isinstance(value, dict):
+        pairs = ((_exact(key), _exact(item)) for key, item in dict.items(value))
+        return OrderedDict(pairs) if isinstance(value, OrderedDict) else dict(pairs)
+    if isinstance(value, list):
+        return [_exact(item) for item in list.__iter__(value)]
+    if isinstance(value, tuple):
+        return tuple(_exact(item) for item in tuple.__iter__(value))
+    for plain, read in _PLAIN.items():
+        if isinstance(value, plain) and type(value) not in (plain, bool):
+            return read(value)
+    with suppress(TypeError):  # there are values without a hash
+        hash(value)
+    str((bool(value == ""), bool(value), f"{value}", value))
+    return value

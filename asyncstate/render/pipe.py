@@ -12,7 +12,7 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from asyncstate.data.limits import check_data
+from asyncstate.data.limits import plain_data
 from asyncstate.data.yaml.read import parse_document
 from asyncstate.errors import RenderError, RunCancelled
 from asyncstate.logs.loggers import get_logger
@@ -244,11 +244,9 @@ def _run(
                 data = _other(stage, data, context)
                 decrypted += set(context.secrets) - known
             else:
-                data = _other(stage, data, context)
+                data = plain_data(_other(stage, data, context), context.path)
         except RenderError as error:
             raise _at_source(error, source, context) from error.__cause__
-    if stages[-1].name != "yaml" and not isinstance(data, str):
-        check_data(data, context.path)
     if decrypted:
         _hide_values(data, decrypted, context.secrets)
     rendered = Rendered({} if data is None else data, lines, source, read)
