@@ -11,6 +11,7 @@ from asyncstate.compile.graph.requisite_graph import RequisiteGraph
 from asyncstate.compile.graph.resolve import Resolver
 from asyncstate.compile.high.exclude import apply_excludes
 from asyncstate.compile.high.extend import reconcile_extends
+from asyncstate.compile.high.highstate import HighData
 from asyncstate.compile.high.remote import take_remote
 from asyncstate.compile.high.verify import sound_part, verify_high
 from asyncstate.compile.low.arguments import MISSING_ARGUMENT, check_arguments
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from asyncstate.compile.capabilities import Capabilities
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.graph.listen import Listening
-    from asyncstate.compile.high.highstate import HighData
     from asyncstate.compile.high.remote import RemoteReferences
     from asyncstate.compile.low.arguments import Functions
     from asyncstate.compile.low.draft import Draft
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 _HIDING = frozenset({"E202", "E210", "E215"})
-"""Errors that hide states, as those of SLS files that do not render do; of two with one ID, the second is left."""
+"""Errors that hide states, as those of SLS files that do not render do; of two with one ID, one is hidden."""
 OF_MISSING_STATES = frozenset({"E217", "E305", MISSING_ARGUMENT})
 """Errors that may be due to states that are hidden: references to them, and what their extensions give."""
 
@@ -87,9 +87,10 @@ class Ordering:
         """
         findings = high.findings
         lacks_states = any(issue.code in _HIDING or issue.code.startswith("E1") for issue in findings.errors)
+        hidden = [draft for id_, body in high.hidden for draft in _alone(id_, body, findings)]
         high, remote = self._complete(high, lacks_states=lacks_states)
         low = compile_low(high, findings, self._disabled_states)
-        self._check_calls(low.drafts, findings)
+        self._check_calls([*low.drafts, *hidden], findings)
         check_fleet_order(low.drafts, findings)
         graph = self._resolve_requisites(low.drafts, high)
         order = SerialOrder(graph)
@@ -156,6 +157,13 @@ class Ordering:
         resolver.resolve()
         settle_orders(drafts, high.findings)
         return graph
+
+
+def _alone(id_: Any, body: dict[str, Any], findings: Findings) -> list[Draft]:
+    """Return the states of a declaration that is not part of the tree, after a check of its form."""
+    high = HighData({id_: body}, findings)
+    verify_high(high, findings)
+    return compile_low(sound_part(high), findings).drafts
 
 
 def _leave_out_consequences(findings: Findings, *, lacks_states: bool) -> None:

@@ -100,6 +100,13 @@ def test_a_reference_to_the_state_that_two_sls_declare_is_no_mistake(codes, tmp_
         assert codes(text + MISTAKES["E401"], "b") == {"E210", "E401"}
 
 
+def test_mistakes_of_every_state_with_one_id_are_reported(codes, tmp_path):
+    (tmp_path / "b.sls").write_text("same:\n  file.absent:\n    - name: relative\n")
+    (tmp_path / "c.sls").write_text("same:\n  cmd.run:\n    - timeout: long\n    - require: {}\n")
+    text = "include: [c]\nsame:\n  file.managed:\n    - name: /x\n    - mode: rwx\n"
+    assert codes(text, "b") == {"E210", "E410", "E411", "E418", "E301"}
+
+
 def test_a_hint_does_not_suggest_what_it_says_is_missing(tmp_path):
     text = "web:\n  test.nop: []\nlater:\n  test.nop:\n    - require_in:\n      - file: web\n"
     (tmp_path / "a.sls").write_text(text)

@@ -55,14 +55,15 @@ class HighData:
     """The merged tree. ``data`` is what ``show highstate`` and ``show sls`` print.
 
     ``numbered[n]`` is the ID whose state got the automatic order 10000 + n. ``includes`` lists, for each rendered SLS,
-    the SLS it includes.
+    the SLS it includes. ``hidden`` has the IDs and declarations that others of the same ID have replaced.
     """
 
-    __slots__ = ("data", "findings", "includes", "numbered")
+    __slots__ = ("data", "findings", "hidden", "includes", "numbered")
 
     def __init__(self, data: dict[Any, Any], findings: Findings) -> None:
         self.data: dict[Any, Any] = data
         self.findings: Findings = findings
+        self.hidden: list[tuple[Any, dict[str, Any]]] = []
         self.numbered: list[Any] = []
         self.includes: dict[str, list[str]] = {}
 
@@ -384,6 +385,7 @@ class HighStateBuilder:
                     body["__sls_included_from__"] = unit.chain[::-1]
                 if id_ in data:
                     self._conflict(id_, data[id_], body)
+                    self._high.hidden.append((id_, data[id_]))
                 data[id_] = body
             unit.data = {}  # what is merged is held once: whoever uses it up frees it
         if extends:
