@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from asyncstate.compile.effects.claim_values import CLEANED, FOLDER, LINK, PERHAPS, THERE, how
+from asyncstate.compile.effects.claim_values import CLEANED, FILLED, FOLDER, LINK, PERHAPS, THERE, how
 from asyncstate.compile.effects.resources import folders_above, plain_path
 from asyncstate.data.patterns import is_included
 
@@ -104,7 +104,8 @@ def _tidied(args: dict[str, Any], top: str, path: str, made: Any) -> str:
     only = str(args.get("age_size_only")).lower()
     limits = [args.get(each) for each in ((only,) if only in {"age", "size"} else ("age", "size"))]
     limited = any(limits) if str(args.get("age_size_logical_operator")).upper() == "AND" else all(limits)
-    return "" if not taken else PERHAPS if limited or made == THERE else CLEANED
+    takes_all = how(made) == FILLED and matches in (".*", [".*"]) and not exclude
+    return "" if not taken else PERHAPS if limited or (made == THERE and not takes_all) else CLEANED
 
 
 def _begins(subject: str, patterns: Any) -> bool:

@@ -29,6 +29,8 @@ NEEDED = "needed"
 """What a state does not make, and fails without."""
 USABLE = "usable"
 """What is needed if anything is there."""
+FILLED = "filled"
+"""Something with files in it, or of a name that only a run can tell, in a folder that a state fills."""
 HELD = "held"
 """What is needed, and cannot be removed meanwhile."""
 EXACT = "exact"
@@ -110,7 +112,8 @@ def differ(one: Any, other: Any) -> bool | None:
     hows = {how(one), how(other)}
     if hows & NEEDS:
         needed, found = (one, other) if how(one) in NEEDS else (other, one)
-        return (found == GONE and how(needed) != USABLE) or {found, needed} == {FILE, FOLDER}
+        unmet = (found == GONE and how(needed) != USABLE) or {found, needed} == {FILE, FOLDER}
+        return None if unmet and PERHAPS in hows else unmet
     if how(one) in {PERHAPS, STARTABLE} or how(other) == PERHAPS:
         return None if unlike and EXACT not in hows else False
     if MAY_BAR in hows or hows == {BARRED, UNPACKED}:

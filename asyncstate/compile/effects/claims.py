@@ -276,6 +276,9 @@ def _of_things(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str
         if isinstance(chunk.name, str) and chunk.name.startswith("/"):
             path, binds = plain_path(chunk.name), "bind" in str(args.get("opts"))
             yield path, f"{PATH}{path}", Marked(THERE if binds else FOLDER, HELD)
+            if binds and str(chunk.args.get("device")).startswith("/"):
+                device = plain_path(str(chunk.args["device"]))
+                yield device, f"{PATH}{device}", Marked(THERE, NEEDED)
     things, value = _named(chunk, footprint)
     versions = _versions(chunk) if value and chunk.state == "pkg" else {}
     for words, resource in things:

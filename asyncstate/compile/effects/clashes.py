@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.below import parts, removal, wanted
 from asyncstate.compile.effects.claim_values import (
     BARRED,
     CLEANED,
     FILE,
+    FILLED,
     FOLDER,
     GONE,
     HELD,
@@ -59,6 +60,8 @@ _LEAVE_IT_OUT = "let matches or exclude of file.tidied leave it out"
 _KEEP_LINES = frozenset({"host", "ssh_auth"})
 """State modules whose entries other states may write as lines of a file."""
 _BAR = frozenset({BARRED, MAY_BAR})
+_KEPT = frozenset({"uid", "gid"})
+"""Numbers of a user, which ``user.present`` changes only if it is allowed to."""
 _FAIL = _BAR | NEEDS | {STARTABLE}
 """Marks of claims with which one of two states fails."""
 _MET_BY_OTHERS = NEEDS - {HELD}
@@ -112,9 +115,7 @@ def clashes(
         binding = [claim for claim in ordered if binds(claim.value)]
         if not binding or len({claim.value for claim in ordered}) == 1:
             continue
-        needs = {claim.value for claim in ordered if how(claim.value) in _MET_BY_OTHERS}
-        met = {need for need in needs if any(meets(claim.value, need) for claim in binding)}
-        own = [claim for claim in own if how(claim.value) not in _MET_BY_OTHERS or claim.value not in met]
+        own = [claim for claim in own if how(claim.value) not in _MET_BY_OTHERS or not _is_met(claim, binding)]
         turns = sum(1 for one, other in pairwise(binding) if differ(one.value, other.value))
         for one in binding:
             for other in own:
@@ -128,6 +129,12 @@ def clashes(
                     barring |= {claim.chunk.index for claim in (one, other) if how(claim.value) in _BAR}
                     found[pair] = _clash(first, second, thing, resource, certain=unlike is True, turns=turns)
     yield from found.values()
+
+
+def _is_met(need: Claim, binding: Sequence[Claim]) -> bool:
+    """Whether the last state that decides about a thing, of this run or the one before, leaves what another needs."""
+    before = [claim for claim in binding if claim.chunk.index < need.chunk.index] or binding
+    return meets(before[-1].value, need.value)
 
 
 def _clash(first: Claim, second: Claim, thing: str, resource: str, *, certain: bool, turns: int) -> Clash:
@@ -163,6 +170,9 @@ def _outcome(first: Claim, second: Claim, thing: str) -> str:
     hows = {how(first.value), how(second.value)}
     if isinstance(first.value, tuple) and first.value[0] == "holder":
         return ONE_FAILS
+    if isinstance(first.value, tuple) and first.value[0] in _KEPT and first.chunk.state == "user":
+        moves = all(chunk.args.get(f"allow_{first.value[0]}_change") is True for chunk in both)
+        return TO_AND_FRO if moves else ONE_FAILS
     if isinstance(first.value, tuple) and first.value[0] == "content":
         return _EITHER
     if isinstance(first.value, tuple) and first.value[0] == "rev":
@@ -171,8 +181,9 @@ def _outcome(first: Claim, second: Claim, thing: str) -> str:
     if not hows.isdisjoint(_FAIL):
         return ONE_FAILS
     if CLEANED in hows:
-        cloned = [chunk for chunk in both if chunk.function == "git.cloned" and f"{place(chunk)}/.git" == thing]
-        return ONE_FAILS if cloned else TO_AND_FRO
+        empties = any(chunk.fun == "tidied" and not chunk.args.get("rmdirs") for chunk in both)
+        clones = [chunk.fun for chunk in both if f"{place(chunk)}/.git" == thing]
+        return ONE_FAILS if clones and (empties or "cloned" in clones) else TO_AND_FRO
     if thing.startswith("mask of"):
         return TO_AND_FRO if any(map(unmasks, both)) else ONE_FAILS
     if set(values) == {FILE, FOLDER}:
@@ -218,9 +229,16 @@ def _add_folders(
                     setting, key = plain(argument, given), (f"{argument} of {path}", resource)
                     if setting is not None and key in claimed:
                         claimed[key].append(Claim(folder, (argument, setting)))
-            left = next((each.value for each in makers if each.value != GONE), GONE)
+            left = next((_kind(claimed, each) for each in makers if each.value != GONE), GONE)
             if left != GONE and (mark := removal(folder, path, left, chunks, sources)):
                 makers.append(Claim(folder, Marked(GONE, mark)))
+
+
+def _kind(claimed: Claims, claim: Claim) -> Any:
+    """Return the value of a claim; of a copy, that of its source if this tree makes it."""
+    source = plain_path(str(claim.chunk.args.get("source"))) if claim.chunk.function == "file.copy" else ""
+    kinds = (each.value for each in claimed.get((source, f"{PATH}{source}"), ()) if each.value in {FILE, FOLDER})
+    return next(kinds, claim.value)
 
 
 def _add_inside(claimed: Claims, chunk: LowChunk, top: str, known: Sequence[Footprint], sources: SaltSources) -> None:
@@ -230,7 +248,7 @@ def _add_inside(claimed: Claims, chunk: LowChunk, top: str, known: Sequence[Foot
             _claim(claimed, part, known[chunk.index])
     elif chunk.args.keys().isdisjoint({"if_missing", "bare", "mirror"}):
         path = f"{top}/{_INSIDE[chunk.function]}"
-        claimed.setdefault((path, f"{PATH}{path}"), []).append(Claim(chunk, THERE))
+        claimed.setdefault((path, f"{PATH}{path}"), []).append(Claim(chunk, Marked(THERE, FILLED)))
         for argument in ("user", "group") if chunk.state == "archive" else ():
             setting = plain(argument, chunk.args.get(argument))
             if setting is not None:

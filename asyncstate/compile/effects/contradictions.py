@@ -84,16 +84,29 @@ def _followed(steps: list[LowChunk], known: Sequence[Footprint]) -> list[LowChun
     """
     making = [chunk for chunk in steps if chunk.args.get("mount") is not False]
     links = [(chunk.state, plain_path(path), target) for chunk in making for path, target in known[chunk.index].links]
-    led = [(state, path, plain_path(os.path.join(os.path.dirname(path), target))) for state, path, target in links]
+    ways = {path: plain_path(os.path.join(os.path.dirname(path), target)) for _, path, target in links}
+    bound = {path for state, path, _ in links if state == "mount"}
     folders = {place(chunk) for chunk in steps if kind_left(chunk) == FOLDER} if links else set()
-    bound = {path for state, path, _ in led if state == "mount"}
-    ways = {path: where for _, path, where in led if path in bound or where in folders}
+    ends = {path: _end_of(where, ways) for path, where in ways.items()}
+    ways = {path: end for path, end in ends.items() if path in bound or end in folders}
     for number, chunk in enumerate(steps) if ways else ():
         own = (place(chunk) if chunk.state in _OF_FILES else None) or ""
-        for top in (own, *folders_above(own)):
-            if top in ways and (top != own or chunk.fun == "recurse" or (own in bound and chunk.fun == "directory")):
-                steps[number] = structs.replace(chunk, name=f"{ways[top]}{own[len(top) :]}")
+        leads = own not in ways or chunk.fun == "recurse" or (own in bound and chunk.fun == "directory")
+        head = own if leads else os.path.dirname(own)
+        end = f"{_end_of(head, ways)}{own[len(head) :]}"
+        if end != own:
+            steps[number] = structs.replace(chunk, name=end)
     return steps
+
+
+def _end_of(path: str, ways: dict[str, str]) -> str:
+    """Return where a path leads through links; some place of a circle if it leads in one."""
+    for _ in ways:
+        top = next((each for each in (path, *folders_above(path)) if each in ways), None)
+        if top is None:
+            break
+        path = f"{ways[top]}{path[len(top) :]}"
+    return path
 
 
 def _of_several(recursing: Sequence[LowChunk], sources: SaltSources) -> set[str]:
