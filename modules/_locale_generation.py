@@ -10,7 +10,7 @@ import threading
 from typing import Any, NamedTuple
 
 from asyncstate import filesystem
-from asyncstate.dunders import __grains__, __salt__
+from asyncstate.dunders import __grains__, __salt__, is_dry_run
 from asyncstate.errors import CommandExecutionError, InvocationError
 
 log = logging.getLogger(__name__)
@@ -69,7 +69,8 @@ def avail(locale: str) -> bool:
 def gen_locale(locale: str, **kwargs: Any) -> Any:
     """Compile a locale; return whether that worked, with ``verbose`` the output of the program.
 
-    The system must have the source of the locale. If there is a file /etc/locale.gen, the locale is added to it.
+    The system must have the source of the locale; a dry run looks no further. If there is a file /etc/locale.gen, the
+    locale is added to it.
     """
     name = parse(locale)
     if not name.charmap and __grains__.get("os") != "Ubuntu":
@@ -77,9 +78,12 @@ def gen_locale(locale: str, **kwargs: Any) -> Any:
     if not _has_source(name):
         log.error('The provided locale "%s" is not found in %s', name, _SUPPORTED)
         return False
+    command = _command(name, verbose=bool(kwargs.get("verbose")))
+    if is_dry_run():
+        return True
     if os.path.exists(_LIST):
         _enlist(str(name))
-    answer = __salt__["cmd.run_all"](_command(name, verbose=bool(kwargs.get("verbose"))), python_shell=False)
+    answer = __salt__["cmd.run_all"](command, python_shell=False)
     if answer["retcode"]:
         log.error("%s", answer["stderr"])
     return answer if kwargs.get("verbose") else answer["retcode"] == 0

@@ -148,6 +148,8 @@ def script(
         problem = _unrunnable(local, arguments)
         if not problem and not _is_there(local):
             problem = f"Unable to cache script {name if source is None else source} from saltenv '{__env__}'"
+        if not problem and not template and (arguments.get("args") or len(name.split()) > 1):
+            problem = _without_interpreter(local)
         if problem:
             return failed(name, problem)
     if is_dry_run() and not test_name:
@@ -321,6 +323,17 @@ def _is_there(source: str) -> bool:
     if source.startswith("salt://"):
         return bool(__salt__["cp.cache_file"](source, str(__env__)))
     return not os.path.isabs(source) or filesystem.is_file(source)
+
+
+def _without_interpreter(source: str) -> str:
+    """Return why a script does not start with arguments: no shell reads it then. For dry runs."""
+    path = source if os.path.isabs(source) else __salt__["cp.cache_file"](source, str(__env__)) or ""
+    if not filesystem.is_file(path):
+        return ""
+    with filesystem.open_read(path) as file:
+        head = file.read(256)
+    is_program = b"\0" in head or head.startswith(b"#!")
+    return "" if is_program else f"{source} has no line #! with its interpreter, which it needs to take arguments"
 
 
 def _unrunnable(command: str, arguments: dict[str, Any]) -> str:

@@ -49,33 +49,44 @@ def present(
     }
     changes = _differences(name, wanted)
     if changes is None:
-        if problem := _missing_tool("groupadd", local=local):
+        problem = _missing_tool("groupadd", local=local)
+        if filesystem.judges():
+            problem = problem or _refusal(name, wanted, non_unique=non_unique)
+        if problem:
             return failed(name, problem)
         if is_dry_run():
-            problem = _refusal(name, wanted, non_unique=non_unique) if filesystem.foretells() else ""
-            return failed(name, problem) if problem else would_change(name, f"Group {name} set to be added")
+            return would_change(name, f"Group {name} set to be added")
         return _create(name, wanted, system=system, non_unique=non_unique, local=local)
     if not changes:
         return unchanged(name, f"Group {name} is present and up to date")
     comment = "The following group attributes are set to be changed:\n"
     comment += "".join(f"{key}: {value}\n" for key, value in changes.items())
+    if filesystem.judges() and (problem := _unknown(changes)):
+        return failed(name, f"{comment}{problem}")
     if is_dry_run():
-        problem = _unknown(changes) if filesystem.foretells() else ""
-        return failed(name, f"{comment}{problem}") if problem else would_change(name, comment)
+        return would_change(name, comment)
     return _update(name, comment, changes, wanted, non_unique=non_unique)
 
 
 def absent(name: str, local: bool = False) -> Row:
     """Make sure that there is no such group."""
-    if not __salt__["group.info"](name, **({"root": "/"} if local else {})):
+    found = __salt__["group.info"](name, **({"root": "/"} if local else {}))
+    if not found:
         return unchanged(name, "Group not present")
     if problem := _missing_tool("groupdel", local=local):
         return failed(name, problem)
+    if filesystem.foretells() and (owner := _primary_of(found["gid"])):
+        return failed(name, f"Failed to remove group {name}: it is the primary group of {owner}")
     if is_dry_run():
         return would_change(name, f"Group {name} is set for removal")
     if not __salt__["group.delete"](name, local=local):
         return failed(name, f"Failed to remove group {name}")
     return changed(name, f"Removed group {name}", {name: ""})
+
+
+def _primary_of(gid: int) -> str:
+    """Return a user whose primary group it is, "" if there is none."""
+    return next((str(each["name"]) for each in __salt__["user.getent"]() if each["gid"] == gid), "")
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -145,7 +156,7 @@ def _update(name: str, comment: str, changes: Changes, wanted: Mapping[str, Any]
 
 
 def _refusal(name: str, wanted: Mapping[str, Any], *, non_unique: bool) -> str:
-    """Return the error with which a run fails to make a group as it is wanted; for dry runs."""
+    """Return the error with which a run fails to make a group as it is wanted; "" if it can."""
     if problem := _unfit_account(name) or (
         f"no group has gid {wanted['gid']}" if (wanted["gid"] or 0) >= 1 << 32 else ""
     ):
@@ -170,10 +181,7 @@ def _unknown(wanted: Mapping[str, Any]) -> str:
 
 
 def _create(name: str, wanted: Mapping[str, Any], *, system: bool, non_unique: bool, local: bool) -> Row:
-    gid = wanted["gid"]
-    if taken := _taken(name, gid, non_unique=non_unique):
-        return failed(name, taken)
-    if not __salt__["group.add"](name, gid=gid, system=system, non_unique=non_unique, local=local):
+    if not __salt__["group.add"](name, gid=wanted["gid"], system=system, non_unique=non_unique, local=local):
         return failed(name, f"Failed to create new group {name}")
     people = wanted["addusers"] or wanted["members"]
     if people:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
@@ -48,10 +49,11 @@ def present(name: str) -> Row:
     """
     if __salt__["locale.avail"](name):
         return unchanged(name, f"Locale {name} is already present")
+    looks = filesystem.judges()
+    if looks and not __salt__["locale.gen_locale"](name):
+        return failed(name, f"Failed to generate locale {name}")
     if is_dry_run():
         return would_change(name, f"Locale {name} needs to be generated")
-    if not __salt__["locale.gen_locale"](name):
-        return failed(name, f"Failed to generate locale {name}")
     return changed(name, f"Generated locale {name}", {"locale": name})
 
 

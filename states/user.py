@@ -126,6 +126,8 @@ def present(
     changes = _differences(name, wanted)
     _require_own_homes(name, changes, wanted, persist_home=persist_home)
     if changes is None:
+        if homeless := _homeless(wanted):
+            return failed(name, f"Failed to create new user {name}: {homeless}")
         if filesystem.foretells() and (problem := _unfit_account(name) or _unfit_numbers(wanted, unique=unique)):
             return failed(name, f"Failed to create new user {name}: {problem}")
         if problem := _missing_tool("useradd", local=local):
@@ -157,6 +159,8 @@ def absent(name: str, purge: bool = False, force: bool = False, local: bool = Fa
         filesystem.require_own_place(user["home"], "userdel")
     if problem := _missing_tool("userdel", local=local):
         return failed(name, problem)
+    if filesystem.foretells() and not force and user["uid"] in {0, os.geteuid()}:
+        return failed(name, f"Failed to remove user {name}: processes run as it")
     if is_dry_run():
         return would_change(name, f"User {name} set for removal")
     before = __salt__["user.list_groups"](name)
@@ -310,6 +314,17 @@ def _require_own_homes(name: str, changes: Changes | None, wanted: Mapping[str, 
         homes = []
     for home in homes:
         filesystem.require_own_place(home, "usermod" if changes else "useradd")
+
+
+def _homeless(wanted: Mapping[str, Any]) -> str:
+    """Return the error with which a new user's home cannot be made, "" if it can: the user would be left without."""
+    home = wanted["home"]
+    if not wanted["createhome"] or not home or os.path.isdir(home) or not filesystem.judges():
+        return ""
+    try:
+        return "" if filesystem.has_room(home) else f"{home} cannot be made"
+    except OSError as error:
+        return str(error)
 
 
 def _forbidden(name: str, changes: Changes, wanted: Mapping[str, Any], *, uid: bool, gid: bool) -> str:

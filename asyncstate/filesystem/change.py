@@ -6,7 +6,6 @@ import ctypes
 import errno
 import os
 import stat
-from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -121,7 +120,7 @@ def room_for(path: str, make: Callable[[], object] | None = None, *, follow: boo
     """
     call = current.get(None)
     if call is not None and call.opts.get("test"):
-        return not call.opts.get("foresight") or _would_have_room(path, makes=make is not None, follow=follow)
+        return not call.opts.get("foresight") or has_room(path, makes=make is not None, follow=follow)
     folder = os.path.dirname(path)
     if query.is_directory(folder):
         return True
@@ -129,9 +128,10 @@ def room_for(path: str, make: Callable[[], object] | None = None, *, follow: boo
     return make is not None and (not make() or query.is_directory(folder))
 
 
-def _would_have_room(path: str, *, makes: bool, follow: bool) -> bool:
+def has_room(path: str, *, makes: bool = True, follow: bool = False) -> bool:
+    """Return what `room_for` returns in a dry run, or raise it."""
     if follow and (target := place.resolved(path)) != path:
-        if not _would_have_room(target, makes=False, follow=False):
+        if not has_room(target, makes=False):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), target)
         return True
     missing, folder = "", os.path.dirname(path)
@@ -142,11 +142,20 @@ def _would_have_room(path: str, *, makes: bool, follow: bool) -> bool:
     if missing and query.lexists(missing):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), missing)
     with place.parent(missing or path) as here:
-        with suppress(FileNotFoundError):
+        try:
             os.lstat(here.name, dir_fd=here.fd)  # raises for a name that is too long
+        except FileNotFoundError:
+            if _is_of_the_kernel(here.fd):
+                raise
         if not os.access(".", os.W_OK | os.X_OK, dir_fd=here.fd, effective_ids=True):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), missing or path)
     return True
+
+
+def _is_of_the_kernel(folder: int) -> bool:
+    """Return whether only the kernel makes entries in a folder, whatever its mode is."""
+    device = os.fstat(folder).st_dev
+    return any(os.path.ismount(root) and os.stat(root).st_dev == device for root in ("/proc", "/sys"))
 
 
 def refused_owners(uid: object, gid: object, found: os.stat_result | None = None) -> list[str]:

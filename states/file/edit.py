@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from typing import Any
 
 from asyncstate import filesystem
@@ -67,16 +69,28 @@ def replace(
         )
     except (CommandExecutionError, InvocationError, OSError) as error:
         return failed(name, str(error))
-    return _edited(name, changes, "Changes would have been made")
+    return _edited(name, changes, "Changes would have been made", backup)
 
 
-def _edited(name: str, diff: Any, would: str) -> Row:
+def _edited(name: str, diff: Any, would: str, backup: Any = False) -> Row:
     """Return the row of an edit with its diff, if there is any; ``would`` is the comment of a dry run."""
     if not diff:
         return unchanged(name, "No changes needed to be made")
     if is_dry_run():
-        return would_change(name, would, {"diff": diff})
+        problem = _no_room_beside(name, backup)
+        return failed(name, problem) if problem else would_change(name, would, {"diff": diff})
     return changed(name, "Changes were made", {"diff": diff})
+
+
+def _no_room_beside(name: str, backup: Any) -> str:
+    """Return the error with which a copy of a file fails whose name has ``backup`` at its end; for dry runs."""
+    copy = f"{filesystem.resolved(name)}{backup or ''}"
+    try:
+        if not filesystem.room_for(copy):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), copy)
+    except OSError as error:
+        return str(error)
+    return ""
 
 
 def line(
@@ -196,6 +210,9 @@ def _finds(name: str, pattern: str) -> bool:
 def _toggled(name: str, regex: str, char: str, backup: Any, expected: str, *, verb: str) -> Row:
     """Comment or uncomment the lines, then check that ``expected`` is there."""
     if is_dry_run():
+        problem = _no_room_beside(name, backup)
+        if problem:
+            return failed(name, problem)
         return would_change(name, f"File {name} is set to be updated", {name: "updated"})
     old = texts.read(name)
     __salt__["file.comment_line"](name, regex, char, verb == "Comment", backup)
@@ -262,4 +279,4 @@ def blockreplace(
         )
     except (CommandExecutionError, InvocationError, OSError, UnicodeError) as error:
         return failed(name, f"Encountered error managing block: {error}. See the log for details.")
-    return _edited(name, changes, "Changes would be made")
+    return _edited(name, changes, "Changes would be made", backup)

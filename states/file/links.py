@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+_LONGEST = 4095
+
+
 def symlink(
     name: str,
     target: str,
@@ -55,10 +58,8 @@ def symlink(
     if problem:
         return failed(name, problem)
     path = plain(name)
-    if "\0" in target and filesystem.judges():
-        return failed(name, "'target' must not hold a NUL character")
-    if not target and filesystem.judges():
-        return failed(name, f"Unable to create new symlink {path} -> {target}: Could not create '{path}'")
+    if filesystem.judges() and (problem := _unfit_target(path, target)):
+        return failed(name, problem)
     parent = os.path.dirname(path)
     folders = {"user": user, "group": group, "mode": normalize_mode(mode)}
     try:
@@ -96,6 +97,15 @@ def symlink(
     if _owner(path) != (user, group) and not _own(path, user, group):
         return failed(name, f"{done}, but was unable to set ownership to {user}:{group}", {"new": path})
     return changed(name, done, {"new": path})
+
+
+def _unfit_target(path: str, target: str) -> str:
+    """Return why no link can hold a target, "" if one can."""
+    if "\0" in target:
+        return "'target' must not hold a NUL character"
+    if len(os.fsencode(target)) > _LONGEST:
+        return f"Unable to create new symlink {path}: 'target' has more than {_LONGEST} bytes"
+    return "" if target else f"Unable to create new symlink {path} -> {target}: Could not create '{path}'"
 
 
 def _owner(name: str) -> tuple[Any, Any]:
@@ -250,13 +260,24 @@ def hardlink(
 
 
 def _roomless(name: str, path: str, target: str, make: Callable[[], object] | None) -> Row | None:
-    """Return the row of a hard link whose folder is not there and is not to be made, None if it is."""
+    """Return the row of a hard link whose folder is not there and is not to be made, or is elsewhere, None if it is."""
     try:
+        if filesystem.judges():
+            _require_one_file_system(path, target)
         if filesystem.room_for(path, make):
             return None
     except OSError as error:
         return failed(name, f"Unable to create new hard link {path} -> {target}: {error}")
     return failed(name, f"Directory {os.path.dirname(path)} for hard link is not present")
+
+
+def _require_one_file_system(path: str, target: str) -> None:
+    """Raise the error of a hard link to another file system; of a file on layers, only the folder has the number."""
+    folder = os.path.dirname(path)
+    while not filesystem.is_directory(folder):
+        folder = os.path.dirname(folder)
+    if filesystem.stat(folder).st_dev != filesystem.stat(os.path.dirname(target)).st_dev:
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), target, None, path)
 
 
 def _make_hardlink(name: str, path: str, target: str, force: bool) -> Row:

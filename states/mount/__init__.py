@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["fstab_absent", "fstab_present", "mod_footprint", "mod_watch", "mounted", "swap", "unmounted"]
 
+_LARGEST_PAGE = 1 << 16
+_SWAP_MARKS = (b"SWAP", b"S1SUSPEND", b"S2SUSPEND", b"ULSUSPEND", b"LINHIB")
+
 
 def __virtual__() -> Any:
     if "mount.active" in __salt__:
@@ -73,8 +76,8 @@ def swap(name: str, persist: bool = True, config: str = "/etc/fstab") -> Row:
     device = _swap_device(name)
     if device in active:
         row = unchanged(name, f"Swap {name} already active")
-    elif filesystem.foretells() and device.startswith("/") and not os.path.exists(device):
-        return failed(name, f"Swap {name} failed to activate: {device} does not exist")
+    elif filesystem.foretells() and (problem := _no_swap(device)):
+        return failed(name, f"Swap {name} failed to activate: {problem}")
     elif is_dry_run():
         row = would_change(name, f"Swap {name} is set to be activated")
     else:
@@ -164,6 +167,19 @@ def _swap_device(name: str) -> str:
         return name
     target = os.readlink(name)
     return target if target.startswith("/") else f"/dev/{os.path.basename(target)}"
+
+
+def _no_swap(device: str) -> str:
+    """Return why a path is no swap space, "" if it may be; for dry runs."""
+    if device.startswith("/") and not os.path.exists(device):
+        return f"{device} does not exist"
+    if not filesystem.is_file(device):
+        return ""
+    with filesystem.open_read(device) as file:
+        head = file.read(_LARGEST_PAGE)
+    pages = [1 << bits for bits in range(12, _LARGEST_PAGE.bit_length())]
+    has_header = any(head[page - 10 : page].startswith(_SWAP_MARKS) for page in pages)
+    return "" if has_header else f"{device} has no header, which mkswap writes"
 
 
 def _persist_swap(row: Row, name: str, config: str, *, is_active: bool) -> Row:

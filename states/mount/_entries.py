@@ -11,6 +11,8 @@ from asyncstate.errors import CommandExecutionError
 
 def refused_entry(entry: tuple[Any, ...], *, match_on: Any = "auto") -> str:
     """Return why fstab cannot have an entry, "" if it can: what is mounted before would be left half done."""
+    if str(entry[1]).endswith("="):
+        return f"{entry[1]!r} names no device"
     try:
         __salt__["mount.set_fstab"](*entry, test=True, match_on=match_on)
     except CommandExecutionError as error:

@@ -250,7 +250,13 @@ class _Mount:
         if not exists and not self._mkmnt:
             return "Mount directory is not present"
         is_path = self.device.startswith("/") and not self.device.startswith("//")
-        return f"{self.device} does not exist" if is_path and not os.path.exists(self.device) else ""
+        if is_path and not os.path.exists(self.device):
+            return f"{self.device} does not exist"
+        binds = not {"bind", "rbind"}.isdisjoint(self.options)
+        needs_folder = os.path.isdir(self.device) if binds else not self.fstype.startswith("fuse")
+        if exists and needs_folder != os.path.isdir(self.name):
+            return f"{self.name} is {'no' if needs_folder else 'a'} directory"
+        return ""
 
     def leave(self, row: Row) -> bool:
         """Report that nothing is mounted, and make the folder if that is wanted; the row is never final."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, failed, unchanged
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -14,6 +15,9 @@ from ._versions import Versions, current_versions, fulfils
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+_OPERATORS = "<>=! "
 
 
 class Targets(NamedTuple):
@@ -50,6 +54,9 @@ def find_targets(
         if not desired:
             what = "pkgs" if pkgs else "sources"
             return failed(name, f"Invalidly formatted '{what}' parameter. See minion log.")
+        bare = [f"{each}{version}" for each, version in desired.items() if version and not version.strip(_OPERATORS)]
+        if bare and filesystem.judges():
+            return failed(name, f"There is no version behind an operator: {listed(bare)}")
         purging = __salt__["pkg.list_pkgs"](purge_desired=True, **kwargs)
         if not sources and not skip_suggestions:
             unknown = _not_on_offer(desired, current, fromrepo, ignore_epoch, **kwargs)

@@ -236,10 +236,11 @@ def test_script_that_cannot_be_had(plugins):
 
 def test_script_without_a_shebang_given_arguments(plugins):
     plugins.salt_file("plain", "echo x\n")
-    row = plugins.state("cmd.script", name="x a", source="salt://plain")
-    assert row["result"] is False
-    assert "Exec format error" in row["comment"]
-    assert row["changes"] == {}
+    plugins.opts["foresight"] = True
+    for test, comment in ((True, "has no line #!"), (False, "Exec format error")):
+        row = plugins.state("cmd.script", test=test, name="x a", source="salt://plain")
+        assert (row["result"], row["changes"]) == (False, {})
+        assert comment in row["comment"]
 
 
 @pytest.mark.parametrize(

@@ -320,6 +320,20 @@ def test_a_backup_is_kept_beside_the_file(plugins, path):
     assert path.with_name("f.orig").read_text() == "a\n"
 
 
+@pytest.mark.parametrize("state", ["replace", "comment", "blockreplace"])
+@pytest.mark.parametrize("test", [True, False])
+def test_a_backup_that_cannot_be_is_an_error_before_the_edit(plugins, path, state, test):
+    plugins.opts["foresight"] = True
+    path.write_text("on\n#-- start managed zone --\n#-- end managed zone --\n")
+    arguments = {
+        "replace": {"pattern": "on", "repl": "x"},
+        "comment": {"regex": "on"},
+        "blockreplace": {"content": "x"},
+    }
+    row = plugins.state(f"file.{state}", test=test, name=str(path), backup="a/b", **arguments[state])
+    assert (row["result"], path.read_text()[:3]) == (False, "on\n")
+
+
 def test_an_edit_through_a_link_keeps_the_link(plugins, path, tmp_path):
     path.write_text("a\n")
     link = tmp_path / "link"

@@ -144,5 +144,11 @@ def test_hard_links_that_cannot_be(plugins, tmp_path, test):
     ):
         row = plugins.state("file.hardlink", test=test, name=str(tmp_path / name), target=str(tmp_path / aim))
         assert (row["result"], row["changes"], row["comment"]) == (False, {}, comment)
+    plugins.opts["foresight"] = True
+    row = plugins.state("file.hardlink", test=test, name=str(tmp_path / "new/l"), target="/proc/version", makedirs=True)
+    assert (row["result"], row["changes"]) == (False, {})
+    row = plugins.state("file.symlink", test=test, name=str(tmp_path / "new/l"), target="a/" * 2048, makedirs=True)
+    assert (row["result"], row["changes"]) == (False, {})
     row = plugins.state("file.hardlink", test=test, name=str(folder / "l"), target="rel")
     assert row["comment"] == "Specified target rel is not an absolute path"
+    assert sorted(os.listdir(tmp_path)) == ["d", "file_roots", "target"]

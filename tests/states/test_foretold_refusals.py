@@ -18,12 +18,16 @@ GROUPS = [{"name": "taken", "gid": 7, "members": []}]
 def plugins(tmp_path):
     harness = PluginHarness(tmp_path, foresight=True)
     harness.load("modules", "file")
-    for name in ("user", "group", "kmod", "service", "alternatives", "mount", "timezone", "sysctl", "cron"):
+    for name in ("user", "group", "kmod", "service", "alternatives", "mount", "timezone", "sysctl", "cron", "locale"):
         harness.load("states", name)
     harness.salt |= {
-        "user.info": lambda name, **_: {},
+        "user.info": lambda name, **_: {"uid": 0, "home": "/root"} if name == "root" else {},
+        "user.getent": lambda: [{"name": "root", "gid": 0}],
+        "user.list_groups": lambda name: [],
+        "user.delete": lambda *_, **__: False,
         "user.add": lambda **_: False,
-        "group.info": lambda name, **_: {},
+        "group.info": lambda name, **_: {"gid": 0} if name == "root" else {},
+        "group.delete": lambda name, **_: False,
         "group.getent": lambda: GROUPS,
         "group.add": lambda name, **_: False,
         "kmod.mod_list": lambda only_persist=False: [],
@@ -37,6 +41,9 @@ def plugins(tmp_path):
         "mount.set_fstab": lambda *_, **__: "new",
         "mount.swaps": dict,
         "mount.swapon": lambda device: None,
+        "locale.get_locale": lambda: "C",
+        "locale.avail": lambda name: False,
+        "locale.gen_locale": lambda name: False,
         "timezone.zone_compare": lambda name: False,
         "timezone.get_hwclock": lambda: "UTC",
         "timezone.set_zone": lambda name: "Zone does not exist",
@@ -61,12 +68,19 @@ REFUSED = {
     "a name that no group can have": ("group.present", {"name": "a b"}),
     "a home with the separator of its file": ("user.present", {"home": "/a:b"}),
     "a number that no group can have": ("group.present", {"gid": 10**10}),
+    "a home where only the kernel makes folders": ("user.present", {"home": "/proc/x"}),
+    "a user whose processes run": ("user.absent", {"name": "root"}),
+    "a primary group": ("group.absent", {"name": "root"}),
     "a service to start that does not exist": ("service.running", {}),
     "a service to enable that does not exist": ("service.enabled", {}),
     "a program that does not exist": ("alternatives.install", {"link": "/usr/bin/x", "path": NOWHERE, "priority": 1}),
     "a folder that does not exist": ("mount.mounted", {"name": NOWHERE, "device": "none", "fstype": "tmpfs"}),
     "a device that does not exist": ("mount.mounted", {"name": NOWHERE, "device": NOWHERE, "fstype": "ext4", "mkmnt": True, "persist": False}),
+    "a file where a file system is to be": ("mount.mounted", {"name": __file__, "device": "none", "fstype": "tmpfs", "persist": False}),
+    "a device without its number": ("mount.fstab_present", {"name": "UUID=", "fs_file": "/mnt", "fs_vfstype": "ext4"}),
+    "a locale without a source": ("locale.present", {"name": "xx_YY.zz"}),
     "swap space that does not exist": ("mount.swap", {"name": NOWHERE, "persist": False}),
+    "swap space without a header": ("mount.swap", {"name": __file__, "persist": False}),
     "a time zone that does not exist": ("timezone.system", {"name": "No/Such"}),
 }  # fmt: skip
 

@@ -67,6 +67,14 @@ def test_bad_arguments(plugins, accounts, arguments, comment):
     assert (row["result"], row["comment"], row["changes"]) == (False, comment, {})
 
 
+@pytest.mark.parametrize("name", ["app", "new"])
+def test_nothing_is_done_for_members_that_do_not_exist(plugins, accounts, name):
+    before = accounts.calls.copy()
+    row = plugins.state("group.present", name=name, gid=12, addusers=["nosuch"])
+    assert (row["result"], row["changes"], accounts.calls) == (False, {}, before)
+    assert "These users do not exist: nosuch" in row["comment"]
+
+
 def test_a_new_group(plugins, accounts):
     dry, real, again = plugins.three_runs("group.present", name="new", gid=77, members=["a"], system=True)
     assert (dry["result"], dry["comment"]) == (None, "Group new set to be added")

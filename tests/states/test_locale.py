@@ -153,8 +153,10 @@ def test_a_locale_is_compiled(either, etc, fake, name, enlisted):
 @pytest.mark.parametrize("name", ["xx_XX.UTF-8", "C.utf8 UTF-9"])
 def test_what_cannot_be_compiled(plugins, fake, name):
     fake.compiled.clear()
-    row = plugins.state("locale.present", name=name)
-    assert (row["result"], row["comment"], row["changes"]) == (False, f"Failed to generate locale {name}", {})
+    plugins.opts["foresight"] = True
+    for test in (True, False):
+        row = plugins.state("locale.present", test=test, name=name)
+        assert (row["result"], row["comment"], row["changes"]) == (False, f"Failed to generate locale {name}", {})
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "-h", "de_DE\nx"])

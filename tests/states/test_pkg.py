@@ -142,6 +142,8 @@ def test_sources_are_installed_from_files(apt):
     assert missing["comment"].startswith("An error was encountered while installing package(s): Unable to cache source")
     apt.harness.opts["foresight"] = True
     for test in (True, False):
+        row = apt.harness.state("pkg.installed", test=test, name="sun", version=">")
+        assert (row["result"], row["comment"]) == (False, "There is no version behind an operator: sun>")
         missing = apt.harness.state("pkg.installed", test=test, name="files", sources=[{"moon": "/no/moon.deb"}])
         assert missing["comment"].endswith("installing package(s): /no/moon.deb does not exist on minion")
 

@@ -22,13 +22,16 @@ class FakeAccounts:
 
     def _recorded(self, name, function):
         def call(*args, **kwargs):
-            if not name.endswith((".info", "_gid", "getent", "list_groups", "default_hash")):
+            if not name.endswith((".info", "_gid", "_uid", "getent", "list_groups", "default_hash")):
                 self.calls.append((name, *args))
             if name in self.raising:
                 raise self.raising[name]
             return False if name in self.broken else function(*args, **kwargs)
 
         return call
+
+    def file__user_to_uid(self, name):
+        return "" if name == "nosuch" else 7
 
     # --- users
 
