@@ -62,7 +62,7 @@ def third_apply(salt_call, name):
     """Return the IDs whose states change something in the third apply, and those whose states fail."""
     with tempfile.TemporaryDirectory() as root:
         Path(root).chmod(0o755)
-        os.environ.update(HOME=root, GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_SYSTEM="/dev/null")
+        os.environ.update(HOME=root, GIT_CONFIG_GLOBAL=f"{root}/.gitconfig", GIT_CONFIG_SYSTEM=f"{root}/none")
         tree = tree_of(name, root)
         make_sources(root)
         (Path(root) / "salt" / "s.sls").write_text(yaml.safe_dump(tree, sort_keys=False))

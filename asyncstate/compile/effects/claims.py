@@ -69,6 +69,8 @@ _BY_NAME = {
     "config_set": ("setting ", THERE),
     "config_unset": ("setting ", GONE),
     "managed": ("", THERE),
+    "list_present": ("value in ", THERE),
+    "list_absent": ("value in ", GONE),
 }
 _POSTGRES = ("db_host", "db_port", "maintenance_db", "dbname", "object_name", "object_type", "privileges")
 _WHOSE: dict[str, tuple[str, ...]] = {
@@ -90,7 +92,7 @@ _SETS = {
     "alias.present": ("target",),
     "alternatives.set": ("path",),
     "cron.env_present": ("value",),
-    "cron.present": ("minute", "hour", "daymonth", "month", "dayweek", "special", "commented", "comment"),
+    "cron.present": ("command", "minute", "hour", "daymonth", "month", "dayweek", "special", "commented", "comment"),
     "git.config_set": ("value",),
     "grains.present": ("value",),
     "group.present": ("gid",),
@@ -109,12 +111,15 @@ _MOUNTS = {"mounted": THERE, "unmounted": GONE}
 """What states that mount, or no longer, make of the entry of a device in fstab if that is to last."""
 ENTRIES = {
     "alias.present": ("name", "target"),
+    "cron.env_present": ("name",),
+    "cron.present": ("name",),
     "host.only": ("name", "hostnames"),
     "host.present": ("name", "ip"),
     "mount.fstab_present": ("name", "fs_file"),
     "mount.mounted": ("device", "name"),
     "ssh_auth.manage": ("ssh_keys",),
     "ssh_auth.present": ("name",),
+    "ssh_known_hosts.present": ("key",),
     "sysctl.present": ("name",),
 }
 """Functions that put entries into a file, and the arguments whose words these have."""
@@ -163,7 +168,12 @@ def claims(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str, An
 
 
 def file_with_entries(chunk: LowChunk, footprint: Footprint) -> str:
-    """Return the file in which a state of another module keeps entries; "" if there is none, or it is not known."""
+    """Return the file that a state of another module writes, or has entries in; "" if none, or if it is not known.
+
+    A crontab is named by its user: the program crontab knows where it is.
+    """
+    if chunk.function == "cron.file" or (chunk.state == "cron" and chunk.function in ENTRIES):
+        return f"the crontab of {chunk.args.get('user') or 'root'}"
     words = ENTRIES.get(chunk.function) if chunk.state in _KEEP_ENTRIES else None
     if not words or not all(chunk.args.get(each) for each in words if each != "name"):
         return ""
@@ -173,8 +183,9 @@ def file_with_entries(chunk: LowChunk, footprint: Footprint) -> str:
 
 
 def file_written(footprint: Footprint) -> str:
-    """Return the one file that a state writes to, "" if it writes to none or to several."""
+    """Return the one file that a state writes to, beside its old text; "" if it writes to none or to several."""
     paths = {name.removeprefix(PATH).partition("#")[0] for name in footprint.writes if name.startswith(PATH)}
+    paths -= {f"{path}.old" for path in paths}
     return paths.pop() if len(paths) == 1 else ""
 
 
@@ -289,8 +300,10 @@ def _of_things(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str
             yield words, resource, value if version is None else Marked(value, EXACT)
         if version is not None:
             yield f"version of {words}", resource, ("no version" if value == GONE else "version", version)
+        if chunk.function == "ssh_known_hosts.present" and args.get("key"):  # one for each kind
+            yield f"{args.get('enc')} key of {words}", resource, ("key", str(args["key"]))
         for argument in _SETS.get(chunk.function, ()) if len(things) == 1 else ():
-            given = chunk.args.get(argument, _USUAL.get(argument))
+            given = chunk.name if argument == "command" else chunk.args.get(argument, _USUAL.get(argument))
             setting = plain(argument, given)
             if setting is not None and setting != _ANY:
                 yield f"{argument} of {words}", resource, (argument, setting)
@@ -333,6 +346,7 @@ def _named(chunk: LowChunk, footprint: Footprint) -> tuple[list[tuple[str, str]]
         what, value = _BY_NAME[chunk.fun]
         whose = [str(chunk.args.get(each, _DEFAULTS.get((chunk.state, each)))) for each in _WHOSE[chunk.state]]
         name = str(chunk.args.get("identifier") or chunk.name)
+        whose += [str(chunk.args.get("value"))] if chunk.fun.startswith("list_") else []
         return [(f"{chunk.state} {what}{name}", "|".join((chunk.state, what, name, *whose)))], value
     if chunk.function in _SETS:
         name = str(chunk.name)

@@ -11,6 +11,8 @@ import re
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from asyncstate.compile.effects.claims import ENTRIES, key_in
 from asyncstate.data import edits, serializers
 from asyncstate.data.key_values import KeyValues
@@ -87,9 +89,13 @@ def writer(chunk: LowChunk, text_of_source: Callable[[LowChunk], str | None], *,
         made = fun in _ENCODED and args.get("create", True) is True
         is_text = args.get("encoding", "pem") in {"pem", "pkcs7_pem"}
         return Writer(chunk, whole=False, edit=_encoded if is_text else None) if made else None
+    if chunk.function == "cron.file":
+        named = structs.replace(chunk, args={**args, "source": chunk.name})
+        text = None if args.get("template") else text_of_source(named)
+        return Writer(chunk, whole=True, edit=_always(text)) if args.get("replace", True) is True else None
     if chunk.function in ENTRIES or fun in _OPTIONS:
         edit = None if args.get("source") else _with_entries(_words(chunk), gone=fun == "options_absent")
-        return Writer(chunk, whole=False, edit=edit)
+        return Writer(chunk, whole=False, edit=edit, sample=_lines(chunk))
     if chunk.state != "file":
         return None
     if fun in {"managed", "serialize"} and not args.get("merge_if_exists"):
@@ -107,12 +113,14 @@ def writer(chunk: LowChunk, text_of_source: Callable[[LowChunk], str | None], *,
     patterns = [str(args[each]) for each in _PATTERNS.get(fun, ()) if args.get(each) is not None]
     if (fun == "append" and args.get("ignore_whitespace", True) is not True) or "encoding" in args:
         return Writer(chunk, whole=False, edit=None)
-    if any(map(_REPEATED_GROUP.search, patterns)) or not args.keys().isdisjoint({"source", "sources"}) or accumulated:
+    collects = accumulated and fun != "blockreplace"
+    if any(map(_REPEATED_GROUP.search, patterns)) or not args.keys().isdisjoint({"source", "sources"}) or collects:
         return Writer(chunk, whole=False, edit=None)
     try:
         edit, sample = make(args)
     except _FAILURES:
         return None  # it fails in each run, too
+    edit = _collected(edit, sample) if accumulated else edit
     return Writer(chunk, whole=False, edit=_bounded(edit) if patterns else edit, sample=sample)
 
 
@@ -132,7 +140,20 @@ def contradict(first: Writer, second: Writer) -> bool | None:
         except _FAILURES:
             return False
     settled = {_settle(first.edit, second.edit, text) for text in _texts(first, second)}
-    return (None if True in settled else True) if False in settled else False
+    if False in settled:
+        return None if True in settled else True
+    return None if _changes_entry(first, second) or _changes_entry(second, first) else False
+
+
+def _changes_entry(keeper: Writer, other: Writer) -> bool:
+    """Whether a state of a file takes away, or changes, the line of an entry as it is usually written."""
+    if keeper.chunk.state == "file" or other.edit is None:
+        return False
+    before, after = (
+        {"".join(line.split()) for line in text.splitlines()}
+        for text in (keeper.sample, _tried(other.edit, keeper.sample))
+    )
+    return not before <= after
 
 
 def suspects(writers: Sequence[Writer]) -> list[tuple[Writer, Writer]]:
@@ -229,9 +250,24 @@ def _words(chunk: LowChunk) -> list[str]:
         return [str(name) for options in groups if isinstance(options, (dict, list)) for name in options]
     given = [chunk.name if each == "name" else chunk.args.get(each) for each in ENTRIES[chunk.function]]
     texts = [str(each) for value in given for each in (value if isinstance(value, list) else [value])]
+    if chunk.state == "cron":
+        return texts[0].split()
     if chunk.state == "ssh_auth":
         return [word for text in texts if (line := key_in(text)) for word in (line[3], *line[4].split())]
     return [text.replace("/", ".").rpartition(".")[2] for text in texts] if chunk.state == "sysctl" else texts
+
+
+def _lines(chunk: LowChunk) -> str:
+    """Return the lines of the entries of a state, "" if they are not known."""
+    args, pairs = chunk.args, []
+    if chunk.function == "host.present":
+        pairs = [f"{address}\t{chunk.name}" for address in _strings(args.get("ip"))]
+    elif chunk.function == "sysctl.present":
+        pairs = [f"{chunk.name} = {args.get('value')}"]
+    elif chunk.function == "ini.options_present" and isinstance(args.get("sections"), dict):
+        groups = [options for options in args["sections"].values() if isinstance(options, dict)]
+        pairs = [f"{option} = {value}" for options in groups for option, value in options.items()]
+    return "".join(f"{pair}\n" for pair in pairs)
 
 
 def _with_entries(words: Sequence[str], *, gone: bool) -> Edit:
@@ -291,6 +327,17 @@ def _bounded(edit: Edit) -> Edit:
         return edit(text)
 
     return bounded
+
+
+def _collected(edit: Edit, markers: str) -> Edit:
+    """Return an edit whose block other states fill."""
+
+    def collected(text: str) -> str:
+        if all(marker in text for marker in markers.splitlines()):
+            raise _OnlyARunKnows
+        return edit(text)
+
+    return collected
 
 
 def _append(args: dict[str, Any]) -> tuple[Edit, str]:

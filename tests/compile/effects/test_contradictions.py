@@ -191,6 +191,23 @@ def test_sources_of_the_tree_are_read():
     assert rules(one, "file.append: [{name: /x}, {text: other}]", files=files) == {"undone"}
 
 
+@rows(
+    ("second", "found"),
+    [
+        ("cron.file: [{name: 'salt://tab'}]", set()),
+        ("cron.file: [{name: 'salt://other'}]", {"undone"}),
+        ("cron.file: [{name: 'salt://other'}, {replace: False}]", set()),
+        ("cron.present: [{name: /bin/true -x}]", {"may-undo"}),
+        ("cron.present: [{name: /bin/false}]", {"undone"}),
+        ("cron.present: [{name: /bin/false}, {user: app}]", set()),
+        ("cron.env_present: [{name: MAILTO}, {value: a}]", {"undone"}),
+    ],
+)
+def test_a_whole_crontab_and_a_job_that_it_lacks_are_a_mistake(second, found):
+    files = {"salt://tab": "5 4 * * * /bin/true -x\n", "salt://other": "# none\n"}
+    assert rules("cron.file: [{name: 'salt://tab'}]", second, files=files) == found
+
+
 def undone(*states, apart=True):
     """The things that states of two SLS files, or of one, want differently for certain, and those that they may."""
     texts = [f"s{number}: {{{state}}}" for number, state in enumerate(states)]
@@ -199,6 +216,30 @@ def undone(*states, apart=True):
     found = [each for each in made.contradictions if each.code == "E430"]
     assert len([issue for issue in made.warnings if issue.code == "E430"]) == len([e for e in found if e.certain])
     return [each.thing for each in found if each.certain], [each.thing for each in found if not each.certain]
+
+
+SYSCTL = "sysctl.present: [{name: a.b}, {value: 1}, {config: /x}]"
+INI = "ini.options_present: [{name: /x}, {sections: {s: {o: 1}}}]"
+
+
+@rows(
+    ("first", "second", "found"),
+    [
+        ("host.present: [{name: h}, {ip: 192.0.2.7}]", "file.comment: [{name: /etc/hosts}, {regex: ^192.0.2.7}]", 1),
+        ("host.present: [{name: h}, {ip: 192.0.2.7}]", "file.comment: [{name: /etc/hosts}, {regex: ^192.0.2.8}]", 0),
+        ("host.present: [{name: h}, {ip: 192.0.2.7}]", "file.line: [{name: /etc/hosts}, {match: 192.0.2.7}, {mode: delete}]", 1),
+        (SYSCTL, "file.replace: [{name: /x}, {pattern: '^a.b *=.*'}, {repl: 'a.b = 0'}]", 1),
+        (SYSCTL, "file.replace: [{name: /x}, {pattern: '^a.b *=.*'}, {repl: 'a.b=1'}]", 0),
+        (SYSCTL, "file.append: [{name: /x}, {text: c}]", 0),
+        (INI, "file.replace: [{name: /x}, {pattern: '^o *=.*'}, {repl: 'o = 2'}]", 1),
+        (INI, "file.keyvalue: [{name: /x}, {key: o}, {value: 2}, {separator: ' = '}]", 1),
+        (INI, "file.keyvalue: [{name: /x}, {key: p}, {value: 2}, {separator: ' = '}]", 0),
+    ],
+)  # fmt: skip
+def test_an_edit_of_the_line_of_an_entry_is_told(first, second, found):
+    certain, possible = undone(first, second)
+    assert (certain, len(possible)) == ([], found)
+    assert len(undone(second, first)[0] + undone(second, first)[1]) == found
 
 
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIHJ1bm5pbmd0aGVzYW1ldGVzdGluZXZlcnlvcmRlcjAw"
@@ -246,6 +287,8 @@ OPPOSED = [
     (f"cron.present: [{CRON}, {{minute: 5}}]", f"cron.present: [{CRON}]", "minute of cron /bin/true"),
     (f"cron.present: [{CRON}, {{commented: True}}]", f"cron.present: [{CRON}]", "commented of cron /bin/true"),
     ("cron.env_present: [{name: A}, {value: b}]", "cron.env_absent: [{name: A}]", "cron variable A"),
+    (f"cron.present: [{CRON}, {{identifier: a}}]", "cron.present: [{name: /x}, {identifier: a}, {user: app}]", "command of cron a"),
+    ("grains.list_present: [{name: a}, {value: b}]", "grains.list_absent: [{name: a}, {value: b}]", "grains value in a"),
     ("host.present: [{name: h}, {ip: 192.0.2.7}]", "host.absent: [{name: h}, {ip: [192.0.2.7, 192.0.2.8]}]", "addresses of host h"),
     ("ini.options_present: [{name: /x}, {sections: {a: {b: 1}}}]", "ini.options_absent: [{name: /x}, {sections: {a: [b]}}]", "option b of section a in /x"),
     ("ini.options_present: [{name: /x}, {sections: {a: {b: 1}}}]", "ini.options_present: [{name: /x}, {sections: {a: {b: 2}}}]", "option b of section a in /x"),
