@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import http.client
+import io
 import os
 import socket
 import ssl
+import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager, suppress
@@ -16,13 +18,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from asyncstate import dunders, filesystem
+from asyncstate.dunders import __opts__
 from asyncstate.errors import CommandExecutionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-CONNECT_TIMEOUT = 20.0
-"""How many seconds to wait for a server, unless the option ``http_connect_timeout`` says otherwise."""
 _CHUNK = 1 << 18
 _BODY_LIMIT = filesystem.READ_LIMIT
 _HARMLESS = ("accept", "user-agent")
@@ -58,11 +59,12 @@ def opened(
     verify_ssl: bool = True,
     ca_bundle: str | None = None,
     cert: Any = None,
-    timeout: float = CONNECT_TIMEOUT,
+    timeout: float | None = None,
 ) -> Iterator[Any]:
     """Open an http or https URL; a user and password in it become basic authentication. Raises urllib's errors.
 
-    ``cert`` is the path of a client certificate, or a list of that path and the path of its key.
+    ``cert`` is the path of a client certificate, or a list of that path and the path of its key. ``timeout``, else the
+    option ``http_connect_timeout``, is how many seconds the server may be silent.
     """
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"}:
@@ -81,9 +83,10 @@ def opened(
         if cert:
             context.load_cert_chain(*([cert] if isinstance(cert, str) else cert))
     request = urllib.request.Request(url, data=data, headers=sent, method=method)  # noqa: S310 - the scheme was checked
-    opener = urllib.request.build_opener(_Redirects(), urllib.request.HTTPSHandler(context=context))
+    opener = urllib.request.build_opener(_Redirects(), _Connections(context=context))
+    silent = float(__opts__["http_connect_timeout"] if timeout is None else timeout)
     try:
-        response = opener.open(request, timeout=timeout)
+        response = opener.open(request, timeout=silent)
     except (http.client.HTTPException, ValueError) as error:  # a URL or header with control characters, an odd answer
         raise urllib.error.URLError(str(error)) from error
     with response, _hung_up_with_its_call(response):
@@ -111,6 +114,58 @@ def _hang_up(line: socket.socket) -> None:
         line.shutdown(socket.SHUT_RDWR)
 
 
+class _Connections(urllib.request.HTTPSHandler, urllib.request.HTTPHandler):
+    """Makes connections whose answers, from the first line on, end within ``http_request_timeout``."""
+
+    def do_open(self, http_class: Any, req: urllib.request.Request, **http_conn_args: Any) -> Any:
+        """Return the answer to a request."""
+
+        def connect(host: str, **args: Any) -> http.client.HTTPConnection:
+            connection: http.client.HTTPConnection = http_class(host, **args)
+            connection.response_class = _Answer
+            return connection
+
+        return super().do_open(connect, req, **http_conn_args)
+
+
+class _Answer(http.client.HTTPResponse):
+    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
+        super().__init__(sock, *args, **kwargs)
+        if limit := float(__opts__["http_request_timeout"]):
+            self.fp: Any = io.BufferedReader(_Until(time.monotonic() + limit, sock, self.fp.detach()))
+
+
+class _Until(io.RawIOBase):
+    """Reads from a socket up to a moment: a server that sends a byte now and then is never silent."""
+
+    def __init__(self, end: float, line: socket.socket, raw: Any) -> None:
+        self._end, self._line, self._raw = end, line, raw
+
+    def readable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return int(self._raw.fileno())
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        left = self._end - time.monotonic()
+        silent = self._line.gettimeout()
+        try:
+            self._line.settimeout(max(0.001, left if silent is None else min(left, silent)))
+            return int(self._raw.readinto(buffer))
+        except TimeoutError:
+            if time.monotonic() < self._end:
+                raise
+            limit = f"{__opts__['http_request_timeout']:g} seconds of the option http_request_timeout"
+            raise TimeoutError(f"The answer takes longer than the {limit}: raise it to wait") from None
+        finally:
+            self._line.settimeout(silent)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
 class _Redirects(urllib.request.HTTPRedirectHandler):
     """Follows redirects, but sends no password, token or cookie to another server."""
 
@@ -121,34 +176,29 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         if urlsplit(newurl).scheme not in {"http", "https"}:
             raise urllib.error.HTTPError(req.full_url, code, "redirected to another protocol", headers, fp)
         new = super().redirect_request(req, fp, code, msg, headers, newurl)
+        if new is not None:
+            fp.close()  # else all of its page would be read into memory
         if new is not None and urlsplit(newurl)[:2] != urlsplit(req.full_url)[:2]:
             for name in [name for name in new.headers if name.lower() not in _HARMLESS]:
                 new.remove_header(name)
         return new
 
 
-def read(url: str, *, verify_ssl: bool = True, timeout: float = CONNECT_TIMEOUT) -> bytes:
+def read(url: str) -> bytes:
     """Return the content of ``url``. Raises CommandExecutionError, with Salt's message, if it cannot be fetched."""
-    with _explained(url), opened(url, verify_ssl=verify_ssl, timeout=timeout) as response:
+    with _explained(url), opened(url) as response:
         return body(response)
 
 
-def download(
-    url: str,
-    path: str,
-    *,
-    verify_ssl: bool = True,
-    timeout: float = CONNECT_TIMEOUT,
-    checksum: tuple[str, str] | None = None,
-) -> None:
+def download(url: str, path: str, *, verify_ssl: bool = True, checksum: tuple[str, str] | None = None) -> None:
     """Download ``url`` to the file ``path``, completely or not at all.
 
     With ``checksum``, a kind of hash and its digits, CommandExecutionError for any other content.
     """
     digest = None if checksum is None else hashlib.new(checksum[0], usedforsecurity=False)
     with filesystem.Replacement(path) as new:
-        with _explained(url), opened(url, verify_ssl=verify_ssl, timeout=timeout) as response:
-            for chunk in _chunks(response):
+        with _explained(url), opened(url, verify_ssl=verify_ssl) as response:
+            for chunk in _limited(response, *_room(response, new)):
                 new.write(chunk)
                 if digest is not None:
                     digest.update(chunk)
@@ -160,24 +210,39 @@ def download(
 
 def body(response: Any) -> bytes:
     """Return the answer of a server. OSError if it has more than `filesystem.READ_LIMIT` bytes: it may be endless."""
-    parts: list[bytes] = []
-    size = 0
+    return b"".join(_limited(response, _BODY_LIMIT, "that are read at once"))
+
+
+def _room(response: Any, new: filesystem.Replacement) -> tuple[int, str]:
+    """Return how many bytes a downloaded file may have, and what limits it.
+
+    An answer of unknown length leaves a tenth of the disk's free space to others.
+    """
+    disk = os.fstatvfs(new.fd)
+    free = disk.f_bavail * disk.f_frsize
+    room = free if response.length is not None else free * 9 // 10
+    allowed = int(__opts__["http_max_body"])
+    if room < allowed:
+        return room, f"that the disk of {os.path.dirname(new.path)} has room for"
+    return allowed, "of the option http_max_body: raise it to take the file"
+
+
+def _limited(response: Any, limit: int, what: str) -> Iterator[bytes]:
+    """Yield an answer in chunks. OSError if it is cut off, or if it is longer than the limit or says that it is."""
+    announced, size = response.length or 0, 0
     try:
-        for chunk in _chunks(response):
+        while max(announced, size) <= limit:
+            chunk = response.read(_CHUNK)
+            dunders.check_cancelled()  # then this is not the end of what was sent
+            if not chunk and response.length:
+                raise OSError(f"The answer was cut off: {response.length} bytes are missing")
+            if not chunk:
+                return
             size += len(chunk)
-            if size > _BODY_LIMIT:
-                raise OSError(f"The answer is longer than the {_BODY_LIMIT} bytes that are read at once")
-            parts.append(chunk)
+            yield chunk
     except http.client.HTTPException as error:
         raise OSError(f"The answer was cut off: {error}") from error
-    return b"".join(parts)
-
-
-def _chunks(response: Any) -> Iterator[bytes]:
-    while chunk := response.read(_CHUNK):
-        dunders.check_cancelled()
-        yield chunk
-    dunders.check_cancelled()  # then this is not the end of what was sent
+    raise OSError(f"The answer is longer than the {limit} bytes {what}")
 
 
 @contextmanager

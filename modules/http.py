@@ -43,7 +43,7 @@ def query(
     agent: str | None = None,
     test: bool = False,
     test_url: str | None = None,
-    timeout: float = _downloads.CONNECT_TIMEOUT,
+    timeout: float | None = None,
     raise_error: bool = True,
     **kwargs: Any,
 ) -> dict[str, Any]:

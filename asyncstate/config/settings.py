@@ -145,6 +145,9 @@ class Settings(msgspec.Struct, kw_only=True):
     state_output_diff: bool = False
     new_file_diff: bool = False
     state_verbose: bool = True
+    http_connect_timeout: Annotated[float, msgspec.Meta(gt=0)] = 20.0
+    http_request_timeout: Annotated[float, msgspec.Meta(ge=0)] = 3600.0
+    http_max_body: _AtLeastOne = 100 << 30
     backup_mode: Literal["", "minion", "master", "both"] = ""
     hash_type: Literal["md5", "sha1", "sha224", "sha256", "sha384", "sha512"] = "sha256"
 

@@ -78,9 +78,7 @@ def prefetch(
         folder = ahead.folder("files")
         if not folder or filesystem.exists(os.path.join(folder, name)):
             return False
-        _downloads.download(
-            path, os.path.join(folder, name), verify_ssl=verify_ssl, timeout=_timeout(), checksum=checksum
-        )
+        _downloads.download(path, os.path.join(folder, name), verify_ssl=verify_ssl, checksum=checksum)
     return True
 
 
@@ -213,7 +211,7 @@ def get_url(
         return target
     elif scheme in _REMOTE and dest is None:
         _check_scheme(path)
-        return _downloads.read(path, timeout=_timeout()).decode()
+        return _downloads.read(path).decode()
     else:
         found = _local_path(path, env, source_hash)
     if not found:
@@ -364,17 +362,13 @@ def _cached_download(url: str, saltenv: str, source_hash: str | None, *, verify_
 
 def _fetch(url: str, path: str, *, verify_ssl: bool = True) -> None:
     _check_scheme(url)
-    _downloads.download(url, path, verify_ssl=verify_ssl, timeout=_timeout())
+    _downloads.download(url, path, verify_ssl=verify_ssl)
 
 
 def _check_scheme(url: str) -> None:
     scheme = urlsplit(url).scheme
     if scheme not in {"http", "https"}:
         raise CommandExecutionError(f"Fetching {scheme}:// URLs is not supported: {_downloads.redacted(url)}")
-
-
-def _timeout() -> float:
-    return float(__opts__.get("http_connect_timeout") or _downloads.CONNECT_TIMEOUT)
 
 
 def _take_prefetched(url: str, path: str, source_hash: str | None) -> bool:

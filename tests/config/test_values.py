@@ -46,6 +46,9 @@ WRONG = {
     "journal_keep_runs": ("all", "expected a whole number, got text"),
     "journal_keep_days": (-0.5, "expected a number >= 0.0, got -0.5"),
     "state_output": ("breif", "brief or brief_id, got 'breif'. Did you mean 'brief'?"),
+    "http_connect_timeout": (0, "expected a number > 0.0, got 0"),
+    "http_request_timeout": (-1, "expected a number >= 0.0, got -1"),
+    "http_max_body": ("1 GB", "expected a whole number, got text"),
     "backup_mode": ("minoin", "expected minion, master or both, got 'minoin'. Did you mean 'minion'?"),
     "hash_type": ("sha265", "expected md5, sha1, sha224, sha256, sha384 or sha512, got 'sha265'. Did you mean 'sha256'?"),
 }  # fmt: skip

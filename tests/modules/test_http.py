@@ -3,6 +3,7 @@ from __future__ import annotations
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 from asyncstate.modules import _downloads
@@ -160,8 +161,8 @@ def test_a_cancelled_download_does_not_wait_for_a_silent_server(tmp_path, length
     token, path = CancelToken(), tmp_path / "file"
 
     def load():
-        with FakeHost().enter(cancel=token):
-            _downloads.download(f"http://127.0.0.1:{server.getsockname()[1]}/", str(path), timeout=600)
+        with FakeHost(http_connect_timeout=600).enter(cancel=token):
+            _downloads.download(f"http://127.0.0.1:{server.getsockname()[1]}/", str(path))
 
     with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as thread:
         loading = thread.submit(load)
@@ -175,3 +176,42 @@ def test_a_cancelled_download_does_not_wait_for_a_silent_server(tmp_path, length
             with pytest.raises(RunCancelled, match="enough"):
                 loading.result(60)
     assert not path.exists()
+
+
+LENGTH = "HTTP/1.0 200 OK\r\nContent-Length: "
+CHUNKS = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+SLOW, LONG = {"http_request_timeout": 0.3}, {"http_max_body": 1000}
+LATE, MORE = "longer than the 0.3 seconds of the option http_request_timeout", "1000 bytes of the option http_max_body"
+
+
+@pytest.mark.parametrize(
+    ("head", "more", "options", "said"),
+    [
+        ("HTTP/1.0 200", "O", SLOW, LATE),
+        ("HTTP/1.0 200 OK\r\n", "A: b\r\n", SLOW, LATE),
+        ("HTTP/1.0 200 OK\r\n\r\n", "x", SLOW, LATE),
+        (f"{LENGTH}9999\r\n\r\n", "x", SLOW, LATE),
+        (CHUNKS, "1\r\nx\r\n", SLOW, LATE),
+        (CHUNKS, "40000\r\n" + "x" * 0x40000 + "\r\n", LONG, MORE),
+        (f"HTTP/1.0 200 OK\r\n\r\n{'x' * 1001}", "", LONG, MORE),
+        (f"{LENGTH}1001\r\n\r\n", "x", LONG, MORE),
+        (f"{LENGTH}{1 << 62}\r\n\r\n", "x", {"http_max_body": 1 << 63}, "bytes that the disk of .* has room for"),
+        (f"{LENGTH}9\r\n\r\nx", "", {}, "cut off: 8 bytes are missing"),
+        (CHUNKS, "", {}, "cut off"),
+    ],
+)
+def test_a_download_has_an_end(tmp_path, head, more, options, said):
+    def serve():
+        line, _ = server.accept()
+        with line, suppress(OSError):
+            line.recv(1 << 16)
+            line.sendall(head.encode())
+            while more:
+                line.sendall(more.encode())
+                time.sleep(0.02)
+
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as thread:
+        thread.submit(serve)
+        with FakeHost(**options).enter(), pytest.raises(CommandExecutionError, match=said):
+            _downloads.download(f"http://127.0.0.1:{server.getsockname()[1]}/", str(tmp_path / "file"))
+    assert list(tmp_path.iterdir()) == []

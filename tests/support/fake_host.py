@@ -8,11 +8,15 @@ from contextlib import contextmanager
 
 from fake_services import FakeServices
 
+from asyncstate.config.settings import FIELDS
 from asyncstate.dunders.context import CallContext, SharedContext, current
 from asyncstate.errors import FunctionNotFound
 from asyncstate.load.plugin import LoadedFunction, LoadedModule
 from asyncstate.run.chunk.local import LocalDispatch
 from asyncstate.run.engine import Engine, RunOptions
+
+
+HTTP = {name: field.default for name, field in FIELDS.items() if name.startswith("http_")}
 
 
 class InlineWorkers:
@@ -41,7 +45,7 @@ class FakeHost:
     def __init__(self, **opts):
         import threading
 
-        self.opts = {"test": False, **opts}
+        self.opts = {"test": False, **HTTP, **opts}
         self.salt = {}
         self.loaders = {"states": FakeLoader()}
         self.workers = InlineWorkers()

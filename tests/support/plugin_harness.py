@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fake_host import HTTP
 from fake_services import FakeServices
 
 from asyncstate import dunders
@@ -88,6 +89,7 @@ class PluginHarness:
             "saltenv": "base",
             "hash_type": "sha256",
             "file_client": "local",
+            **HTTP,
             **opts,
         }
         self.grains: dict[str, Any] = {"id": "minion", "kernel": "Linux", "os": "Debian", "os_family": "Debian"}
