@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -17,7 +18,7 @@ log: logging.Logger = get_logger(__name__)
 
 _INDEPENDENT: Final = {
     "config": "backup_mode dot_vals get items manage_mode merge option valid_fileproto",
-    "cp": "envs get_file_str hash_file list_master list_master_dirs list_master_symlinks list_states",
+    "cp": "envs list_master list_master_dirs list_master_symlinks list_states",
     "defaults": "deepcopy get merge update",
     "dnsutil": "check_ip",
     "file": "basename dirname join normpath pardir",
@@ -28,7 +29,7 @@ _INDEPENDENT: Final = {
     "log": "critical debug error exception info warning",
     "match": "compound data filter_by glob grain grain_pcre ifelse ipcidr list pcre pillar pillar_pcre search_by",
     "network": "calc_net convert_cidr ip_in_subnet iphexval is_loopback is_private reverse_ip",
-    "pillar": "data fetch file_exists filter_by get item items keys ls obfuscate raw",
+    "pillar": "data fetch filter_by get item items keys ls obfuscate raw",
     "pkg_resource": "sort_pkglist stringify",
     "random": "get_str hash rand_int sample seed shuffle str_encode",
     "slsutil": "banner boolstr deserialize dir_exists file_exists findup merge merge_all path_exists renderer serialize"
@@ -38,8 +39,12 @@ _INDEPENDENT: Final = {
 }
 INDEPENDENT: Final = frozenset(f"{module}.{name}" for module, names in _INDEPENDENT.items() for name in names.split())
 """Bundled functions whose answers depend on their arguments, the tree, pillar, grains, options or chance alone."""
-OF_SALT_URLS: Final = frozenset({"cp.cache_file", "cp.is_cached"})
-"""Functions that find a file of the tree, if they are asked for one."""
+_SALT_URL: Final = re.compile("salt://")
+OF_A_PATH: Final[Mapping[str, re.Pattern[str]]] = {
+    **dict.fromkeys(("cp.cache_file", "cp.get_file_str", "cp.hash_file", "cp.is_cached"), _SALT_URL),
+    "pillar.file_exists": re.compile(r"(?!/)(?!(.*/)?\.\.(/|$))"),
+}
+"""Functions that look at a file of the tree or the pillar, if the path that they are given matches."""
 
 FILTERS: Final = frozenset(
     "dns_check file_hashsum get_uid http_query is_bin_file is_empty is_text_file list_files which".split()
@@ -96,19 +101,19 @@ class _Functions(Mapping[str, Callable[..., Any]]):
     def __getitem__(self, name: str) -> Callable[..., Any]:
         if name in INDEPENDENT and name in self._functions and self._functions.is_bundled(name):
             return self._functions[name]
-        if name in OF_SALT_URLS:
-            return lambda path, *args, **kwargs: self._of_url(name, path)(path, *args, **kwargs)
+        if name in OF_A_PATH:
+            return lambda path, *args, **kwargs: self._of_path(name, path)(path, *args, **kwargs)
         if not self._functions.is_of_tree(name):
             return _refusal(name)
         self._machine.warn(f"{name} is a function of the tree, and may read this machine in ways that are not seen")
         return self._functions[name]
 
-    def _of_url(self, name: str, path: object) -> Callable[..., Any]:
-        return self._functions[name] if str(path).startswith("salt://") else _refusal(f"{name} of {path}")
+    def _of_path(self, name: str, path: object) -> Callable[..., Any]:
+        return self._functions[name] if OF_A_PATH[name].match(str(path)) else _refusal(f"{name} of {path}")
 
     def __contains__(self, name: object) -> bool:
         """Say whether there is a function; refuse to, where that depends on what is installed here."""
-        if not (name in INDEPENDENT or name in OF_SALT_URLS or self._functions.is_of_tree(str(name))):
+        if not (name in INDEPENDENT or name in OF_A_PATH or self._functions.is_of_tree(str(name))):
             _refuse(f"whether there is '{name}'")
         return name in self._functions
 

@@ -4,7 +4,7 @@ import json
 import logging
 import os
 import socket
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import pytest
 import yaml
@@ -13,7 +13,7 @@ from tables import rows
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import CompileError, ConfigError
-from asyncstate.load.another_machine import CLOCK, FILTERS, INDEPENDENT, OF_SALT_URLS
+from asyncstate.load.another_machine import CLOCK, FILTERS, INDEPENDENT, OF_A_PATH
 from asyncstate.render.filters import CHANGING
 from asyncstate.sources.grains import core_grains
 
@@ -48,6 +48,9 @@ def rendered(root, tmp_path):
     machines = {}
 
     def on(name, settings):
+        (root / "of_alpha").unlink(missing_ok=True)
+        if name == "alpha":
+            (root / "of_alpha").write_text("{of: alpha}\n")
         place = tmp_path / name
         place.mkdir(exist_ok=True)
         with pytest.MonkeyPatch.context() as patch:
@@ -66,12 +69,17 @@ def rendered(root, tmp_path):
                 }
                 runtime = StateRuntime(Settings(grains_alone=True, grains_override=GRAINS, **mine))
                 machines[name] = opened.enter_context(runtime.open_sync())
-            return machines[name].compile_sync(["it"]).chunks[0].name
+            try:
+                return machines[name].compile_sync(["it"]).chunks[0].name
+            except CompileError as error:
+                return error
 
     def render(template, **settings):
         (root / "tree" / "it.sls").write_text(f"{template}\n")
         answer = on("alpha", settings)
-        assert on("beta", settings) == answer
+        assert str(on("beta", settings)) == str(answer)
+        if isinstance(answer, CompileError):
+            raise answer
         return answer
 
     with opened:
@@ -114,13 +122,26 @@ def test_a_function_that_is_called_answers_alike_on_all_machines(rendered, root,
     assert "depends on this machine" not in answer
 
 
+@rows("name", sorted(each for each in {*INDEPENDENT, *OF_A_PATH} if not each.startswith(OF_CHANCE)))
+def test_no_argument_of_a_function_names_a_file_of_this_machine(rendered, root, name):
+    arguments = filled(dict(ARGUMENTS.get(name, {})), root)
+    positional = arguments.pop("args", [])
+    calls = [(positional, {**arguments, key: None}) for key in arguments]
+    calls += [([*positional[:index], None, *positional[index + 1 :]], arguments) for index in range(len(positional))]
+    for args, kwargs in [([None], {}), ([], {"path": None}), *calls]:
+        for path in (f"{root}/of_alpha", f"file://{root}/of_alpha", "../of_alpha"):
+            call = f"salt['{name}'](*{args!r}, **{kwargs!r})".replace("None", repr(path))
+            with suppress(CompileError):
+                rendered(f"{{{{ ({call}) | string | yaml_dquote }}}}: test.nop")
+
+
 def test_every_other_bundled_function_is_refused_by_name(rendered, root):
     runtime = StateRuntime(Settings(file_roots={"base": [str(root / "tree")]}))
     with runtime.open_sync():
         names = [
             name
             for name in runtime.host.salt
-            if runtime.host.salt.is_bundled(name) and name not in {*INDEPENDENT, *OF_SALT_URLS}
+            if runtime.host.salt.is_bundled(name) and name not in {*INDEPENDENT, *OF_A_PATH}
         ]
     assert len(names) > 400
     calls = "".join(f"{{% if name == '{name}' %}}{{{{ salt['{name}']() }}}}{{% endif %}}" for name in names)
@@ -191,5 +212,9 @@ def test_the_grains_of_another_machine_have_its_id():
 
 def test_a_file_of_the_tree_is_found_and_no_other(rendered, root):
     assert rendered("{{ salt['cp.cache_file']('salt://hello') }}: test.nop") == str(root / "tree/hello")
+    (root / "pillar").mkdir()
+    (root / "pillar" / "mine.sls").touch()
+    roots = {"pillar_roots": {"base": [str(root / "pillar")]}}
+    assert rendered("{{ salt['pillar.file_exists']('mine.sls') }}_: test.nop", **roots) == "True_"
     with pytest.raises(CompileError, match=r"cp\.cache_file of /etc/hostname depends on this machine"):
         rendered("{{ salt['cp.cache_file']('/etc/hostname') }}: test.nop")

@@ -15,7 +15,6 @@ from asyncstate.load.plugin import LoadedFunction, LoadedModule
 from asyncstate.run.chunk.local import LocalDispatch
 from asyncstate.run.engine import Engine, RunOptions
 
-
 HTTP = {name: field.default for name, field in FIELDS.items() if name.startswith("http_")}
 
 
