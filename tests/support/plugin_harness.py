@@ -21,6 +21,7 @@ import importlib
 import inspect
 import os
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,8 +115,7 @@ class PluginHarness:
         module = importlib.import_module(f"asyncstate.{kind}.{name}")
         virtual = getattr(module, "__virtualname__", name)
         target = self.salt if kind == "modules" else self.states
-        for function_name, function in exported_functions(module).items():
-            target[f"{virtual}.{function_name}"] = _blocking(function)
+        target.update((f"{virtual}.{function_name}", function) for function_name, function in _offered(module))
         return module
 
     def salt_file(self, path: str, text: str | bytes, saltenv: str = "base") -> Path:
@@ -209,6 +209,12 @@ def snapshot(top: Path) -> dict[str, tuple[Any, ...]]:
         content = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else None
         found[str(path.relative_to(top))] = (status.st_mode, status.st_uid, status.st_gid, content)
     return found
+
+
+@cache
+def _offered(module: ModuleType) -> list[tuple[str, Callable[..., Any]]]:
+    """What a module offers: looked for once, and not for each of thousands of tests."""
+    return [(name, _blocking(function)) for name, function in exported_functions(module).items()]
 
 
 def _blocking(function: Callable[..., Any]) -> Callable[..., Any]:

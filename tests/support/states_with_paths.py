@@ -55,13 +55,6 @@ def run_all(command, cwd=None, told=None, stdin="", **options):
 
 def harness_of_states(tmp_path: Path) -> PluginHarness:
     """Return a harness with all states that take paths, and the files in ``tmp_path`` that their arguments name."""
-    (tmp_path / "own.txt").write_text("own=1\n")
-    with tarfile.open(tmp_path / "pkg.tar", "w") as archive:
-        for name in ("f", "d/g", "new"):
-            archive.add(tmp_path / "own.txt", name)
-    with zipfile.ZipFile(tmp_path / "pkg.zip", "w") as packed:
-        for name in ("f", "d/g", "new"):
-            packed.write(tmp_path / "own.txt", name)
     harness = PluginHarness(tmp_path, pki_dir=str(tmp_path))
     for name in (
         "file", "archive", "hashutil", "ini", "git", "virtualenv", "x509", "cmd", "ssh", "cron", "debconf", "pip",
@@ -85,14 +78,37 @@ def harness_of_states(tmp_path: Path) -> PluginHarness:
     harness.salt["cmd.run_stdout"] = lambda command, **_: ""  # no crontab yet
     harness.salt["cmd.run"] = lambda command, **options: run_all(command, **options)["stdout"]
     harness.salt["cmd.retcode"] = lambda command, **options: run_all(command, **options)["retcode"]
-    harness.call("x509.create_private_key", algo="ec", path=f"{tmp_path}/own.key")
-    harness.call(
-        "x509.create_certificate", signing_private_key=f"{tmp_path}/own.key", CN="x", path=f"{tmp_path}/own.crt",
-        basicConstraints="CA:TRUE",
-    )  # fmt: skip
-    for name in ("f", "d/g", "new"):
+    if not MADE:
+        _make_files(harness)
+        MADE.update((name, ((tmp_path / name).read_bytes(), (tmp_path / name).stat().st_mode)) for name in FILES)
+    for name, (content, mode) in MADE.items():
+        (tmp_path / name).write_bytes(content)
+        (tmp_path / name).chmod(mode)
+    for name in PACKED:
         harness.salt_file(f"tree/{name}", "own=1\n")
     return harness
+
+
+PACKED = ("f", "d/g", "new")
+FILES = ("own.txt", "pkg.tar", "pkg.zip", "own.key", "own.crt")
+MADE: dict[str, tuple[bytes, int]] = {}
+"""The contents and modes of the files, which are the same for each harness."""
+
+
+def _make_files(harness: PluginHarness) -> None:
+    base = harness.tmp_path
+    (base / "own.txt").write_text("own=1\n")
+    with tarfile.open(base / "pkg.tar", "w") as archive:
+        for name in PACKED:
+            archive.add(base / "own.txt", name)
+    with zipfile.ZipFile(base / "pkg.zip", "w") as packed:
+        for name in PACKED:
+            packed.write(base / "own.txt", name)
+    harness.call("x509.create_private_key", algo="ec", path=f"{base}/own.key")
+    harness.call(
+        "x509.create_certificate", signing_private_key=f"{base}/own.key", CN="x", path=f"{base}/own.crt",
+        basicConstraints="CA:TRUE",
+    )  # fmt: skip
 
 
 def _file(fun: str, **arguments: Any) -> Callable[[str, Path], tuple[str, dict[str, Any]]]:
