@@ -167,6 +167,8 @@ def require_same(reviewed: PlanRecord, now: PlanRecord, path: str) -> None:
         raise PlanError("\n".join(_refusal(differences, path)))
     if reviewed.digest != now.digest:
         raise PlanError(f"{path}: the tree compiles to another plan. {_AGAIN}")
+    if structs.replace(now, program=reviewed.program, inputs=reviewed.inputs, foreseen=reviewed.foreseen) != reviewed:
+        raise PlanError(f"{path}: the file was altered: what it says is not the plan that its digest names. {_AGAIN}")
 
 
 _AGAIN: Final = "Review it again: asyncstate plan --plan-out FILE"

@@ -8,6 +8,8 @@ import stat
 
 import pytest
 
+from asyncstate.cli.saved_plan import require_same
+from asyncstate.errors import PlanError
 from asyncstate.journal.store import Journal
 from asyncstate.plans.document import decode
 
@@ -279,3 +281,41 @@ def test_a_plan_that_could_not_be_read_is_not_written(run, tmp_path, monkeypatch
     assert done.returncode == 74
     assert "no plan that can be read" in done.stderr
     assert not (tmp_path / "web.plan").exists()
+
+
+def altered(value):
+    """Yield data with one value in it replaced by another of its kind, for each value there is."""
+    match value:
+        case dict() | list():
+            for place, item in value.items() if isinstance(value, dict) else enumerate(value):
+                for other in altered(item):
+                    copy = value.copy()
+                    copy[place] = other
+                    yield copy
+        case bool():
+            yield not value
+        case int() | float():
+            yield value + 1
+        case str():
+            yield value + "x"
+
+
+def test_nobody_reads_one_plan_and_applies_another(saved):
+    """Whatever is altered in the file, and not only what its digests stand for, it is refused."""
+    data = json.loads(saved().read_bytes())
+    reviewed = decode(json.dumps(data).encode())
+    require_same(reviewed, reviewed, "the plan")
+    del data["program"], data["foreseen"]  # who wrote it; what is told after the run
+    plans = [json.dumps(other).encode() for other in altered(data)]
+    assert len(plans) > 50
+    for plan in plans:
+        with pytest.raises(PlanError):
+            require_same(decode(plan), reviewed, "the plan")
+
+
+def test_a_plan_whose_words_were_altered_is_told_from_the_true_one(run, saved, tmp_path):
+    path = saved()
+    edit(path, '"contents": 80', '"contents": 81')
+    assert "contents" in run("show", "diff", path).stdout
+    done = run("apply", "--plan", path)
+    assert (done.returncode, (tmp_path / "conf").exists()) == (1, False)
