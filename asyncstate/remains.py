@@ -103,9 +103,17 @@ def left_file(path: str, flags: int = os.O_RDONLY) -> Iterator[int | None]:
         except OSError:
             yield None
             return
-        yield file if os.fstat(file).st_nlink else None
+        yield file if _is_at(path, file) else None
     finally:
         os.close(file)
+
+
+def _is_at(path: str, file: int) -> bool:
+    """Whether an open file still has this name: who held it until now, may have removed or renamed it."""
+    try:
+        return os.path.samestat(os.fstat(file), os.lstat(path))
+    except OSError:
+        return False
 
 
 def is_locked(file: int) -> bool:

@@ -216,3 +216,18 @@ def test_a_file_that_cannot_be_locked_is_not_left(path, monkeypatch):
     with pytest.raises(OSError, match="no locks"):
         RunLog(path, unexpected)
     assert os.listdir(os.path.dirname(path)) == []
+
+
+def test_a_log_that_gets_its_last_name_meanwhile_is_not_left_behind(path, monkeypatch):
+    """Another run may have opened it under its first name, and wait for the lock of a moment."""
+    log = RunLog(path, unexpected)
+    flock = fcntl.flock
+
+    def ends_first(file, operation):
+        os.rename(path, f"{path}.ended")
+        log.close()
+        flock(file, operation)
+
+    monkeypatch.setattr("asyncstate.remains.fcntl.flock", ends_first)
+    with left_file(path) as file:
+        assert file is None
