@@ -90,10 +90,10 @@ def present(
         password = _hashed(name, password)
     gecos = dict(zip(_GECOS, (fullname, roomnumber, workphone, homephone, other), strict=True))
     gecos = {key: str(value) for key, value in gecos.items() if value is not None}
-    uid, gid = (None if number == "" else number for number in (uid, gid))
+    uid, gid = _given(uid), _given(gid)
     ages = {"date": date, "mindays": mindays, "maxdays": maxdays, "inactdays": inactdays, "warndays": warndays}
     try:
-        ages = {key: None if value is None else days_since_1970(value) for key, value in ages.items()}
+        ages = {key: None if _given(value) is None else days_since_1970(value) for key, value in ages.items()}
         expire = days_since_1970(expire) if expire else None
         _require_fit({"uid": uid, "gid": gid}, {"home": home, "shell": shell}, {**gecos, "password": password or ""})
     except ValueError as error:
@@ -274,6 +274,11 @@ def _shadow_difference(shadow: Mapping[str, Any], wanted: Mapping[str, Any]) -> 
     if lock is not None and bool(lock) != shadow["passwd"].startswith("!"):
         changes["password_lock"] = lock
     return changes
+
+
+def _given(number: Any) -> Any:
+    """Return a number, None for what is empty: 0 is a number."""
+    return number if number or (number == 0 and number is not False) else None
 
 
 def _require_fit(numbers: Mapping[str, Any], paths: Mapping[str, Any], texts: Mapping[str, str]) -> None:

@@ -123,8 +123,10 @@ def bind(
 def _taken(function: LoadedFunction, name: str, value: Any) -> Any:
     """Return the value of one argument as the function takes it, _NONE if it is as good as left out."""
     expected = function.signature.expected[name]
-    value = expected.taken(value)
-    if expected.is_none(value) and name in function.signature.keywords:
+    optional = name in function.signature.keywords
+    if value or not (optional and isinstance(value, (int, float))):  # in Salt, 0 for an optional text is as good as none
+        value = expected.taken(value)
+    if optional and expected.is_none(value):
         return _NONE
     if expected.is_none(value) or expected.calculates_with(value) or not expected.works(value):
         raise MisshapenArguments(f"'{name}' of '{function.name}' must be {expected}, not {described(value)}")
