@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from asyncstate.cli.interrupts import deliver, delivered_to, end_at_latest, ended_in_time
+from asyncstate.cli.interrupts import deliver, delivered_to, end_at_latest, end_within, ended_in_time
 from asyncstate.run.timer import Timer
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _LATEST = 60.0
 """Seconds from the cancellation of a run to its end, at most. Then the process ends where it is."""
+_SHOWN = 10.0
+"""Seconds from a signal behind the end of a run until its report is shown, at most."""
 
 
 class Stoppable(Protocol):
@@ -98,6 +100,27 @@ class Ending:
             self._say(text)
             end_at_latest(signal.Signals[name], _LATEST)
             self._run.cancel(name)
+
+
+@contextmanager
+def kept_until_shown() -> Iterator[None]:
+    """Keep signals that arrive in the block, for a few seconds, and deliver them behind it.
+
+    For what lies between the end of a run and its report: the run is over, so there is nothing to cancel, and its
+    report must not be lost.
+    """
+    late: deque[int] = deque()
+
+    def keep(number: int) -> None:
+        late.append(number)
+        end_within(number, _SHOWN)
+
+    try:
+        with delivered_to(keep):
+            yield
+    finally:
+        while late:
+            deliver(late.popleft())
 
 
 @contextmanager

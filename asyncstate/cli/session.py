@@ -9,12 +9,12 @@ import asyncio
 import math
 import sys
 import time
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.console import CHANGED
-from asyncstate.cli.ending import ended_by_signals
+from asyncstate.cli.ending import ended_by_signals, kept_until_shown
 from asyncstate.cli.event_loop import run_on
 from asyncstate.cli.interrupts import check, delivered_to, is_signalled, note, pause
 from asyncstate.cli.run_progress import progress_of, refreshed
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from asyncstate.cli.console import Console
+    from asyncstate.cli.ending import Ending
     from asyncstate.cli.only_failed import Unfinished
     from asyncstate.cli.run_tracing import RunTracing
     from asyncstate.cli.saved_plan import SavedPlan
@@ -224,6 +225,27 @@ class Session:
         hand_over: Callable[[], Callable[[], None]] | None,
     ) -> int:
         from asyncstate.report.summary import applied_lines
+
+        with ExitStack() as until_shown:
+            plan, report, ending = await self._run_to_its_end(planned, until_shown)
+            if hand_over is not None:
+                hand_over()()  # nobody waits for the readers of a report
+            try:
+                with delivered_to(self._interrupt_output):
+                    self.show(report, plan)
+            except Exception as error:
+                error.add_note("\n".join(applied_lines(report.rows, dry=report.test)))
+                raise
+        check()
+        if ending.exit_code and not report.cancelled:  # it came when everything had begun, and nothing was left to stop
+            return ending.exit_code
+        return self._exit_code(report)
+
+    async def _run_to_its_end(
+        self, planned: Callable[[StateRuntime], Awaitable[Plan]], until_shown: ExitStack
+    ) -> tuple[Plan, RunReport, Ending]:
+        """Compile and run; return what there is to show. From the end of the run on, no signal takes its report."""
+        from asyncstate.report.summary import applied_lines
         from asyncstate.runtime import StateRuntime
 
         async with (
@@ -256,6 +278,7 @@ class Session:
             self.console.answered = self._lines is not None
             if self.console.last is not None:
                 self.console.last.run = run.id
+            until_shown.enter_context(kept_until_shown())
             try:
                 with (
                     refreshed(self.progress),
@@ -274,19 +297,8 @@ class Session:
                 raise
             if self._saved is not None:
                 await runtime.host.workers.run(self._saved.note_used)
-        if hand_over is not None:
-            hand_over()()  # nobody waits for the readers of a report
         report = run.report
-        try:
-            with delivered_to(self._interrupt_output):
-                self.show(report, runtime.shown(plan) if report.failed or self.options.get("report") else plan)
-        except Exception as error:
-            error.add_note("\n".join(applied_lines(report.rows, dry=report.test)))
-            raise
-        check()
-        if ending.exit_code and not report.cancelled:  # it came when everything had begun, and nothing was left to stop
-            return ending.exit_code
-        return self._exit_code(report)
+        return runtime.shown(plan) if report.failed or self.options.get("report") else plan, report, ending
 
     def _interrupt_output(self, number: int) -> None:
         """Drop the rest of a report, which its reader may not read: the run is over, and the journal has it."""

@@ -341,3 +341,34 @@ def test_what_a_plugin_of_the_tree_has_not_written_yet_is_written(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert log.read_text(encoding="utf-8") == "line\n"
+
+
+BEHIND = """
+import os, signal, sys
+from importlib import import_module
+module, name, method = sys.argv[1].rsplit(".", 2)
+holder = getattr(import_module(module), name)
+once = getattr(holder, method)
+def signalled(self, *args):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return once(self, *args)
+setattr(holder, method, signalled)
+from asyncstate.cli import main
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize("where", ["cli.saved_plan.SavedPlan.note_used", "runtime.StateRuntime.__aexit__"])
+def test_a_signal_behind_the_end_of_a_run_does_not_take_its_report(tmp_path, where):
+    (tmp_path / "a.sls").write_text("a:\n  test.succeed_with_changes: []\n")
+    plan, results = tmp_path / "a.plan", tmp_path / "results.xml"
+    words = ["--file-root", tmp_path]
+    env = {**os.environ, "ASYNCSTATE_STATE_DIR": f"{tmp_path}/state", "ASYNCSTATE_CACHEDIR": f"{tmp_path}/cache"}
+    subprocess.run([PROGRAM, "plan", "a", *words, "--plan-out", plan], check=True, capture_output=True, env=env)
+    done = subprocess.run(
+        [sys.executable, "-c", BEHIND, f"asyncstate.{where}", "apply", "--plan", plan, *words, "--junit", results],
+        check=False, capture_output=True, text=True, env=env,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (143, "asyncstate: ended by SIGTERM")
+    assert "Succeeded: 1 (changed=1)" in done.stdout
+    assert 'tests="1" failures="0" errors="0"' in results.read_text()
