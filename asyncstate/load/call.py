@@ -124,7 +124,7 @@ def _taken(function: LoadedFunction, name: str, value: Any) -> Any:
     """Return the value of one argument as the function takes it, _NONE if it is as good as left out."""
     expected = function.signature.expected[name]
     optional = name in function.signature.keywords
-    if value or not (optional and isinstance(value, (int, float))):  # in Salt, 0 for an optional text is as good as none
+    if value or not (optional and isinstance(value, (int, float))):  # in Salt, 0 for an optional text is none
         value = expected.taken(value)
     if optional and expected.is_none(value):
         return _NONE

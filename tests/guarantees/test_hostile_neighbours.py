@@ -427,7 +427,7 @@ def test_no_exchange_of_folders_leads_a_state_of_root_elsewhere(ground, tmp_path
             function, arguments = STATES[state](f"{home}/sub/{below}", tmp_path)
             if not (tmp_path / "own.txt").exists():
                 (tmp_path / "own.txt").write_text("own=1\n")
-            with suppress(OSError, CommandExecutionError):  # what vanishes on the way is a row that says so, of the engine's
+            with suppress(OSError, CommandExecutionError):  # a row in the engine, which says what vanished
                 ground.state(function, test=False, **arguments)
             assert tree(tmp_path / "victim") == before, f"round {number}"
             assert given_away(tmp_path / "home") == []
