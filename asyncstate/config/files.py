@@ -11,7 +11,7 @@ from asyncstate.errors import ConfigError, PathRefused
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 SYSTEM_CONFIG = Path("/etc/asyncstate/config.yaml")
 PROJECT_CONFIG = "asyncstate.yaml"
@@ -81,6 +81,18 @@ def require_own_project(project: Project) -> None:
             f"{marker}: {mine} not use a project that {user} can change. If you trust it, name it ({named}); "
             "else change to another folder."
         )
+
+
+def require_own_tree(project: Project, roots: Iterable[str]) -> None:
+    """Raise ConfigError if others could change what root reads in the roots that a project, which nobody named, has."""
+    from asyncstate.filesystem import writable_below  # noqa: PLC0415 - as above
+
+    for root in roots:
+        for path, user in writable_below(root, ("",)):
+            raise ConfigError(
+                f"{path}: root does not use a project, {project.folder}, in which {user} can change this. If you trust "
+                f"it, name its roots (--file-root {root}); else: chown root, chmod go-w"
+            )
 
 
 def default_files(environ: Mapping[str, str] | None = None) -> list[Path]:

@@ -13,6 +13,7 @@ from asyncstate.config.files import (
     parse_yaml,
     read_with_includes,
     require_own_project,
+    require_own_tree,
     require_root_alone,
 )
 from asyncstate.config.roots import ROOT_OPTIONS
@@ -92,7 +93,13 @@ def load_settings(
         implied = {option: roots for option, roots in layout.roots().items() if option not in values}
         values.update(implied)
         origins.update(dict.fromkeys(implied, f"project {project.folder}"))
-    return _build(values, origins, as_salt=as_salt)
+    settings = _build(values, origins, as_salt=as_salt)
+    if project is not None and not _trusts_all(variables, overrides):
+        of_project = (f"project {project.folder}", f"file {project.folder}{os.sep}")
+        for option, roots in (("file_roots", settings.file_roots), ("pillar_roots", settings.pillar_roots)):
+            if origins.get(option, "").startswith(of_project):
+                require_own_tree(project, [folder for folders in roots.values() for folder in folders])
+    return settings
 
 
 def _build(values: Mapping[str, Any], origins: dict[str, str], *, as_salt: bool = False) -> Settings:

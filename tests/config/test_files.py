@@ -63,6 +63,20 @@ def test_root_does_not_take_a_tree_that_others_can_change_for_that_of_its_config
         load_settings(project=find_project(str(project)), environ={})
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to somebody else")
+@pytest.mark.parametrize("name", ["salt/web", "salt/web/init.sls", "pillar", "states"])
+def test_root_does_not_use_a_project_with_a_place_that_others_can_change(project, name):
+    (project / "states").mkdir()
+    (project / "asyncstate.yaml").write_text("file_roots: {base: [salt, states]}\npillar_roots: {base: [pillar]}\n")
+    for folder in ("salt/web", "pillar"):
+        (project / folder).mkdir(exist_ok=True, parents=True)
+    (project / "salt/web/init.sls").write_text("a: {test.nop: []}\n")
+    load_settings(project=find_project(str(project)), environ={})
+    (project / name).chmod(0o777)
+    with pytest.raises(ConfigError, match=f"/{name}: root does not use a project, .* can change this"):
+        load_settings(project=find_project(str(project)), environ={})
+
+
 def test_the_nearest_project_counts(project):
     inner = project / "salt/inner"
     inner.mkdir()
