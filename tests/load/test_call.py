@@ -225,7 +225,7 @@ def bound_bundled(**low):
         ({"number": "-3", "anything": "5", "other": 5}, {"number": -3, "anything": "5", "other": 5}),
         ({"listed": {"a": 1}}, {"listed": ["a"]}),
         ({"names": {"a": 1}, "table": {"a": [1]}}, {"names": ["a"], "table": {"a": [1]}}),
-        ({"maybe": 0, "names": 0}, {}),  # as in Salt
+        ({"maybe": 0, "names": 0}, {}),  # 0 is no text
         ({"maybe": False, "names": False, "number": "", "listed": "", "table": 0}, {}),  # as good as left out
         ({"switch": None, "maybe": None, "number": 0}, {"switch": None, "maybe": None, "number": 0}),
         ({"text": "__slot__:salt:a.b", "listed": "__slot__:salt:a.b"}, {"listed": "__slot__:salt:a.b"}),
