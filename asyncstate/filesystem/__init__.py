@@ -75,7 +75,7 @@ from .query import (
 )
 from .reading import READ_LIMIT, handed_over, open_read, open_text, open_write, read_bytes, read_input, require_readable
 from .replacement import Replacement, copy_attributes, copy_file, merged, replace_content, replace_text
-from .trees import copy_tree, move, remove_tree
+from .trees import copy_tree, move, remove_tree, require_removable
 
 __all__ = [
     "KEEP",
@@ -128,6 +128,7 @@ __all__ = [
     "require_changeable",
     "require_own_place",
     "require_readable",
+    "require_removable",
     "require_unshared",
     "resolved",
     "rmdir",

@@ -145,14 +145,14 @@ def has_room(path: str, *, makes: bool = True, follow: bool = False) -> bool:
         try:
             os.lstat(here.name, dir_fd=here.fd)  # raises for a name that is too long
         except FileNotFoundError:
-            if _is_of_the_kernel(here.fd):
+            if is_of_the_kernel(here.fd):
                 raise
         if not os.access(".", os.W_OK | os.X_OK, dir_fd=here.fd, effective_ids=True):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), missing or path)
     return True
 
 
-def _is_of_the_kernel(folder: int) -> bool:
+def is_of_the_kernel(folder: int) -> bool:
     """Return whether only the kernel makes entries in a folder, whatever its mode is."""
     device = os.fstat(folder).st_dev
     return any(os.path.ismount(root) and os.stat(root).st_dev == device for root in ("/proc", "/sys"))

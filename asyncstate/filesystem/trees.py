@@ -22,6 +22,8 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHUNK = 1 << 20
 _SET_ID = stat.S_ISUID | stat.S_ISGID
+_MOUNTS = "/proc/self/mountinfo"
+_AS_LISTED = str.maketrans({" ": r"\040", "\t": r"\011", "\n": r"\012", "\\": r"\134"})
 _DEEP = 64
 """How many directories are held open at a time. Deeper ones are moved to the top of the tree and removed there."""
 
@@ -31,6 +33,7 @@ def remove_tree(path: str) -> None:
 
     Raises OSError whose ``filename`` is the path that could not be removed.
     """
+    _require_unmounted(path)
     with place.parent(path) as here:
         if here.name == ".":
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
@@ -47,6 +50,36 @@ def remove_tree(path: str) -> None:
         finally:
             os.close(top)
     note(path, "removed")
+
+
+def require_removable(path: str) -> None:
+    """Raise the OSError with which a file, a link or a directory is not removed, as far as one sees it before."""
+    with place.parent(path) as here:
+        number = 0
+        if here.name == ".":
+            number = errno.EINVAL
+        elif change.is_of_the_kernel(here.fd):
+            number = errno.EPERM
+        elif not os.access(".", os.W_OK | os.X_OK, dir_fd=here.fd, effective_ids=True):
+            number = errno.EACCES
+        if number:
+            raise OSError(number, os.strerror(number), path)
+    if query.is_plain_directory(path):
+        _require_unmounted(path)
+
+
+def _require_unmounted(path: str) -> None:
+    """Raise OSError where something is mounted at or below a directory: it would be emptied, and stay."""
+    parent, name = os.path.split(path.rstrip("/"))
+    top = os.path.join(os.path.realpath(parent), name).translate(_AS_LISTED)
+    try:
+        with open(_MOUNTS, encoding="utf-8", errors="surrogateescape") as file:
+            points = [line.split(" ", 5)[4] for line in file]
+    except OSError:  # a chroot without /proc
+        return
+    for point in points:
+        if f"{point}/".startswith(f"{top}/"):
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), point)
 
 
 class _Removal:

@@ -30,10 +30,14 @@ def absent(name: str, **kwargs: Any) -> Row:
         return unchanged(name, f"File {name} is not present")
     path = plain(name)
     kind = "directory" if filesystem.is_plain_directory(path) else "file"
-    if is_dry_run():
-        return would_change(name, f"{kind.title()} {path} is set for removal", {"removed": name})
     try:
+        if filesystem.foretells():
+            filesystem.require_removable(path)
+        if is_dry_run():
+            return would_change(name, f"{kind.title()} {path} is set for removal", {"removed": name})
         __salt__["file.remove"](path, force=True)
+    except OSError as error:
+        return failed(name, f"Could not remove '{path}': {error}")
     except CommandExecutionError as error:
         return failed(name, str(error))
     return changed(name, f"Removed {kind} {path}", {"removed": name})

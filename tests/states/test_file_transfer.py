@@ -67,6 +67,21 @@ def test_absent_refuses(plugins, name, comment, monkeypatch):
     assert (row["result"], row["comment"]) == (False, comment)
 
 
+@pytest.mark.parametrize("name", ["/proc/version", "{}/a/..", "{}/mounts", "{}/mounts/a b"])
+def test_absent_removes_nothing_where_it_cannot_remove_all(plugins, tmp_path, monkeypatch, name):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "mounts/a b").mkdir(parents=True)
+    (tmp_path / "mounts/file").touch()
+    (tmp_path / "info").write_text(f"36 35 98:0 / {tmp_path}/mounts/a\\040b rw - ext4 /dev/x rw\n")
+    monkeypatch.setattr("asyncstate.filesystem.trees._MOUNTS", str(tmp_path / "info"))
+    plugins.opts["foresight"] = True
+    for test in (True, False):
+        row = plugins.state("file.absent", test=test, name=name.format(tmp_path))
+        assert (row["result"], row["changes"]) == (False, {})
+        assert row["comment"].startswith("Could not remove '")
+        assert sorted(os.listdir(tmp_path / "mounts")) == ["a b", "file"]
+
+
 def test_exists_and_missing(plugins, tmp_path):
     there, not_there = str(tmp_path), str(tmp_path / "no")
     for state, name, result, comment in (
