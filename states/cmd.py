@@ -89,8 +89,10 @@ def run(
         return failed(name, "Invalidly-formatted 'env' parameter. See documentation.")
     arguments = {key: kwargs[key] for key in _PASSED_ON if key in kwargs}
     arguments.update(cwd=cwd, runas=runas, shell=_shell(shell), env=env, timeout=timeout, in_row=True)
-    if dry_run and not root and filesystem.foretells() and (problem := _unrunnable(command, arguments)):
-        return failed(name, problem)
+    if filesystem.foretells():
+        problem = _no_root(root) if root else _unrunnable(command, arguments)
+        if problem:
+            return failed(name, problem)
     if dry_run and not test_name:
         row = would_change(name, f'Command "{name}" would have been executed', {"cmd": name})
         return _reinterpreted(row) if stateful else row
@@ -141,6 +143,15 @@ def script(
             return failed(name, f"Invalidly-formatted '{option}' parameter. Must be formed as a dict.")
     arguments = {key: kwargs[key] for key in (*_PASSED_ON, "args") if key in kwargs}
     arguments.update(cwd=cwd, runas=runas, shell=_shell(shell), env=env, timeout=timeout, in_row=True)
+    if not arguments.get("args") and len(name.split()) > 1:
+        arguments["args"] = name.split(maxsplit=1)[1]
+    if isinstance(arguments.get("args"), (int, float)):
+        arguments["args"] = str(arguments["args"])
+    if filesystem.judges() and isinstance(arguments.get("args"), str):
+        try:
+            shlex.split(arguments["args"])
+        except ValueError as error:
+            return failed(name, str(error))
     local = str(source or name).removeprefix("file://")
     if is_dry_run() and os.path.isabs(local):
         filesystem.require_readable(local)
@@ -148,7 +159,7 @@ def script(
         problem = _unrunnable(local, arguments)
         if not problem and not _is_there(local):
             problem = f"Unable to cache script {name if source is None else source} from saltenv '{__env__}'"
-        if not problem and not template and (arguments.get("args") or len(name.split()) > 1):
+        if not problem and arguments.get("args") and not template:
             problem = _without_interpreter(local)
         if problem:
             return failed(name, problem)
@@ -157,10 +168,6 @@ def script(
         return _reinterpreted(row) if stateful else row
     if cwd and not os.path.isdir(cwd):
         return failed(name, _no_folder(cwd))
-    if not arguments.get("args") and len(name.split()) > 1:
-        arguments["args"] = name.split(maxsplit=1)[1]
-    if isinstance(arguments.get("args"), (int, float)):
-        arguments["args"] = str(arguments["args"])
     arguments.update(
         template=template,
         hide_output=hide_output,
@@ -342,6 +349,10 @@ def _unrunnable(command: str, arguments: dict[str, Any]) -> str:
     if cwd and not os.path.isdir(cwd):
         return _no_folder(cwd)
     return str(__salt__["cmd.refusal"](command, python_shell=True, **arguments))
+
+
+def _no_root(root: str) -> str:
+    return "" if os.path.isdir(root) else f"chroot: cannot change root directory to '{root}'"
 
 
 def _no_folder(cwd: str) -> str:

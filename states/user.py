@@ -126,9 +126,11 @@ def present(
     changes = _differences(name, wanted)
     _require_own_homes(name, changes, wanted, persist_home=persist_home)
     if changes is None:
-        if homeless := _homeless(wanted):
-            return failed(name, f"Failed to create new user {name}: {homeless}")
-        if filesystem.foretells() and (problem := _unfit_account(name) or _unfit_numbers(wanted, unique=unique)):
+        problem = _homeless(home) if createhome else ""
+        if filesystem.foretells():
+            problem = problem or _unfit_account(name) or _unfit_numbers(wanted, unique=unique)
+            problem = problem or ("" if local or gid is not None else _taken_group(name, groups, usergroup))
+        if problem:
             return failed(name, f"Failed to create new user {name}: {problem}")
         if problem := _missing_tool("useradd", local=local):
             return failed(name, problem)
@@ -140,9 +142,10 @@ def present(
     forbidden = _forbidden(name, changes, wanted, uid=allow_uid_change, gid=allow_gid_change)
     if forbidden:
         return failed(name, forbidden)
-    looks = filesystem.judges()
-    if changes and looks and (problem := _unfit_numbers({"uid": None, "gid": None, **changes}, unique=True)):
-        return failed(name, f"Failed to change user {name}: {problem}")
+    if changes and filesystem.judges():
+        problem = _unfit_numbers({"uid": None, "gid": None, **changes}, unique=True)
+        if problem := problem or _homeless(changes.get("homeDoesNotExist")):
+            return failed(name, f"Failed to change user {name}: {problem}")
     if changes and is_dry_run():
         return would_change(name, _announcement(changes, missing))
     if changes:
@@ -321,15 +324,24 @@ def _require_own_homes(name: str, changes: Changes | None, wanted: Mapping[str, 
         filesystem.require_own_place(home, "usermod" if changes else "useradd")
 
 
-def _homeless(wanted: Mapping[str, Any]) -> str:
-    """Return the error with which a new user's home cannot be made, "" if it can: the user would be left without."""
-    home = wanted["home"]
-    if not wanted["createhome"] or not home or os.path.isdir(home) or not filesystem.judges():
+def _homeless(home: str | None) -> str:
+    """Return the error with which a home cannot be made, "" if it can: the user would be left without."""
+    if not home or os.path.isdir(home) or not filesystem.judges():
         return ""
     try:
         return "" if filesystem.has_room(home) else f"{home} cannot be made"
     except OSError as error:
         return str(error)
+
+
+def _taken_group(name: str, groups: list[str] | None, usergroup: bool | None) -> str:
+    """Return why no group of the user's name can be made, "" if one can or need not be."""
+    if usergroup is False or (not usergroup and name in (groups or ())) or not __salt__["group.info"](name):
+        return ""
+    usual = r"^\s*USERGROUPS_ENAB\s+yes"
+    if not usergroup and not __salt__["file.search"]("/etc/login.defs", usual, ignore_if_missing=True, multiline=True):
+        return ""
+    return f"there is a group {name}: gid: {name} makes it the primary group"
 
 
 def _forbidden(name: str, changes: Changes, wanted: Mapping[str, Any], *, uid: bool, gid: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import logging
 import os
 import shlex
@@ -33,7 +34,8 @@ _LEVELS = {
     "critical": logging.CRITICAL,
     "quiet": None,
 }
-
+_LONGEST_TEXT = 32 * os.sysconf("SC_PAGE_SIZE")
+"""The kernel's limit on one argument or variable, with the NUL at its end."""
 _RESET_LOCALE = dict.fromkeys(
     (
         "LC_CTYPE",
@@ -222,6 +224,9 @@ def _require_startable(argv: list[str], env: dict[str, str]) -> None:
         raise CommandExecutionError("embedded null byte")
     if any("=" in name for name in env):
         raise CommandExecutionError("illegal environment variable name")
+    texts = (*argv, *(f"{name}={value}" for name, value in env.items()))
+    if any(len(os.fsencode(text)) >= _LONGEST_TEXT for text in texts):
+        raise CommandExecutionError(os.strerror(errno.E2BIG))
 
 
 def _working_directory(options: Options) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from asyncstate import filesystem
@@ -71,7 +72,12 @@ def require_relabelled(name: str, wanted: dict[str, str | None]) -> None:
     """
     if not any(wanted.values()):
         return
-    if filesystem.lexists(name):
+    place = name
+    while not filesystem.lexists(place):
+        place = os.path.dirname(place)
+    if filesystem.judges() and context_difference(place, wanted) is None:
+        raise CommandExecutionError("Failed to get selinux attributes")
+    if place == name:
         difference = context_difference(name, wanted)
         if difference is None or not difference[1]:
             return

@@ -452,6 +452,11 @@ def test_a_context_that_chcon_may_not_set_is_refused_before_anything_is_written(
         assert row["result"] is False, row
         assert "Refusing to run chcon as root in" in row["comment"], row
         assert tree(tmp_path / "home") == before
+    ground.salt["cmd.run_all"] = lambda *_, **__: {"retcode": 0, "stdout": "?", "stderr": ""}
+    row = ground.state("file.managed", name=str(path), contents="new", selinux={"setype": "etc_t"}, test=False)
+    assert "Failed to get selinux attributes" in str(row["comment"])
+    assert tree(tmp_path / "home") == before
+    ground.salt["cmd.run_all"] = lambda *_, **__: {"retcode": 0, "stdout": "u:r:old_t:s0", "stderr": ""}
     row = ground.state("file.managed", name=str(path), contents="new", selinux={"setype": "old_t"}, test=False)
     assert ("Refusing" in str(row["comment"])) is not there, row
 

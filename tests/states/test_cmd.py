@@ -69,13 +69,15 @@ def test_run(plugins, command, arguments, result, changes):
         ({"success_retcodes": "x"}, "success_retcodes must be a list of integers"),
         ({"env": {"A=B": "x"}}, "illegal environment variable name"),
         ({"env": {"A": "x\0"}}, "embedded null byte"),
+        ({"env": {"A": "x" * 200_000}}, "Argument list too long"),
     ],
 )
 def test_run_that_cannot_start(plugins, arguments, comment):
     plugins.opts["foresight"] = True
     for test in (False, True):
         row = run(plugins, "echo x", test=test, **arguments)
-        assert row == {"name": "echo x", "result": False, "comment": comment, "changes": {}}
+        assert row["comment"].startswith("Unable to run command") or row["comment"] == comment
+        assert (row["result"], row["changes"], comment in row["comment"]) == (False, {}, True)
 
 
 def test_dry_run_runs_nothing(plugins, tmp_path):
@@ -237,8 +239,13 @@ def test_script_that_cannot_be_had(plugins):
 def test_script_without_a_shebang_given_arguments(plugins):
     plugins.salt_file("plain", "echo x\n")
     plugins.opts["foresight"] = True
-    for test, comment in ((True, "has no line #!"), (False, "Exec format error")):
-        row = plugins.state("cmd.script", test=test, name="x a", source="salt://plain")
+    for test, argument, comment in (
+        (True, "a", "has no line #!"),
+        (False, "a", "Exec format error"),
+        (True, "it's", "No closing quotation"),
+        (False, "it's", "No closing quotation"),
+    ):
+        row = plugins.state("cmd.script", test=test, name=f"x {argument}", source="salt://plain")
         assert (row["result"], row["changes"]) == (False, {})
         assert comment in row["comment"]
 
