@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _FIELDS = ("minute", "hour", "daymonth", "month", "dayweek")
+_TABS = ("/var/spool/cron", "/var/spool/cron/crontabs", "/var/spool/cron/tabs")
+"""Where systems keep the crontabs of users."""
 _WHO_MAY = ("path:/etc/cron.allow", "path:/etc/cron.deny")
 
 
@@ -154,9 +156,10 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     user = low.get("user") or "root"
     name = str(low.get("name", ""))
     source = [f"path:{name}"] if low.get("fun") == "file" and name.startswith("/") else []
-    tab = f"cron:{user}"
-    entries = [entry_of(tab, *key) for key in _keys_of(low)]
-    return {"reads": [f"user:{user}#id", *_WHO_MAY, *source], "writes": entries or [tab]}
+    tabs = [f"cron:{user}", *(f"path:{folder}/{user}" for folder in _TABS)]
+    keys = _keys_of(low)
+    entries = [entry_of(tab, *key) for tab in tabs for key in keys]
+    return {"reads": [f"user:{user}#id", *_WHO_MAY, *source], "writes": entries or tabs}
 
 
 def _file_row(

@@ -238,13 +238,15 @@ def test_a_whole_file_that_fails(files, crontab):
 
 def test_footprint():
     reads = ["user:ada#id", "path:/etc/cron.allow", "path:/etc/cron.deny"]
-    for low, writes in (
-        ({"fun": "present", "name": " x  y", "identifier": None}, ["cron:ada#cmd/x y"]),
-        ({"fun": "absent", "name": "x"}, ["cron:ada#cmd/x", "cron:ada#identifier/x"]),
-        ({"fun": "env_absent", "name": "A "}, ["cron:ada#env/A"]),
-        ({"fun": "present", "name": "x", "hour": "25"}, ["cron:ada"]),
-        ({"fun": "present", "name": "x" * 1000}, ["cron:ada"]),
+    tabs = ["cron:ada", *(f"path:/var/spool/cron/{folder}ada" for folder in ("", "crontabs/", "tabs/"))]
+    for low, entries in (
+        ({"fun": "present", "name": " x  y", "identifier": None}, ["#cmd/x y"]),
+        ({"fun": "absent", "name": "x"}, ["#cmd/x", "#identifier/x"]),
+        ({"fun": "env_absent", "name": "A "}, ["#env/A"]),
+        ({"fun": "present", "name": "x", "hour": "25"}, [""]),
+        ({"fun": "present", "name": "x" * 1000}, [""]),
     ):
+        writes = [f"{tab}{entry}" for tab in tabs for entry in entries]
         assert cron.mod_footprint({**low, "user": "ada"}) == {"reads": reads, "writes": writes}
 
 

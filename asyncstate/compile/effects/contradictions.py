@@ -8,6 +8,7 @@ away, or where a state between them needs what the first has done. Other pairs a
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,8 @@ _TAKE_AWAY = frozenset({"absent", "rename", "copy", "symlink", "hardlink"})
 _OF_FILES = frozenset({"file", "ini", "x509"})
 _REPLACE_WITH = {"hardlink": "force", "private_key_managed": "overwrite"}
 """Functions that fail over another file, and the argument with which they replace it."""
+_CRONTAB = re.compile("^/var/spool/cron/(crontabs/|tabs/)?(?=[^/]+$)")
+"""Where systems keep the crontabs of users."""
 _ONE_WRITER = "let one state say all that is in the file; with replace: False it is written only where it is missing"
 
 
@@ -129,7 +132,7 @@ def _written_differently(
         is_file = chunk.state in _OF_FILES and isinstance(chunk.name, str)
         path = plain_path(chunk.name) if is_file else file_with_entries(chunk, known[chunk.index])
         if path:
-            files.setdefault(path, []).append(chunk)
+            files.setdefault(_CRONTAB.sub("the crontab of ", path), []).append(chunk)
     if all(len(states) < 2 for states in files.values()):
         return
     from asyncstate.compile.effects.texts import COPIES, contradict, suspects, writer  # noqa: PLC0415 - few trees do

@@ -235,7 +235,8 @@ class Foresight:
         met: dict[int, str] = {}
         own = f"{PATH}{place_of(chunk)}"
         for number, name in self._met(touched, chunk, row, tested=tested):
-            met[number] = max(met.get(number, ""), name, key=lambda each: (each == own, len(each)))
+            names = (met.get(number, ""), name)
+            met[number] = max(names, key=lambda each: (each == own, each not in _ACCOUNT_FILES, len(each)))
         found = {number: met[number] for number in self._before(chunk.index, met)}
         if not found and not tested:
             found = dict.fromkeys(self._needed_unknown(touched, chunk, row), "")

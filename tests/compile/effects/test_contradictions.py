@@ -201,6 +201,7 @@ def test_sources_of_the_tree_are_read():
         ("cron.present: [{name: /bin/false}]", {"undone"}),
         ("cron.present: [{name: /bin/false}, {user: app}]", set()),
         ("cron.env_present: [{name: MAILTO}, {value: a}]", {"undone"}),
+        ("file.managed: [{name: /var/spool/cron/crontabs/root}, {contents: a}]", {"undone"}),
     ],
 )
 def test_a_whole_crontab_and_a_job_that_it_lacks_are_a_mistake(second, found):
