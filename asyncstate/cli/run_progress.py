@@ -69,5 +69,5 @@ def progress_of(
         remaining = RemainingTime(settings)
     left: Callable[[], str] = str if remaining is None else remaining.text
     if wanted == "live":
-        return RunProgress(LiveProgress(sys.stderr, left), remaining)
+        return RunProgress(LiveProgress(sys.stderr, left, plan), remaining)
     return RunProgress(PlainProgress(sys.stderr, left, plan), remaining)

@@ -52,30 +52,39 @@ def forecast(report: RunReport, plan: Plan | None) -> dict[str, Foretold]:
         for tag, row in report.rows.items()
         if row["result"] is None
     }
-    return found if plan is None else _Forecast(report.rows, plan, found).found
+    if plan is not None:
+        Forecast(report.rows, plan).complete(found)
+    return found
 
 
-class _Forecast:
-    """Completes what is ``found`` in the rows by what the plan says of each state, in serial order.
+class Forecast:
+    """What the plan says of the rows of a dry run; a row may be asked for once those are there that it waits for.
 
-    What a state waits for comes before it. A set of states is looked at once, however many states wait for it.
+    A set of states is looked at once, however many states wait for it.
     """
 
-    def __init__(self, rows: Mapping[str, Row], plan: Plan, found: dict[str, Foretold]) -> None:
-        self.found = found
+    def __init__(self, rows: Mapping[str, Row], plan: Plan) -> None:
         self._rows = rows
         self._plan = plan
+        self._chunks = {chunk.tag: chunk for chunk in plan.chunks}
+        self._listeners = {node.label for node in plan.listeners}
         self._known: dict[tuple[int, Callable[[str], bool]], bool] = {}
-        for node in plan.listeners:
-            if node.label in found:
-                found[node.label] = Foretold.TRIGGERED
-        for chunk in plan.chunks:
-            row = rows.get(chunk.tag)
-            if row is not None and (foretold := self._of(chunk, row)):
-                found[chunk.tag] = foretold
+
+    def of(self, tag: str) -> Foretold | None:
+        """Return what is foretold of a state beyond its row; None for nothing."""
+        if tag in self._listeners:
+            return Foretold.TRIGGERED
+        return self._of(self._chunks[tag], self._rows[tag]) if tag in self._chunks and tag in self._rows else None
+
+    def complete(self, found: dict[str, Foretold]) -> None:
+        """Complete what was ``found`` in the rows."""
+        plan, rows = self._plan, self._rows
+        found.update(dict.fromkeys(found.keys() & self._listeners, Foretold.TRIGGERED))
+        found.update((chunk.tag, foretold) for chunk in plan.chunks if (foretold := self.of(chunk.tag)))
         # What a listener does at the end of the run triggers no other listener.
         listening = {plan.chunks[node.chunk].tag: node for node in plan.listeners if node.label not in rows}
-        open_ = [tag for tag, node in listening.items() if tag in rows and self._any(node.members, self._open)]
+        silent = {tag for tag in found if not rows[tag]["changes"]}  # they may change something nevertheless
+        open_ = [tag for tag, node in listening.items() if tag in rows and self._any(node.members, silent.__contains__)]
         found.update((tag, Foretold.UNKNOWN) for tag in open_ if tag not in found)
 
     def _of(self, chunk: LowChunk, row: Row) -> Foretold | None:
@@ -114,10 +123,6 @@ class _Forecast:
 
     def _failed(self, tag: str) -> bool:
         return self._rows[tag]["result"] is False
-
-    def _open(self, tag: str) -> bool:
-        """Whether a state may change something although its row shows no changes."""
-        return tag in self.found and not self._rows[tag]["changes"]
 
 
 def _has_condition(args: Mapping[str, Any]) -> bool:

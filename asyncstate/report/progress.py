@@ -17,7 +17,7 @@ from asyncstate.model.event import (
 )
 from asyncstate.model.result import was_held_back
 from asyncstate.report.held import Needs
-from asyncstate.report.summary import describe_tag, outcome_word
+from asyncstate.report.summary import describe_tag
 from asyncstate.report.tally import RunTally
 from asyncstate.report.terminal import clean, count, one_line, short_time
 from asyncstate.run.announce import Onlooker
@@ -57,8 +57,8 @@ class PlainProgress(Onlooker):
 
     States that are as they should be are only counted: a line for each would take a quarter of the processor time of a
     run that has 10,000 of them, and the report has them. ``left`` says how long the run still takes, "" if that is not
-    known: a line now and then, from `tick`. ``plan`` returns the plan that tells why a state is held back; it is asked
-    for once, by the first such state.
+    known: a line now and then, from `tick`. ``plan`` returns the plan that tells why a state is held back,
+    and what a dry run foretells.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class PlainProgress(Onlooker):
         self._needs: Needs | None = None
         self._clock = clock
         self._said = self._spoke = float("inf")
-        self._tally = RunTally(clock)
+        self._tally = RunTally(clock, plan)
 
     def ended(self, tag: str, row: Row) -> bool:
         """Count a state that was as it should be."""
@@ -91,7 +91,7 @@ class PlainProgress(Onlooker):
                 self._spoke = self._clock()
                 self._said = self._spoke + _LONG - _AGAIN
             case ChunkFinished(check=False) if not _is_usual(event.row):
-                word = outcome_word(event.row, dry=self._tally.dry)
+                word = self._tally.word(event.tag, event.row)
                 self._say(f"{word:<9} {describe_tag(event.tag)}{self._more(event.tag, event.row)}")
             case ChunkRetried():
                 wait = short_time(event.interval)
@@ -215,11 +215,13 @@ class LiveProgress(LiveDisplay):
     ``left`` says how long the run still takes, "" if that is not known.
     """
 
-    def __init__(self, stream: TextIO, left: Callable[[], str] = str) -> None:
+    def __init__(
+        self, stream: TextIO, left: Callable[[], str] = str, plan: Callable[[], Plan | None] = lambda: None
+    ) -> None:
         super().__init__(stream)
         self._left = left
         self._fetching = 0
-        self._tally = RunTally(time.monotonic)
+        self._tally = RunTally(time.monotonic, plan)
         self._failed: deque[str] = deque(maxlen=_FAILED)
         self._ended: deque[tuple[str, Row]] = deque(maxlen=_ENDED)
 
@@ -255,9 +257,7 @@ class LiveProgress(LiveDisplay):
         oldest = sorted(tally.running.items(), key=lambda item: item[1])
         width = max((len(short_time(now - since)) for _, since in oldest[:_SHOWN]), default=0)
         lines = [self._line(f"failed     {describe_tag(tag)}", "red") for tag in self._failed]
-        lines += [
-            self._line(f"{outcome_word(row, dry=tally.dry):<9}  {describe_tag(tag)}", "dim") for tag, row in self._ended
-        ]
+        lines += [self._line(f"{tally.word(tag, row):<9}  {describe_tag(tag)}", "dim") for tag, row in self._ended]
         lines += [
             Text(
                 f"  {short_time(now - since):>{width}}  {describe_tag(tag)}",

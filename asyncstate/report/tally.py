@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunStarted
+from asyncstate.model.forecast import Forecast
 from asyncstate.model.result import changes_something, was_held_back
+from asyncstate.report.summary import outcome_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from asyncstate.model.event import AnyEvent
+    from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
 
 
@@ -22,8 +25,11 @@ class RunTally:
     ``held_back`` says how many of them were held back.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], plan: Callable[[], Plan | None] = lambda: None) -> None:
         self._clock = clock
+        self._plan = plan
+        self._rows: dict[str, Row] = {}
+        self._forecast: Forecast | None = None
         self.total: int = 0
         self.dry: bool = False
         self.begun: bool = False
@@ -60,6 +66,8 @@ class RunTally:
 
     def ended(self, tag: str, row: Row) -> None:
         """Count a state that ended."""
+        if self.dry:
+            self._rows[tag] = row
         self.done += 1
         self.total = max(self.total, self.done)
         if row["result"] is False:
@@ -67,3 +75,12 @@ class RunTally:
             self.unsuccessful[tag] = row
         else:
             self.changed += changes_something(row, test=self.dry)
+
+    def word(self, tag: str, row: Row) -> str:
+        """Return what became of a state that ended, or what a dry run foretells of it, as the report will say it."""
+        foretold = None
+        if self.dry and row["result"] is None:
+            if self._forecast is None and (plan := self._plan()):
+                self._forecast = Forecast(self._rows, plan)
+            foretold = self._forecast.of(tag) if self._forecast is not None else None
+        return outcome_word(row, foretold, dry=self.dry)

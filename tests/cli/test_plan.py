@@ -41,7 +41,7 @@ fine:
 @pytest.mark.feature("F228")
 def test_a_plan_is_what_apply_test_says_and_changes_nothing(run, tree, tmp_path, capfd):  # noqa: F811
     (tree / "web.sls").write_text(WEB.format(root=tmp_path))
-    brief = ("--state-output", "brief", "--progress", "none")
+    brief = ("--state-output", "brief", "--progress", "plain")
     done = run("plan", "web", "--journal", "on", "--plan-out", tmp_path / "web.plan", *brief)
     assert done.returncode == 0
     *_, counts, last = done.stdout.splitlines()
@@ -50,6 +50,8 @@ def test_a_plan_is_what_apply_test_says_and_changes_nothing(run, tree, tmp_path,
     assert last == "Dry run: 1 to change, 2 triggered, 1 cannot be told; nothing was changed."
     words = [line.split("  ")[0] for line in done.stdout.splitlines()[:4]]
     assert sorted(words) == ["cannot be told", "to change", "triggered", "triggered"]
+    assert all(any(f"] {word}" in line for line in done.stderr.splitlines()) for word in words)
+    assert not {line.split("] ")[1][:9].strip() for line in done.stderr.splitlines()} - {word[:9] for word in words}
     assert main(["replay", *brief[:2]]) == 0
     assert capfd.readouterr().out == done.stdout
     assert main(["runs", "show"]) == 0
