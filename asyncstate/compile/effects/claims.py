@@ -69,6 +69,8 @@ _BY_NAME = {
     "config_set": ("setting ", THERE),
     "config_unset": ("setting ", GONE),
     "managed": ("", THERE),
+    "held": ("hold of ", THERE),
+    "unheld": ("hold of ", GONE),
     "list_present": ("value in ", THERE),
     "list_absent": ("value in ", GONE),
 }
@@ -80,6 +82,7 @@ _WHOSE: dict[str, tuple[str, ...]] = {
     "git": ("repo", "global", "user"),
     "grains": ("delimiter",),
     "mount": ("fs_file",),
+    "pkg": (),
     "pkgrepo": (),
     "ssh_known_hosts": ("user", "config"),
     **dict.fromkeys(("postgres_database", "postgres_group", "postgres_schema", "postgres_user"), _POSTGRES),
@@ -183,9 +186,9 @@ def file_with_entries(chunk: LowChunk, footprint: Footprint) -> str:
 
 
 def file_written(footprint: Footprint) -> str:
-    """Return the one file that a state writes to, beside its old text; "" if it writes to none or to several."""
+    """Return the one file that a state writes to, beside what is made of it; "" if it writes to none or to several."""
     paths = {name.removeprefix(PATH).partition("#")[0] for name in footprint.writes if name.startswith(PATH)}
-    paths -= {f"{path}.old" for path in paths}
+    paths -= {f"{path}{end}" for path in paths for end in (".old", ".db")}
     return paths.pop() if len(paths) == 1 else ""
 
 

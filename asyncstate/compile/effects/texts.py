@@ -262,6 +262,8 @@ def _lines(chunk: LowChunk) -> str:
     args, pairs = chunk.args, []
     if chunk.function == "host.present":
         pairs = [f"{address}\t{chunk.name}" for address in _strings(args.get("ip"))]
+    elif chunk.state == "mount":
+        pairs = ["\t".join(str(chunk.name if each == "name" else args.get(each)) for each in ENTRIES[chunk.function])]
     elif chunk.function == "sysctl.present":
         pairs = [f"{chunk.name} = {args.get('value')}"]
     elif chunk.function == "ini.options_present" and isinstance(args.get("sections"), dict):

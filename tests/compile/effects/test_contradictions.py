@@ -232,6 +232,8 @@ INI = "ini.options_present: [{name: /x}, {sections: {s: {o: 1}}}]"
         (SYSCTL, "file.replace: [{name: /x}, {pattern: '^a.b *=.*'}, {repl: 'a.b = 0'}]", 1),
         (SYSCTL, "file.replace: [{name: /x}, {pattern: '^a.b *=.*'}, {repl: 'a.b=1'}]", 0),
         (SYSCTL, "file.append: [{name: /x}, {text: c}]", 0),
+        ("mount.mounted: [{name: /m}, {device: tmpfs}, {fstype: tmpfs}]", "file.comment: [{name: /etc/fstab}, {regex: ^tmpfs}]", 1),
+        ("mount.mounted: [{name: /m}, {device: tmpfs}, {fstype: tmpfs}]", "file.comment: [{name: /etc/fstab}, {regex: ^/dev}]", 0),
         (INI, "file.replace: [{name: /x}, {pattern: '^o *=.*'}, {repl: 'o = 2'}]", 1),
         (INI, "file.keyvalue: [{name: /x}, {key: o}, {value: 2}, {separator: ' = '}]", 1),
         (INI, "file.keyvalue: [{name: /x}, {key: p}, {value: 2}, {separator: ' = '}]", 0),
@@ -289,6 +291,8 @@ OPPOSED = [
     (f"cron.present: [{CRON}, {{commented: True}}]", f"cron.present: [{CRON}]", "commented of cron /bin/true"),
     ("cron.env_present: [{name: A}, {value: b}]", "cron.env_absent: [{name: A}]", "cron variable A"),
     (f"cron.present: [{CRON}, {{identifier: a}}]", "cron.present: [{name: /x}, {identifier: a}, {user: app}]", "command of cron a"),
+    ("pkg.held: [{name: a}]", "pkg.unheld: [{name: a}]", "pkg hold of a"),
+    ("alias.present: [{name: a}, {target: b}]", "file.managed: [{name: /etc/aliases}, {contents: 'a: c'}]", "/etc/aliases"),
     ("grains.list_present: [{name: a}, {value: b}]", "grains.list_absent: [{name: a}, {value: b}]", "grains value in a"),
     ("host.present: [{name: h}, {ip: 192.0.2.7}]", "host.absent: [{name: h}, {ip: [192.0.2.7, 192.0.2.8]}]", "addresses of host h"),
     ("ini.options_present: [{name: /x}, {sections: {a: {b: 1}}}]", "ini.options_absent: [{name: /x}, {sections: {a: [b]}}]", "option b of section a in /x"),
@@ -429,7 +433,9 @@ def test_an_account_that_the_tree_makes_is_not_missing():
 
 ORDERS = ["{require: [{sls: a0}]}", "{watch: [{sls: a0}]}", "{order: last}"]
 AT_TIMES = ["{onlyif: test -e /y}", "{unless: test -e /y}", "{onchanges: [{sls: a0}]}", "{onfail: [{sls: a0}]}", "{prereq: [{sls: a0}]}"]  # fmt: skip
-TAKE_AWAY = tuple("absent: removed: purged: dead: disabled: unmounted: masked: options_absent: env_absent:".split())
+TAKE_AWAY = tuple(
+    "absent: removed: purged: dead: disabled: unmounted: masked: options_absent: env_absent: unheld:".split()
+)
 
 
 @rows("when", AT_TIMES)

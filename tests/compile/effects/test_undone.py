@@ -24,6 +24,7 @@ ONLY_A_RUN_TELLS = {
     "folder and a copy over it",  # whether that is a folder, too
     "forced link and a folder",  # whether it leads to a folder
     "branch of a first clone and another revision",  # whether that is of the branch
+    "mount and an edit of its line",  # how the line in fstab is written
     "two replacements of one line",  # whether the file has the line
     "two values of one key",
     "options that are removed and a file with them",  # whether they are in that section
