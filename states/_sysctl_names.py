@@ -46,6 +46,11 @@ def canonical(name: str) -> str:
     return name.translate(_SWAPPED) if first == "/" else name
 
 
+def path_of(name: str) -> str:
+    """Return the file of a setting."""
+    return f"/proc/sys/{canonical(name).translate(_SWAPPED)}"
+
+
 def touched(name: str) -> tuple[list[str], list[str]]:
     """Return the resources that setting ``name`` reads and writes in the kernel.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
+from asyncstate.data.values import unfit as _unfit
 from asyncstate.dunders import Row, __salt__, changed, entry_of, failed, is_dry_run, unchanged, would_change
 
 from . import _resources
@@ -38,6 +40,8 @@ def present(name: str, ip: Any, comment: str = "", clean: bool = False) -> Row:
     A ``name`` with blanks is several names, as in the file.
     ``comment`` is put at the end of the address's line.
     """
+    if filesystem.judges() and (problem := _unfit("an entry of /etc/hosts", (name, comment))):
+        return failed(name, problem)
     row = unchanged(name)
     wanted = [str(each) for each in (ip if isinstance(ip, list) else [ip])]
     table = {key: entry for key, entry in __salt__["hosts.list_hosts"]().items() if isinstance(entry, dict)}

@@ -12,6 +12,7 @@ from asyncstate.dunders import Row, __salt__, changed, entry_of, failed, is_dry_
 from asyncstate.errors import CommandExecutionError
 
 from ._sysctl_names import canonical as _canonical
+from ._sysctl_names import path_of as _path
 from ._sysctl_names import touched as _touched
 
 if TYPE_CHECKING:
@@ -57,6 +58,12 @@ def _unwritable(config: str) -> str:
     return ""
 
 
+def _unsettable(name: str) -> str:
+    """Return why the running kernel takes no value, "" if it may: its access is asked, which holds for root, too."""
+    path = _path(name)
+    return f"{path} may not be written" if os.path.exists(path) and not os.access(path, os.W_OK) else ""
+
+
 def _dry_run(name: str, value: Any, config: str) -> Row:
     """Return the row of a dry run: whether the running kernel or the file would change."""
     filesystem.require_readable(config)
@@ -74,6 +81,8 @@ def _dry_run(name: str, value: Any, config: str) -> Row:
     current = str(__salt__["sysctl.get"](name)).split()
     if not current and filesystem.foretells() and name not in __salt__["sysctl.show"]():
         return failed(name, f"Failed to set {name} to {value}: sysctl {name} does not exist")
+    if current != wanted and filesystem.foretells() and (problem := _unsettable(name)):
+        return failed(name, f"Failed to set {name} to {value}: {problem}")
     if not current and name in configured:
         return would_change(
             name,

@@ -92,6 +92,8 @@ class Detachment:
     def _clone(self) -> None:
         named = None if self.is_hash or self.rev == "HEAD" else self.rev
         refs = self.repository.require_source(self.name, named, self.credentials)
+        if self.rev == "HEAD" and "HEAD" not in refs and self.name[:1] == "/" and filesystem.foretells():
+            raise fail("Revision 'HEAD' does not exist")
         target, shown = self.repository.target, redacted(self.name)
         make_room(self.row, self.name, target, force=self.force_clone, predicted={})
         if is_dry_run():

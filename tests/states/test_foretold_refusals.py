@@ -122,6 +122,13 @@ def test_a_dry_run_refuses_what_is_no_entry_of_its_file(plugins, function, argum
     assert "is one line" in row["comment"] or "must be one word" in row["comment"]
 
 
+def test_a_dry_run_refuses_what_the_kernel_lets_nobody_set(plugins):
+    plugins.salt["sysctl.get"] = lambda name: "Linux"
+    row = plugins.state("sysctl.present", test=True, name="kernel.ostype", value="x")
+    assert (row["result"], row["changes"]) == (False, {})
+    assert row["comment"].endswith("/proc/sys/kernel/ostype may not be written")
+
+
 def test_a_dry_run_refuses_a_kernel_setting_that_does_not_exist(plugins):
     row = plugins.state("sysctl.present", test=True, name="no.such", value=1)
     assert (row["result"], row["comment"]) == (False, "Failed to set no.such to 1: sysctl no.such does not exist")

@@ -417,6 +417,15 @@ def test_a_dry_run_says_whether_it_knows_that_there_is_such_a_commit(plugins, so
     assert plugins.state("git.detached", **arguments)["result"] is (wanted != "nowhere")
 
 
+def test_a_dry_run_knows_that_an_empty_repository_has_no_head(plugins, tmp_path):
+    subprocess.run(["git", "init", "-q", tmp_path / "empty"], check=True)
+    plugins.opts["foresight"] = True
+    arguments = {"name": str(tmp_path / "empty"), "target": str(tmp_path / "target"), "rev": "HEAD"}
+    for test in (True, False):
+        row = plugins.state("git.detached", test=test, **arguments)
+        assert (row["result"], row["comment"]) == (False, "Revision 'HEAD' does not exist")
+
+
 def test_detached_throws_local_changes_away_only_if_told(plugins, source, clone):
     (clone.path / "a").write_text("local")
     arguments = {"name": str(source.path), "target": str(clone.path), "rev": "v1"}
