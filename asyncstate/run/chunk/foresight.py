@@ -372,9 +372,10 @@ def _cannot_be_told(row: Row, said: str) -> None:
 
 
 def _changed_lines(row: Row) -> set[str]:
-    """Return the lines that a row shows as added or removed."""
+    """Return the lines that a row shows as added or removed, without the words of ``file.keyvalue`` behind them."""
     shown = str(row["changes"].get("diff", "")).splitlines()
-    return {line[1:] for line in shown if line.startswith(("+", "-")) and not line.startswith(("+++ ", "--- "))}
+    lines = (line for line in shown if line.startswith(("+", "-")) and not line.startswith(("+++ ", "--- ")))
+    return {line[1:].partition(" (from ")[0].strip() for line in lines}
 
 
 def _folder(made: str) -> str:
