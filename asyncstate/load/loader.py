@@ -374,6 +374,8 @@ class LazyLoader:
             elif self.kind == "modules" and verdict.name in (current.get().base_opts.get("smi_require") or ()):
                 return _Refusal(f"{verdict.name!r} must follow an interface (smi_require)", *names)
         except LoaderError as refused:
+            if self._stands_in_for(plugin):
+                log.warning("%s does not load, so a bundled module answers in its place: %s", plugin.source, refused)
             log.debug("%s does not load: %s", plugin.source, refused, exc_info=True)
             return _Refusal(str(refused), *names, bundled=plugin.folder.bundled)
         finally:
@@ -383,6 +385,14 @@ class LazyLoader:
         return tuple(
             _module(name, plugin, namespace, exports, adapted=adapted) for name in (verdict.name, *verdict.aliases)
         )
+
+    def _stands_in_for(self, plugin: PluginFile) -> bool:
+        """Return whether somebody's own file is meant to provide a virtual name that bundled files provide, too."""
+        claims = claims_of(plugin)
+        if plugin.folder.bundled or claims.opaque:
+            return claims.opaque and not plugin.folder.bundled
+        bundled = [claims_of(other) for other in self._files(self._contents).values() if other.folder.bundled]
+        return any(other.may_claim(name) for name in claims.literals for other in bundled)
 
     def _interface_of_others(self, name: str, chosen: PluginFile) -> Interface | None:
         """Return the interface that other files of a virtual name follow."""

@@ -13,6 +13,7 @@ import ipaddress
 import os
 import re
 import warnings
+from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +114,20 @@ def _is_integer(value: Any) -> bool:
 
 def _is_natural(value: Any) -> bool:
     return value == "" or (isinstance(value, (int, str)) and str(value).strip().isdecimal())
+
+
+def _is_span(value: Any) -> bool:
+    try:
+        return value == "" or bool(datetime.now() + timedelta(days=int(value)))  # noqa: DTZ005 - to a day
+    except (ValueError, OverflowError):
+        return False
+
+
+def _is_moment(value: Any) -> bool:
+    try:
+        return not value or bool(datetime.strptime(str(value), "%Y-%m-%d %H:%M:%S"))  # noqa: DTZ007 - only read
+    except ValueError:
+        return False
 
 
 def _is_day(value: Any) -> bool:
@@ -252,6 +267,8 @@ KINDS = {
     "integer": Kind("E417", _is_integer, "a whole number", "write digits"),
     "natural": Kind("E417", _is_natural, "a whole number from 0 on", "write digits", strict=True),
     "day": Kind("E417", _is_day, "days since 1970 or a date", "write for example 22000 or '2030-03-27'"),
+    "days": Kind("E417", _is_span, "a number of days that ends by the year 9999", "write for example 365"),
+    "moment": Kind("E417", _is_moment, "YYYY-MM-DD HH:MM:SS", "write for example '2030-12-31 23:59:59'"),
     "port": Kind(
         "E417",
         lambda value: value == "" or (_is_natural(value) and 0 < int(value) < 1 << 16),

@@ -32,6 +32,7 @@ _PYTHON = "py"
 _IMPORTING = (nodes.Import, nodes.FromImport, nodes.Include, nodes.Extends)
 _NOTHING = re.compile(r"\bNone\b")
 _EXPRESSION = re.compile(r"\{\{.*?\}\}")
+_NAME = re.compile(r"\bname[\"']?:.*\{\{")
 _METHODS = frozenset(dir(dict))
 
 
@@ -81,6 +82,15 @@ class Templates:
                 message = f"{message} (ID '{draft.id}' in SLS '{draft.sls}')"
                 hint = "a template wrote a value that is missing; give it a default: pillar.get('key', '…')"
                 yield _issue("W402", message, draft.file, line, hint)._replace(mistake=False)
+
+    def explained(self, draft: Draft, issue: Issue) -> Issue:
+        """Return a mistake in a name with its cause, if a template gave nothing for it: the ID counts then."""
+        if draft.name not in {"", draft.id} or not issue.message.startswith("'name' of ") or draft.lines is None:
+            return issue
+        if not _NAME.search(self._written(draft.file, draft.lines.of(draft.id, draft.state, "name"))):
+            return issue
+        hint = "the template gave nothing for 'name'; give the value a default: pillar.get('key', '…')"
+        return issue._replace(hint=hint)
 
     def _written(self, path: str, line: int) -> str:
         """Return the line of an argument and the lines of its text below it, as they stand in an SLS file."""

@@ -83,7 +83,7 @@ def judge_values(runtime: StateRuntime) -> None:
         if draft.file not in read:
             read.add(draft.file)
             yield from _unknown_rules(draft.file, runtime)
-        wrong = list(wrong_values(draft, runtime.host, brought))
+        wrong = [templates.explained(draft, issue) for issue in wrong_values(draft, runtime.host, brought)]
         yield from map(hide, wrong)
         if not any(issue.code == "E412" for issue in wrong):
             yield from map(hide, templates.nothings(draft))

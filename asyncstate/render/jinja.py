@@ -49,7 +49,7 @@ def _render(source: Source, original: str, context: RenderContext, *, sls: bool)
             code = compiled(source.options, source.text, name, path)
             template = environment.template_class.from_code(environment, code, environment.globals)
             return template.render(variables)
-    except RunCancelled:
+    except (RunCancelled, MemoryError):
         raise
     except Exception as error:
         raise translated(error, source, original, path, context=context, loader=loader) from error

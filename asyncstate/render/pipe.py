@@ -340,7 +340,7 @@ def _custom(renderer: Callable[..., Any], stage: Stage, data: Any, context: Rend
     try:
         result = renderer(io.StringIO(data) if isinstance(data, str) else data, context.saltenv, context.sls, **kwargs)
         return result.read() if hasattr(result, "read") else result
-    except (RenderError, RunCancelled):
+    except (RenderError, RunCancelled, MemoryError):
         raise
     except Exception as error:
         what = f"{type(error).__name__}: {error}"

@@ -38,7 +38,7 @@ def render(text: str, context: RenderContext) -> Any:
         run = namespace.get("run")
         if callable(run):
             return run()
-    except RunCancelled:
+    except (RunCancelled, MemoryError):
         raise
     except (Exception, SystemExit) as error:
         raise program_error(error, text, path) from error

@@ -15,6 +15,11 @@ CASES = {
         "s.sls:3 [E104]",
         "a colon with a blank behind it begins a value: put the text in quotes",
     ),
+    "a name that a template leaves empty": (
+        {"salt/s.sls": "web:\n  file.absent:\n    - name: {{ salt['pillar.get']('a:b') }}\n"},
+        "s.sls:2 [E411]",
+        "the template gave nothing for 'name'; give the value a default",
+    ),
     "a function without its colon": (
         {"salt/s.sls": "web:\n  test.nop\n    - name: x\n"},
         "s.sls:3 [E104]",
@@ -190,6 +195,29 @@ def test_settings_without_effect_are_named_once_by_check_and_by_a_run(look, tmp_
         assert said.count("the option gitfs_remotes has no effect") == 1
         assert "keep a checkout (git clone, or a state of it)" in said
         assert "fileserver_backend" not in said
+
+
+def test_a_provider_of_the_tree_that_does_not_load_is_named_once(look, caplog):
+    text = "import no_such_library\n__virtualname__ = 'pkg'\n"
+    for command in ("check", "apply"):
+        tree = {"salt/s.sls": "v{{ salt['pkg.version_cmp']('1', '2') }}: test.nop\n", "salt/_modules/mine.py": text}
+        caplog.clear()
+        assert look(tree, command)[0] == 0
+        assert (
+            caplog.text.count("mine.py does not load, so a bundled module answers in its place: No module named") == 1
+        )
+
+
+@pytest.mark.parametrize("command", ["check", "apply"])
+@pytest.mark.parametrize("text", ["#!py\ndef run():\n    raise MemoryError\n", "{{ salt['mine.f']() }}\n", "#!mine\n"])
+def test_memory_that_runs_out_before_any_state_is_one_sentence_and_one_code(look, text, command):
+    tree = {
+        "salt/s.sls": text,
+        "salt/_modules/mine.py": "def f():\n    raise MemoryError\n",
+        "salt/_renderers/mine.py": "def render(text, *args, **kwargs):\n    raise MemoryError\n",
+    }
+    code, said = look(tree, command)
+    assert (code, "asyncstate: memory ran out" in said) == (70, True)
 
 
 def test_a_folder_of_plugins_that_are_not_loaded_is_named_by_check(look):

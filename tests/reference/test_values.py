@@ -58,6 +58,8 @@ WRONG = {
     "truth": "perhaps",
     "digest of a password": "geheim",
     "version": 1.2,
+    "days": 99999999,
+    "moment": "2030-13-01 00:00:00",
     "word": "a b",
     "account": "a b",
     "line": "two\nlines",
@@ -211,7 +213,7 @@ UNJUDGED = {
     "test.succeed_without_changes": "comment",
     "virtualenv.managed": "find_links symlinks upgrade pip",
     "x509.certificate_managed": "CN O subjectAltName basicConstraints keyUsage extendedKeyUsage algorithm",
-    "x509.crl_managed": "certificate serial_number revocation_date not_after cRLNumber",
+    "x509.crl_managed": "certificate serial_number revocation_date cRLNumber",
     "x509.csr_managed": "algorithm",
     "x509.private_key_managed": "prereq cipher verbose text",
 }

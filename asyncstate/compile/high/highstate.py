@@ -205,6 +205,8 @@ class HighStateBuilder:
             message = f"Rendering SLS '{env}:{sls}' failed: {error.message}"
             self._findings.error_at("E104", message, error.file or file.path, error.line, error.hint)
             return None
+        except MemoryError:
+            raise
         except Exception as error:
             log.debug("Rendering SLS %s failed", sls, exc_info=True)
             message = f"Rendering SLS {sls} failed, render error: {type(error).__name__}: {error}"
