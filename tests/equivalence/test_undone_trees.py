@@ -54,10 +54,11 @@ def contained():
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
     """What the trees unpack and clone."""
+    folder = tmp_path_factory.mktemp("sources")
     with pytest.MonkeyPatch.context() as patch:
         for variable in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
-            patch.setenv(variable, "/dev/null")
-        make_sources(folder := tmp_path_factory.mktemp("sources"), repository=shutil.which("git") is not None)
+            patch.setenv(variable, f"{folder}/none")
+        make_sources(folder, repository=shutil.which("git") is not None)
         yield folder
 
 
