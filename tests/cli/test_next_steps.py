@@ -200,11 +200,11 @@ def test_settings_without_effect_are_named_once_by_check_and_by_a_run(look, tmp_
 def test_a_provider_of_the_tree_that_does_not_load_is_named_once(look, caplog):
     text = "import no_such_library\n__virtualname__ = 'pkg'\n"
     for command in ("check", "apply"):
-        tree = {"salt/s.sls": "v{{ salt['pkg.version_cmp']('1', '2') }}: test.nop\n", "salt/_modules/mine.py": text}
+        tree = {"salt/s.sls": "v{{ salt['pkg.version_cmp']('1', '2') }}: test.nop\n", "salt/_modules/mypkg.py": text}
         caplog.clear()
         assert look(tree, command)[0] == 0
         assert (
-            caplog.text.count("mine.py does not load, so a bundled module answers in its place: No module named") == 1
+            caplog.text.count("mypkg.py does not load, so a bundled module answers in its place: No module named") == 1
         )
 
 
