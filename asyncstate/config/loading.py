@@ -140,7 +140,9 @@ def _of_extras(options: Iterable[str]) -> list[type[msgspec.Struct]]:
     return extend.settings()
 
 
-EXTRA_TEXTS = frozenset({"config_dir", "extension_modules", "gpg_keydir", "master", "user"})
+EXTRA_TEXTS = frozenset(
+    {"append_domain", "config_dir", "environment", "extension_modules", "gpg_keydir", "master", "user"}
+)
 """Custom options that this package reads, too."""
 _SALT_IGNORES_MISTAKES = frozenset(
     "state_output log_level log_granular_levels top_file_merging_strategy backup_mode disabled_requisites".split()

@@ -180,6 +180,11 @@ class Settings(msgspec.Struct, kw_only=True):
         if self.grains_alone:
             self.id = str(self.grains_override.get("id") or "")  # a runtime wants one
         self.id = self.id or _minion_id(self.conf_file)
+        domain = str(self.extra.get("append_domain") or "")
+        if domain and not self.grains_alone and not self.id.endswith((domain, ".")):
+            self.id = f"{self.id}.{domain}"
+        if self.saltenv is None and self.extra.get("environment"):  # its old name
+            self.saltenv = str(self.extra["environment"])
         self.concurrency = self.concurrency or min(32, 4 * (os.cpu_count() or 1))
         self.salt_python = _salt_python(self.salt_python, self.origins.get("salt_python", ""))
         if self.pillarenv is None and self.pillarenv_from_saltenv:
@@ -250,7 +255,7 @@ class Settings(msgspec.Struct, kw_only=True):
         runtime replaces them by those it gathered.
         """
         opts: dict[str, Any] = copied(FIXED_OPTIONS)
-        opts["user"] = _user_name()
+        opts["user"] = user_name()
         opts.update(copied(self.extra))
         opts.update({name: copied(getattr(self, name)) for name in FIELDS})
         opts["file_client"] = "local"  # also if a minion's file names a master: there is none here
@@ -326,7 +331,7 @@ def _salt_python(given: str | bool, origin: str) -> str:
     return os.path.abspath(os.path.join(base_directory(origin), os.path.expanduser(given)))
 
 
-def _user_name() -> str:
+def user_name() -> str:
     """Return the name of this process's user, or its number if it has no name."""
     if os.geteuid() == 0:
         return "root"

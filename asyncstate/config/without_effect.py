@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.config.settings import user_name
 from asyncstate.config.values import origin_file
 from asyncstate.errors import Issue
 from asyncstate.model.rules import CODES
@@ -22,6 +23,9 @@ _FILES = (
 )
 _RESULTS = "results are in the report: give --out json or --out jsonl, or read the journal (asyncstate runs)"
 _TIMER = "start asyncstate apply from a systemd timer or cron"
+_LOADED = "all plugins are loaded: leave out single execution modules with disable_modules"
+_ID = "write the whole ID into the configuration, as id"
+_GRAINS = "leave grains out with grains_blacklist"
 _EVENTS = "nothing listens to events: a program can act on asyncstate apply --out jsonl"
 
 INSTEAD = {
@@ -37,14 +41,30 @@ INSTEAD = {
     "decrypt_pillar": "pillar keys are not decrypted: begin the file of the pillar with #!yaml|gpg",
     "master_tops": "assign SLS files in top.sls",
     **dict.fromkeys("return returner event_return ext_job_cache master_job_cache schedule_returner".split(), _RESULTS),
+    **dict.fromkeys(("returner_dirs", "outputter_dirs"), _RESULTS),
     **dict.fromkeys(("schedule", "startup_states"), _TIMER),
     **dict.fromkeys("beacons reactor engines thorium_roots".split(), _EVENTS),
     "mine_functions": "the mine is empty: read the data with a function in the template",
     "module_executors": "states run in this process: use runas, or run asyncstate as the other user",
     "sudo_user": "run asyncstate as root",
+    "user": "start asyncstate as that user",
+    "snapper_states": "no snapshots are made: take one in a state that the others require",
+    "state_queue": "wait for another run with --wait SECONDS",
+    "state_max_parallel": "concurrency says how many states run at once",
+    **dict.fromkeys("id_function minion_id_caching minion_id_lowercase minion_id_remove_domain".split(), _ID),
+    **dict.fromkeys(("cython_enable", "enable_zip_modules"), "write the modules as .py files"),
+    "fips_mode": "choose digests, ciphers and keys that are allowed in the states",
+    "append_minionid_config_dirs": "write the whole paths into the configuration",
+    **dict.fromkeys(
+        "whitelist_modules whitelist_state_modules extmod_whitelist extmod_blacklist autoload_dynamic_modules".split(),
+        _LOADED,
+    ),
+    **dict.fromkeys(("enable_fqdns_grains", "enable_gpu_grains"), _GRAINS),
     "proxy": "there are no proxy minions: write the calls as states of your own, in _states of a file root",
 }
 """What to do instead, by option."""
+_ON = frozenset({"autoload_dynamic_modules", "enable_fqdns_grains", "enable_gpu_grains", "minion_id_caching"})
+"""Options that are on by themselves."""
 
 _MASTER = "there is no master that would load it"
 
@@ -98,4 +118,6 @@ def _differs(option: str, value: Any) -> bool:
     """Return whether a value asks for something that is not done."""
     if option == "fileserver_backend":
         return not {*(value if isinstance(value, list) else [value])} <= {"roots", "file", None}
-    return bool(value)
+    if option == "user":
+        return value not in {None, "", user_name()}
+    return value is not True if option in _ON else bool(value)

@@ -150,7 +150,8 @@ def _identity_grains(opts: Mapping[str, Any]) -> dict[str, Any]:
     import hashlib  # noqa: PLC0415 - start-up time
 
     digest = int(hashlib.sha256(opts["id"].encode()).hexdigest(), 16)
-    return {"id": opts["id"], "server_id": digest % 2**31, "master": opts.get("master", "salt")}
+    domain = {"append_domain": opts["append_domain"]} if "append_domain" in opts else {}
+    return {"id": opts["id"], "server_id": digest % 2**31, "master": opts.get("master", "salt"), **domain}
 
 
 def _custom_grains(name: str, function: Callable[..., Any], grains: dict[str, Any]) -> dict[str, Any]:

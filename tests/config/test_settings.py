@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from asyncstate.config import Settings, default_files, load_settings
+from asyncstate.config.settings import FIELDS
 from asyncstate.config.without_effect import FOLDERS, INSTEAD, folders_without_effect, without_effect
 from asyncstate.errors import ConfigError
 from asyncstate.load.folders import folder_in_tree
@@ -31,11 +32,55 @@ def test_defaults_are_salts():
 
 @pytest.mark.parametrize("option", INSTEAD)
 def test_a_setting_of_salt_without_effect_says_what_to_do_instead(tmp_path, option):
-    file = write(tmp_path / "minion", f"{option}: [git]\n")
+    file = write(tmp_path / "minion", f"{option}: {'git' if option == 'user' else '[git]'}\n")
     [issue] = without_effect(load_settings([file], environ={}))
     assert (issue.message, issue.file) == (f"the option {option} has no effect", str(file))
     assert issue.hint == INSTEAD[option]
     assert list(without_effect(load_settings([file], {"ignore_rules": ["no-effect"]}, {}))) == []
+
+
+OPTIONS = json.loads((Path(__file__).parents[1] / "recorded" / "minion_options.json").read_text())
+"""The keys of ``DEFAULT_MINION_OPTS`` of Salt 3008.3."""
+OBEYED_BY_PLUGINS = "extension_modules gpg_decrypt_must_succeed proxy_host proxy_password proxy_port proxy_username"
+OBEYED = {
+    *FIELDS,
+    *OBEYED_BY_PLUGINS.split(),
+    "default_include",
+    "lock_saltenv",
+    "file_buffer_size",
+    "state_output_profile",
+}
+OF_NO_CONCERN = (
+    "a master, and the talk with it: acceptance_ always_verify auth_ auto_accept autosign_ cluster_ disable_aes discovery "
+    "encryption_ keysize keys.cache local master_ master$ multifunc_ open_mode permissive_pki ping_ pub_ publisher_ "
+    "random_ recon_ rejected_ request_ resolve_dns retry_dns return_retry sign_ signing_ source_ ssl$ syndic_ tcp_ transport "
+    "use_master verify_ zmq_ max_event minion_sign interface ipc_ ipv6 range_server username password unique_jid cache_sreqs "
+    "salt_cp file_recv cmd_safe minion_jid minion_restart restart_on; "
+    "a daemon: beacons_ cache_jobs enable_legacy event_match loop_ mine_ multiprocessing process_ reactor_ scheduler_ "
+    "start_event thorium_ thoriumenv sock_ pidfile update_ grains_refresh sls_list top_file metrics tracing modules_max "
+    "state_events; "
+    "file servers, pillars and tops without which they do nothing: git_pillar gitfs_ hgfs_ minionfs_ s3fs_ svnfs_ roots_ "
+    "on_demand_ resource_ decrypt_pillar_ winrepo_ snapper_states_ ssh_merge; "
+    "what only takes time: cache$ gpg_cache grains_cache pillar_cache pillar.cache optimization_ clean_dynamic; "
+    "logs and output: log_ pillar_mask disable_returners; other programs: saltpip_ features use_os_trust"
+)
+"""Beginnings of the names of options that do not change what ``salt-call --local state.apply`` does."""
+
+
+def test_each_option_of_salt_is_obeyed_or_named_or_of_no_concern():
+    words = [word for part in OF_NO_CONCERN.split("; ") for word in part.split(": ")[1].split()]
+    unlisted = [each for each in OPTIONS if each not in OBEYED and each not in INSTEAD]
+    left = {each: [word for word in words if f"{each}$".startswith(word)] for each in unlisted}
+    assert [each for each, found in left.items() if not found] == []
+    assert {word for found in left.values() for word in found} == set(words)
+
+
+def test_old_options_of_salt_are_obeyed(tmp_path):
+    file = write(tmp_path / "minion", "id: vm\nappend_domain: foo.org\nenvironment: dev\n")
+    opts = load_settings([file], environ={}).opts()
+    assert (opts["id"], opts["saltenv"]) == ("vm.foo.org", "dev")
+    assert load_settings([file], {"id": "vm.foo.org", "saltenv": "base"}, {}).opts()["saltenv"] == "base"
+    assert [load_settings([file], {"id": name}, {}).id for name in ("a.foo.org", "a.")] == ["a.foo.org", "a."]
 
 
 SYNCED = json.loads((Path(__file__).parents[1] / "recorded" / "synced_plugins.json").read_text())

@@ -60,7 +60,7 @@ def rendered(root, tmp_path):
                 patch.setenv(variable, str(value))
             patch.setattr(socket, "gethostname", lambda: name)
             patch.setattr(os, "cpu_count", lambda: len(name))
-            patch.setattr("asyncstate.config.settings._user_name", lambda: name)
+            patch.setattr("asyncstate.config.settings.user_name", lambda: name)
             if settings or name not in machines:
                 mine = {
                     "file_roots": {"base": [str(root / "tree")]},
