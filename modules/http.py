@@ -107,13 +107,14 @@ def wait_for_successful_query(
     """
     accept = accept or _has_no_error
     interval = float(kwargs.pop("request_interval", 1))
+    silent = float(kwargs.pop("timeout", None) or dunders.__opts__["http_connect_timeout"])
     until = time.monotonic() + wait_for
     while True:
         dunders.check_cancelled()
         failure = None
         result: dict[str, Any] = {}
         try:
-            result = query(url, **kwargs)
+            result = query(url, timeout=min(silent, max(1.0, until - time.monotonic())), **kwargs)
         except CommandExecutionError as error:
             failure = error
         if failure is None and accept(result):

@@ -116,6 +116,14 @@ def test_wait_gives_up(plugins, web):
         plugins.call("http.wait_for_successful_query", nowhere, backend="requests", **arguments)
 
 
+def test_a_silent_server_does_not_outlast_the_wait(plugins):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        began = time.monotonic()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        assert "timed out" in plugins.call("http.wait_for_successful_query", url, wait_for=0.5)["error"]
+        assert time.monotonic() - began < 10
+
+
 def test_another_server_gets_no_password(plugins, web):
     with web_server() as other:
         other.pages["/there"] = (200, {}, b"hello")
