@@ -9,8 +9,12 @@ from .. import _package_sources as package_sources  # noqa: TID252 - as `states`
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_ONLY_DATABASE = frozenset({"held", "unheld", "downloaded"})
+_HOLD = frozenset({"held", "unheld"})
+_ONLY_DATABASE = _HOLD | {"downloaded"}
 """States that change no file of a package."""
+
+_HOLDS = "package-holds"
+"""What the package manager keeps at its version."""
 
 _ANY = "package:*"
 _SETTINGS = (
@@ -30,7 +34,8 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     files = [str(path) for each in sources if isinstance(each, dict) for path in each.values()]
     reads = [f"path:{path}" for path in (*files, *package_sources.FILES) if path.startswith("/")]
     packages = [] if low.get("fun") in _ONLY_DATABASE else list(dict.fromkeys(_packages(low))) or [_ANY]
-    return {"reads": [*reads, *_SETTINGS], "writes": ["pkgdb", *packages]}
+    holds = [_HOLDS] if low.get("fun") in _HOLD or low.get("hold") is not None else []
+    return {"reads": [*reads, *_SETTINGS], "writes": ["pkgdb", *packages, *holds]}
 
 
 def _packages(low: Mapping[str, Any]) -> Iterator[str]:

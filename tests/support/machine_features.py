@@ -104,6 +104,7 @@ OF_ACCOUNTS = [
     _feature("cron.present", name="/bin/true", user="app", minute="5"),
     _feature("cron.absent", name="/bin/true", user="app"),
     _feature("cron.env_present", name="MAILTO", value="x", user="app"),
+    _feature("cron.env_absent", name="MAILTO", user="app"),
     _feature("cron.file", name="salt://table", user="app"),
     _feature("git.config_set", **{"name": "user.name", "value": "x", "user": "app", "global": True}),
 ]
@@ -116,6 +117,9 @@ PACKAGES = [
     _feature("pkg.removed", name="sun"),
     _feature("pkg.purged", name="sun"),
     _feature("pkg.installed", "held", name="sun", hold=True),
+    _feature("pkg.held", name="sun"),
+    _feature("pkg.unheld", name="sun"),
+    _feature("pkg.uptodate", name="all"),
     _feature("pkgrepo.managed", name="deb [trusted=yes] file:/more ./", file="/etc/apt/sources.list.d/more.list"),
     _feature("pkgrepo.absent", name="deb [trusted=yes] file:/more ./", file="/etc/apt/sources.list.d/more.list"),
     _feature("user.present", "of a package", name="sund", system=True),
