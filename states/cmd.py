@@ -89,10 +89,8 @@ def run(
         return failed(name, "Invalidly-formatted 'env' parameter. See documentation.")
     arguments = {key: kwargs[key] for key in _PASSED_ON if key in kwargs}
     arguments.update(cwd=cwd, runas=runas, shell=_shell(shell), env=env, timeout=timeout, in_row=True)
-    if filesystem.foretells():
-        problem = _no_root(root) if root else _unrunnable(command, arguments)
-        if problem:
-            return failed(name, problem)
+    if dry_run and not root and filesystem.foretells() and (problem := _unrunnable(command, arguments)):
+        return failed(name, problem)
     if dry_run and not test_name:
         row = would_change(name, f'Command "{name}" would have been executed', {"cmd": name})
         return _reinterpreted(row) if stateful else row
@@ -349,10 +347,6 @@ def _unrunnable(command: str, arguments: dict[str, Any]) -> str:
     if cwd and not os.path.isdir(cwd):
         return _no_folder(cwd)
     return str(__salt__["cmd.refusal"](command, python_shell=True, **arguments))
-
-
-def _no_root(root: str) -> str:
-    return "" if os.path.isdir(root) else f"chroot: cannot change root directory to '{root}'"
 
 
 def _no_folder(cwd: str) -> str:
