@@ -309,11 +309,11 @@ def _not_usable(name: str, kwargs: dict[str, Any], done: str) -> Row | None:
             return None
     except CommandExecutionError as error:
         return failed(name, error.strerror)
-    if done == "stopped":
-        return unchanged(name, f"The named service {name} is not available")
     if is_dry_run() and not filesystem.foretells():
         comment = f"Service {name} not present; if created in this state run, it would have been {done}"
         return would_change(name, comment)
+    if done == "stopped":
+        return unchanged(name, f"The named service {name} is not available")
     return failed(name, f"The named service {name} is not available")
 
 

@@ -132,7 +132,7 @@ def test_rows(prepare, function, arguments, status, test, expected):  # noqa: PL
         (START, False, False, "The named service moon is not available"),
         (START, True, None, "Service moon not present; if created in this state run, it would have been started"),
         (STOP, False, True, "The named service moon is not available"),
-        (STOP, True, True, "The named service moon is not available"),
+        (STOP, True, None, "Service moon not present; if created in this state run, it would have been stopped"),
         ("service.enabled", False, False, "The named service moon is not available"),
         ("service.enabled", True, None,
          "Service moon not present; if created in this state run, it would have been enabled"),

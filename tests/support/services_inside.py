@@ -117,6 +117,7 @@ def of_ours(title, case):
         **os.environ,
         "ASYNCSTATE_CACHEDIR": f"{base}/cache",
         "ASYNCSTATE_STATE_DIR": f"{base}/state",
+        "ASYNCSTATE_FORESIGHT": "false",  # Salt has none
         "HOME": "/tmp",
     }
 
