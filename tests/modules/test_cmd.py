@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from plugin_harness import PluginHarness
 
-from asyncstate import dunders
+from asyncstate.dunders.cancel import CancelToken
 from asyncstate.errors import CommandExecutionError, InvocationError, RunCancelled
 from asyncstate.process import child, ending
 
@@ -323,7 +323,7 @@ def test_timeout_kills_what_ignores_term(plugins, monkeypatch):
 
 
 def test_cancelled_run(plugins, tmp_path):
-    token = dunders.cancel.CancelToken()
+    token = CancelToken()
     pid = tmp_path / "pid"
 
     def cancel():
@@ -340,7 +340,7 @@ def test_cancelled_run(plugins, tmp_path):
 
 def test_cancelled_run_kills_what_ignores_term(plugins, monkeypatch):
     monkeypatch.setattr(ending, "GRACE", 0.1)
-    token = dunders.cancel.CancelToken()
+    token = CancelToken()
     timer = threading.Timer(0.2, token.cancel, ["timeout"])
     timer.start()
     with plugins.calling(cancel=token), pytest.raises(RunCancelled):
@@ -349,7 +349,7 @@ def test_cancelled_run_kills_what_ignores_term(plugins, monkeypatch):
 
 
 def test_cancelled_before_it_began(plugins):
-    token = dunders.cancel.CancelToken()
+    token = CancelToken()
     token.cancel("SIGTERM")
     with plugins.calling(cancel=token), pytest.raises(RunCancelled):
         plugins.salt["cmd.run"]("sleep 30")
