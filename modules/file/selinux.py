@@ -73,7 +73,7 @@ def require_relabelled(name: str, wanted: dict[str, str | None]) -> None:
     if not any(wanted.values()):
         return
     place = name
-    while not filesystem.lexists(place):
+    while len(place) > 1 and not filesystem.lexists(place):
         place = os.path.dirname(place)
     if filesystem.judges() and context_difference(place, wanted) is None:
         raise CommandExecutionError("Failed to get selinux attributes")
