@@ -39,7 +39,11 @@ _ANSWERED = re.compile(r"formula:[^/]*/packages:[^/]+$")
 _ABOUT_DAEMONS = re.compile(r"\blocalhost\b|\b127\.0\.0\.1\b|\[::1\]|\bdaemon-reload\b")
 """What commands say that ask daemons of this machine, or prepare their start."""
 _HOSTS = "path:/etc/hosts"
-_OF_SOME = {"packages:/etc/ssl/certs": "https:", "locale:compiled": "lc_"}
+_OF_SOME = {
+    "packages:/etc/ssl/certs": "https:",
+    "packages:/var/spool/cron": "/var/spool/cron",
+    "locale:compiled": "lc_",
+}
 """Resources that states touch in general, and what is in the text of those that need them."""
 _WORD = re.compile("[a-z0-9]{3,}")
 _OF_MANY = frozenset(
