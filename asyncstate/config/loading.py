@@ -67,13 +67,14 @@ def load_settings(
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     variables = _from_environment(os.environ if environ is None else environ)
-    if project is not None and not _trusts_all(variables, overrides):
+    trusts_all = _trusts_all(variables, overrides)
+    if project is not None and not trusts_all:
         require_own_project(project)
     for file in [*files, *([project.config] if project and project.config else [])]:
         path = main_file(Path(file))
         values["conf_file"] = str(path)
         for source, content in read_with_includes(path):
-            if not _trusts_all(variables, overrides):
+            if not trusts_all:
                 require_root_alone(source)
             _warn_of_near_misses(content, source)
             _merge_into(values, content)
@@ -88,13 +89,13 @@ def load_settings(
             values[option] = value
             origins[option] = f"flag {flag}"
     if project is not None and "file_roots" not in values and (layout := project.layout):
-        if not _trusts_all(variables, overrides):
+        if not trusts_all:
             require_own_project(layout)
         implied = {option: roots for option, roots in layout.roots().items() if option not in values}
         values.update(implied)
         origins.update(dict.fromkeys(implied, f"project {project.folder}"))
     settings = _build(values, origins, as_salt=as_salt)
-    if project is not None and not _trusts_all(variables, overrides):
+    if project is not None and not trusts_all:
         of_project = (f"project {project.folder}", f"file {project.folder}{os.sep}")
         for option, roots in (("file_roots", settings.file_roots), ("pillar_roots", settings.pillar_roots)):
             if origins.get(option, "").startswith(of_project):
