@@ -388,9 +388,11 @@ class LazyLoader:
 
     def _stands_in_for(self, plugin: PluginFile) -> bool:
         """Return whether somebody's own file is meant to provide a virtual name that bundled files provide, too."""
+        if plugin.folder.bundled:
+            return False
         claims = claims_of(plugin)
-        if plugin.folder.bundled or claims.opaque:
-            return claims.opaque and not plugin.folder.bundled
+        if claims.opaque:
+            return True
         bundled = [claims_of(other) for other in self._files(self._contents).values() if other.folder.bundled]
         return any(other.may_claim(name) for name in claims.literals for other in bundled)
 
