@@ -229,7 +229,7 @@ class Session:
         with ExitStack() as until_shown:
             plan, report, ending = await self._run_to_its_end(planned, until_shown)
             if hand_over is not None:
-                hand_over()()  # nobody waits for the readers of a report
+                hand_over()()  # another run need not wait until this report is read
             try:
                 with delivered_to(self._interrupt_output):
                     self.show(report, plan)

@@ -84,7 +84,7 @@ def require_own_project(project: Project) -> None:
 
 
 def require_own_tree(project: Project, roots: Iterable[str]) -> None:
-    """Raise ConfigError if others could change what root reads in the roots that a project, which nobody named, has."""
+    """Raise ConfigError if others can change a file or a folder in the roots of a project that was found, not named."""
     from asyncstate.filesystem import writable_below  # noqa: PLC0415 - as above
 
     for root in roots:

@@ -305,7 +305,7 @@ def test_nobody_reads_one_plan_and_applies_another(saved):
     data = json.loads(saved().read_bytes())
     reviewed = decode(json.dumps(data).encode())
     require_same(reviewed, reviewed, "the plan")
-    del data["program"], data["foreseen"]  # who wrote it; what is told after the run
+    del data["program"], data["foreseen"]  # the version that wrote it; what a run reports at its end
     plans = [json.dumps(other).encode() for other in altered(data)]
     assert len(plans) > 50
     for plan in plans:

@@ -48,7 +48,7 @@ MORE = [
         ("module: run", "module.run", {"name": "file.append", "path": "<P>", "args": ["x"]}),
     )
 ]
-"""Features of which only dry runs are asked, for the time that delayed pairs take."""
+"""Features for pairs of dry runs alone: delayed pairs take longer."""
 
 APART = {
     "they change nothing": r"test\..*|stateconf\..*|event\.(send|fire_master)",
