@@ -24,13 +24,15 @@ _LARGEST = (1 << 63) - 1
 """The largest number that the system and its libraries take."""
 
 
-def known_cause(function: Callable[..., Any], given: Mapping[str, Any], error: BaseException) -> str:
-    """Return which of the ``given`` arguments are wrong, or what failed outside; "" for a bug of the code."""
+def wrong_use(function: Callable[..., Any], given: Mapping[str, Any], error: BaseException) -> str:
+    """Return which of the ``given`` arguments no run takes; "" for an error that another run may not have."""
+    if isinstance(error, re.error):
+        return f"Invalid regular expression: {error}"
     if is_argument_error(error):
         for called, values in ((function, given), *_calls(error, given)):
             if wrong := wrong_arguments(called, values):
                 return wrong
-    return cause_in_words(error)
+    return ""
 
 
 def _calls(error: BaseException, given: Mapping[str, Any]) -> Iterator[tuple[Callable[..., Any], dict[str, Any]]]:
@@ -56,8 +58,6 @@ def cause_in_words(error: BaseException) -> str:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, KeyError) and isinstance(error.__cause__, FunctionNotFound):
         return f"{error.__cause__.name} is needed for that. {error.__cause__}"
-    if isinstance(error, re.error):
-        return f"Invalid regular expression: {error}"
     return str(error) if isinstance(error, (AsyncStateError, OSError, ValueError, OverflowError)) else ""
 
 

@@ -96,6 +96,8 @@ class Caller:
         self._additions: dict[str, Additions] = {}
         self._functions: dict[str, LoadedFunction | None] = {}
         self._prefetched = prefetched
+        self.misused: set[int] = set()
+        """The chunks whose arguments their functions do not take, whatever other states do."""
 
     # looking up
 
@@ -140,7 +142,7 @@ class Caller:
         except BaseException as error:  # noqa: BLE001 - a state may raise anything, SystemExit included
             self.raised(error, chunk)
             ended = False
-            returned = _known_error_row(chunk, low, function, error) or exception_row(name, error)
+            returned = self._known_error_row(chunk, low, function, error) or exception_row(name, error)
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             await self._forget_cancellation(task)
@@ -244,6 +246,7 @@ class Caller:
     ) -> Any:
         given = low["name"]
         if given and not isinstance(given, str):
+            self.misused.add(chunk.index)
             what = f"is not formed as a string, but is a {type(given).__name__}"
             return unverified_row(given, f"ID '{given}' in SLS '{low.get('__sls__')}' {what}\n")
         umask = None
@@ -252,6 +255,7 @@ class Caller:
             try:
                 umask = int(str(text), 8)
             except ValueError:
+                self.misused.add(chunk.index)
                 return unverified_row(given, f"Invalid umask: {text}\n")
         name = f"{chunk.state}.{low['fun']}"
         if function is None:
@@ -261,6 +265,7 @@ class Caller:
             # The arguments of a state need not fit its mod_watch.
             args, kwargs = bind(function, low, lenient=low["fun"] == MOD_WATCH)
         except ArgumentError as error:
+            self.misused.add(chunk.index)
             make = unverified_row if isinstance(error, MissingParameters) else failed_row
             return make(given, _argument_error_text(error))
         context = self.context(work.node, chunk, low, kwargs, check=work.kind is NodeKind.CHECK)
@@ -351,6 +356,34 @@ class Caller:
             prefetched=self._prefetched,
         )
 
+    def _known_error_row(
+        self, chunk: LowChunk, low: dict[str, Any], function: LoadedFunction | None, error: BaseException
+    ) -> dict[str, Any] | None:
+        """Return a row that says which arguments of a bundled state are wrong, or what failed outside.
+
+        None for all other errors, such as a refused path: `exception_row` makes their row. States of other authors, and
+        bugs in bundled states, show a traceback. A function that a provider lacks is not a mistake of the state that
+        calls it: the row has the text of that error. ``function`` is the one that was called: by now, another state may
+        have had the modules loaded again.
+        """
+        if isinstance(error, PathRefused):
+            return None
+        if isinstance(error, SMINotImplementedError):
+            return failed_row(chunk.name, str(error))
+        if function is None or not function.module.bundled:
+            return None
+        fun = low["sfun"] if low["fun"] == MOD_WATCH and "sfun" in low else low["fun"]
+        meant = function.module.functions.get(fun)
+        if meant is None:
+            return None
+        from asyncstate.run.chunk.argument_errors import cause_in_words, wrong_use  # noqa: PLC0415 - an error
+
+        wrong = wrong_use(meant.func, low, error)
+        if wrong:
+            self.misused.add(chunk.index)
+        said = wrong or cause_in_words(error)
+        return failed_row(chunk.name, said) if said else None
+
     # afterwards
 
     async def _refresh(self, chunk: LowChunk, fun: str, name: Any, row: Row) -> None:
@@ -425,29 +458,3 @@ def _own_timeout(low: dict[str, Any], function: LoadedFunction) -> float | None:
 def _speaks_for_itself(function: LoadedFunction | None) -> bool:
     """Whether a state that returned reports its own changes: rows of modules of the tree stay as in Salt."""
     return function is not None and not function.module.bundled
-
-
-def _known_error_row(
-    chunk: LowChunk, low: dict[str, Any], function: LoadedFunction | None, error: BaseException
-) -> dict[str, Any] | None:
-    """Return a row that says which arguments of a bundled state are wrong, or what failed outside.
-
-    None for all other errors, such as a refused path: `exception_row` makes their row. States of other authors, and
-    bugs in bundled states, show a traceback. A function that a provider lacks is not a mistake of the state that
-    calls it: the row has the text of that error. ``function`` is the one that was called: by now, another state may
-    have had the modules loaded again.
-    """
-    if isinstance(error, PathRefused):
-        return None
-    if isinstance(error, SMINotImplementedError):
-        return failed_row(chunk.name, str(error))
-    if function is None or not function.module.bundled:
-        return None
-    fun = low["sfun"] if low["fun"] == MOD_WATCH and "sfun" in low else low["fun"]
-    meant = function.module.functions.get(fun)
-    if meant is None:
-        return None
-    from asyncstate.run.chunk.argument_errors import known_cause  # noqa: PLC0415 - an error
-
-    said = known_cause(meant.func, low, error)
-    return failed_row(chunk.name, said) if said else None

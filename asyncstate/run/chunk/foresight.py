@@ -34,7 +34,7 @@ from asyncstate.run.rows import sub_states
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterator
+    from collections.abc import Awaitable, Callable, Collection, Container, Iterator
 
     from asyncstate.compile.effects.declared import Footprint
     from asyncstate.compile.effects.resources import Place
@@ -144,10 +144,15 @@ class Foresight:
         self._below: dict[Place, list[_Change]] = {}
         self._kinds = _Kinds()
 
-    async def completed(self, work: Work, chunk: LowChunk, running: Awaitable[Row]) -> Row:
-        """Return the row of a chunk that runs. If it may be another one after earlier states have run, it says so."""
+    async def completed(
+        self, work: Work, chunk: LowChunk, running: Awaitable[Row], misused: Container[int] = ()
+    ) -> Row:
+        """Return the row of a chunk that runs. If it may be another one after earlier states have run, it says so.
+
+        ``misused``: chunks whose arguments no function takes. They fail in any case.
+        """
         row = await running
-        if work.kind not in _CALLED:
+        if work.kind not in _CALLED or chunk.index in misused:
             return row
         if row.get(STATE_RAN, True) and not (self._to_change and self._enter_refusal(chunk, row)):
             await self._look_ahead(chunk, row)

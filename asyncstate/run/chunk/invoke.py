@@ -32,7 +32,7 @@ from asyncstate.run.rows import exception_row, normalise, not_run_row, stopped_r
 from asyncstate.run.shared import Shared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Container, Coroutine
 
     from asyncstate.load.host import PluginHost
     from asyncstate.model.plan import Plan
@@ -68,6 +68,7 @@ class Invoker:
         self._supervisor = supervisor
         self._caller = Caller(plan, host, supervisor, running, test=test, mock=mock, watch=watch, prefetched=prefetched)
         self.aggregation: Aggregation = Aggregation(self._caller)
+        self.misused: Container[int] = self._caller.misused
         self._checks: dict[int, Row] = {}
         self._initialised: set[str] = set()
         self._init_locks: defaultdict[str, anyio.Lock] = defaultdict(anyio.Lock)

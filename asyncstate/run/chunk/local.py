@@ -87,7 +87,9 @@ class LocalDispatch:
     def run_chunk(self, work: Work, chunk: LowChunk) -> Coroutine[Any, Any, Row]:
         """Call the state function of a chunk, as its verdict says, and return its row."""
         running = self._invoker.run_chunk(work, chunk)
-        return running if self._foresight is None else self._foresight.completed(work, chunk, running)
+        if self._foresight is None:
+            return running
+        return self._foresight.completed(work, chunk, running, self._invoker.misused)
 
     def recall(self, work: Work, chunk: LowChunk, row: Row, shared: Shared | None) -> None:
         """Take note of what an earlier run did."""

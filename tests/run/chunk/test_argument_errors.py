@@ -83,12 +83,12 @@ def missing_module():
 
 @pytest.fixture
 def row(tmp_path):
-    """The row of the one state of a tree."""
+    """The row of the last state of a tree in a dry run."""
 
-    def run(state, custom=""):
+    def run(state, custom="", before=""):
         (tmp_path / "_states").mkdir()
         (tmp_path / "_states" / "own.py").write_text(custom)
-        (tmp_path / "x.sls").write_text(f"x: {{{state}}}\n")
+        (tmp_path / "x.sls").write_text(f"{before}\nx: {{{state}}}\n")
         roots = {"base": [str(tmp_path)]}
         settings = Settings(file_roots=roots, cachedir=str(tmp_path / "c"), state_dir=str(tmp_path / "s"))
 
@@ -96,7 +96,7 @@ def row(tmp_path):
             async with StateRuntime(settings) as runtime:
                 return await runtime.apply(["x"], test=True)
 
-        (found,) = asyncio.run(apply()).rows.values()
+        *_, found = asyncio.run(apply()).rows.values()
         return found
 
     return run
@@ -147,7 +147,6 @@ def test_what_goes_wrong_with_good_arguments_is_no_matter_of_theirs(row):
         (OSError("no disk"), "no disk"),
         (InvocationError("expected a text"), "expected a text"),
         (ValueError("bad"), "bad"),
-        (re.error("nothing to repeat", "*", 0), "Invalid regular expression: nothing to repeat at position 0"),
         (KeyError("a"), ""),
         (missing_module(), "cron.list_tab is needed for that. no crontab here"),
         (TypeError("a"), ""),
@@ -155,6 +154,24 @@ def test_what_goes_wrong_with_good_arguments_is_no_matter_of_theirs(row):
 )
 def test_what_went_wrong_outside_is_told_in_words_and_a_mistake_of_ours_is_not(error, said):
     assert cause_in_words(error) == said
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ("file.replace: [{name: NEW}, {repl: b}]", "Missing parameter pattern"),
+        ("file.replace: [{name: NEW}, {pattern: a}, {rpl: b}]", "Missing parameter repl"),
+        ("file.absent: [{name: NEW}, {umask: 9}]", "Invalid umask: 9"),
+        ("file.replace: [{name: OLD}, {pattern: a}, {repl: b}, {count: x}]", "'count' of"),
+    ],
+)
+def test_arguments_that_no_run_takes_fail_whatever_is_to_come_before(row, tmp_path, state, said):
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.touch()
+    before = f"a:\n  file.managed: [{{names: [{old}, {new}]}}, {{contents: x}}, {{require_in: [x]}}]"
+    found = row(state.replace("NEW", str(new)).replace("OLD", str(old)), before=before)
+    assert found["result"] is False
+    assert said in found["comment"]
 
 
 def test_a_row_does_not_depend_on_another_state_that_has_modules_loaded_again(tmp_path):
