@@ -6,12 +6,12 @@ import ast
 import re
 from pathlib import Path
 
-from code_examples import found
+from code_examples import found, issues_of
 from tables import rows
 
 import asyncstate
 from asyncstate.model.rules import CODES, RULES
-from asyncstate.reference.codes import code_lines, codes, codes_page
+from asyncstate.reference.codes import code_lines, codes, codes_page, files_of
 
 PACKAGE = Path(asyncstate.__file__).parent
 TESTS = Path(__file__).parent.parent
@@ -67,6 +67,42 @@ def test_the_example_of_a_code_has_its_mistake(code, tmp_path):
 def test_the_example_without_the_mistake_compiles(code, tmp_path):
     given, problem = found(codes()[code], codes()[code].right, tmp_path / code)
     assert not problem, given
+    assert code not in given
+
+
+SPELLED_OUT = {
+    **{f"example of {code}": (code, codes()[code].wrong) for code in ("E104", "E427", "W113")},
+    "not included": (
+        "E305",
+        {"a.sls": "web: {test.nop: [require: [{test: db}]]}\n", "b.sls": "db: {test.nop: []}\n"},
+    ),
+    "of another module": ("E305", "db: {test.nop: []}\nweb:\n  test.nop:\n    - require:\n      - file: db\n"),
+}
+"""Trees whose messages say what to write."""
+STEPS = {
+    r"the line is indented with a tab": lambda text: text.replace("\t", "    "),
+    r"write '(.+)' in place of '(.+)'": lambda text, new, old: text.replace(f"{old}:", f"{new}:"),
+    r"write a dash before '(.+)', too": lambda text, key: re.sub(
+        rf"^( +)  {key}:", rf"\1- {key}:", text, flags=re.MULTILINE
+    ),
+    r"SLS '(.+)' declares .* is not included: include it": lambda text, sls: f"include: [{sls}]\n{text}",
+    r"is there, but as .*: write '- (.+: .+)'": lambda text, item: re.sub(
+        r"- \w+: db$", f"- {item}", text, flags=re.MULTILINE
+    ),
+}
+"""How to take each step, by the words that say it."""
+
+
+@rows("what", SPELLED_OUT)
+def test_the_step_that_a_message_spells_out_ends_the_mistake(what, tmp_path):
+    code, example = SPELLED_OUT[what]
+    issues, _ = issues_of(codes()[code], example, tmp_path / what)
+    issue = next(each for each in issues if each.code == code)
+    [(step, said)] = [(step, told) for words, step in STEPS.items() if (told := re.search(words, issue.hint))]
+    files = files_of(example)
+    files["a.sls"] = step(files["a.sls"], *said.groups())
+    given, problem = found(codes()[code], files, tmp_path / f"{what}, mended")
+    assert not problem
     assert code not in given
 
 

@@ -2,7 +2,6 @@
 
 # ruff: noqa: F722, F821 - annotations as texts, as bundled modules have them
 import asyncio
-import re
 
 import pytest
 
