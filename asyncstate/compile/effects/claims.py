@@ -15,6 +15,7 @@ from asyncstate.compile.effects.claim_values import (
     FOLDER,
     GONE,
     HELD,
+    LINK,
     NEEDED,
     PERHAPS,
     STARTABLE,
@@ -116,17 +117,23 @@ ENTRIES = {
     "alias.present": ("name", "target"),
     "cron.env_present": ("name",),
     "cron.present": ("name",),
+    "git.config_set": ("value",),
     "host.only": ("name", "hostnames"),
     "host.present": ("name", "ip"),
+    "kmod.present": ("persist",),
     "mount.fstab_present": ("name", "fs_file"),
     "mount.mounted": ("device", "name"),
+    "pkgrepo.managed": ("file",),
     "ssh_auth.manage": ("ssh_keys",),
     "ssh_auth.present": ("name",),
     "ssh_known_hosts.present": ("key",),
     "sysctl.present": ("name",),
+    "timezone.system": ("name",),
 }
-"""Functions that put entries into a file, and the arguments whose words these have."""
-_KEEP_ENTRIES = frozenset(function.partition(".")[0] for function in ENTRIES)
+"""Functions that put entries into a file, and arguments without which they do not; most entries have their words."""
+_IN_ONE_OF = frozenset({"cron", "kmod", "sysctl"})
+"""State modules that name all the files of which the machine has one."""
+_ZONE_LINK, _ZONE_NAME = "/etc/localtime", "/etc/timezone"
 _OF_THE_MACHINE = frozenset({"keyboard.system", "locale.system", "timezone.system"})
 _RELATIONS = {
     "user": "groups of user",
@@ -136,7 +143,7 @@ _RELATIONS = {
 }
 _USUAL = {**dict.fromkeys(("minute", "hour", "daymonth", "month", "dayweek"), "*"), "commented": False}
 """What these settings are where a state does not give them."""
-_PIP_PROGRAM = re.compile(r"(/bin/pip[\d.]*)?/?$")
+_PIP_PROGRAM = re.compile(r"(/bin/(pip|python)[\d.]*)?/?$")
 _PIP_NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^]]*\]\s*)?(?:===?\s*([^\s,;*]+)\s*$)?")
 _KEY = re.compile(r"(?:(.*?)\s*((?:sk-)?(?:ssh-|ecds)[\w@.-]+)\s+)?(\S+)\s*(.*)")
 """The options, the kind, the key and the comment in a line of a file of keys."""
@@ -150,7 +157,7 @@ _ANY = "random"
 def claims(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str, Any]]:
     """Yield what a state wants: a thing in words, the resource that it is, and the value that it is to have."""
     if chunk.state in {"file", "x509"} or chunk.function in FILL:
-        made = [*of_path(chunk)]
+        made = [*of_path(chunk), *(_of_pip(chunk) if chunk.state == "virtualenv" else ())]
     elif chunk.state == "ini":
         made = [*of_path(chunk), *of_options(chunk)]
     elif chunk.state == "cmd":
@@ -161,35 +168,49 @@ def claims(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str, An
         made = [*(_of_service(chunk) if chunk.state == "service" else _of_pip(chunk))]
     elif chunk.function in _OF_THE_MACHINE:
         made = [(f"the {chunk.state} of the system", chunk.state, plain("name", chunk.name))]
+        made += _of_zone(chunk, footprint)
     else:
         made = [*_of_relations(chunk), *_of_things(chunk, footprint)]
-    file = file_with_entries(chunk, footprint)
-    if file:
-        made.append((file, f"{PATH}{file}", FILE))
+    files = files_with_entries(chunk, footprint)
+    left = FILE if len(files) == 1 or chunk.state == "cron" else Marked(FILE, PERHAPS)
+    made += [(file, f"{PATH}{file}", left) for file in files]
     yield from made
     yield from _of_accounts(chunk, footprint, made)
 
 
-def file_with_entries(chunk: LowChunk, footprint: Footprint) -> str:
-    """Return the file that a state of another module writes, or has entries in; "" if none, or if it is not known.
-
-    A crontab is named by its user: the program crontab knows where it is.
-    """
-    if chunk.function == "cron.file" or (chunk.state == "cron" and chunk.function in ENTRIES):
-        return f"the crontab of {chunk.args.get('user') or 'root'}"
-    words = ENTRIES.get(chunk.function) if chunk.state in _KEEP_ENTRIES else None
+def files_with_entries(chunk: LowChunk, footprint: Footprint) -> tuple[str, ...]:
+    """Return the file that a state of another module has entries in, or all that it may be; none if it is not known."""
+    words = ENTRIES.get(chunk.function, ("name",) if chunk.function == "cron.file" else ())
     if not words or not all(chunk.args.get(each) for each in words if each != "name"):
-        return ""
+        return ()
     if chunk.state == "mount":
-        return str(chunk.args.get("config") or "/etc/fstab") if chunk.args.get("persist", True) is True else ""
-    return file_written(footprint)
+        return (str(chunk.args.get("config") or "/etc/fstab"),) if chunk.args.get("persist", True) is True else ()
+    if chunk.state == "pkgrepo":
+        return (plain_path(str(chunk.args["file"])),)
+    files = files_written(footprint)
+    if chunk.state == "timezone":
+        return (_ZONE_NAME,) if {f"{PATH}{_ZONE_NAME}"} == _zone_told_by(footprint) else ()
+    return files if len(files) == 1 or chunk.state in _IN_ONE_OF else ()
 
 
-def file_written(footprint: Footprint) -> str:
-    """Return the one file that a state writes to, beside what is made of it; "" if it writes to none or to several."""
-    paths = {name.removeprefix(PATH).partition("#")[0] for name in footprint.writes if name.startswith(PATH)}
-    paths -= {f"{path}{end}" for path in paths for end in (".old", ".db")}
-    return paths.pop() if len(paths) == 1 else ""
+def files_written(footprint: Footprint) -> tuple[str, ...]:
+    """Return the files that a state writes to, beside what is made of them, and beside the kernel's."""
+    names = [name.removeprefix(PATH).partition("#")[0] for name in footprint.writes if name.startswith(PATH)]
+    made = {f"{name}{end}" for name in names for end in (".old", ".db")}
+    return tuple(dict.fromkeys(each for each in names if each not in made and not each.startswith(("/sys/", "/proc/"))))
+
+
+def _zone_told_by(footprint: Footprint) -> set[str]:
+    """Return which of the link and the file says the time zone of this machine; both where that is not known."""
+    told_by = {f"{PATH}{_ZONE_LINK}", f"{PATH}{_ZONE_NAME}"}
+    return told_by.intersection(footprint.reads) or told_by.intersection(footprint.writes)
+
+
+def _of_zone(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str, Any]]:
+    """Yield where the link leads that says the time zone of the machine."""
+    told_by, link = _zone_told_by(footprint), f"{PATH}{_ZONE_LINK}"
+    if chunk.state == "timezone" and link in told_by:
+        yield _ZONE_LINK, link, Marked(f"/usr/share/zoneinfo/{chunk.name}", LINK if told_by == {link} else PERHAPS)
 
 
 def _of_accounts(
@@ -394,14 +415,18 @@ def unmasks(chunk: LowChunk) -> bool:
 
 
 def _of_pip(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
-    where = _PIP_PROGRAM.sub("", str(chunk.args.get("bin_env") or "the system"))
-    names = chunk.args.get("pkgs") or [chunk.name]
-    for each in names if isinstance(names, list) and chunk.fun in {"installed", "removed"} else ():
+    if chunk.state == "virtualenv":
+        where, names = plain_path(str(chunk.name)), chunk.args.get("pip_pkgs")
+    else:
+        where = plain_path(_PIP_PROGRAM.sub("", str(chunk.args.get("bin_env") or "the system")))
+        names = chunk.args.get("pkgs") or [chunk.name]
+    gone = chunk.fun == "removed"
+    for each in names if isinstance(names, list) and (gone or chunk.fun in {"installed", "managed"}) else ():
         found = _PIP_NAME.match(each) if isinstance(each, str) else None
         if found is None or "/" in each:
             continue
         name = re.sub("[-_.]+", "-", found[1]).lower()
         words, resource = f"Python package {name} of {where}", f"pip:{where}:{name}"
-        yield words, resource, THERE if chunk.fun == "installed" else GONE
-        if chunk.fun == "installed" and found[2]:
+        yield words, resource, GONE if gone else THERE
+        if found[2] and not gone:
             yield f"version of {words}", resource, ("version", found[2])

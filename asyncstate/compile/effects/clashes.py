@@ -53,6 +53,8 @@ _OF_WHAT_IS_BELOW = frozenset({"clean", "recurse"})
 """Arguments with which these say something of what is below their folder."""
 _EMPTY = frozenset({"copy", "tidied"})
 """Functions that may take away all that is below theirs."""
+_OF_ANOTHER = frozenset({"file.copy", "file.rename"})
+"""Functions that make a path of another one."""
 _LET_ONE_DECIDE = "let one state decide; unless, onchanges and the like say when the other one runs"
 _LET_IT_REQUIRE = "let the state with clean: True require the other one, whose file it then keeps, or exclude it"
 _EXCLUDE_IT = "exclude it with exclude_pat, or remove clean: True, which keeps only what required states of file make"
@@ -207,6 +209,11 @@ def _add_folders(
 ) -> None:
     """Add what states of folders want of what is below them: ``clean``, ``recurse``, and those that fill a folder."""
     folders: dict[str, list[LowChunk]] = {}
+    for chunk in (each for each in steps if each.function == "file.rename"):
+        kind = _kind(claimed, Claim(chunk, THERE))
+        if kind != THERE:  # it moves in each run what another state makes anew
+            path = plain_path(chunk.name)
+            claimed.setdefault((path, f"{PATH}{path}"), []).append(Claim(chunk, kind))
     for chunk in steps:
         says = not _OF_WHAT_IS_BELOW.isdisjoint(chunk.args) if chunk.fun in _OF_FOLDERS else chunk.fun in _EMPTY
         if chunk.state == "file" and says:
@@ -235,8 +242,8 @@ def _add_folders(
 
 
 def _kind(claimed: Claims, claim: Claim) -> Any:
-    """Return the value of a claim; of a copy, that of its source if this tree makes it."""
-    source = plain_path(str(claim.chunk.args.get("source"))) if claim.chunk.function == "file.copy" else ""
+    """Return the value of a claim; of what is copied or moved, that of its source if this tree makes it."""
+    source = plain_path(str(claim.chunk.args.get("source"))) if claim.chunk.function in _OF_ANOTHER else ""
     kinds = (each.value for each in claimed.get((source, f"{PATH}{source}"), ()) if each.value in {FILE, FOLDER})
     return next(kinds, claim.value)
 

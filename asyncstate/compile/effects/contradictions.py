@@ -8,7 +8,6 @@ away, or where a state between them needs what the first has done. Other pairs a
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from msgspec import structs
 
 from asyncstate.compile.effects.below import parts
 from asyncstate.compile.effects.claim_values import FOLDER
-from asyncstate.compile.effects.claims import file_with_entries
+from asyncstate.compile.effects.claims import files_with_entries
 from asyncstate.compile.effects.claims_of_paths import kind_left, place
 from asyncstate.compile.effects.clashes import ONE_FAILS, TO_AND_FRO, clashes, is_between
 from asyncstate.compile.effects.resources import PATH, folders_above, plain_path
@@ -47,8 +46,6 @@ _TAKE_AWAY = frozenset({"absent", "rename", "copy", "symlink", "hardlink"})
 _OF_FILES = frozenset({"file", "ini", "x509"})
 _REPLACE_WITH = {"hardlink": "force", "private_key_managed": "overwrite"}
 """Functions that fail over another file, and the argument with which they replace it."""
-_CRONTAB = re.compile("^/var/spool/cron/(crontabs/|tabs/)?(?=[^/]+$)")
-"""Where systems keep the crontabs of users."""
 _ONE_WRITER = "let one state say all that is in the file; with replace: False it is written only where it is missing"
 
 
@@ -128,11 +125,21 @@ def _written_differently(
 ) -> Iterator[Contradiction]:
     """Yield the pairs that want other text in one file. An order of theirs only says what a run leaves behind."""
     files: dict[str, list[LowChunk]] = {}
+    perhaps = set[int]()
+    crontabs: dict[str, str] = {}
     for chunk in steps:
         is_file = chunk.state in _OF_FILES and isinstance(chunk.name, str)
-        path = plain_path(chunk.name) if is_file else file_with_entries(chunk, known[chunk.index])
-        if path:
-            files.setdefault(_CRONTAB.sub("the crontab of ", path), []).append(chunk)
+        paths = (plain_path(chunk.name),) if is_file else files_with_entries(chunk, known[chunk.index])
+        if chunk.state == "cron":
+            crontabs |= dict.fromkeys(paths, f"the crontab of {chunk.args.get('user') or 'root'}")
+        elif len(paths) > 1:
+            perhaps.add(chunk.index)
+        for path in paths:
+            files.setdefault(path, []).append(chunk)
+    for path, name in crontabs.items():  # only the program crontab knows which of them there is
+        states = files.setdefault(name, [])
+        states += [chunk for chunk in files.pop(path) if chunk not in states]
+        states.sort(key=lambda chunk: chunk.index)
     if all(len(states) < 2 for states in files.values()):
         return
     from asyncstate.compile.effects.texts import COPIES, contradict, suspects, writer  # noqa: PLC0415 - few trees do
@@ -155,7 +162,7 @@ def _written_differently(
         if len(states) < 2:
             continue
         found = (writer(chunk, text_of, accumulated=chunk.name in added) for chunk in states)
-        writers = [each for each in found if each is not None]
+        writers = [each.replaced(edit=None) if each.chunk.index in perhaps else each for each in found if each]
         own = {each.chunk.index for each in writers}
         others = [chunk for chunk in chunks if chunk.index not in own]
         for one, other in suspects(writers):

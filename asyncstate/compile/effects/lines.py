@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from asyncstate.compile.effects.claim_values import THERE, Members
-from asyncstate.compile.effects.claims import file_written, key_in, of_keys, related
+from asyncstate.compile.effects.claims import files_written, key_in, of_keys, related
 from asyncstate.compile.effects.resources import plain_path
 
 if TYPE_CHECKING:
@@ -29,9 +29,10 @@ def claims_of_lines(
     """Yield what the lines mean that states put into a file in which ``keepers`` have entries."""
     kept: dict[str, list[LowChunk]] = {}
     for chunk in keepers:
-        kept.setdefault(file_written(known[chunk.index]), []).append(chunk)
+        for file in files_written(known[chunk.index]):
+            kept.setdefault(file, []).append(chunk)
     files = [chunk for chunk in steps if chunk.state == "file" and isinstance(chunk.name, str)]
-    written = [(chunk, found) for chunk in files if (found := kept.get(plain_path(chunk.name) or "/"))]
+    written = [(chunk, found) for chunk in files if (found := kept.get(plain_path(chunk.name)))]
     if not written:
         return
     from asyncstate.compile.effects.texts import writer  # noqa: PLC0415 - few trees do

@@ -53,6 +53,7 @@ _LOOKED_FOR = _ENCODED | {"replace", "line", *_OPTIONS, *(each.partition(".")[2]
 _BEGINNING = "-----BEGIN "
 _LARGEST = 1 << 12
 """The longest text in which a pattern of the tree is searched for: that may take long."""
+_NO_OPTIONS = re.compile(r"\[[^]]*\]")
 _REPEATED_GROUP = re.compile(r"\)[*+?{]")
 _FAILURES = (AsyncStateError, re.error, ValueError, TypeError, LookupError, AttributeError, RecursionError)
 _ROUNDS = 3
@@ -248,10 +249,16 @@ def _words(chunk: LowChunk) -> list[str]:
         sections = chunk.args.get("sections") or {}
         groups = [sections] if chunk.fun == "sections_present" or not isinstance(sections, dict) else sections.values()
         return [str(name) for options in groups if isinstance(options, (dict, list)) for name in options]
+    if chunk.state == "pkgrepo":
+        return [each.rstrip("/") for each in _NO_OPTIONS.sub("", str(chunk.name)).split() if ":/" in each]
+    if chunk.state == "kmod":
+        return _strings(chunk.args.get("mods") or chunk.name)
     given = [chunk.name if each == "name" else chunk.args.get(each) for each in ENTRIES[chunk.function]]
     texts = [str(each) for value in given for each in (value if isinstance(value, list) else [value])]
     if chunk.state == "cron":
         return texts[0].split()
+    if chunk.state == "git":
+        return re.findall(r"\w+", texts[0] if given[0] is not True else "true")
     if chunk.state == "ssh_auth":
         return [word for text in texts if (line := key_in(text)) for word in (line[3], *line[4].split())]
     return [text.replace("/", ".").rpartition(".")[2] for text in texts] if chunk.state == "sysctl" else texts

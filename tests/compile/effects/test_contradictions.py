@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-from bundled_states import Bundled
+import pytest
+from bundled_states import Bundled, state_module
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import rows
@@ -16,10 +17,10 @@ from asyncstate.analyse.lint import lint
 MANAGED = "file.managed: [{name: /x}, {contents: 'a = 1'}]"
 
 
-def rules(first, second, *more, files=None):
+def rules(first, second, *more, files=None, **options):
     """The rules that find something between states, which stand in two SLS files."""
     states = [f"s{number}: {{{each}}}" for number, each in enumerate((first, second, *more))]
-    made = plan({"a": "\n".join(states), **(files or {})}, ["a"], implicit_order="footprint")
+    made = plan({"a": "\n".join(states), **(files or {})}, ["a"], implicit_order="footprint", **options)
     return {issue.rule for issue in made.warnings if issue.mistake} | {
         finding.rule for finding in lint(made) if finding.rule == "may-undo"
     }
@@ -206,7 +207,7 @@ def test_sources_of_the_tree_are_read():
 )
 def test_a_whole_crontab_and_a_job_that_it_lacks_are_a_mistake(second, found):
     files = {"salt://tab": "5 4 * * * /bin/true -x\n", "salt://other": "# none\n"}
-    assert rules("cron.file: [{name: 'salt://tab'}]", second, files=files) == found
+    assert rules("cron.file: [{name: 'salt://tab'}]", second, files=files, states=Bundled()) == found
 
 
 def undone(*states, apart=True):
@@ -248,6 +249,10 @@ def test_an_edit_of_the_line_of_an_entry_is_told(first, second, found):
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIHJ1bm5pbmd0aGVzYW1ldGVzdGluZXZlcnlvcmRlcjAw"
 CRON = "{name: /bin/true}, {user: app}"
 REPO = "{name: https://x/r}, {target: /srv/x}"
+GIT = "git.config_set: [{name: user.email}, {value: me@x}"
+SOURCE = "pkgrepo.managed: [{name: 'deb [signed-by=/k] http://x/ stable main'}, {file: /x.list}]"
+KMOD = "kmod.present: [{name: a}, {persist: True}]"
+ROME = "file.symlink: [{name: /etc/localtime}, {target: /usr/share/zoneinfo/Europe/Rome}]"
 OPPOSED = [
     ("file.managed: [{name: /x/y}, {contents: a}]", "file.absent: [{name: /x/y}]", "/x/y"),
     ("file.touch: [{name: /x/y}]", "file.absent: [{name: /x}]", "/x/y"),
@@ -349,6 +354,16 @@ OPPOSED = [
     ("ssh_auth.present: [{name: k}, {user: a}, {config: /x}]", "file.managed: [{name: /x}, {contents: ssh-rsa l}]", "/x"),
     ("timezone.system: [{name: UTC}]", "timezone.system: [{name: Europe/Rome}]", "the timezone of the system"),
     ("grains.present: [{name: a}, {value: b}]", "grains.absent: [{name: a}]", "grains a"),
+    (f"{GIT}, {{global: True}}]", "file.managed: [{name: /root/.gitconfig}, {contents: '[user]'}]", "/root/.gitconfig"),
+    (f"{GIT}, {{global: True}}]", "file.absent: [{name: /root/.gitconfig}]", "/root/.gitconfig"),
+    (f"{GIT}, {{global: True}}, {{user: app}}]", "file.managed: [{name: /home/app/.gitconfig}, {contents: a}]", "/home/app/.gitconfig"),
+    (f"{GIT}, {{repo: /srv/x}}]", "file.managed: [{name: /srv/x/.git/config}, {contents: a}]", "/srv/x/.git/config"),
+    (SOURCE, "file.managed: [{name: /x.list}, {contents: '# none'}]", "/x.list"),
+    (SOURCE, "file.absent: [{name: /x.list}]", "/x.list"),
+    ("pip.installed: [{name: a==2}, {bin_env: /v/bin/python3}]", "virtualenv.managed: [{name: /v}, {pip_pkgs: [a==1]}]", "version of Python package a of /v"),
+    ("cron.present: [{name: /bin/true}]", "file.absent: [{name: /var/spool/cron/crontabs/root}]", "/var/spool/cron/crontabs/root"),
+    ("cron.env_present: [{name: A}, {value: b}, {user: app}]", "file.absent: [{name: /var/spool/cron/app}]", "/var/spool/cron/app"),
+    ("cron.file: [{name: 'salt://t'}]", "file.absent: [{name: /var/spool/cron}]", "/var/spool/cron/root"),
     ("postgres_user.present: [{name: a}]", "postgres_user.absent: [{name: a}]", "postgres_user a"),
 ]  # fmt: skip
 
@@ -547,6 +562,16 @@ def test_a_requisite_that_another_state_writes_counts_too(meant):
         ("git.latest: [{name: https://x/r}, {target: /x}]", "file.managed: [{name: /x/y}, {contents: a}]"),
         ("git.latest: [{name: https://x/r}, {target: /x}]", "file.directory: [{name: /x}]"),
         ("git.cloned: [{name: https://x/r}, {target: /x}]", "file.directory: [{name: /x}, {clean: True}, {exclude_pat: .git}]"),
+        (f"{GIT}, {{global: True}}]", "file.managed: [{name: /root/.gitconfig}, {contents: a}, {replace: False}]"),
+        (f"{GIT}, {{global: True}}]", "file.managed: [{name: /home/app/.gitconfig}, {contents: a}]"),
+        (SOURCE, "file.managed: [{name: /y.list}, {contents: a}]"),
+        (KMOD.replace("True", "False"), "file.absent: [{name: /etc/modules}]"),
+        ("timezone.system: [{name: Europe/Rome}]", ROME),
+        ("virtualenv.managed: [{name: /v}, {pip_pkgs: [a]}]", "pip.installed: [{name: a==2}, {bin_env: /v}]"),
+        ("virtualenv.managed: [{name: /v}, {pip_pkgs: [a==1]}]", "pip.installed: [{name: a==2}]"),
+        ("cron.absent: [{name: /bin/true}]", "file.absent: [{name: /var/spool/cron/crontabs/root}]"),
+        ("cron.present: [{name: /bin/true}]", "file.absent: [{name: /var/spool/cron/crontabs/app}]"),
+        ("file.rename: [{name: /x/y}, {source: /y}]", "file.tidied: [{name: /x}]"),
     ],
 )  # fmt: skip
 def test_states_that_want_different_things_do_not_clash(first, second):
@@ -577,11 +602,51 @@ def test_states_that_want_different_things_do_not_clash(first, second):
         ("service.running: [{name: a}]", "service.masked: [{name: a}]"),
         ("file.symlink: [{name: /x}, {target: /z}]", "file.managed: [{name: /x/y}, {contents: a}, {makedirs: True}]"),
         ("archive.extracted: [{name: /x/y}, {source: /a.tgz}]", "file.managed: [{name: /x}, {contents: a}]"),
+        (f"{GIT}, {{global: True}}]", "file.managed: [{name: /root/.gitconfig}, {contents: ['[user]', email = me@x]}]"),
+        (SOURCE, "file.managed: [{name: /x.list}, {contents: deb http://x stable main}]"),
+        (KMOD, "file.managed: [{name: /etc/modules}, {contents: b}]"),
+        ("timezone.system: [{name: UTC}]", ROME),
+        ("sysctl.present: [{name: a.b}, {value: 1}]", "file.absent: [{name: /etc/sysctl.conf}]"),
     ],
 )  # fmt: skip
 def test_what_only_a_run_can_tell_is_for_lint(first, second):
     certain, possible = undone(first, second)
     assert (certain, len(possible)) == ([], 1)
+
+
+MODULES, ZONE_NAME = (
+    "file.managed: [{name: " + path + "}, {contents: b}]" for path in ("/etc/modules", "/etc/timezone")
+)
+SYSCTL_CONF = "file.absent: [{name: /etc/sysctl.conf}]"
+DEBIAN = {"os_family": "Debian", "init": "systemd", "systemd": {}}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "grains", "found"),
+    [
+        (KMOD, MODULES, DEBIAN, 0),
+        (KMOD, MODULES, {"init": "sysvinit"}, 1),
+        ("timezone.system: [{name: UTC}]", ROME, DEBIAN, 1),
+        ("timezone.system: [{name: UTC}]", ROME, {"os_family": "Suse"}, 1),
+        ("timezone.system: [{name: UTC}]", ROME, {"os_family": "Debian"}, 0),
+        ("timezone.system: [{name: UTC}]", ZONE_NAME, DEBIAN, 0),
+        ("timezone.system: [{name: UTC}]", ZONE_NAME, {"os_family": "Debian"}, 1),
+        ("sysctl.present: [{name: a.b}, {value: 1}]", SYSCTL_CONF, DEBIAN, 0),
+        ("sysctl.present: [{name: a.b}, {value: 1}]", SYSCTL_CONF, {"init": "sysvinit"}, 1),
+    ],
+)
+def test_a_known_machine_says_which_file_is_meant(first, second, grains, found, monkeypatch):
+    monkeypatch.setattr(state_module("_resources"), "__grains__", grains)
+    for states in ((first, second), (second, first)):
+        certain, possible = undone(*states)
+        assert (len(certain), possible) == (found, [])
+
+
+def test_what_is_moved_where_it_does_not_stay_is_moved_in_each_run():
+    states = ["file.managed: [{name: /y}, {contents: a}]", "file.rename: [{name: /x/y}, {source: /y}]"]
+    assert undone(*states, "file.tidied: [{name: /x}]") == (["/x/y"], [])
+    assert undone(*states, "file.absent: [{name: /x}]") == (["/x/y"], [])
+    assert undone(*states) == ([], [])
 
 
 @rows(
