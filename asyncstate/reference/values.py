@@ -21,7 +21,7 @@ from asyncstate.load.annotations import Expected, described
 from asyncstate.model.hooks import SLOT
 from asyncstate.model.rules import CODES, RULES, silenced_names
 from asyncstate.nearest import nearest
-from asyncstate.reference.called import malformed_conditions, unknown_functions
+from asyncstate.reference.called import malformed_conditions, misfits, unknown_functions
 from asyncstate.reference.codes import codes
 from asyncstate.reference.entries import entry_of
 from asyncstate.reference.kinds import FALSE, KINDS, NOTHING, kind_of
@@ -144,6 +144,9 @@ def wrong_values(draft: Draft, host: PluginHost, brought: Collection[str] = ()) 
     for argument, called, hint in unknown_functions(name, args, host.loaders["modules"]):
         if "modules" not in brought or host.loaders["modules"].module(called.partition(".")[0]) is not None:
             yield _issue(draft, "E426", argument, f"calls '{called}', which does not exist", hint)
+    if "modules" not in brought:
+        for argument, code, what, hint in misfits(name, args, host.loaders["modules"]):
+            yield _issue(draft, code, argument, what, hint)
     if not function.module.bundled:
         return
     if draft.state == "pkg":

@@ -625,6 +625,53 @@ async def test_what_check_calls_wrong_is_refused_by_both_runs_before_any_change(
             assert os.listdir(tmp_path / "place") == []
 
 
+@pytest.mark.parametrize(
+    ("function", "args", "found"),
+    [
+        ("module.run", {"test.echo": [{"txt": "x"}]}, ("E402", "did you mean 'text'?")),
+        ("module.run", {"test.echo": {"txt": "x"}}, ("E402", "did you mean 'text'?")),
+        ("module.run", {"test.echo": ["x", {"saltenv": "base"}]}, ("E402", "asyncstate doc test.echo says more")),
+        ("module.run", {"test.echo": None}, ("E403", "asyncstate doc test.echo says more")),
+        ("module.run", {"test.echo": ["x", "y"]}, ("E403", "asyncstate doc test.echo says more")),
+        ("module.run", {"test.echo:2": ["x", {"text": "y"}]}, ("E403", "asyncstate doc test.echo says more")),
+        ("module.run", {"name": "test.echo", "txt": "x"}, ("E403", "write '- text: …'")),
+        ("module.run", {"name": "file.file_exists"}, ("E403", "write '- path: …'")),
+        ("module.run", {"name": "user.info"}, ("E403", "write '- m_name: …'")),
+        ("test.nop", {"onlyif": [{"fun": "test.echo", "txt": "x"}]}, ("E402", "did you mean 'text'?")),
+        (
+            "test.nop",
+            {"unless": {"fun": "test.echo", "args": ["x", "y"]}},
+            ("E403", "asyncstate doc test.echo says more"),
+        ),
+    ],
+)
+async def test_a_call_that_its_function_cannot_take_is_found_and_refused(runtime, tmp_path, function, args, found):
+    name = args.get("name", "x")
+    [issue] = wrong_values(draft_of(*function.split("."), name, args), runtime.host)
+    assert (issue.code, issue.hint) == found
+    async with StateRuntime(settings_of(tmp_path)) as own:
+        report = await own.single(function, {"name": "x", **args})
+    assert [row["result"] for row in report.rows.values()] == [False]
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        ("module.run", {"test.echo": "x"}),
+        ("module.run", {"test.echo": {"text": "x"}}),
+        ("module.run", {"test.arg": [1, {"b": 2}, {"c": 3}]}),
+        ("module.run", {"name": "test.echo", "text": "x", "txt": "y"}),
+        ("module.run", {"name": "test.arg", "args": [1], "kwargs": {"b": 2}}),
+        ("test.nop", {"onlyif": [{"fun": "test.echo", "args": ["x"], "get_return": "a"}]}),
+    ],
+)
+async def test_calls_that_their_functions_take_are_left_alone(codes_of, tmp_path, function, args):
+    assert codes_of(function, **args) == []
+    async with StateRuntime(settings_of(tmp_path)) as own:
+        report = await own.single(function, {"name": "x", **args})
+    assert [row["result"] for row in report.rows.values()] == [True]
+
+
 @rows("argument", _OF_ALL_STATES)
 def test_a_value_that_no_state_can_have_is_found(codes_of, argument):
     kind = _OF_ALL_STATES[argument]
