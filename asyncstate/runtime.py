@@ -37,19 +37,17 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from asyncstate.dunders import Orchestra
     from asyncstate.load.host import PluginHost
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import RunReport
     from asyncstate.plans.record import PlanRecord, Selection
-    from asyncstate.render.context import Restraint
     from asyncstate.run.dispatch import Elsewhere
     from asyncstate.run.handle import Run
     from asyncstate.run.lock import RunLock
     from asyncstate.run.options import RunKeywords
     from asyncstate.run.records import PlanRecords
-    from asyncstate.services import Events, Renderings, TreeElsewhere
+    from asyncstate.services import Embedding
     from asyncstate.sources.fileclient import FileClient
 
 
@@ -58,12 +56,8 @@ class StateRuntime:
     """Settings, plugins, grains and pillar of one host, ready to compile and run trees.
 
     Several runtimes may share one process and one event loop: they do not affect each other. ``states`` are functions
-    of the program that its trees may call, by ``module.function``, as with `register_state`. ``events`` takes what
-    ``event.send`` fires, ``orchestra`` has the hosts that the states ``salt.…`` reach; both are those of a fleet.
-    A ``tree`` on another machine takes the place of ``file_roots`` and ``pillar_roots``; ``texts`` replace files of the
-    tree and the pillar, by path, such as those that an editor has not saved; ``restraint`` keeps their templates from
-    calling what does more than read, and ``renderings`` have what was rendered before. ``lock_dir`` has the run lock if
-    ``cachedir`` is not that of other runs.
+    of the program that its trees may call, by ``module.function``, as with `register_state`. ``embedding`` has what a
+    fleet or an editor around the runtime provides.
 
     A runtime belongs to the asyncio event loop on which it was entered; its async methods raise EventLoopError on any
     other. Methods that end in ``_sync`` block: call them in a thread without a running loop, else they raise
@@ -76,13 +70,7 @@ class StateRuntime:
         *,
         states: Mapping[str, Callable[..., Any]] | None = None,
         secrets: Secrets | None = None,
-        events: Events | None = None,
-        orchestra: Orchestra | None = None,
-        tree: TreeElsewhere | None = None,
-        texts: Mapping[str, str] | None = None,
-        restraint: Restraint | None = None,
-        renderings: Renderings | None = None,
-        lock_dir: str = "",
+        embedding: Embedding | None = None,
     ) -> None:
         self.secrets: Secrets = Secrets() if secrets is None else secrets
         """Values that a decrypting renderer produced; every output of a run hides them."""
@@ -90,18 +78,8 @@ class StateRuntime:
         self._affinity = LoopAffinity()
         self.settings: Settings = settings or Settings()
         self.settings.validate()
-        self._lock_dir = lock_dir or self.settings.cachedir
-        self._services = RuntimeServices(
-            self.settings,
-            states=states,
-            secrets=self.secrets,
-            events=events,
-            orchestra=orchestra,
-            tree=tree,
-            texts=texts,
-            restraint=restraint,
-            renderings=renderings,
-        )
+        self._lock_dir = (embedding and embedding.lock_dir) or self.settings.cachedir
+        self._services = RuntimeServices(self.settings, states=states, secrets=self.secrets, embedding=embedding)
         self.planner: Planner = Planner(self.settings, self._services, self.secrets)
         self.host: PluginHost = self._services.host
         self.file_client: FileClient = self._services.file_client

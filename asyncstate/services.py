@@ -19,6 +19,7 @@ from asyncstate.sources.phases import noted_phases, rendering
 from asyncstate.sources.pillar import compile_pillar
 from asyncstate.sources.pillar_merge import independent
 from asyncstate.sources.reads import noted_reads
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -80,7 +81,7 @@ class TreeElsewhere(Protocol):
 
 
 class Renderings(Protocol):
-    """What has rendered SLS files of this tree and its pillar  before."""
+    """What has rendered SLS files of this tree and its pillar before."""
 
     def of(
         self,
@@ -93,13 +94,28 @@ class Renderings(Protocol):
         """Return a file as it was rendered before, else what ``render`` returns. ``read`` returns a file."""
 
 
+class Embedding(Value):
+    """What a product around the engine puts in the place of parts of it; the defaults are a runtime of its own.
+
+    ``events`` fires those of this host; ``orchestra`` has the hosts that an operator orchestrates. ``tree`` takes the
+    place of the roots in the settings; ``texts`` replace files of the tree and the pillar, by path, such as those that
+    an editor has not saved. ``restraint`` holds back what templates call; ``renderings`` are asked before an SLS is
+    rendered. ``lock_dir`` has the run lock if ``cachedir`` is not that of other runs.
+    """
+
+    events: Events | None = None
+    orchestra: Orchestra | None = None
+    tree: TreeElsewhere | None = None
+    texts: Mapping[str, str] | None = None
+    restraint: Restraint | None = None
+    renderings: Renderings | None = None
+    lock_dir: str = ""
+
+
 class RuntimeServices(Services):
     """The services of one runtime, and the plugin host whose plugins they are for.
 
-    ``states`` are state functions of the host application by ``module.function``; ``secrets`` are the values to hide;
-    ``events`` fires those of this host, if it is in a fleet; ``orchestra`` has the hosts that an operator orchestrates.
-    ``tree`` takes the place of the roots in the settings; ``texts`` replace files of the tree and the pillar, by path.
-    ``restraint`` holds back what templates call; ``renderings`` are asked before an SLS is rendered.
+    ``states`` are state functions of the host application by ``module.function``; ``secrets`` are the values to hide.
     """
 
     def __init__(
@@ -108,29 +124,21 @@ class RuntimeServices(Services):
         *,
         states: Mapping[str, Callable[..., Any]] | None = None,
         secrets: Secrets,
-        events: Events | None = None,
-        orchestra: Orchestra | None = None,
-        tree: TreeElsewhere | None = None,
-        texts: Mapping[str, str] | None = None,
-        restraint: Restraint | None = None,
-        renderings: Renderings | None = None,
+        embedding: Embedding | None = None,
     ) -> None:
         opts = settings.opts()
-        self._tree = tree
-        self._events = events
-        self._orchestra = orchestra
-        self.file_client: FileClient = LocalFileClient.from_opts(opts) if tree is None else tree.files
+        self._embedding = around = embedding or Embedding()
+        self.file_client: FileClient = LocalFileClient.from_opts(opts) if around.tree is None else around.tree.files
         self._pillar_client: FileClient = LocalFileClient.from_opts(opts, "pillar_roots")
-        if texts:
-            self.file_client = OtherTexts(self.file_client, texts)
-            self._pillar_client = OtherTexts(self._pillar_client, texts)
+        if around.texts:
+            self.file_client = OtherTexts(self.file_client, around.texts)
+            self._pillar_client = OtherTexts(self._pillar_client, around.texts)
         self.held: HeldFiles | None = None
         self._release: list[Callable[[], None]] = []
         self._pillar_files: dict[str, str] = {}
         self._settings = settings
         self._secrets = secrets
-        self._restraint = restraint or _restraint_of(settings)
-        self._renderings = renderings
+        self._restraint = around.restraint or _restraint_of(settings)
         self._phases: list[Phase] = []
         self.host: PluginHost = PluginHost(
             opts, file_client=self.file_client, extra_states=states, services=self, secrets=secrets
@@ -195,8 +203,8 @@ class RuntimeServices(Services):
         self.host.set_grains(grains_source.gather(self._settings.opts(), custom, override))
 
     def _render_pillar(self) -> None:
-        if self._tree is not None:
-            pillar = self._tree.pillar(self.host.grains, self._settings.pillar, self._secrets)
+        if (tree := self._embedding.tree) is not None:
+            pillar = tree.pillar(self.host.grains, self._settings.pillar, self._secrets)
         else:
             pillar = compile_pillar(
                 self.host.opts,
@@ -232,18 +240,18 @@ class RuntimeServices(Services):
 
     def fire(self, tag: str, data: Mapping[str, Any]) -> bool:
         """Fire an event in the name of this host; False if it is in no fleet."""
-        if self._events is None:
+        if (events := self._embedding.events) is None:
             return False
-        self.host.bridged(self._events.fire, "event.fire")(
+        self.host.bridged(events.fire, "event.fire")(
             self._secrets.redactor.text(tag), self._secrets.redactor.value(dict(data))
         )
         return True
 
     def orchestra(self) -> Orchestra:
         """Return the hosts of the fleet. Raises CommandExecutionError if there are none."""
-        if self._orchestra is None:
+        if self._embedding.orchestra is None:
             raise CommandExecutionError(_NO_FLEET)
-        return self._orchestra
+        return self._embedding.orchestra
 
     def renderer_docs(self) -> dict[str, str]:
         """Return the documentation of the renderers."""
@@ -277,8 +285,8 @@ class RuntimeServices(Services):
 
         ``rendered`` holds the SLS files rendered so far for one compilation; this one is added.
         """
-        if self._renderings is not None:
-            return self._renderings.of(
+        if (renderings := self._embedding.renderings) is not None:
+            return renderings.of(
                 file, extra, self.host, client.read, lambda: self._rendered(file, extra, client, rendered, pillar)
             )
         return self._rendered(file, extra, client, rendered, pillar)

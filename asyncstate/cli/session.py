@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from asyncstate.cli.saved_plan import SavedPlan
     from asyncstate.cli.selection import Selection
     from asyncstate.config import Settings
-    from asyncstate.dunders import Orchestra
     from asyncstate.journal.entry import RunEntry
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from asyncstate.report.profile import Profile
     from asyncstate.report.progress import LiveProgress, PlainProgress
     from asyncstate.runtime import StateRuntime
+    from asyncstate.services import Embedding
 
 
 class Session:
@@ -65,7 +65,7 @@ class Session:
         self._shown_plan: Callable[[], Plan | None] = lambda: None
         self._saved: SavedPlan | None = None
         self._tracing: RunTracing | None = None
-        self._hosts: Callable[[], AbstractAsyncContextManager[Orchestra | None]] = nullcontext
+        self._embedded: Callable[[], AbstractAsyncContextManager[Embedding | None]] = nullcontext
         sinks = (progress.remaining, self.profile, self.progress, self._lines)
         self._observers: list[Callable[[AnyEvent], None]] = [
             sink if isinstance(sink, Onlooker) else sink.on_event for sink in sinks if sink is not None
@@ -137,31 +137,22 @@ class Session:
 
         return self._run_alone(make_plan)
 
-    def orchestrate(
-        self, selection: Selection, hosts: Callable[[], AbstractAsyncContextManager[Orchestra | None]]
+    def run_planned(
+        self,
+        planned: Callable[[StateRuntime], Awaitable[Plan]],
+        about: Mapping[str, Any],
+        embedded: Callable[[], AbstractAsyncContextManager[Embedding]] | None = None,
     ) -> int:
-        """Compile and run an orchestration of the hosts of a fleet, show the report, return the exit code.
-
-        No lock is held: each host has its own, and this machine may be one of them. Raises CompileError, BoardError.
-        """
-        given = {name: each for name, each in selection._asdict().items() if each}
-        self._about = {"command": "fleet orchestrate", **given}
-        self._hosts = hosts
-
-        async def compile_tree(runtime: StateRuntime) -> Plan:
-            return await runtime.compile(
-                selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
-            )
-
-        return run_on("asyncio", lambda: self._run(compile_tree))
-
-    def run_planned(self, planned: Callable[[StateRuntime], Awaitable[Plan]], about: Mapping[str, Any]) -> int:
         """Run the plan that ``planned`` makes, show the report, return the exit code. Raises CompileError.
 
-        ``about`` is what the journal keeps of the command.
+        ``about`` is what the journal keeps of the command. The run is within ``embedded``, if that is given, and holds
+        no lock then: it is about other hosts, each has its own, and this machine may be one of them.
         """
         self._about = dict(about)
-        return self._run_alone(planned)
+        if embedded is None:
+            return self._run_alone(planned)
+        self._embedded = embedded
+        return run_on("asyncio", lambda: self._run(planned))
 
     def _run_alone(self, planned: Callable[[StateRuntime], Awaitable[Plan]]) -> int:
         """Run while holding the lock, so that no other run changes this machine meanwhile, unless that is asked for.
@@ -249,8 +240,8 @@ class Session:
         from asyncstate.runtime import StateRuntime
 
         async with (
-            self._hosts() as orchestra,
-            StateRuntime(self.settings, secrets=self.console.secrets, orchestra=orchestra) as runtime,
+            self._embedded() as embedding,
+            StateRuntime(self.settings, secrets=self.console.secrets, embedding=embedding) as runtime,
         ):
             self._host = str(runtime.host.opts.get("id") or "")
             plan = await planned(runtime)

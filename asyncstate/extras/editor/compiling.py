@@ -19,7 +19,7 @@ from asyncstate.analyse.lint import one_for_each_place
 from asyncstate.analyse.patch import with_requisite
 from asyncstate.analyse.tree_findings import tree_findings
 from asyncstate.compile.findings import mistakes
-from asyncstate.errors import CompileError, PillarError
+from asyncstate.errors import CompileError
 from asyncstate.extras.editor.harmless import LeftOut
 from asyncstate.extras.editor.index import REQUISITES
 from asyncstate.extras.editor.messages import (
@@ -40,6 +40,7 @@ from asyncstate.model.rules import ANY
 from asyncstate.reference.lookup import documentation
 from asyncstate.reference.values import judge_values
 from asyncstate.runtime import StateRuntime
+from asyncstate.services import Embedding
 
 if TYPE_CHECKING:
     import logging
@@ -100,7 +101,8 @@ class _Look:
         self._is_out_of_date = is_out_of_date
         self._left_out = LeftOut()
         kept.begin(job.texts, self._left_out)
-        self.runtime = StateRuntime(settings, texts=job.texts, restraint=self._left_out, renderings=kept)
+        embedding = Embedding(texts=job.texts, restraint=self._left_out, renderings=kept)
+        self.runtime = StateRuntime(settings, embedding=embedding)
         self._rendered: set[str] = set()
         self._kept = kept
         self._settings = settings
@@ -108,7 +110,7 @@ class _Look:
 
     def catalog(self) -> Catalog:
         """Return all state functions, also where the pillar does not render."""
-        with suppress(PillarError), self.runtime.open_sync():
+        with suppress(CompileError), self.runtime.open_sync():
             pass
         return _catalog(self.runtime)
 
@@ -120,7 +122,7 @@ class _Look:
                 if not whole:
                     yield Seen(tuple(_keys(host.pillar)), tuple(_keys(host.grains)))
                 findings, states = self._tree(whole=whole)
-        except PillarError as error:
+        except CompileError as error:
             findings, states = list(map(_mistake, error.issues)), None
         if states is not None:
             yield Compiled(states)
@@ -188,12 +190,13 @@ class _Look:
 
     def _compiles(self, texts: dict[str, str], sls: str) -> bool:
         self._kept.begin(texts, LeftOut())
-        runtime = StateRuntime(self._settings, texts=texts, restraint=LeftOut(), renderings=self._kept)
+        embedding = Embedding(texts=texts, restraint=LeftOut(), renderings=self._kept)
+        runtime = StateRuntime(self._settings, embedding=embedding)
         try:
             with runtime.open_sync():
                 runtime.planner.watch_pillar()
                 runtime.planner.check(None if sls in self._rendered else [sls])
-        except (CompileError, PillarError):
+        except CompileError:
             return False
         return True
 

@@ -105,13 +105,14 @@ def agent(seed: str) -> int:
     from asyncstate.extras.fleet.policy import Policy
     from asyncstate.extras.fleet.protocol import HostPlan, Report, decode
     from asyncstate.extras.fleet.signing import OperatorSigner, OperatorVerifier
+    from asyncstate.services import Embedding
 
     async def serve():
         server, settings = MemoryServer(), settings_of_case("__env__")
         files = RunFiles(settings.state_dir, HOST)
         gate = Gate(files, Policy(), enrolled=0.0, wall=lambda: 1000.0)
         board = server.board(HOST)
-        station = LocalStation(settings, HostEvents(board, HOST))
+        station = LocalStation(settings, Embedding(events=HostEvents(board, HOST)))
         signer = OperatorSigner(seed)
         verifier = OperatorVerifier([KeyPair.from_seed(seed).public])
         made = Agent(board, HOST, station, files, verifier, accept=gate.accept, allow=gate.allow, lease=60.0)

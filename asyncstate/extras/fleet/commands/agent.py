@@ -121,6 +121,7 @@ async def _serve(console: Console, settings: Settings, own: Credentials, options
     from asyncstate.extras.fleet.settings import FleetSettings
     from asyncstate.extras.fleet.signing import OperatorVerifier
     from asyncstate.process.readiness import tell_ready
+    from asyncstate.services import Embedding
 
     given = settings.of(FleetSettings).fleet_policy | _policy_options(options)
     allowed = policy_of(given, settings.origins.get(OPTION, ""))
@@ -139,7 +140,7 @@ async def _serve(console: Console, settings: Settings, own: Credentials, options
         agent = Agent(
             board,
             own.name,
-            LocalStation(settings, HostEvents(board, own.name), allowed),
+            LocalStation(settings, Embedding(events=HostEvents(board, own.name)), allowed),
             files,
             OperatorVerifier(own.operators),
             accept=gate.accept,

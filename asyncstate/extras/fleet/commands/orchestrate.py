@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from asyncstate.cli.console import Console
     from asyncstate.extras.fleet.board import Board
     from asyncstate.extras.fleet.controller.tale import HostEnd
-    from asyncstate.extras.fleet.orchestration.orchestra import Orchestra
     from asyncstate.extras.fleet.protocol import Signer
+    from asyncstate.model.plan import Plan
+    from asyncstate.runtime import StateRuntime
+    from asyncstate.services import Embedding
 
 _STEPS: Final = 64
 """Steps at once, if nothing is said: they only wait for hosts."""
@@ -100,11 +102,12 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     if options["implicit_order"] is None:
         settings.implicit_order = "file"
 
-    def orchestra(board: Board, signer: Signer, absent: Mapping[str, str]) -> Orchestra:
+    def around(board: Board, signer: Signer, absent: Mapping[str, str]) -> Embedding:
         from asyncstate.extras.fleet.orchestration.orchestra import Limits, Orchestra
         from asyncstate.report.recorded import RecordedReport
+        from asyncstate.services import Embedding
 
-        return Orchestra(
+        orchestra = Orchestra(
             board,
             signer,
             settings,
@@ -114,23 +117,33 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
             observe=lambda run, function: Said(console, f"{function} ({run})"),
             absent=absent,
         )
+        return Embedding(orchestra=orchestra)
 
     @asynccontextmanager
-    async def with_agents() -> AsyncIterator[Orchestra]:
+    async def with_agents() -> AsyncIterator[Embedding]:
         board, signer = operator_of(options)
         async with board:
-            yield orchestra(board, signer, {})
+            yield around(board, signer, {})
 
     @asynccontextmanager
-    async def over_ssh() -> AsyncIterator[Orchestra]:
+    async def over_ssh() -> AsyncIterator[Embedding]:
         from asyncstate.extras.fleet.ssh.session import Unsigned
 
         async with await session_of(console, settings, {**options, "target": options["target"] or "*"}) as session:
             console.say(*(f"{host}: {why}" for host, why in sorted(session.failed.items())))
-            yield orchestra(session.board, Unsigned(), session.failed)
+            yield around(session.board, Unsigned(), session.failed)
 
+    async def compile_tree(runtime: StateRuntime) -> Plan:
+        return await runtime.compile(
+            selection.sls, saltenv=selection.saltenv, exclude=selection.exclude, ids=selection.ids
+        )
+
+    about = {
+        "command": "fleet orchestrate",
+        **{name: given for name, given in selection._asdict().items() if given},
+    }
     hosts = over_ssh if options["ssh"] else with_agents
-    return Session(console, settings, options).orchestrate(selection, hosts)
+    return Session(console, settings, options).run_planned(compile_tree, about, hosts)
 
 
 class Said(Observer):

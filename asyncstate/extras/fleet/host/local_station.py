@@ -25,6 +25,7 @@ from asyncstate.redact.shown import ShownPlan
 from asyncstate.remains import take_lock
 from asyncstate.run.past import Past
 from asyncstate.runtime import StateRuntime
+from asyncstate.services import Embedding
 
 if TYPE_CHECKING:
     import logging
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
     from asyncstate.run.handle import Run
-    from asyncstate.services import Events, TreeElsewhere
 
 log: logging.Logger = get_logger(__name__)
 
@@ -52,27 +52,17 @@ _MOST_KEPT: Final = 200
 class LocalStation:
     """This host. ``settings`` are those of every run; an offer may replace some of them.
 
-    ``events`` takes what its states and functions fire. ``allowed`` says which SLS may be rendered.
-    ``tree`` and ``lock_dir`` are those of a runtime.
+    ``embedding`` is that of its runtimes; ``allowed`` says which SLS may be rendered.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        events: Events | None = None,
-        allowed: Policy | None = None,
-        tree: TreeElsewhere | None = None,
-        lock_dir: str = "",
-    ) -> None:
-        self._tree = tree
-        self._lock_dir = lock_dir
+    def __init__(self, settings: Settings, embedding: Embedding | None = None, allowed: Policy | None = None) -> None:
         self._settings = settings
-        self._events = events
+        self._embedding = embedding or Embedding()
         self._allowed = allowed or Policy()
 
     async def grains(self) -> Mapping[str, Any]:
         """Return the grains of this host."""
-        async with StateRuntime(self._settings, tree=self._tree) as runtime:
+        async with StateRuntime(self._settings, embedding=self._embedding) as runtime:
             return dict(runtime.host.grains)
 
     @asynccontextmanager
@@ -80,10 +70,8 @@ class LocalStation:
         """Compile what is offered."""
         asked, options = offer.call, offer.options
         states = {} if asked is None else {call.FUNCTION: call.call}
-        settings, tree = self._settings_for(offer), self._tree_for(offer)
-        async with StateRuntime(
-            settings, states=states, events=self._events, tree=tree, lock_dir=self._lock_dir
-        ) as runtime:
+        settings, embedding = self._settings_for(offer), self._embedding_for(offer)
+        async with StateRuntime(settings, states=states, embedding=embedding) as runtime:
             if asked is None:
                 plan = await runtime.compile(
                     list(offer.sls) or None,
@@ -97,10 +85,10 @@ class LocalStation:
                 plan = await runtime.host.workers.run(runtime.single_plan, call.FUNCTION, arguments)
             yield LocalPart(runtime, offer, plan)
 
-    def _tree_for(self, offer: Offer) -> TreeElsewhere | None:
-        """Return what takes the place of the roots in the settings."""
+    def _embedding_for(self, offer: Offer) -> Embedding:
+        """Return what is around the runtime of an offer."""
         del offer
-        return self._tree
+        return self._embedding
 
     def _settings_for(self, offer: Offer) -> Settings:
         settings, options = self._settings, offer.options

@@ -12,6 +12,7 @@ from asyncstate.dunders import Orchestra
 from asyncstate.errors import CommandExecutionError
 from asyncstate.nearest import nearest
 from asyncstate.runtime import StateRuntime
+from asyncstate.services import Embedding
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -87,7 +88,8 @@ class Runners:
         names = [each.strip() for each in (mods if isinstance(mods, list) else str(mods).split(","))]
         excluded = exclude if isinstance(exclude, list) else str(exclude).split(",") if exclude else []
         inner = msgspec.structs.replace(settings, **changed)
-        async with StateRuntime(inner, secrets=self._secrets, orchestra=self._orchestra) as runtime:
+        embedding = Embedding(orchestra=self._orchestra)
+        async with StateRuntime(inner, secrets=self._secrets, embedding=embedding) as runtime:
             plan = await runtime.compile(names, saltenv=saltenv, exclude=excluded)
             about = {"command": "fleet orchestrate", "sls": names}
             async with runtime.run(plan, about=about, events=False, lock=False) as run:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from asyncstate.config.settings import FIELDS, Settings
+from asyncstate.config import Settings
+from asyncstate.config.settings import FIELDS
 from asyncstate.errors import AsyncStateError, CompileError, Issue, RenderError
 from asyncstate.extras.fleet.ssh.ssh_options import SshOptions, read_options
 from asyncstate.filesystem import open_read

@@ -32,13 +32,13 @@ from asyncstate.extras.fleet.ssh.stream_board import StreamBoard
 from asyncstate.extras.fleet.ssh.tree import StreamFiles, StreamTree, WithoutPillar
 from asyncstate.logs import RimFilter
 from asyncstate.runtime import StateRuntime
+from asyncstate.services import Embedding
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
     from asyncstate.extras.fleet.host.station import Kept
     from asyncstate.extras.fleet.protocol import Offer
-    from asyncstate.services import Events, TreeElsewhere
 
 _GRACE: Final = 20.0
 """Seconds that what runs has to end once the operator's program is gone."""
@@ -67,18 +67,18 @@ class Unsigned:
 class StreamStation(LocalStation):
     """This host with the operator's tree, whose files others know as ``salt://…``: they lie here for a while only."""
 
-    def __init__(self, settings: Settings, events: Events, tree: StreamTree, lock_dir: str) -> None:
-        super().__init__(settings, events, tree=tree, lock_dir=lock_dir)
+    def __init__(self, settings: Settings, embedding: Embedding, tree: StreamTree) -> None:
+        super().__init__(settings, embedding)
         self._files = tree.files
         self._channel = tree.channel
-        self._grains_only = WithoutPillar(tree)
+        self._grains_only = Embedding(tree=WithoutPillar(tree))
 
-    def _tree_for(self, offer: Offer) -> TreeElsewhere:
-        return StreamTree(self._channel, self._files, offer.run)
+    def _embedding_for(self, offer: Offer) -> Embedding:
+        return self._embedding.replaced(tree=StreamTree(self._channel, self._files, offer.run))
 
     async def grains(self) -> Mapping[str, Any]:
         """Return the grains of this host."""
-        async with StateRuntime(self._settings, tree=self._grains_only) as runtime:
+        async with StateRuntime(self._settings, embedding=self._grains_only) as runtime:
             return dict(runtime.host.grains)
 
     @asynccontextmanager
@@ -156,10 +156,11 @@ async def _serve(channel: Channel, begin: frames.Begin, folder: str, ended: asyn
     lock_dir = _made_lock_dir(_lock_dir(begin))
     note_lock_dir(folder, lock_dir)
     board = StreamBoard(channel)
+    embedding = Embedding(events=HostEvents(board, begin.host), lock_dir=lock_dir)
     agent = Agent(
         board,
         begin.host,
-        StreamStation(settings, HostEvents(board, begin.host), StreamTree(channel, files), lock_dir),
+        StreamStation(settings, embedding, StreamTree(channel, files)),
         NoMemory(),
         Unsigned(),
         lease=begin.lease,

@@ -16,6 +16,7 @@ from asyncstate.extras.fleet.host.local_station import Gate, LocalStation, RunFi
 from asyncstate.extras.fleet.policy import Policy
 from asyncstate.extras.fleet.protocol import Call, HostEvent, HostPlan, Offer, decode, encode
 from asyncstate.report.recorded import RecordedReport
+from asyncstate.services import Embedding
 
 OWN = """
 import os, subprocess, time
@@ -84,7 +85,7 @@ class World:
     def start(self, policy=None):
         files = RunFiles(self.settings.state_dir, "web1")
         board = self.server.board("web1")
-        station = LocalStation(self.settings, HostEvents(board, "web1"))
+        station = LocalStation(self.settings, Embedding(events=HostEvents(board, "web1")))
         more = {}
         if policy is not None:
             gate = Gate(files, policy, enrolled=0.0, wall=time.time)

@@ -16,6 +16,7 @@ from asyncstate.extras.fleet.orchestration.orchestra import Limits, Orchestra
 from asyncstate.extras.fleet.protocol import Report, decode
 from asyncstate.redact.secrets import Secrets
 from asyncstate.report.recorded import RecordedReport
+from asyncstate.services import Embedding
 
 APP = """
 site:
@@ -67,7 +68,7 @@ class World:
                 grains={"role": host.rstrip("0123456789")},
             )
             board = self.server.board(host)
-            station = LocalStation(settings, HostEvents(board, host))
+            station = LocalStation(settings, Embedding(events=HostEvents(board, host)))
             agent = Agent(board, host, station, RunFiles(settings.state_dir, host), self.seal, lease=0.5)
             self.tasks[host] = asyncio.create_task(agent.serve())
         known = set()
@@ -90,7 +91,7 @@ class World:
     async def run(self, text, **options):
         """Run an orchestration; return its rows by ID."""
         (self.folder / "operator" / "orch.sls").write_text(text)
-        async with StateRuntime(self.settings, orchestra=self.orchestra()) as runtime:
+        async with StateRuntime(self.settings, embedding=Embedding(orchestra=self.orchestra())) as runtime:
             plan = await runtime.compile(["orch"])
             async with runtime.run(plan, lock=False, **options) as run:
                 pass
