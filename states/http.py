@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, failed, is_dry_run, make_row, would_change
 from asyncstate.errors import AsyncStateError, RunCancelled
 
 from . import _resources
 
 _READ = ("ca_bundle", "data_file", "cert")
-_LOGIN = re.compile(r"(https?)://[^/\s]*@", re.IGNORECASE)
+_LOGIN = re.compile(r"([a-z][a-z0-9+.-]*)://[^/\s]*@", re.IGNORECASE)
 
 
 def query(
@@ -40,6 +41,8 @@ def query(
     answer: dict[str, Any] = {}
     if match is None and status is None:
         return failed(shown, "Either match text (match) or a status code (status) is required.") | {"data": answer}
+    if filesystem.foretells() and not re.match("https?:", str(kwargs.get("test_url") or name), re.IGNORECASE):
+        return failed(shown, f"Only http and https can be fetched: {shown}") | {"data": answer}
     asked = _asked(kwargs)
     try:
         if wait_for:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate import filesystem
+from asyncstate.data.values import parse_key_line
 from asyncstate.dunders import Row, __env__, __salt__, changed, entry_of, failed, is_dry_run, make_row, unchanged
 
 from . import _resources
@@ -14,7 +14,6 @@ from . import _resources
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_FULL_KEY = re.compile(r"^(.*?)\s?((?:sk-)?(?:ssh\-|ecds)[\w@.-]+\s.+)$")
 _REASONS = {
     "fail": "Failed to add the ssh key. Is the home directory available, and/or does the key file exist?",
     "invalid": "Invalid public ssh key, most likely has spaces or invalid syntax",
@@ -186,13 +185,10 @@ def _is_plain(low: Mapping[str, Any]) -> bool:
 
 def _parsed(name: str, enc: str, comment: str, options: Any) -> _Wanted:
     """Parse a line: ``[options] type key [comment]``, or ``key [comment]``."""
-    full = _FULL_KEY.search(name)
-    if full:
-        enc, key, *rest = full[2].split(None, 2)
-        options = full[1].split(",") if full[1] else options
-    else:
-        key, *rest = name.split(None, 1) or [name]
-    return _Wanted(key, enc, rest[0] if rest else comment, options)
+    line = parse_key_line(name)
+    return _Wanted(
+        line.key, line.enc or enc, line.comment or comment, line.options.split(",") if line.options else options
+    )
 
 
 def _predict_present(user: str, key: _Wanted, source: str, where: dict[str, Any]) -> tuple[bool | None, str]:

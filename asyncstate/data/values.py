@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ATTRIBUTES: Final = "aAcCdDeFijmPsStTux"
 """The letters of attributes that chattr sets."""
+_FULL_KEY: Final = re.compile(r"^(.*?)\s?((?:sk-)?(?:ssh\-|ecds)[\w@.-]+\s.+)$")
 _LONGEST_ACCOUNT: Final = 32
 _SIZE: Final = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*([bkmgtpezy]?)(|b|ib)", re.IGNORECASE)
 
@@ -35,6 +36,22 @@ def unfit_account(name: str) -> str:
     if name.split() != [name] or name[0] == "-" or set(name) & set(":,/\0") or len(name.encode()) > _LONGEST_ACCOUNT:
         return f"{name!r} cannot name an account"
     return ""
+
+
+class KeyLine(NamedTuple):
+    """What a line of authorized_keys has: ``options``, ``enc`` and ``comment`` are "" where it says nothing."""
+
+    options: str
+    enc: str
+    key: str
+    comment: str
+
+
+def parse_key_line(line: str) -> KeyLine:
+    """Parse ``[options] type key [comment]``, or ``key [comment]``."""
+    full = _FULL_KEY.search(line)
+    enc, key, *rest = full[2].split(None, 2) if full else ("", *(line.split(None, 1) or [line]))
+    return KeyLine(full[1] if full else "", enc, key, rest[0] if rest else "")
 
 
 def bytes_of(size: str) -> int | None:

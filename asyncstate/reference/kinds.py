@@ -1,12 +1,13 @@
 """Kinds of values: which values an argument of a kind may have, and what is expected in place of others.
 
 ``kind:`` in an entry of ``arguments/`` names a kind, or one with its words behind a colon: ``one of: tar zip rar``. In
-``regex if match_type=pcre`` the kind holds only with that value of another argument. Of several kinds, with semicolons
-between them, the first that holds counts.
+``regex if match_type=pcre`` the kind holds only with that value of another argument, or of several with ``and`` between
+them. Of several kinds, with semicolons between them, the first that holds counts.
 """
 
 from __future__ import annotations
 
+import base64
 import codecs
 import hashlib
 import ipaddress
@@ -19,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.data.days import days_since_1970
 from asyncstate.data.formats import yaml_data
-from asyncstate.data.values import ATTRIBUTES, bytes_of, unfit_account
+from asyncstate.data.urls import SALT_SCHEME
+from asyncstate.data.values import ATTRIBUTES, bytes_of, parse_key_line, unfit_account
 from asyncstate.nearest import nearest
 from asyncstate.value import Value
 
@@ -43,6 +45,13 @@ _MODE = re.compile(r"o?[0-7]{0,4}|keep", re.IGNORECASE)
 _WITH_REGEX = "E@"
 _SPECIALS = tuple("@reboot @yearly @annually @monthly @weekly @daily @midnight @hourly".split())
 _CRYPTED = re.compile(r"[!*x].*|!?\$[^:\s]+|!?_[./0-9A-Za-z]{19}|!?[./0-9A-Za-z]{13}")
+_SPEC = r"\s*(?:~=|===?|!=|<=|>=|<|>)\s*[^\s,;)]+\s*"
+_REQUIREMENT = re.compile(
+    rf"\s*[A-Za-z0-9][\w.-]*\s*(?:\[[^\]]*\])?\s*\(?\s*(?:{_SPEC}(?:,{_SPEC})*)?\)?\s*(?:;.*)?", re.DOTALL
+)
+_ARCHIVES = (".whl", ".zip", ".tar", ".gz", ".tgz", ".bz2", ".tbz", ".xz", ".txz", ".tlz", ".lzma")
+_NO_FOLDERS = frozenset({"none", "swap"})
+"""What fstab has in place of a folder for swap space."""
 _REGEX_FLAGS = tuple(re.RegexFlag.__members__)
 
 
@@ -68,7 +77,7 @@ class Kind(Value):
 
     def next_step(self, value: Any) -> str:
         """Return what to write in place of a wrong value; "" if that is not known."""
-        if self.code == "E414":
+        if self.code == "E414" and not self.hint:
             return _hint_of_hash(str(value))
         if self.code == "E420":
             return f"{regex_error(str(value).removeprefix(_WITH_REGEX))}; {self.hint}"
@@ -79,6 +88,33 @@ class Kind(Value):
 
 def _is_absolute(value: Any) -> bool:
     return not value or (isinstance(value, str) and value.startswith(("/", "~")))
+
+
+def _is_mount_point(value: Any) -> bool:
+    text = str(value)
+    return text in _NO_FOLDERS or (text.startswith("/") and "\n" not in text)
+
+
+def _is_requirement(value: Any) -> bool:
+    """Return whether pip might read a text as a package; only some versions of pip know what a path or URL means."""
+    text = str(value).strip()
+    named = "/" in text or text.startswith(".") or text.lower().endswith(_ARCHIVES)
+    return named or _REQUIREMENT.fullmatch(text) is not None
+
+
+def _are_requirements(value: Any) -> bool:
+    return not isinstance(value, list) or all(isinstance(each, dict) or _is_requirement(each) for each in value)
+
+
+def _is_key_line(value: Any) -> bool:
+    return len(str(value).strip().splitlines()) == 1
+
+
+def _is_public_key(value: Any) -> bool:
+    try:
+        return _is_key_line(value) and base64.b64decode(parse_key_line(str(value)).key, validate=True) is not None
+    except ValueError:
+        return False
 
 
 def _is_environment(value: Any) -> bool:
@@ -234,6 +270,55 @@ KINDS = {
         each=True,
         strict=True,
         doubt=True,
+    ),
+    "mount point": Kind(
+        "E411",
+        _is_mount_point,
+        "the absolute path of a folder",
+        "write the whole path, from / on; for swap space: none",
+        strict=True,
+    ),
+    "swap space": Kind(
+        "E411",
+        lambda value: str(value).startswith("/") or "=" in str(value),
+        "an absolute path, or LABEL= or UUID= with a value",
+        "write the whole path, from / on",
+        strict=True,
+    ),
+    "key file": Kind(
+        "E411",
+        lambda value: _is_absolute(value) or str(value).startswith(SALT_SCHEME),
+        "an absolute path or a salt:// URL",
+        "write the whole path, from / on",
+        each=True,
+        strict=True,
+    ),
+    "web address": Kind(
+        "E413",
+        lambda value: re.match(r"https?://", str(value), re.IGNORECASE) is not None,
+        "a URL of http or https",
+        "write for example https://example.org/health",
+        strict=True,
+    ),
+    "public key": Kind(
+        "E419",
+        _is_public_key,
+        "a public key in one line",
+        "write what stands in the .pub file that ssh-keygen made; several keys are a list under names",
+        strict=True,
+    ),
+    "key line": Kind(
+        "E419", _is_key_line, "a public key in one line", "several keys are a list under names", strict=True
+    ),
+    "requirement": Kind(
+        "E419", _is_requirement, "a package, perhaps with versions", "write for example requests >= 2.31", strict=True
+    ),
+    "requirements": Kind(
+        "E419",
+        _are_requirements,
+        "a list of packages, perhaps with versions",
+        "write each in a line of its own, for example - requests >= 2.31",
+        whole=True,
     ),
     "name": Kind("E412", lambda value: value != NOTHING, "a name"),
     "source": Kind(
@@ -467,6 +552,15 @@ def kind_of(text: str) -> Kind | None:
         names = tuple(sorted(_CRON_NAMES.get(behind, ())))
         expected = ", ".join([f"{low} to {high}", *([f"a name such as {names[0]}"] if names else []), "* or random"])
         return Kind("E419", lambda value: _is_cron_time(behind, value), expected, f"write {expected}")
+    if name == "pairs":
+        return Kind(
+            "E414",
+            lambda value: (
+                re.fullmatch(rf"(?:[0-9a-f]{{2}}:){{{int(behind) - 1}}}[0-9a-f]{{2}}", str(value)) is not None
+            ),
+            f"{behind} pairs of hexadecimal digits with colons between them",
+            "fingerprint_hash_type says which digest it is: sha256, which has 32 pairs, or md5, which has 16",
+        )
     if name == "one of":
         return Kind("E419", lambda value: value == "" or str(value) in words, listed, words=words)
     if name == "each one of":

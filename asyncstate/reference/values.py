@@ -277,7 +277,7 @@ def _kind_that_holds(text: str, args: Mapping[str, Any]) -> str:
     """Return the first kind whose condition holds, "" if none does."""
     for part in text.split("; "):
         word, _, condition = part.partition(" if ")
-        if not condition or _holds(condition, args):
+        if not condition or all(_holds(each, args) for each in condition.split(" and ")):
             return word
     return ""
 

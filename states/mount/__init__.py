@@ -173,6 +173,8 @@ def _no_swap(device: str) -> str:
     """Return why a path is no swap space, "" if it may be; for dry runs."""
     if device.startswith("/") and not os.path.exists(device):
         return f"{device} does not exist"
+    if not device.startswith("/") and "=" not in device:
+        return f"{device} is no absolute path"
     if not filesystem.is_file(device):
         return ""
     with filesystem.open_read(device) as file:

@@ -70,7 +70,8 @@ def mounted(
     trouble = here.find_device(copy_options=bind_mount_copy_active_opts)
     if not trouble and filesystem.judges():
         entry = (here.name, device, fstype, here.options, dump, pass_num, config)
-        trouble = _refused(user) or (refused_entry(entry, match_on=match_on) if persist else "")
+        trouble = f"{name} is no absolute path" if mount and not name.startswith("/") else ""
+        trouble = trouble or _refused(user) or (refused_entry(entry, match_on=match_on) if persist else "")
     if trouble:
         return failed(name, trouble)
     row = unchanged(name)

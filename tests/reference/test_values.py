@@ -30,6 +30,14 @@ WRONG = {
     "mode": "rw-r--r--",
     "path": "relative/path",
     "file": "relative/path",
+    "mount point": "relative/path",
+    "swap space": "relative/path",
+    "key file": "relative/path",
+    "web address": "ftp://example.org/x",
+    "public key": "abc",
+    "key line": "AAAA\nAAAA",
+    "requirement": "x==",
+    "requirements": ["x", "y >"],
     "passphrase": "",
     "name": "None",
     "source": "salt:/x",
@@ -83,7 +91,7 @@ OF_THE_HOST = {"renderer": "E419", "pillar key": "E423", "grain key": "E423"}
 def wrong_of(kind):
     """Return a wrong value of a kind, and the other arguments without which it is not judged."""
     word, _, condition = kind.partition("; ")[0].partition(" if ")
-    more = dict([condition.split("=")]) if condition else {}
+    more = dict(part.split("=") for part in condition.split(" and ")) if condition else {}
     if ": " not in word:
         return WRONG[word], more
     form = word.partition(": ")[0]
@@ -137,7 +145,8 @@ def codes_of(runtime):
 
     def look(function, /, **args):
         state, fun = function.split(".")
-        name = args.pop("name", "x" if state in {"user", "group"} else "/x")
+        names = {"user": "x", "group": "x", "http": "http://x", "ssh_auth": "AAAA"}
+        name = args.pop("name", names.get(state, "/x"))
         return [issue.code for issue in wrong_values(draft_of(state, fun, name, args), runtime.host)]
 
     return look
@@ -150,7 +159,8 @@ def test_every_kind_of_an_entry_is_known_and_every_kind_is_used():
         *OF_THE_HOST,
     }
     assert [kind for kind in written if kind_of(kind) is None] == []
-    plain = {part.partition(" if ")[0] for _, _, kind in ARGUMENTS if ": " not in kind for part in kind.split("; ")}
+    words = {part.partition(" if ")[0] for _, _, kind in ARGUMENTS for part in kind.split("; ")} - {"any"}
+    plain = {word for word in words if ": " not in word}
     assert plain | {*_OF_ALL_STATES.values()} == {*KINDS, *OF_THE_HOST} == {*WRONG}
     assert len(ARGUMENTS) > 300
 
@@ -175,7 +185,8 @@ def test_examples_and_defaults_have_no_wrong_value(codes_of, name):
         default = parameters[argument].default if argument in parameters else None
         for value in [default, yaml.safe_load(example) if example and "{{" not in example else None]:
             if value is not None and value is not inspect.Parameter.empty:
-                found = codes_of(name, **{"skip_verify": True, argument: value})
+                needs = {key: yaml.safe_load(each) for key, each in example_of(name, argument).items()}
+                found = codes_of(name, **{"skip_verify": True, **needs, argument: value})
                 assert [code for code in found if code != "E403"] == [], value  # it may need others
 
 
@@ -295,7 +306,8 @@ NOT_FORESEEN = {
     "mount.mounted": "device_name_regex match_on",  # looked at where something is mounted
     "service.dead": "sig name",  # looked at where an init system runs
     "service.running": "sig name",
-    "ssh_known_hosts.present": "port",
+    "ssh_known_hosts.present": "port fingerprint",  # a dry run asks no host
+    "ssh_auth.absent": "name",  # no such key is authorized; an authorized one is refused
     "user.present": "uid home shell mindays maxdays inactdays warndays",  # useradd and chage refuse them
     "virtualenv.managed": "pip_exists_action",
     "x509.certificate_managed": "encoding digest",  # looked at when the file is made
@@ -305,7 +317,7 @@ NOT_FORESEEN = {
 """Wrong values that a dry run takes here, and a run does not: programs refuse them."""
 REACHING_OUT = {"pkg.downloaded"}
 """Even their dry run fetches the lists of packages."""
-_TAKEN = {"word", "line", "truth", "stateful", "digest of a password if hash_password=", "version"}
+_TAKEN = {"place", "word", "line", "truth", "stateful", "digest of a password if hash_password=", "version"}
 """What these say of a value, a run need not notice: it writes what no program can use, or takes another value."""
 _JUDGED_BEFORE = {"mode", "name", "source", "hash", "boolean", "number", "seconds", "path", "file"}
 
@@ -356,6 +368,51 @@ async def test_a_run_refuses_every_relative_path(tmp_path):
                     (name, argument, row["comment"]) for row in report.rows.values() if row["result"] is not False
                 ]
     assert not taken
+
+
+NOT_ALWAYS_WHOLE = {
+    "alternatives.remove": "path",  # what is no alternative is not removed
+    "cron.absent": "name",
+    "cron.present": "name",
+    "docker_image.present": "load",
+    "file.accumulated": "filename",
+    "file.copy": "source",
+    "file.missing": "name",
+    "file.not_cached": "name",
+    "file.patch": "reject_file",
+    "file.rename": "source",
+    "file.symlink": "target",
+    "git.present": "template separate_git_dir",
+    "mount.fstab_absent": "name fs_file",  # what is in no line is not removed
+    "mount.fstab_present": "name",
+    "mount.mounted": "device device_name_regex",
+    "mount.unmounted": "name device",
+    "pip.installed": "pip_bin bin_env log editable build target download download_cache source cert cache_dir",
+    "pip.removed": "bin_env log",
+    "pip.uptodate": "bin_env",
+    "service.dead": "sig",
+    "service.running": "sig",
+    "ssh_auth.absent": "config",  # relative to the home of the user
+    "ssh_auth.manage": "config",
+    "ssh_auth.present": "config",
+    "ssh_known_hosts.absent": "config",
+    "ssh_known_hosts.present": "config",
+    "virtualenv.managed": "python extra_search_dir pip_download pip_download_cache pip_cache_dir",
+}
+"""Arguments whose example is an absolute path, and that may be something else, or relative to another folder."""
+_PATHS = {"path", "file", "place", "source", "mount point", "swap space", "key file"}
+
+
+def test_every_argument_that_is_shown_as_a_whole_path_is_judged_as_one():
+    left = {}
+    for name, func in FUNCTIONS.items():
+        kinds, parameters = kinds_of(name, func), inspect.signature(inspect.unwrap(func)).parameters
+        for argument in (*parameters, *keywords_of(func)):
+            shown = example_of(name, argument).get(argument, "").lstrip("'[")
+            others = name.startswith(("x509.", "postgres_")) and argument not in {"name", "directory", "datadir"}
+            if shown.startswith(("/", "~")) and not others and kinds.get(argument) not in _PATHS:
+                left.setdefault(name, []).append(argument)
+    assert {name: " ".join(words) for name, words in left.items()} == NOT_ALWAYS_WHOLE
 
 
 def needed(function):
@@ -550,7 +607,12 @@ async def test_arguments_that_need_another_one_are_found_and_refused(codes_of, t
         ("file.append", {"name": "/x/.", "text": "x"}, "E411", "write the whole path, from / on, without a slash"),
         ("file.symlink", {"name": "/a/x", "target": "../a/b/../x"}, "E419", "write the path that the link points to"),
         ("file.directory", {"user": "a\0"}, "E419", "remove it"),
-        ("ssh_known_hosts.present", {"key": "A", "enc": "x", "fingerprint": "b"}, "E421", "remove one of the two"),
+        (
+            "ssh_known_hosts.present",
+            {"key": "A", "enc": "x", "fingerprint": "b0:" * 31 + "b0"},
+            "E421",
+            "remove one of the two",
+        ),
         ("file.symlink", {"target": "/x"}, "E419", "write the path that the link points to"),
         ("cmd.run", {"cwd": 4}, "E411", "write the whole path"),
         ("cmd.run", {"env": {"A=1": "x"}}, "E405", "write each in a line of its own"),
