@@ -1,7 +1,7 @@
 """The environment of child processes: that of this process, with the changes of ``environ.setenv`` on top.
 
 The environment of the process itself is never written, as several runtimes and many chunks share it. The overlay is in
-``__context__``, so it lasts as long as the runtime.
+``__context__``, so it lasts until the run ends.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _KEY = "environ.overlay"
 
 
 def overlay() -> dict[str, str | None]:
-    """Return the changes of the current runtime: a value, or None for a variable that was removed."""
+    """Return the changes of the current run: a value, or None for a variable that was removed."""
     context = dunders.context.current.get(None)
     if context is None:
         return {}

@@ -303,3 +303,63 @@ async def test_a_value_of_a_wrong_type_is_refused_by_the_name_of_its_parameter(f
 def test_a_text_is_no_list_and_true_is_no_number(function, given, said):
     with pytest.raises(ArgumentError, match=re.escape(said)):
         function(**given)
+
+
+KEEPS_SOMETHING = {
+    "file.accumulated": """
+        text: {file.accumulated: [{filename: ROOT/out}, {text: [a, b]}, {require_in: [{file: out}]}]}
+        out: {file.managed: [{name: ROOT/out}, {source: 'salt://t'}, {template: jinja}]}
+    """,
+    "grains.list_present": """
+        one: {grains.list_present: [{name: roles}, {value: [web, db]}]}
+        two: {grains.list_present: [{name: roles}, {value: web}]}
+    """,
+    "environ.setenv": """
+        variable: {environ.setenv: [{name: ASYNCSTATE_TEST}, {value: a}]}
+        command: {cmd.run: [{name: echo $ASYNCSTATE_TEST}, {require: [variable]}]}
+    """,
+    "a module that counts": "counted: words.counted\ncounted too: {words.counted: [{require: [counted]}]}\n",
+}
+WORDS = """
+    def __virtual__():
+        __context__["as loaded"] = "once"
+        return True
+
+    def counted(name):
+        __context__["calls"] = __context__.get("calls", 0) + 1
+        comment = f"{__context__['as loaded']}: {__context__['calls']}"
+        return {"name": name, "result": True, "changes": {}, "comment": comment}
+"""
+
+
+@pytest.mark.parametrize("name", KEEPS_SOMETHING)
+async def test_later_runs_of_a_runtime_give_the_rows_of_a_runtime_of_their_own(tmp_path, name):
+    def settings(root):
+        texts = {
+            "s.sls": inspect.cleandoc(KEEPS_SOMETHING[name]).replace("ROOT", str(root)),
+            "t": "{{ accumulator }}",
+            "_states/words.py": inspect.cleandoc(WORDS),
+        }
+        (root / "salt" / "_states").mkdir(parents=True)
+        for path, text in texts.items():
+            (root / "salt" / path).write_text(text + "\n")
+        return Settings(
+            file_roots={"base": [str(root / "salt")]},
+            pillar_roots={"base": []},
+            cachedir=str(root / "cache"),
+            conf_file=str(root / "minion"),
+        )
+
+    async def rows(runtime, root, test):
+        found = (await runtime.apply(["s"], test=test)).rows.values()
+        kept = ("result", "comment", "changes")
+        return {
+            row["__id__"]: str([row[each] for each in kept]).replace(str(root), "").partition("pid")[0] for row in found
+        }
+
+    one, other = tmp_path / "one", tmp_path / "other"
+    alone = settings(other)
+    async with StateRuntime(settings(one)) as runtime:
+        for test in (True, True, False, False):
+            async with StateRuntime(alone) as fresh:
+                assert await rows(runtime, one, test) == await rows(fresh, other, test)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from asyncstate.errors import LoaderError
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Mapping, MutableMapping, MutableSet, Sequence
+    from collections.abc import Callable, Iterator, Mapping, MutableSet, Sequence
 
     from asyncstate.data.entries import Additions
     from asyncstate.dunders.cancel import CancelToken
@@ -26,7 +27,11 @@ class OptsOverlay(dict[str, Any]):
 
 
 class SharedContext(dict[str, Any]):
-    """``__context__``: one dict per runtime, shared by all its chunks, however many run at once."""
+    """``__context__``: one dict per runtime, shared by all its chunks, however many run at once.
+
+    As in a process that makes one run, nothing in it outlives a run, but what plugins write as they are loaded, which
+    is once.
+    """
 
     def __init__(self, lock: threading.RLock) -> None:
         super().__init__()
@@ -38,6 +43,40 @@ class SharedContext(dict[str, Any]):
             if key not in self:
                 self[key] = factory()
             return self[key]
+
+
+class LoadingContext(MutableMapping[str, Any]):
+    """``__context__`` while plugins are loaded: the shared one, of which this knows what they wrote."""
+
+    def __init__(self, shared: SharedContext) -> None:
+        self._shared = shared
+        self._written: set[str] = set()
+
+    def __getitem__(self, key: str) -> Any:
+        return self._shared[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._written.add(key)
+        self._shared[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self._shared[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._shared)
+
+    def __len__(self) -> int:
+        return len(self._shared)
+
+    def once(self, key: str, factory: Callable[[], Any]) -> Any:
+        """Do what that of the shared one does."""
+        self._written.add(key)
+        return self._shared.once(key, factory)
+
+    def leave_only_this(self) -> None:
+        """Remove from the shared dict what was not written here."""
+        for key in self._shared.keys() - self._written:
+            self._shared.pop(key, None)
 
 
 class _CallState(msgspec.Struct, eq=False):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.borrow.interpreter import AUTO
 from asyncstate.dunders import runtime_services
-from asyncstate.dunders.context import CallContext, SharedContext, current, thread_token
+from asyncstate.dunders.context import CallContext, LoadingContext, SharedContext, current, thread_token
 from asyncstate.dunders.proxies import resolved
 from asyncstate.load.borrowed import BorrowedModules
 from asyncstate.load.bridge import Bridge, call_and_await, wrap
@@ -59,11 +60,14 @@ class PluginHost:
         self._bridge = Bridge(self.workers, self.context)
         self._salt_workers: SaltWorkers | None = None
         self._salt_workers_lock = threading.Lock()
+        self.shared: SharedContext = SharedContext(threading.RLock())
+        """``__context__`` of this runtime."""
+        self._loaded = LoadingContext(self.shared)
         self.loaders: dict[str, LazyLoader] = {
             kind: LazyLoader(
                 kind,
                 plugin_folders(kind, opts, file_client),
-                self.context,
+                partial(self.context, context=self._loaded),
                 disabled=opts.get(f"disable_{kind}") or (),
                 providers=opts.get("providers") if kind == "modules" else None,
                 borrowed=self._borrowed(kind) if kind in _BORROWED else None,
@@ -76,8 +80,6 @@ class PluginHost:
         self.grains_functions: FunctionMap = FunctionMap(self.loaders["grains"], self._bridge, label="grains")
         self._render_functions = FunctionMap(self.loaders["renderers"], self._bridge, label="renderers")
         self.renderers: SuffixMap = SuffixMap(self._render_functions, "render")
-        self.shared: SharedContext = SharedContext(threading.RLock())
-        """``__context__`` of this runtime."""
         self._for_salt: HeldFiles | None = None
         self._base_lock = threading.Lock()
         self._base = CallContext(
@@ -145,6 +147,10 @@ class PluginHost:
     def context(self, **overrides: Any) -> CallContext:
         """Return a new call context of this runtime: the base, with ``overrides`` of its attributes."""
         return self._base.derive(**overrides)
+
+    def run_ended(self) -> None:
+        """Forget what the plugins keep in ``__context__`` for a run."""
+        self._loaded.leave_only_this()
 
     def set_grains(self, grains: dict[str, Any]) -> None:
         """Use ``grains`` from now on. If they changed, ``__virtual__`` of every plugin runs again when it is needed."""

@@ -252,6 +252,8 @@ class Run:
         if is_anything_cut_off():
             with anyio.CancelScope(shield=True):
                 await self._host.workers.run(clear_cut_off)
+        if self._all_running <= {self}:  # another one shares __context__; none that waits for the lock does
+            self._host.run_ended()
         await self._lock.__aexit__(None, None, None)
         self._has_ended()
         if self._feed is not None:

@@ -153,7 +153,7 @@ PKG_STATE = """
             __context__["installed"].update(missing)
             __context__.setdefault("calls", []).append(missing)
         changes = {each: {"old": "", "new": "1"} for each in missing}
-        return {"name": name, "result": True, "changes": changes, "comment": ""}
+        return {"name": name, "result": True, "changes": changes, "comment": str(__context__.get("calls"))}
 """
 
 LAMP_STACK = """
@@ -176,7 +176,7 @@ def tree(tmp_path):
 
 
 async def apply(tree, tmp_path, sls, test=False):
-    """Return the rows by ID and the runtime's ``__context__``."""
+    """Return the rows by ID."""
     tree.add("web.sls", sls)
     settings = Settings(
         id="m",
@@ -187,7 +187,7 @@ async def apply(tree, tmp_path, sls, test=False):
     )
     async with StateRuntime(settings) as runtime:
         report = await runtime.apply(["web"], test=test)
-        return {tag.split("_|-")[1]: row for tag, row in report.rows.items()}, runtime.host.shared
+        return {tag.split("_|-")[1]: row for tag, row in report.rows.items()}
 
 
 async def custom(tree, tmp_path, foo, bar="False", test=False):
@@ -201,7 +201,7 @@ async def custom(tree, tmp_path, foo, bar="False", test=False):
             - foo: {foo}
             - bar: {bar}
     """
-    rows, _ = await apply(tree, tmp_path, sls, test)
+    rows = await apply(tree, tmp_path, sls, test)
     return rows["human_friendly_state_id"]
 
 
@@ -235,9 +235,9 @@ async def test_what_an_execution_module_raises_fails_the_row(tree, tmp_path):
 
 async def test_the_aggregation_example_installs_everything_at_once(tree, tmp_path):
     tree.add("_states/pkg.py", PKG_STATE + MOD_AGGREGATE)
-    rows, shared = await apply(tree, tmp_path, LAMP_STACK)
+    rows = await apply(tree, tmp_path, LAMP_STACK)
     assert [row["result"] for row in rows.values()] == [True, True]
-    assert shared["calls"] == [["memcached", "mysql-client", "php"]]
+    assert {row["comment"] for row in rows.values()} == {"[['memcached', 'mysql-client', 'php']]"}
     assert set(rows["lamp_stack"]["changes"]) == {"memcached", "mysql-client", "php"}
 
 
@@ -322,7 +322,7 @@ async def test_a_module_as_real_trees_have_them(tree, tmp_path):
             - name: {tmp_path}/none
             - strict: True
     """
-    rows, _ = await apply(tree, tmp_path, sls)
+    rows = await apply(tree, tmp_path, sls)
     assert rows["first"]["changes"] == {"lines": 2}
     assert (rows["again"]["result"], rows["again"]["changes"]) == (True, {})
     assert path.read_text() == "a=1\nb=2"
@@ -344,5 +344,5 @@ async def test_env_and_sls_are_text_for_whatever_reads_them(tree, tmp_path):
             return {"name": name, "result": True, "changes": {"said": inner()}, "comment": ""}
         """,
     )
-    rows, _ = await apply(tree, tmp_path, "x: words.said\n")
+    rows = await apply(tree, tmp_path, "x: words.said\n")
     assert rows["x"]["changes"] == {"said": ["base", True, "web-base", '{"base": "web"}', "/srv/base", 1, True]}
