@@ -6,7 +6,7 @@ import os
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.dunders import __grains__, __opts__, __pillar__
+from asyncstate.dunders import __opts__, __pillar__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -145,14 +145,6 @@ def backups(path: str, low: Mapping[str, Any]) -> list[str]:
 def option(name: str, default: str) -> str:
     """Return the name of the file that an option of the configuration names."""
     return f"path:{os.path.normpath(str(_option(name) or default))}"
-
-
-def grain(name: str) -> Any:
-    """Return what a grain says of this machine, None if it says nothing; "" where no machine is meant."""
-    try:
-        return __grains__.get(name)
-    except LookupError:  # outside any call, where somebody only asks for footprints
-        return ""
 
 
 def _option(name: str) -> Any:

@@ -41,7 +41,8 @@ def query(
     answer: dict[str, Any] = {}
     if match is None and status is None:
         return failed(shown, "Either match text (match) or a status code (status) is required.") | {"data": answer}
-    if filesystem.foretells() and not re.match("https?:", str(kwargs.get("test_url") or name), re.IGNORECASE):
+    asked_for = kwargs.get("test_url") or name
+    if filesystem.foretells() and isinstance(asked_for, str) and not re.match("https?:", asked_for, re.IGNORECASE):
         return failed(shown, f"Only http and https can be fetched: {shown}") | {"data": answer}
     asked = _asked(kwargs)
     try:

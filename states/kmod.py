@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any
 from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, failed, is_dry_run, make_row, unchanged, would_change
 
-from . import _resources
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_LISTS = ("path:/etc/modules", "path:/etc/modules-load.d/salt_managed.conf")
-"""Where the list for boot is, and where it is under systemd."""
+_LISTS = ("kmod:list", "path:/etc/modules", "path:/etc/modules-load.d/salt_managed.conf")
 
 
 def __virtual__() -> Any:
@@ -89,12 +86,7 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     mods = _wanted(str(low.get("name", "")), low.get("mods"))
     writes = [f"kmod:{mod}" for mod in mods] + [f"path:/sys/module/{mod.replace('-', '_')}" for mod in mods]
     reads = ["path:/etc/modprobe.d/**"]
-    return {"reads": reads, "writes": [*writes, "kmod:list", *_lists()] if low.get("persist") else writes}
-
-
-def _lists() -> tuple[str, ...]:
-    systemd = _resources.grain("systemd")
-    return _LISTS if systemd == "" else _LISTS[:1] if systemd is None else _LISTS[1:]
+    return {"reads": reads, "writes": [*writes, *_LISTS] if low.get("persist") else writes}
 
 
 class _Outcome:

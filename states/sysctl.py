@@ -11,7 +11,6 @@ from asyncstate.data.values import unfit as _unfit
 from asyncstate.dunders import Row, __salt__, changed, entry_of, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
-from . import _resources
 from ._sysctl_names import canonical as _canonical
 from ._sysctl_names import path_of as _path
 from ._sysctl_names import touched as _touched
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _DEFAULT_FILES = ("/etc/sysctl.conf", "/etc/sysctl.d/99-salt.conf")
-"""The file that is read at boot, and the one under systemd."""
 
 
 def present(name: str, value: Any, config: str | None = None) -> Row:
@@ -44,13 +42,8 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     name = str(low.get("name", ""))
     config = os.path.normpath(str(low["config"])) if low.get("config") else ""
     reads, writes = _touched(name)
-    writes += [entry_of(f"path:{file}", _canonical(name)) for file in ([config] if config else _default_files())]
+    writes += [entry_of(f"path:{file}", _canonical(name)) for file in ([config] if config else _DEFAULT_FILES)]
     return {"reads": reads, "writes": writes, "makes": [f"path:{os.path.dirname(config)}"] if config else []}
-
-
-def _default_files() -> tuple[str, ...]:
-    init = _resources.grain("init")
-    return _DEFAULT_FILES if init == "" else _DEFAULT_FILES[1:] if init == "systemd" else _DEFAULT_FILES[:1]
 
 
 def _unwritable(config: str) -> str:

@@ -9,8 +9,6 @@ from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, InvocationError
 
-from . import _resources
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -56,19 +54,9 @@ def system(name: str, utc: bool = True) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what a timezone state reads and writes: the one time zone, and its files, which a package may install.
-
-    The one of these that says which zone this machine has is also read.
-    """
-    return {"reads": [f"path:{_ZONES}", *_telling()], "writes": [f"path:/etc/{file}" for file in _FILES]}
-
-
-def _telling() -> list[str]:
-    family = _resources.grain("os_family")
-    if family == "":
-        return []
-    by_name = family in {"Debian", "Gentoo"} and _resources.grain("init") != "systemd"
-    return ["path:/etc/timezone" if by_name else "path:/etc/localtime"]
+    """Return what a timezone state reads and writes: the one time zone, and its files, which a package may install."""
+    reads = [f"path:{_ZONES}"]
+    return {"reads": reads, "writes": [f"path:/etc/{file}" for file in _FILES]}
 
 
 def _set_zone(name: str, changes: dict[str, Any]) -> str:

@@ -1,18 +1,20 @@
 """``file.accumulated``: text collected by several states for one file.
 
-The text is kept in ``__context__``, which lasts for one run.
+The text is kept in ``__context__`` under the run's instance ID, so two runtimes in one process, or two runs, never mix.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from asyncstate.dunders import Row, __context__, __low__, failed, unchanged
+from asyncstate.dunders import Row, __context__, __instance_id__, __low__, failed, unchanged
 
 
 def _store() -> dict[str, dict[str, Any]]:
     """Return ``{"texts": {file: {accumulator: [text, …]}}, "dependents": {file: {accumulator: [id, …]}}}``."""
-    store: dict[str, dict[str, Any]] = __context__.setdefault("file.accumulated", {"texts": {}, "dependents": {}})
+    store: dict[str, dict[str, Any]] = __context__.setdefault(
+        f"file.accumulated:{__instance_id__}", {"texts": {}, "dependents": {}}
+    )
     return store
 
 

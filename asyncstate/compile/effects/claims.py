@@ -15,7 +15,6 @@ from asyncstate.compile.effects.claim_values import (
     FOLDER,
     GONE,
     HELD,
-    LINK,
     NEEDED,
     PERHAPS,
     STARTABLE,
@@ -128,12 +127,11 @@ ENTRIES = {
     "ssh_auth.present": ("name",),
     "ssh_known_hosts.present": ("key",),
     "sysctl.present": ("name",),
-    "timezone.system": ("name",),
 }
 """Functions that put entries into a file, and arguments without which they do not; most entries have their words."""
 _IN_ONE_OF = frozenset({"cron", "kmod", "sysctl"})
 """State modules that name all the files of which the machine has one."""
-_ZONE_LINK, _ZONE_NAME = "/etc/localtime", "/etc/timezone"
+_ZONE_LINK = "/etc/localtime"
 _OF_THE_MACHINE = frozenset({"keyboard.system", "locale.system", "timezone.system"})
 _RELATIONS = {
     "user": "groups of user",
@@ -168,7 +166,7 @@ def claims(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str, An
         made = [*(_of_service(chunk) if chunk.state == "service" else _of_pip(chunk))]
     elif chunk.function in _OF_THE_MACHINE:
         made = [(f"the {chunk.state} of the system", chunk.state, plain("name", chunk.name))]
-        made += _of_zone(chunk, footprint)
+        made += _of_zone(chunk)
     else:
         made = [*_of_relations(chunk), *_of_things(chunk, footprint)]
     files = files_with_entries(chunk, footprint)
@@ -188,8 +186,6 @@ def files_with_entries(chunk: LowChunk, footprint: Footprint) -> tuple[str, ...]
     if chunk.state == "pkgrepo":
         return (plain_path(str(chunk.args["file"])),)
     files = files_written(footprint)
-    if chunk.state == "timezone":
-        return (_ZONE_NAME,) if {f"{PATH}{_ZONE_NAME}"} == _zone_told_by(footprint) else ()
     return files if len(files) == 1 or chunk.state in _IN_ONE_OF else ()
 
 
@@ -200,17 +196,10 @@ def files_written(footprint: Footprint) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for each in names if each not in made and not each.startswith(("/sys/", "/proc/"))))
 
 
-def _zone_told_by(footprint: Footprint) -> set[str]:
-    """Return which of the link and the file says the time zone of this machine; both where that is not known."""
-    told_by = {f"{PATH}{_ZONE_LINK}", f"{PATH}{_ZONE_NAME}"}
-    return told_by.intersection(footprint.reads) or told_by.intersection(footprint.writes)
-
-
-def _of_zone(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str, Any]]:
-    """Yield where the link leads that says the time zone of the machine."""
-    told_by, link = _zone_told_by(footprint), f"{PATH}{_ZONE_LINK}"
-    if chunk.state == "timezone" and link in told_by:
-        yield _ZONE_LINK, link, Marked(f"/usr/share/zoneinfo/{chunk.name}", LINK if told_by == {link} else PERHAPS)
+def _of_zone(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
+    """Yield where the link leads that says the time zone, on machines where not /etc/timezone does."""
+    if chunk.state == "timezone":
+        yield _ZONE_LINK, f"{PATH}{_ZONE_LINK}", Marked(f"/usr/share/zoneinfo/{chunk.name}", PERHAPS)
 
 
 def _of_accounts(

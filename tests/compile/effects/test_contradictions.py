@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-import pytest
-from bundled_states import Bundled, state_module
+from bundled_states import Bundled
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import rows
@@ -612,34 +611,6 @@ def test_states_that_want_different_things_do_not_clash(first, second):
 def test_what_only_a_run_can_tell_is_for_lint(first, second):
     certain, possible = undone(first, second)
     assert (certain, len(possible)) == ([], 1)
-
-
-MODULES, ZONE_NAME = (
-    "file.managed: [{name: " + path + "}, {contents: b}]" for path in ("/etc/modules", "/etc/timezone")
-)
-SYSCTL_CONF = "file.absent: [{name: /etc/sysctl.conf}]"
-DEBIAN = {"os_family": "Debian", "init": "systemd", "systemd": {}}
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "grains", "found"),
-    [
-        (KMOD, MODULES, DEBIAN, 0),
-        (KMOD, MODULES, {"init": "sysvinit"}, 1),
-        ("timezone.system: [{name: UTC}]", ROME, DEBIAN, 1),
-        ("timezone.system: [{name: UTC}]", ROME, {"os_family": "Suse"}, 1),
-        ("timezone.system: [{name: UTC}]", ROME, {"os_family": "Debian"}, 0),
-        ("timezone.system: [{name: UTC}]", ZONE_NAME, DEBIAN, 0),
-        ("timezone.system: [{name: UTC}]", ZONE_NAME, {"os_family": "Debian"}, 1),
-        ("sysctl.present: [{name: a.b}, {value: 1}]", SYSCTL_CONF, DEBIAN, 0),
-        ("sysctl.present: [{name: a.b}, {value: 1}]", SYSCTL_CONF, {"init": "sysvinit"}, 1),
-    ],
-)
-def test_a_known_machine_says_which_file_is_meant(first, second, grains, found, monkeypatch):
-    monkeypatch.setattr(state_module("_resources"), "__grains__", grains)
-    for states in ((first, second), (second, first)):
-        certain, possible = undone(*states)
-        assert (len(certain), possible) == (found, [])
 
 
 def test_what_is_moved_where_it_does_not_stay_is_moved_in_each_run():
