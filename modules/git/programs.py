@@ -16,11 +16,18 @@ from asyncstate.errors import CommandExecutionError, InvocationError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_UNATTENDED = {"GIT_TERMINAL_PROMPT": "0"}
+_SILENT = 60
+"""Seconds after which a server that sends nothing counts as gone; git itself waits for ever."""
+_UNATTENDED = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_HTTP_LOW_SPEED_LIMIT": "1",
+    "GIT_HTTP_LOW_SPEED_TIME": str(_SILENT),
+}
 """No user is there to answer, so a remote that asks for a password is an error, not a run that hangs."""
 _SSH = (
     "ssh -oStrictHostKeyChecking=no -oPasswordAuthentication=no -oKbdInteractiveAuthentication=no "
-    "-oChallengeResponseAuthentication=no"
+    f"-oChallengeResponseAuthentication=no -oConnectTimeout={_SILENT} -oServerAliveInterval=15 "
+    f"-oServerAliveCountMax={_SILENT // 15}"
 )
 
 

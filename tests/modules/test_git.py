@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import re
 import shutil
+import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,16 @@ def test_current_branch(plugins, tmp_path):
 def test_there_may_be_no_git(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     assert git.__virtual__()[0] is False
+
+
+@pytest.mark.timeout(30)
+def test_a_server_that_says_nothing_is_given_up(plugins, tmp_path, monkeypatch):
+    programs = sys.modules[f"{git.__name__}.programs"]
+    monkeypatch.setitem(programs._UNATTENDED, "GIT_HTTP_LOW_SPEED_TIME", "1")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/repo"
+        with pytest.raises(CommandExecutionError, match="too slow"):
+            plugins.call("git.ls_remote", remote=url)
 
 
 def files_of(clone):
