@@ -6,11 +6,13 @@ import os
 import shutil
 
 import pytest
-from scarce import CODES, STATES, STUBBORN, apply, few_processes, little_memory, small_disk
+from scarce import CODES, COMMANDS, LIMIT, STATES, STUBBORN, apply, few_processes, little_memory, small_disk
 from web_server import web_server
 
-ENOUGH = 60.0
-"""Seconds for a cell: what its time limits and the ends of stubborn programs take is less, on a machine that is busy."""
+START = 15.0
+"""Seconds in which asyncstate starts and reports, on a machine that is busy."""
+ENOUGH = START + 2 * COMMANDS * LIMIT
+"""Seconds for a cell: twice the time limits of its commands, which run one at a time where processes are few."""
 
 root_only = pytest.mark.skipif(
     os.geteuid() != 0 or shutil.which("setpriv") is None, reason="root makes a user for the test, with setpriv"
