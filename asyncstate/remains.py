@@ -237,14 +237,14 @@ def name_beside(name: str) -> str:
 
 def temporary_file(prefix: str = "", suffix: str = "", directory: str | None = None) -> tuple[int, str]:
     """Make a new file that only we can read and return its descriptor and path, as ``tempfile.mkstemp`` does."""
-    path = _name(prefix, suffix, directory)
+    path = temporary_path(prefix, suffix, directory)
     note_temporary(path)
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), path
 
 
 def make_temporary_folder(prefix: str = "", directory: str | None = None) -> str:
     """Make a new folder that only we can enter and return its path, as ``tempfile.mkdtemp`` does."""
-    path = _name(prefix, "", directory)
+    path = temporary_path(prefix, "", directory)
     note_temporary(path)
     os.mkdir(path, 0o700)
     return path
@@ -263,7 +263,8 @@ def temporary_folder(prefix: str = "", directory: str | None = None) -> Iterator
             shutil.rmtree(path)
 
 
-def _name(prefix: str, suffix: str, directory: str | None) -> str:
+def temporary_path(prefix: str = "", suffix: str = "", directory: str | None = None) -> str:
+    """Return a random path at which a temporary file could be made."""
     if directory is None:
         import tempfile  # noqa: PLC0415 - most name a folder
 

@@ -150,6 +150,8 @@ def script(
             shlex.split(arguments["args"])
         except ValueError as error:
             return failed(name, str(error))
+    variables = {**(defaults or {}), **(context or {})}
+    rendering = {"template": template, "context": variables, "saltenv": str(__env__)}
     local = str(source or name).removeprefix("file://")
     if is_dry_run() and os.path.isabs(local):
         filesystem.require_readable(local)
@@ -157,8 +159,7 @@ def script(
         problem = _unrunnable(local, arguments)
         if not problem and not _is_there(local):
             problem = f"Unable to cache script {name if source is None else source} from saltenv '{__env__}'"
-        if not problem and arguments.get("args") and not template:
-            problem = _without_interpreter(local)
+        problem = problem or str(__salt__["cmd.script_refusal"](local, **arguments, **rendering))
         if problem:
             return failed(name, problem)
     if is_dry_run() and not test_name:
@@ -166,12 +167,7 @@ def script(
         return _reinterpreted(row) if stateful else row
     if cwd and not os.path.isdir(cwd):
         return failed(name, _no_folder(cwd))
-    arguments.update(
-        template=template,
-        hide_output=hide_output,
-        context={**(defaults or {}), **(context or {})},
-        saltenv=str(__env__),
-    )
+    arguments.update(rendering, hide_output=hide_output)
     source = name if source is None else source
     try:
         with kept(None if stateful else _keeping()):
@@ -328,17 +324,6 @@ def _is_there(source: str) -> bool:
     if source.startswith("salt://"):
         return bool(__salt__["cp.cache_file"](source, str(__env__)))
     return not os.path.isabs(source) or filesystem.is_file(source)
-
-
-def _without_interpreter(source: str) -> str:
-    """Return why a script does not start with arguments: no shell reads it then. For dry runs."""
-    path = source if os.path.isabs(source) else __salt__["cp.cache_file"](source, str(__env__)) or ""
-    if not filesystem.is_file(path):
-        return ""
-    with filesystem.open_read(path) as file:
-        head = file.read(256)
-    is_program = b"\0" in head or head.startswith(b"#!")
-    return "" if is_program else f"{source} has no line #! with its interpreter, which it needs to take arguments"
 
 
 def _unrunnable(command: str, arguments: dict[str, Any]) -> str:

@@ -14,17 +14,19 @@ import os
 import shlex
 import shutil
 import stat
+import tempfile
 import time
 from contextlib import suppress
 from typing import Any, BinaryIO
 
 from asyncstate import filesystem, remains
 from asyncstate.dunders import __opts__, __salt__
-from asyncstate.errors import CommandExecutionError, InvocationError, PathRefused
+from asyncstate.errors import CommandExecutionError, InvocationError, PathRefused, RenderError
 
 from .._environ_overlay import effective_environ as _effective_environ  # noqa: TID252 - as `modules` for type checkers
 from . import _invocation
 from ._account import Account as _Account
+from ._scripts import unstartable as _unstartable
 
 log = logging.getLogger(__name__)
 
@@ -134,9 +136,28 @@ def refusal(cmd: Any, python_shell: bool | None = None, **options: Any) -> str:
     options["python_shell"] = _shell_wanted(python_shell)
     try:
         _invocation.execute(cmd, _invocation.Options.of(options), starts=False)
-    except (CommandExecutionError, InvocationError) as error:
+    except (CommandExecutionError, InvocationError, RenderError) as error:
         return str(error)
     return ""
+
+
+def script_refusal(
+    source: str,
+    cwd: str | None = None,
+    *,
+    template: str | None = None,
+    saltenv: str | None = None,
+    runas: str | None = None,
+    **options: Any,
+) -> str:
+    """Return why `script` would not start ``source`` with these arguments, "" if it would; nothing is run.
+
+    The script is rendered, and the interpreter that it names is looked for.
+    """
+    saltenv = saltenv or __opts__.get("saltenv") or "base"
+    place = _safe_place(cwd or None, runas) or tempfile.gettempdir()
+    path = source if os.path.isabs(source) else __salt__["cp.cache_file"](source, saltenv) or ""
+    return _unstartable(source, path, template, place, saltenv, {**options, "cwd": cwd, "runas": runas})
 
 
 def script(
@@ -277,7 +298,19 @@ def shells() -> list[str]:
 def _name_options() -> None:
     """Put the fields of `Options` into the signatures, for code that reads there which arguments a function takes."""
     defaults = _invocation.Options()
-    for function in (run, run_all, run_stdout, run_stderr, retcode, run_bg, run_chroot, refusal, script, shell):
+    for function in (
+        run,
+        run_all,
+        run_stdout,
+        run_stderr,
+        retcode,
+        run_bg,
+        run_chroot,
+        refusal,
+        script,
+        script_refusal,
+        shell,
+    ):
         signature = inspect.signature(function)
         *own, rest = signature.parameters.values()
         more = [

@@ -102,7 +102,7 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False, starts: b
     background (``bg``) the retcode is None and the outputs are empty. A command that timed out has retcode 1 and a
     message in ``stdout``. Raises CommandExecutionError, with Salt's message, if it cannot be started.
 
-    Without ``starts``, only what is looked at before a start is looked at, apart from what a template makes.
+    Without ``starts``, only what is looked at before a start is looked at.
     """
     call = dunders.context.current.get(None)
     if options.runas is None and call is not None:
@@ -113,8 +113,6 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False, starts: b
     level = log_level(options.output_loglevel)
     cwd = _working_directory(options)
     if options.template:
-        if not starts:
-            return {}
         cmd, cwd = _render(str(cmd), options), _render(cwd, options)
     account = None
     if options.runas or options.group:

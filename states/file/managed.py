@@ -190,7 +190,7 @@ def managed(
             untried = signature and contents is None and row["changes"].keys() & {"newfile", "diff"}
             if untried and filesystem.foretells():
                 notes["warnings"] = [*notes.get("warnings", ()), "a dry run does not verify the signature"]
-            return (check_refused(name, check_cmd, tmp_dir, row) if check_cmd else row) | notes
+            return (check_refused(name, check_cmd, tmp_dir, tmp_ext, row) if check_cmd else row) | notes
         sfn, source_sum, problem = "", {}, ""
         if source and contents is None:
             sfn, source_sum, problem = __salt__["file.get_managed"](
@@ -346,19 +346,20 @@ def _dry_run(name: str, changes: Any, *, show_changes: bool, lenient: bool) -> R
     return row | {"skip_req": True} if lenient and not significant else row
 
 
-def check_refused(name: str, check_cmd: str, tmp_dir: str | None, row: Row) -> Row:
+def check_refused(name: str, check_cmd: str, tmp_dir: str | None, tmp_ext: str, row: Row) -> Row:
     """Return the row of a dry run, a failed one if ``check_cmd`` could not look at the new file."""
-    problem = _uncheckable(check_cmd, tmp_dir) if row["result"] is None and filesystem.foretells() else ""
+    problem = _uncheckable(check_cmd, tmp_dir, tmp_ext) if row["result"] is None and filesystem.foretells() else ""
     return failed(name, problem) | {"skip_watch": True} if problem else row
 
 
-def _uncheckable(check_cmd: str, tmp_dir: str | None) -> str:
+def _uncheckable(check_cmd: str, tmp_dir: str | None, tmp_ext: str) -> str:
     """Return why ``check_cmd`` cannot be run on a copy in ``tmp_dir``, "" if it can."""
     try:
-        if tmp_dir and not filesystem.room_for(os.path.join(tmp_dir, "copy")):
-            return f"check_cmd execution failed\nThere is no folder {tmp_dir}, which is the tmp_dir of the state"
-    except OSError as error:
-        return f"check_cmd execution failed\nThe tmp_dir of the state cannot be used: {error}"
+        copy = remains.temporary_path(suffix=tmp_ext, directory=tmp_dir)
+        if not filesystem.room_for(copy):
+            return f"check_cmd execution failed\nThere is no folder {os.path.dirname(copy)} for the copy that it checks"
+    except (OSError, ValueError) as error:
+        return f"check_cmd execution failed\nThe copy that it checks cannot be made: {error}"
     problem = __salt__["cmd.refusal"](check_cmd, shell=__grains__.get("shell"))
     return f"check_cmd execution failed\n{problem}" if problem else ""
 
@@ -380,7 +381,7 @@ def check_copy(name: str, check_cmd: str, tmp_dir: str | None, tmp_ext: str, pla
     )
     if not changes:
         return None
-    if problem := _uncheckable(check_cmd, tmp_dir):
+    if problem := _uncheckable(check_cmd, tmp_dir, tmp_ext):
         return {"comment": problem, "skip_watch": True, "result": False}
     descriptor, copy = remains.temporary_file(suffix=tmp_ext, directory=tmp_dir)
     os.close(descriptor)

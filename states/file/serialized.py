@@ -87,7 +87,7 @@ def serialize(
     try:
         if is_dry_run():
             row = _dry_run(name, wanted, text, coded, show_changes=show_changes, makedirs=makedirs)
-            row = (check_refused(name, check_cmd, tmp_dir, row) if check_cmd else row) | notes
+            row = (check_refused(name, check_cmd, tmp_dir, tmp_ext, row) if check_cmd else row) | notes
         else:
             placement = {
                 **_nothing_fetched(),

@@ -102,6 +102,8 @@ def _set(row: Row, wanted: list[str], many: list[str] | None, where: dict[str, A
     old = __salt__["git.config_get"](key=name, ignore_retcode=True, **where, all=True)
     if old == wanted:
         raise Outcome(f"{whose}'{name}' is already set to {shown}", result=True)
+    if old == [] and filesystem.foretells():  # a setting without text has one value, one that is not there is None
+        raise fail(f"{failure}: git reads no settings in {where['cwd'] or 'the home of the user'}")
     verb = "added as" if old is None else "set to"
     if is_dry_run():
         row["changes"] = {"old": old, "new": wanted}

@@ -71,13 +71,6 @@ PLACES: dict[str, tuple[Callable[[Path], Any], str]] = {
     "a link to a file": (_link("real", _a_file), "x"),
 }
 ACCOUNTS = [("user", "a user that does not exist"), ("group", "a group that does not exist")]
-ONLY_THE_PROGRAM_KNOWS = {
-    ("git setting", "a folder"),
-    ("git setting", "an empty folder"),
-    ("git setting", "a link to a folder"),
-}
-
-
 LEFT_OUT = {
     "managed, attributes": "what it makes cannot be removed",
     "pip, requirements": "what is in a file of requirements, pip alone reads",
@@ -97,6 +90,7 @@ WRONG = {
     "venv_bin": "no-such-program",
     "check_cmd": "no-such-program -c",
     "tmp_dir": "/no/such/folder",
+    "tmp_ext": "/a/b",
     "source_hash": "sha256=" + "0" * 64,
     "encoding": "no-such-encoding",
     "encoding_errors": "no-such-way",
@@ -117,7 +111,7 @@ WRONG = {
     "attrs": "Q",
 }
 """A value of each argument that no run accepts."""
-PASSED_ON = {"cmd.run": {"group", "output_encoding", "success_retcodes"}}
+PASSED_ON = {"cmd.run": {"group", "output_encoding", "success_retcodes", "template"}}
 PASSED_ON["cmd.script"] = PASSED_ON["cmd.run"]
 """Arguments that a state takes by the name of another function."""
 
@@ -206,8 +200,6 @@ def test_what_a_dry_run_says_of_a_place_comes_true(ground, state):
     lies = {}
     for place, (make, below) in PLACES.items():
         lies[place] = lie(*ground.rows(state, make, below))
-        if (state, place) in ONLY_THE_PROGRAM_KNOWS:
-            assert lies.pop(place), "the dry run knows it now"
     for argument, what in ACCOUNTS:
         rows = ground.rows(state, _nothing, "x", **{argument: UNKNOWN})
         lies[what] = lie(*rows) if rows else ""
@@ -264,7 +256,6 @@ def test_what_a_dry_run_says_of_a_value_comes_true(ground, state):
     names = PASSED_ON.get(function, set()) | inspect.signature(ground.harness.states[function]).parameters.keys()
     if function.startswith("cmd."):
         ground.harness.load("modules", "cmd")
-        names.discard("template")  # a script is rendered when it runs
     lies = {}
     for argument in sorted(names & WRONG.keys()):
         rows = ground.called(function, arguments | {argument: WRONG[argument]}, _nothing)
@@ -278,3 +269,60 @@ def test_a_dry_run_refuses_what_is_no_name_of_a_git_setting(ground, name):
     arguments = {"name": name, "value": "x", "repo": f"{ground.base}/r"}
     dry, done = ground.called("git.config_set", arguments, _nothing)
     assert (dry["result"], dry["comment"]) == (False, done["comment"])
+
+
+SCRIPTS = {
+    "bare": "echo $1\n",
+    "sh": "#!/bin/sh\nexit 0\n",
+    "lines of Windows": "#!/bin/sh\r\nexit 0\r\n",
+    "no interpreter": "#!/no/such/program\n",
+    "interpreter without a folder": "#!sh\n",
+    "a folder": "#!/bin\n",
+    "sought": "#!/usr/bin/env sh\nexit 0\n",
+    "sought in vain": "#!/usr/bin/env no-such-program\n",
+    "sought with an option": "#!/usr/bin/env sh -e\nexit 0\n",
+    "split": "#!/usr/bin/env -S sh -e\nexit 0\n",
+    "no first line": "#!\necho\n",
+    "cut": f"#!/bin/{'x' * 300}\n",
+    "of a template": "#!{{ shell }}\nexit 0\n",
+    "of a broken template": "#!/bin/sh\n: {{ nothing.at.all }}\n",
+}
+WAYS: dict[str, dict[str, Any]] = {
+    "alone": {},
+    "with arguments": {"args": "a"},
+    "any status": {"success_retcodes": [126, 127]},
+    "in the background": {"bg": True},
+    "rendered": {"template": "jinja", "context": {"shell": "/bin/sh"}},
+    "rendered wrongly": {"template": "jinja", "defaults": {"shell": "/no/such/shell"}},
+}
+
+
+@pytest.mark.feature("F112")
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_dry_run_says_of_a_script_comes_true(ground, way):
+    ground.harness.load("modules", "cmd")
+    lies = {}
+    for title, text in SCRIPTS.items():
+        ground.harness.salt_file("script", text)
+        lies[title] = lie(*ground.called("cmd.script", {"name": "salt://script", **WAYS[way]}, _nothing))
+    assert {title: told for title, told in lies.items() if told} == {}
+
+
+CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "a copy in no folder": ("file.managed", {"contents": "x", "check_cmd": "true", "tmp_ext": "/a/b"}),
+    "a copy with a long name": ("file.managed", {"contents": "x", "check_cmd": "true", "tmp_ext": "x" * 250}),
+    "a copy with a number": ("file.managed", {"contents": "x", "check_cmd": "true", "tmp_ext": 5}),
+    "a serialized copy": ("file.serialize", {"dataset": [1], "serializer": "json", "check_cmd": "true", "tmp_ext": "/a"}),
+    "a command that is rendered": ("cmd.run", {"name": "echo {{ opts.root_dir }}", "template": "jinja"}),
+    "a command that cannot be rendered": ("cmd.run", {"name": "echo {{ nothing.at.all }}", "template": "jinja"}),
+    "a folder that cannot be rendered": ("cmd.run", {"name": "echo", "template": "jinja", "cwd": "/{{ nothing.at.all }}"}),
+    "a command that nothing is left of": ("cmd.run", {"name": "{{ '' }}", "template": "jinja"}),
+}  # fmt: skip
+
+
+@pytest.mark.feature("F112")
+@pytest.mark.parametrize("what", CALLS)
+def test_what_a_dry_run_says_of_a_call_comes_true(ground, what):
+    ground.harness.load("modules", "cmd")
+    function, arguments = CALLS[what]
+    assert lie(*ground.called(function, {"name": f"{ground.folder}/x", **arguments}, _nothing)) == ""
