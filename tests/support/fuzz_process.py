@@ -51,6 +51,8 @@ BESIDE = {
 """What lies outside of the folder of a case: nothing there changes, and the program opens and runs none of it."""
 LOOKS = ("stat", "lstat", "readlink", "access", "open")
 """What looks for a path and raises no audit event, or one without the folder that the path is relative to."""
+OUTSIDE = 99
+"""The descriptor by which absolute paths of all cases lead to the folder above that of the files."""
 _OUTPUTS = ("beside", "home", "opened", "root", "stack", "stderr", "stdout")
 _DUMP = signal.SIGRTMIN + 5
 _SHOWN = 1 << 22
@@ -217,6 +219,7 @@ def become(case: dict, folder: Path) -> None:
     for number, name in ((1, "stdout"), (2, "stderr")):
         os.dup2(os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(os.open(folder, os.O_RDONLY | os.O_DIRECTORY), OUTSIDE)
     stack = open(folder / "stack", "w")  # noqa: SIM115 - it lasts as long as the process
     faulthandler.register(_DUMP, file=stack)
     resource.setrlimit(resource.RLIMIT_DATA, (3 * MEMORY, 3 * MEMORY))

@@ -13,6 +13,7 @@ import zlib
 from functools import cache
 from pathlib import Path
 
+from fuzz_process import OUTSIDE
 from hypothesis import strategies as st
 
 TREE = {
@@ -229,6 +230,9 @@ OUTWARD = (
     "salt://../../beside/bait.sls",
     "..beside.bait",
     "beside.bait",
+    f"/proc/self/fd/{OUTSIDE}/beside/bait.sls",
+    f"file:///proc/self/fd/{OUTSIDE}/beside/bait.sls",
+    f"/proc/self/fd/{OUTSIDE}/beside",
 )
 """Names that lead from the folder of a case, or from its roots, to what somebody else put beside it."""
 
