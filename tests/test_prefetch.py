@@ -1,4 +1,4 @@
-"""What a run fetches ahead: its folders, waiting for what is on its way, and that nothing of it stays."""
+"""The prefetch of a run: its folders, waiting for a transfer under way, and a clean end."""
 
 import os
 import stat

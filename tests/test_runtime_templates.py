@@ -1,4 +1,4 @@
-"""What templates see of a runtime, and what they cannot do to it."""
+"""The view that templates have of a runtime, and the limits of their influence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a runtime does for plugins, and what they are told where there is no runtime."""
+"""Services of a runtime for plugins, and the message to a plugin without a runtime."""
 
 from __future__ import annotations
 

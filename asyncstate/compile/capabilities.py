@@ -1,4 +1,4 @@
-"""What the state modules of this machine can do, as the compiler asks."""
+"""Optional capabilities of the state modules on this machine, looked up once per compilation."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ class Compiler:
     """Compiles trees for one machine. Every method raises CompileError with all mistakes it found.
 
     ``render(file, context)`` renders one SLS. ``states.has("module.function")`` says which functions state modules
-    have. ``functions``, the loader of state modules, says which arguments each function takes, and ``modules``, that of
-    execution modules, which keywords states pass on; without them the compiler does not check arguments.
+    have. ``functions``, the loader of state modules, has the arguments of each function, and ``modules``, the loader of
+    execution modules, the keywords that states pass on; without them the compiler does not check arguments.
     ``judge(drafts)`` returns the mistakes in the values of states. ``remote``: requisites may name states of other
     hosts.
     """
@@ -106,7 +106,7 @@ class Compiler:
     def highdata(
         self, sls: Sequence[str] | None = None, saltenv: str | None = None, exclude: Sequence[Any] | str = ()
     ) -> HighData:
-        """Render the given SLS, or those of the top file, into high data (``.data``); ``extend`` is not yet applied."""
+        """Render the given SLS, or the top file's, into high data (``.data``); ``extend`` is not yet applied."""
         with rare_collections():
             selection = self.top_matches() if sls is None else {self._env(saltenv): list(sls)}
             high = self._build(selection, exclude, assigned_at=self._assigned_at if sls is None else nowhere)
@@ -123,7 +123,7 @@ class Compiler:
         exclude: Sequence[Any] | str = (),
         only_ids: Sequence[str] = (),
     ) -> Plan:
-        """Compile the given SLS, or those of the top file.
+        """Compile the given SLS, or the top file's.
 
         ``only_ids`` keeps only these IDs and what they depend on. If a highstate has nothing to do, the plan has no
         chunks and a single row that says so, as in Salt.
@@ -135,7 +135,7 @@ class Compiler:
             return high if isinstance(high, Plan) else self._plan(high, env, only_ids, tree)
 
     def check(self, sls: Sequence[str] | None = None, *, saltenv: str | None = None) -> tuple[Issue, ...]:
-        """Return the warnings about the given SLS, or those of the top file, that need no plan.
+        """Return the warnings about the given SLS, or the top file's, that need no plan.
 
         What states touch and which join one call is not looked at.
         """

@@ -1,4 +1,4 @@
-"""High data to states in serial order: all that can be wrong with a tree is found on this way."""
+"""High data to states in serial order: every mistake in a tree is found on this path."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 _HIDING = frozenset({"E202", "E210", "E215"})
-"""Errors that hide states, as those of SLS files that do not render do; of two with one ID, one is hidden."""
+"""Errors that hide states, such as an SLS that does not render; if two states have one ID, one of them is hidden."""
 OF_MISSING_STATES = frozenset({"E217", "E305", MISSING_ARGUMENT})
 """Errors that may be due to states that are hidden: references to them, and what their extensions give."""
 

@@ -1,4 +1,4 @@
-"""The codes of mistakes in trees: what each one means, an example of it, and how to mend it.
+"""The codes of mistakes in trees: the meaning of each, an example, and the remedy.
 
 The texts are in ``code_pages/``; an extra has its own. An entry has ``title``, ``means`` and ``mend``; ``wrong`` is a
 tree with the mistake and ``right`` the same tree without it: the text of one SLS file, or texts by path, where

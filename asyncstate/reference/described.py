@@ -1,4 +1,4 @@
-"""What each argument of the bundled states means: for ``asyncstate doc file.managed`` and the pages of the site.
+"""Meanings of the arguments of the bundled states, for ``asyncstate doc file.managed`` and the pages of the site.
 
 Types and defaults are those of the signature; meanings and examples are in ``arguments/`` (`entries`).
 """
@@ -59,7 +59,7 @@ def described(name: str, func: Callable[..., Any]) -> list[Argument]:
 
 
 def _example(name: str, parameter: inspect.Parameter) -> tuple[str, ...]:
-    """Return what is written, and for a switch of which nothing is the other position."""
+    """Return the example of an argument; for a switch without one, the opposite of its default."""
     found = example_of(name, parameter.name)
     if not found and isinstance(parameter.default, bool):
         found = {parameter.name: str(not parameter.default)}

@@ -1,10 +1,10 @@
-"""What is written of the arguments of the bundled states: what each one means, its kind, and an example of it.
+"""Entries of ``arguments/``: the meaning, the kind and an example of each argument of the bundled states.
 
 The texts are in ``arguments/``: an entry is an argument, or ``module.argument``, or ``module.function.argument``,
 its meaning after two blanks or in the next line, its kind after ``kind:`` and its example after ``e.g.`` in lines of
 their own. An example is the value as YAML; where it needs other arguments, they follow ``with``, with semicolons
 between them. A kind says which values make sense (`asyncstate.reference.kinds`); ``any`` is none. ``not with:`` names
-arguments that exclude the argument. ``needs:`` names arguments of which one must be given beside it, as in
+arguments that exclude the argument. ``needs:`` names arguments; one of them must be given beside it, as in
 ``location before after if mode=insert``, with semicolons between several such rules. Of several entries for an argument
 the most exact one that has a meaning gives the meaning, and likewise the kind, the exclusions, the needs and the
 example.
@@ -76,7 +76,7 @@ def entry_of(function: str, argument: str) -> Entry:
 
 
 def example_of(function: str, argument: str) -> dict[str, str]:
-    """Return the example of an argument: its value as YAML text and those of the arguments that it needs, by name."""
+    """Return the example of an argument and of the arguments that it needs: values as YAML text, by name."""
     value, _, more = entry_of(function, argument).example.partition(" with ")
     needs = dict(each.split(": ", 1) for each in more.split("; ")) if more else {}
     return {argument: value, **needs} if value else {}

@@ -1,4 +1,4 @@
-"""Examples for functions whose documentation has none, of the examples of their arguments."""
+"""Examples for functions whose documentation has none, built from the examples of their arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinds of values: which values an argument of a kind may have, and what is expected in place of others.
+"""Kinds of values: the values that an argument of a kind may have, and the expectation that an error names.
 
 ``kind:`` in an entry of ``arguments/`` names a kind, or one with its words behind a colon: ``one of: tar zip rar``. In
 ``regex if match_type=pcre`` the kind holds only with that value of another argument, or of several with ``and`` between
@@ -118,7 +118,7 @@ def _is_public_key(value: Any) -> bool:
 
 
 def _is_environment(value: Any) -> bool:
-    """Return whether a value names variables with one text each; that of a name alone is empty."""
+    """Return whether a value names variables with one text each; a name alone has the empty text."""
     read = _read(value)
     parts = read if isinstance(read, list) else [read]
     variables = [each for part in parts if isinstance(part, dict) for each in part.values()]

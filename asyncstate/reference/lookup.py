@@ -51,7 +51,7 @@ def missing_libraries(loader: LazyLoader) -> dict[str, str]:
 
 
 def _module_of(file: str) -> str:
-    """Return the name of the plugin in a file: that of its folder, if it is a package."""
+    """Return the name of the plugin in a file; for a package, the name of its folder."""
     folder, name = os.path.split(file)
     return os.path.basename(folder) if name == "__init__.py" else name.removesuffix(".py")
 

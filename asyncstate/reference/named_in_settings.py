@@ -1,4 +1,4 @@
-"""Names in the settings that nothing has: modules, interfaces, node groups, options of Jinja, an interpreter."""
+"""Unknown names in the settings: modules, interfaces, node groups, options of Jinja, an interpreter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose code runs the states of a plan: bundled, borrowed from Salt, of the tree, or nobody's."""
+"""Origins of the code behind the states of a plan: bundled, borrowed from Salt, of the tree, or missing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def origin_of(module: LoadedModule) -> str:
 def origins(plan: Plan, states: LazyLoader) -> dict[str, dict[str, int]]:
     """Return, by origin, the modules of a plan's states, sorted, and how many states each has; none is left out.
 
-    Of a missing function whose module exists, the name of the function stands in place of that of the module.
+    A missing function of an existing module is listed by its own name in place of the module's.
     """
     found: dict[str, dict[str, int]] = {origin: {} for origin in ORIGINS}
     for chunk in plan.chunks:

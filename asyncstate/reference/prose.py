@@ -1,4 +1,4 @@
-"""Documentation as text of a certain width: sentences are broken anew, examples and lists are left as they are."""
+"""Documentation as text of a given width: paragraphs are wrapped anew, examples and lists stay as they are."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def bundled_interfaces() -> dict[str, Interface]:
 
 
 def plugin_files(opts: Mapping[str, Any], file_client: FileRoots) -> dict[str, PluginFile]:
-    """Return every execution module file, those of the tree before installed and bundled ones."""
+    """Return every execution module file: first the tree's, then installed and bundled ones."""
     folders = [*plugin_folders(KIND, opts, file_client), *entry_point_folders(KIND), *bundled_folder(KIND)]
     return scan(folders)
 

@@ -1,4 +1,4 @@
-"""JSON Schemas of what people write and programs read: the configuration, plans, events and reports.
+"""JSON Schemas of the files people write and programs read: the configuration, plans, events and reports.
 
 They are made from the types that the program itself reads and writes with, so they cannot say anything else.
 """

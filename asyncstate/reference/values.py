@@ -1,8 +1,8 @@
-"""Values of arguments that a run would reject, or take for something else than they say.
+"""Values of arguments that a run would reject, or would take for another value than the tree suggests.
 
-The kind of an argument is that of its entry in ``arguments/`` (`entries`), or follows from the annotation of its
-parameter; an entry also names the arguments that exclude it. Only bundled functions are looked at: those of others may
-take what they like. What is only known during the run, such as a slot, is left alone.
+The kind of an argument comes from its entry in ``arguments/`` (`entries`), or follows from the annotation of its
+parameter; an entry also names the arguments that exclude it. Only bundled functions are checked: other functions may
+take anything. A value that only the run knows, such as a slot, is left alone.
 """
 
 from __future__ import annotations

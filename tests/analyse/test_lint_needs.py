@@ -1,4 +1,4 @@
-"""Which orders without a requisite lint names: those that an author would write down, and no others."""
+"""Missing requisites that lint names: those an author would write down, and no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which edges a picture shows, and how."""
+"""Edges of a picture: the ones it shows, and their form."""
 
 import msgspec
 from hypothesis import given

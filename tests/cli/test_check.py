@@ -1,4 +1,4 @@
-"""What check promises: every mistake that a run would trip over, in trees of bundled states and of one's own."""
+"""The promise of check: every mistake that a run would trip over, in bundled states and in plugins of the tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs that run asyncstate rely on, cron and CI servers: silence, exit codes, annotations, metrics."""
+"""The interface for cron and CI servers: silence, exit codes, annotations, metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ends of the command line with real processes: after ``kill -9``, in the first moments, and with nobody who reads."""
+"""Ends of the command line with real processes: after ``kill -9``, in the first moments, and without a reader."""
 
 from __future__ import annotations
 

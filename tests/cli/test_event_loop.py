@@ -1,4 +1,4 @@
-"""Which event loop the command line runs on."""
+"""The choice of the event loop for the command line."""
 
 import asyncio
 import signal

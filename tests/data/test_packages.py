@@ -1,4 +1,4 @@
-"""What is listed of packages."""
+"""The lists of packages."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Passwords in URLs of text that somebody else wrote."""
+"""Passwords in URLs of foreign text."""
 
 from __future__ import annotations
 

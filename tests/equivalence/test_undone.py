@@ -1,4 +1,4 @@
-"""What `check` says of two states that write one file, applies show: they undo each other's work, or settle.
+"""Applies confirm `check` on two states that write one file: they undo each other's work, or settle.
 
 A pair is loud if its third apply still changes the file twice. Of edits of a file that the tree does not write as a
 whole, only what the file has beforehand decides: there, lint may name a pair that `check` does not.

@@ -1,4 +1,4 @@
-"""What all commands of a run show together is bounded, and a row shows the same whatever runs beside it."""
+"""The output of all commands of a run is bounded, and a row shows the same at any concurrency."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Past runs and saved plans, as somebody uses them: one tree, one machine, the command line."""
+"""Past runs and saved plans in a user's hands: one tree, one machine, the command line."""
 
 import json
 import re

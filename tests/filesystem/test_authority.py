@@ -1,4 +1,4 @@
-"""What others can change is not run as root."""
+"""Root runs no file that another user can change."""
 
 import os
 import threading

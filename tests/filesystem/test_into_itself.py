@@ -1,4 +1,4 @@
-"""What copies, moves or packs a tree ends, and keeps the tree, also where the target lies in the source."""
+"""Copying, moving or packing a tree into itself ends and keeps the tree."""
 
 from __future__ import annotations
 

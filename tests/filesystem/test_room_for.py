@@ -1,4 +1,4 @@
-"""Whether a path has a folder, or gets one: `filesystem.room_for` outside of dry runs."""
+"""Existence of a path's folder, now or by a later state: `filesystem.room_for` outside of dry runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What fuzzing found once is never found again: each file in cases/ is input that the program did not take."""
+"""Regressions found by fuzzing: each file in cases/ is input that once broke the program."""
 
 import json
 from pathlib import Path

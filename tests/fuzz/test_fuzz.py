@@ -1,4 +1,4 @@
-"""Whatever the input is, the program ends soon, with a documented exit code, a message, and no traceback."""
+"""On any input the program ends soon, with a documented exit code, a message, and no traceback."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Whatever a plugin returns or raises, each state ends in one well-formed row and one event, and the run goes on."""
+"""Any return or exception of a plugin ends in one well-formed row and one event, and the run goes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""However a run ends: nothing of a call that was cut off is left, and the run depends on nobody who reads it.
+"""Ends of runs: nothing of an interrupted call is left, and no reader can hold the run up.
 
 The table of ends of the command line, for one state at a time and for eight, with real processes. What is left is
 looked for in the whole machine, by a mark in the environment, not only where it should be.

@@ -1,4 +1,4 @@
-"""What a dry run says of a place comes true: failed means that the run fails, to change that it does not.
+"""A dry run's verdict on a path comes true: failed means that the run fails, to change that it does not.
 
 A table: every bundled state that takes a path, times what there may be at the path and above it, times accounts that
 do not exist. The dry run and the run find the same ground.

@@ -1,4 +1,4 @@
-"""Whatever an unprivileged user plants where a state of root's works: nothing outside of his reach is touched.
+"""Nothing that an unprivileged user plants leads a state of root outside of that user's reach.
 
 A table: every state that takes a path, times every kind of plant, times where it is planted.
 """

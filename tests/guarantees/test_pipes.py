@@ -1,4 +1,4 @@
-"""A pipe in place of a file that the program reads by itself: nobody writes to it, and nothing waits for that."""
+"""A pipe in place of a file that the program itself reads: no writer comes, and nothing waits for one."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A run depends on nobody who reads what it says: not on one who is slow, nor on one who does not read at all."""
+"""A run depends on no reader of its output, neither a slow one nor one that never reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is scarce, a run ends: with a documented exit code, and with a row for each state, or a word why not."""
+"""Under any scarcity a run ends with a documented exit code, and each state has a row or the reason for its lack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What log lines of a run have bound, whatever they lead to; and what a program that uses the library sees."""
+"""Fields bound to the log lines of a run, in the program's logging and in that of a host program."""
 
 import asyncio
 import io

@@ -1,4 +1,4 @@
-"""What is taken out of a record, of all its parts."""
+"""Redaction of log records, in every part of a record."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What stands before and behind a state, as every page of the program tells it: all agree with a plain search."""
+"""Predecessors and successors of a state are the same on every surface, and those of a plain search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What apt would install for each of several states is said only where it is certain, and apt itself must agree."""
+"""Forecasts of apt's work for each of several states are made only where certain, and apt itself must agree."""
 
 import pytest
 from apt_root import AptRoot, needs_apt

@@ -1,4 +1,4 @@
-"""What the postgres module says to psql, and what it makes of the answers. tests/servers has a real server."""
+"""The commands that the postgres module gives psql, and its reading of the answers. tests/servers has a real server."""
 
 from __future__ import annotations
 

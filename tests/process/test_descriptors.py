@@ -1,4 +1,4 @@
-"""What this process may not have at once waits, in place of failing."""
+"""Descriptors beyond the limit are waited for instead of failing."""
 
 from __future__ import annotations
 

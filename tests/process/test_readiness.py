@@ -1,4 +1,4 @@
-"""What a service manager hears of a program that is ready."""
+"""The readiness message to a service manager."""
 
 import os
 import socket

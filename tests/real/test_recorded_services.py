@@ -1,4 +1,4 @@
-"""What Salt does with services, recorded in every environment where it differs, and what we do there."""
+"""Services as recorded from Salt, in every environment where its behaviour differs, and our own behaviour there."""
 
 from __future__ import annotations
 

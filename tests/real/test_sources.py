@@ -1,4 +1,4 @@
-"""What comes from elsewhere: archives over HTTP, repositories of git, packages of Python."""
+"""Remote sources: archives over HTTP, git repositories, Python packages."""
 
 import hashlib
 

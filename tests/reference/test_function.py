@@ -1,4 +1,4 @@
-"""What doc and the site say of a function: arguments, an example, platforms."""
+"""The description of a function in doc and on the site: arguments, an example, platforms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Output reaches its reader whole and in order, and nobody who writes waits for him."""
+"""Output reaches its reader whole and in order, and no writer waits for the reader."""
 
 import fcntl
 import io

@@ -1,4 +1,4 @@
-"""Which requisite held a state back, as people read it."""
+"""The requisite that held a state back, in words for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users notice has a sentence in changelog/: the gate and the commit hook say so, in histories made here."""
+"""Every change that users notice has a fragment in changelog/: the gate and the commit hook, on histories made here."""
 
 import shutil
 import subprocess

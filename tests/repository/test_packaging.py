@@ -1,4 +1,4 @@
-"""What a wheel and an sdist hold, and what may not stand in a lock file. `.ci/packaging` installs them for real."""
+"""Contents of the wheel and the sdist, and forbidden content of lock files. `.ci/packaging` installs them for real."""
 
 import importlib
 import re

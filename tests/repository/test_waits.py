@@ -1,4 +1,4 @@
-"""Every wait has a bound, or stands here with the proof that somebody ends it."""
+"""Every wait has a bound, or is listed here with the proof that it ends."""
 
 from __future__ import annotations
 

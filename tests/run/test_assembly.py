@@ -1,4 +1,4 @@
-"""What a run is made of follows from its options."""
+"""The parts of a run follow from its options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which run can be resumed, and what is said of one that cannot: each file, key, plugin and option that differs."""
+"""Conditions for resuming a run, and the message where one fails: each file, key, plugin and option that differs."""
 
 import fcntl
 import shutil

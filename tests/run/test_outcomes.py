@@ -1,4 +1,4 @@
-"""What has ended, as the chunks that require it see it; `test_machine.py` has what comes of it in a whole run."""
+"""Outcomes of ended nodes, as dependents see them; `test_machine.py` has the effect on a whole run."""
 
 import pytest
 from plans import PlanBuilder

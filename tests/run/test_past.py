@@ -1,4 +1,4 @@
-"""What a log says of a run, whatever a power cut or a kill has left of it: what is whole, and nothing else."""
+"""Reading a log after a power cut or a kill: its whole lines, and nothing else."""
 
 import io
 

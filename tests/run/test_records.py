@@ -1,4 +1,4 @@
-"""What names a plan with all that it was compiled from, and how it would be treated."""
+"""The digest of a plan with all its inputs, and the options of its run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who can import ``salt``, what they get, and what they are told about the rest."""
+"""Importing ``salt``: the allowed importers, the names they get, and the message about all others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plan was compared by is what its run uses."""
+"""A run uses the very files that its plan was compared by."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What installed packages have brought, read from fake databases of four package managers."""
+"""Files of installed packages, read from fake databases of four package managers."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Where paths lead: folders and files behind links, and what is not there."""
+"""Resolution of paths: folders and files behind links, and missing ones."""
 
 import os
 

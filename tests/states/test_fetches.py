@@ -1,4 +1,4 @@
-"""What states offer to fetch ahead: only what they will certainly use, and what can be checked."""
+"""Prefetch offers of states: only sources that are certainly used and can be verified."""
 
 import pytest
 from asyncstate.states import archive, file, git, pkg

@@ -1,4 +1,4 @@
-"""What the bundled states say they touch: every one says something, in the documented words, and it holds them apart."""
+"""Footprints of the bundled states: each has one, in the documented terms, and conflicting states are kept apart."""
 
 import inspect
 import json

@@ -1,4 +1,4 @@
-"""What a run refuses because of the machine (accounts, services, modules, devices), its dry run refuses, too."""
+"""Refusals for reasons of the machine (accounts, services, modules, devices) appear in the dry run, too."""
 
 from __future__ import annotations
 

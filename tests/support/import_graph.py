@@ -1,4 +1,4 @@
-"""Which file imports which: the package and the bundled plugins together, read from the source."""
+"""The import graph of the package and the bundled plugins, read from the source."""
 
 from __future__ import annotations
 

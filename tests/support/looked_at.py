@@ -1,4 +1,4 @@
-"""A Chromium that looks at pages of reports. Whatever a test does with a page, it says nothing on its console and asks nobody."""
+"""A Chromium for pages of reports. No test may cause a console message or a network request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it means to touch a resource, in the plainest words: the scoreboard is held against this."""
+"""A plain model of footprint conflicts, the oracle for the scoreboard."""
 
 from __future__ import annotations
 

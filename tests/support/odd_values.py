@@ -1,4 +1,4 @@
-"""What a plugin may hand over or raise, however odd: for the tests that nothing of it gets through."""
+"""Odd values and exceptions of plugins, for the tests that none of them gets through."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a package manager is asked to do, and what must come of it: played with the real program, and from its transcript.
+"""Scenarios for package managers with the expected results: played with the real program, and from its transcript.
 
 ``python tests/support/record_transcripts.py`` plays them with the real programs (`.ci/platform-tools` brings those) and keeps
 what each command answered; the default suite plays them again from that.

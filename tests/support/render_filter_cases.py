@@ -1,4 +1,4 @@
-"""What Salt 3008.3's template filters return: (filter, value, arguments, keyword arguments, result)."""
+"""Results of Salt 3008.3's template filters: (filter, value, arguments, keyword arguments, result)."""
 
 from __future__ import annotations
 

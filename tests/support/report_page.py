@@ -1,4 +1,4 @@
-"""What a page of a report says: its elements, its data, and a page to look at."""
+"""A page of a report for tests: its elements, its data, and the page in a browser."""
 
 from __future__ import annotations
 

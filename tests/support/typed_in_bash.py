@@ -1,4 +1,4 @@
-"""A real bash, in which somebody types a line and presses TAB."""
+"""A real bash in which a line is typed and TAB is pressed."""
 
 from __future__ import annotations
 

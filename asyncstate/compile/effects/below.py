@@ -1,4 +1,4 @@
-"""What states of folders want of the files below: ``recurse``, ``copy``, ``tidied``, ``clean``."""
+"""Paths below the folders of ``recurse``, ``copy``, ``tidied`` and ``clean`` states: claims to the files, and texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the packages of a tree bring to states of any formula, as far as that is certain.
+"""Contents of packages, as far as they are certain, as resources for the states of any formula.
 
 A state asks questions, each a resource that it reads. The packages that answer one write it:
 
@@ -9,7 +9,7 @@ A state asks questions, each a resource that it reads. The packages that answer 
     packages:user:redis       which of them makes this account?
     packages:next-number      which of them makes accounts, so that another gets the next number?
 
-Of a package of which nothing is known, its name is: it answers where what is asked for has that name.
+A package with unknown contents answers by its name: it counts for every file, program or unit of that name.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class About(Enum):
 
 
 class Question(Value):
-    """What packages are asked: ``name`` is a path, a program, a unit or an account, ``place`` that of a path or unit.
+    """A question to packages: ``name`` is a path, program, unit or account, ``place`` the place of a path or unit.
 
     A path that ends in a slash is a folder that must be there. Without a name, only packages of its formula are asked.
     """
@@ -135,7 +135,7 @@ class BroughtByPackages:
         return found
 
     def _answering(self, question: Question, known: Iterable[tuple[str, Brings]]) -> list[str]:
-        """Return the packages that answer a question for certain; ``known`` are those of which anything is known."""
+        """Return the packages that answer a question for certain; ``known`` are packages with known contents."""
         if question.about is About.NEXT_NUMBER:
             return [each for each in self._named_by if (brings := self.brings(each)) is None or brings.accounts]
         packages = self._first([package for package, brings in known if _answers(brings, question)])

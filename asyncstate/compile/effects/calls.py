@@ -1,4 +1,4 @@
-"""What calls of execution functions read that a state makes while it runs: in its slots and in its templates.
+"""Reads of the execution functions that a state calls during its run, in slots and in templates.
 
 A slot, ``__slot__:salt:file.read(/a)``, is an argument. A template calls ``salt['file.read']('/a')``.
 """
@@ -57,7 +57,7 @@ def slots_read(args: dict[str, Any]) -> CallsRead | None:
 class Templates:
     """Reads the templates that states render.
 
-    ``template_of`` returns the text of those of a chunk, "" if it has none, and whether that is all of it.
+    ``template_of`` returns the text of a chunk's templates, "" if it has none, and whether the text is complete.
     ``usual_syntax``: no option gives Jinja other marks than ``{{`` and ``{%``.
     """
 

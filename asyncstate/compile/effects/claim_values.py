@@ -1,4 +1,4 @@
-"""Values of claims: what states want a thing to be, and whether two of them can both hold."""
+"""Values of claims: the wanted form of a thing, and whether two of them can both hold."""
 
 from __future__ import annotations
 

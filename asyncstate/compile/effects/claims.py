@@ -1,4 +1,4 @@
-"""What states want of things other than the text of a file: that they are there or gone, run, or have a property.
+"""Claims of states to things other than the text of a file: present or absent, running, with a property.
 
 Footprints name the things where they can, so that lists of names count, too. Elsewhere a thing is known by the name of
 the state, and by arguments that tell it from others.
@@ -130,7 +130,7 @@ ENTRIES = {
 }
 """Functions that put entries into a file, and arguments without which they do not; most entries have their words."""
 _IN_ONE_OF = frozenset({"cron", "kmod", "sysctl"})
-"""State modules that name all the files of which the machine has one."""
+"""State modules whose footprints name several files; the machine uses one of them."""
 _ZONE_LINK = "/etc/localtime"
 _OF_THE_MACHINE = frozenset({"keyboard.system", "locale.system", "timezone.system"})
 _RELATIONS = {
@@ -149,7 +149,7 @@ _ACCOUNTS = ("user:", "group:")
 _SWAPPED = str.maketrans("./", "/.")
 """The other spelling of a kernel setting."""
 _ANY = "random"
-"""What a time of a cron job is that nobody has chosen."""
+"""A value that leaves the choice to the module, so it clashes with no other: the times of cron jobs have it."""
 
 
 def claims(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str, Any]]:
@@ -375,7 +375,7 @@ def _listed(value: Any) -> frozenset[str]:
 
 
 def _versions(chunk: LowChunk) -> dict[str, Any]:
-    """Return the versions that a state says of packages, by resource; None where only a run knows which is meant."""
+    """Return the versions that a state wants of packages, by resource; None where only a run can resolve them."""
     listed = chunk.args.get("pkgs") or [{chunk.name: chunk.args.get("version")}]
     listed = listed if isinstance(listed, list) else []
     pairs = [pair for each in listed if isinstance(each, dict) for pair in each.items()]

@@ -1,4 +1,4 @@
-"""What states want of paths: that there is a file, a folder or a link, with a mode, an owner or options; or nothing."""
+"""Claims of states to paths: a file, a folder, a link or nothing, with a mode, an owner or options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairs of states whose claims to one thing cannot both hold: that it is there or gone, runs, or has a property."""
+"""Pairs of states whose claims to one thing cannot both hold: present and absent, or two values of a property."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def clashes(
 ) -> Iterator[Clash]:
     """Yield the pairs of states that cannot both have what they want; each pair once, with a certain thing if any.
 
-    ``steps`` are those of the ``chunks``, and parts of them, that are to be compared.
+    ``steps`` are the chunks to be compared, or parts of chunks.
     """
     claimed: Claims = {}
     for chunk in steps:
@@ -242,7 +242,7 @@ def _add_folders(
 
 
 def _kind(claimed: Claims, claim: Claim) -> Any:
-    """Return the value of a claim; of what is copied or moved, that of its source if this tree makes it."""
+    """Return the value of a claim; for a copy or a move, the value of the source if this tree makes it."""
     source = plain_path(str(claim.chunk.args.get("source"))) if claim.chunk.function in _OF_ANOTHER else ""
     kinds = (each.value for each in claimed.get((source, f"{PATH}{source}"), ()) if each.value in {FILE, FOLDER})
     return next(kinds, claim.value)

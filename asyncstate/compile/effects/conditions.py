@@ -1,4 +1,4 @@
-"""What the conditions of a state read: ``onlyif``, ``unless``, ``creates``, ``check_cmd``."""
+"""Reads of the conditions of a state: ``onlyif``, ``unless``, ``creates``, ``check_cmd``."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ _RUN_NOTHING = frozenset("config environ file grains hosts match pillar test".sp
 
 
 class Tested(Value):
-    """What conditions read. ``unknown``: why they may read more; empty if they do not.
+    """Reads of conditions. ``unknown``: why they may read more; empty if they cannot.
 
-    ``programs`` are the names of those that they run; None: nobody can tell.
+    ``programs`` are the names of the programs that they run; None: unknown.
     """
 
     reads: tuple[str, ...] = ()

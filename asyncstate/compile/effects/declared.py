@@ -1,4 +1,4 @@
-"""What one state touches, as its module or the state itself declares it."""
+"""The footprint of one state, as its module or the state itself declares it."""
 
 from __future__ import annotations
 

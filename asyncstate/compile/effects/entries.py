@@ -1,4 +1,4 @@
-"""Single entries of files, ``path:/etc/hosts#web``: which of them compare, and who touches nothing else of a file."""
+"""Single entries of files, ``path:/etc/hosts#web``: which ones conflict, and which states touch nothing else there."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def compare_entries(known: list[Footprint], module_of: Callable[[int], str]) -> 
 
 
 def only_entries(footprint: Footprint) -> tuple[str, ...]:
-    """Return the paths of the files of which a state touches single entries, and not the whole."""
+    """Return the paths of files in which a state touches single entries only."""
     names = (*footprint.reads, *footprint.writes)
     files = dict.fromkeys(_file_of(name) for name in names if _is_entry_of_file(name))
     return tuple(file.removeprefix(PATH) for file in files if file not in names) if files else ()

@@ -67,9 +67,9 @@ class _Module(Value):
 class Footprints:
     """Footprints of chunks. ``formula`` says what they hold of their formulas.
 
-    ``links`` are those of this machine, ``homes`` knows where the homes of users are. Without ``surroundings`` and
-    ``templates`` a state reads only what is said of itself. ``script_of`` returns path and text of the script that a
-    state runs; without it, and where it returns none, nobody knows what a script touches.
+    ``links`` are the links of this machine, ``homes`` finds the homes of users. Without ``surroundings`` and
+    ``templates`` a state has only its declared reads. ``script_of`` returns path and text of the script that a
+    state runs; without it, and where it returns none, the effects of a script are unknown.
     ``learned`` says what a state was seen to touch: that replaces guesses.
     """
 

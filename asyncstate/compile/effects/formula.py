@@ -11,11 +11,11 @@ No state reads one that stands for packages without need: none brings what is in
 A daemon may read anything when it starts, so that what comes later must not be there yet.
 
 Where it is known what packages bring, a state reads, instead of ``formula:F/packages``, one resource for each question
-that it has, and ``formula:F/unknown-packages``, which those write of which nothing is known:
+that it has, and ``formula:F/unknown-packages``, which packages with unknown contents write:
 
     formula:F/packages:/etc/nginx   which of them has something in /etc/nginx?
     formula:F/packages:curl         which of them brings the program curl?
-    formula:F/accounts              which of them makes accounts? Asked for owners of files that nobody else makes
+    formula:F/accounts              which of them makes accounts? Asked for owners of files that no state makes
 
 A package is asked the questions of its formula only, so a formula without packages costs nothing. What packages of
 other formulas bring is asked, too, as far as it is certain: see `brought`.
@@ -50,8 +50,8 @@ _ACCOUNTS = ("user:", "group:")
 _COMMANDS = frozenset({"cmd", "module"})
 
 _RUN_NOTHING = frozenset("environ event file grains group host ini ini_manage ssh_auth test user".split())
-"""States that run no program but those of accounts, which every system has: only packages that bring what they touch
-concern them."""
+"""States that run no programs except those for accounts, which every system has: a package matters to them only if it
+brings what they touch."""
 
 _NOBODY_KNOWS = ("",)
 
@@ -106,7 +106,7 @@ class Held(Value):
 class Touching(Value):
     """A state, and what it touches itself.
 
-    ``programs`` are those that it runs and ``tested`` those that its conditions run, None if nobody knows.
+    ``programs`` are the programs that it runs, ``tested`` those that its conditions run; None: unknown.
     ``unknown``: it may touch more.
     """
 
@@ -237,7 +237,7 @@ class FormulaRule:
         return (formula.daemons,) if _runs(chunk) else ()
 
     def _answers(self, formula: _Formula, state: Touching) -> tuple[str, ...]:
-        """Return what a package state writes: answers to the questions of its formula, or that nobody knows them."""
+        """Return the writes of a package state: answers to the questions of its formula, or one for unknown ones."""
         known = (
             []
             if not formula.asked or state.chunk.fun in _REMOVE
@@ -350,7 +350,7 @@ class FormulaRule:
 
 
 def _programs(state: Touching) -> Sequence[str]:
-    """Return the programs that a state runs, with one that nobody knows if it may run any."""
+    """Return the programs that a state runs; the unknown one is among them if it may run any."""
     if state.tested is None:
         return _NOBODY_KNOWS
     chunk, programs = state.chunk, state.programs

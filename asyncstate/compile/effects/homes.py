@@ -16,9 +16,9 @@ _BELOW_HOME = re.compile(r"path:~([^/?]*)(.*)", re.DOTALL)
 
 
 class Homes:
-    """Finds the homes of users: what the ``user.present`` of a tree say, and what this machine has.
+    """Finds the homes of users: those of the ``user.present`` states of a tree, and those of this machine.
 
-    A user who is moved has two, and both count. Of a user nobody knows, the usual place counts.
+    A user whose home moves has two, and both count. An unknown user has the usual place.
     ``home_of(user)`` returns the home that a user has on this machine, "" if there is no such user; the user "" is who
     runs us.
     """

@@ -1,4 +1,4 @@
-"""What the lines are that states write into the files of hosts and of keys: entries, as of `host` and `ssh_auth`."""
+"""Lines that states write into the files of hosts and of keys: the entries of `host` and `ssh_auth`."""
 
 from __future__ import annotations
 

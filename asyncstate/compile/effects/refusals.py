@@ -1,7 +1,7 @@
 """States that a run refuses: programs of root in a place that an earlier state gives to another user.
 
-Who could exchange files there meanwhile would have root's program work on them. What is given is known by footprints: a
-state with an owner gives what it writes, and the folders that it makes.
+That user could exchange files there while root's program works on them. Footprints tell what is given away: a state
+with an owner gives what it writes, and the folders that it makes.
 """
 
 from __future__ import annotations

@@ -45,14 +45,13 @@ def folders_above(path: str) -> Iterator[str]:
 class Place:
     """A path, a plain name, or an entry of either.
 
-    ``users`` are the nodes that used it or something below since it was last written, ``writers_below`` those of them
-    that wrote below it, ``entry_writers`` those that wrote one of its entries, ``readers`` those that read it as a
-    whole. ``tree_writer`` and ``tree_readers`` touched everything below it, ``makers`` made the folder if it was
-    missing, each with the same ``marks``, after ``other_makers`` with other marks; ``needers`` needed it. A ``lasting``
-    place is never missing. ``beside`` are nodes that touched a plain name before ``writer`` and for which that did not
-    wait. Since touch number ``proved_at``, ``proof`` shows that the folder is there, if none at or above it was written
-    since (``written_at``); ``proof_marks`` are None if the proof did not make it, ``proof_needs`` says whether it
-    needed it.
+    ``users`` are the nodes that used it or something below since it was last written: ``writers_below`` wrote below
+    it, ``entry_writers`` wrote one of its entries, ``readers`` read it as a whole. ``tree_writer`` and ``tree_readers``
+    touched everything below it, ``makers`` made the folder if it was missing, each with the same ``marks``, after
+    ``other_makers`` with other marks; ``needers`` needed it. A ``lasting`` place is never missing. ``beside`` are nodes
+    that touched a plain name before ``writer``, which did not wait for them. Since touch number ``proved_at``,
+    ``proof`` shows that the folder is there, if none at or above it was written since (``written_at``); ``proof_marks``
+    are None if the proof did not make it, ``proof_needs`` says whether it needed it.
     """
 
     __slots__ = (
@@ -151,7 +150,7 @@ class Resources:
         return places
 
     def _named(self, name: str) -> list[Place]:
-        """Return the place of a plain name; if it is an entry, those of the name and of the entries around it."""
+        """Return the place of a plain name; for an entry, the places of the name and of the enclosing entries, too."""
         place = self._names.get(name)
         if place is not None:
             return [place]
@@ -190,5 +189,5 @@ def whole_of(places: list[Place]) -> Place:
 
 
 def is_plain(places: list[Place]) -> bool:
-    """Whether places are those of a plain name without an entry."""
+    """Whether the places belong to a plain name without an entry."""
     return len(places) == 1 and not places[0].name.startswith(PATH)

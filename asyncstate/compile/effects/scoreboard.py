@@ -148,7 +148,7 @@ class Scoreboard:
         return Waiting(before, contingent)
 
     def _proved(self, placed: list[Access]) -> set[Place]:
-        """Return the places, among those on the way to what is touched, of which a proof holds."""
+        """Return the places on the way to the accesses that a proof covers."""
         found = set()
         for where, _, _ in placed:
             written_at = -1

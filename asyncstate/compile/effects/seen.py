@@ -1,4 +1,4 @@
-"""What states were seen to touch, in place of guesses: the option ``implicit_order: learned``."""
+"""Observed footprints in place of guesses: the option ``implicit_order: learned``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What states read that no module declares: sources in the file roots, what templates ask for, plugins of the tree.
+"""Undeclared reads of states: sources in the file roots, lookups of templates, plugins of the tree.
 
 Few plans change any of it. So the resources are read by those states only that may ask for them, and only where a state
 of the plan writes them.
@@ -119,7 +119,7 @@ class Surroundings:
 
 
 def around(path: str) -> frozenset[str]:
-    """Return the resources of which one is written if somebody writes a path, as itself or with what it is in."""
+    """Return the resources that a write to this path may touch: the path, and all that contains it."""
     return _above([path])
 
 

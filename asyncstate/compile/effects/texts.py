@@ -1,4 +1,4 @@
-"""What file states make of the text of a file, as far as the tree says it; and whether two of them can be content.
+"""Texts that file states write, as far as the tree determines them; and whether one text satisfies two states.
 
 A state is content with a text that it leaves as it is. Two states undo each other's work if no text contents both: then
 no order of the two helps.

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
 
 MAX_MEMBERS = 100
-"""The size of the largest transaction. Each member is told of all later ones."""
+"""The size of the largest transaction. Each member gets a list of all later ones."""
 
 _OWN_CALL = (
     "retry",
@@ -129,7 +129,7 @@ class Transactions:
 
 
 def call_hook(func: Callable[..., Any], chunk: LowChunk, findings: Findings, *, first: bool) -> str:
-    """Return what `MOD_TRANSACTION` says of a chunk; what it raises is a warning, and the chunk stays alone."""
+    """Return the answer of `MOD_TRANSACTION` for a chunk. An exception becomes a warning, and the chunk stays alone."""
     try:
         said = func(chunk.as_low(), first)
         if isinstance(said, str):

@@ -1,4 +1,4 @@
-"""``listen`` and ``listen_in``: no edges, but the chunks that run ``mod_watch`` at the end, and their targets."""
+"""``listen`` and ``listen_in``: no edges, but chunks that run ``mod_watch`` after all others, each with its targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the places of states in an order across hosts are such."""
+"""Validation of the places of states in an order across hosts."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ class SaltSources:
                 yield os.path.relpath(file, path)
 
     def script_of(self, chunk: LowChunk) -> tuple[str, str]:
-        """Return path and text of the script that a state runs; "" where nobody knows them before a run."""
+        """Return path and text of the script that a state runs; "" where only the run knows them."""
         url = chunk.args.get("source") or (str(chunk.name).split(maxsplit=1) or [""])[0]
         if chunk.function not in SCRIPTS or chunk.args.get("template") or not isinstance(url, str):
             return "", ""

@@ -1,4 +1,4 @@
-"""A real bash, in which somebody types a line and presses TAB."""
+"""Completion in a real bash: a line is typed, and TAB is pressed."""
 
 from __future__ import annotations
 

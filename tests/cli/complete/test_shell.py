@@ -1,4 +1,4 @@
-"""How a line of a shell is taken apart, and what stands in an answer."""
+"""Completion: parsing of a shell line, and the content of an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What states of one formula wait for of the packages of others."""
+"""Waits of states of one formula for the packages of others."""
 
 from types import SimpleNamespace
 from typing import NamedTuple

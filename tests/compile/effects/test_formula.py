@@ -1,4 +1,4 @@
-"""What states of one formula wait for: packages, what stands between, daemons."""
+"""Waits within a formula: packages, the states between, daemons."""
 
 from types import SimpleNamespace
 from typing import NamedTuple

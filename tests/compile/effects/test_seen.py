@@ -1,4 +1,4 @@
-"""What was seen replaces guesses."""
+"""Observed footprints replace guesses."""
 
 from trees import FakeStates, compiler
 

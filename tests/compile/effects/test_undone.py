@@ -1,4 +1,4 @@
-"""What Salt changes, or fails at, in each run is an error of check, as tests/support/record_undone.py has seen it."""
+"""Contradictions recorded from Salt (tests/support/record_undone.py) are errors of check."""
 
 from __future__ import annotations
 

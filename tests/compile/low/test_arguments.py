@@ -1,4 +1,4 @@
-"""What is found of a run's mistakes before anything runs."""
+"""Mistakes of a run that are found before anything runs."""
 
 import pytest
 from plugin_trees import PluginTree

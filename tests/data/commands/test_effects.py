@@ -1,4 +1,4 @@
-"""What the texts of commands touch: programs by the table, others by their looks, and what stays open."""
+"""Effects of command texts: known programs by the table, unknown ones by their form, and the open questions."""
 
 import re
 import shlex

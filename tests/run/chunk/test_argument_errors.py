@@ -1,4 +1,4 @@
-"""What is told of a bundled state that trips over its arguments: which, and what they must be; never a traceback."""
+"""Error messages of bundled states with wrong arguments: which argument, and the expected value; never a traceback."""
 
 # ruff: noqa: F722, F821 - annotations as texts, as bundled modules have them
 import asyncio

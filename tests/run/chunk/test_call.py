@@ -1,4 +1,4 @@
-"""Where the engine meets plugins: whatever one does, each chunk ends in one row and one event, and the run goes on."""
+"""Calls of plugins: any behaviour of one ends in one row and one event for its chunk, and the run goes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a dry run says of a state that waits for one that is to change."""
+"""Rows of a dry run for states that depend on one that is to change."""
 
 import asyncio
 

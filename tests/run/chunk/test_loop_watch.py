@@ -1,4 +1,4 @@
-"""What holds up the event loop is named; what does not, and what is nobody's fault, is not."""
+"""Functions that hold up the event loop are named, and no others."""
 
 from __future__ import annotations
 
