@@ -1,6 +1,6 @@
-"""LoopAffinity: the event loop a runtime and its runs belong to, and what other loops and threads may do with them.
+"""LoopAffinity: ties a runtime and its runs to one event loop, and guards them from other loops and threads.
 
-This asks asyncio which loop runs: anyio knows the name of the library, but not the loop.
+It uses asyncio: anyio names the library that runs, but not the loop.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class LoopAffinity:
             raise EventLoopError(f"{call} would hold up the event loop. Use `{instead}`, or call it in a thread.")
 
     def require_loop_thread(self, call: str) -> None:
-        """Raise EventLoopError if a thread other than that of the loop reads what the loop changes."""
+        """Raise EventLoopError in any thread but the loop's: ``call`` reads values that the loop changes."""
         if self._loop is not None and not self._on_loop():
             raise EventLoopError(
                 f"{call} may be read on the event loop only, as long as the run goes on. From another thread, ask the "
@@ -71,7 +71,7 @@ class LoopAffinity:
             )
 
     def deliver(self, order: Callable[[str], None], reason: str) -> None:
-        """Call ``order(reason)`` on the loop: at once in its thread, from another thread as soon as it handles it."""
+        """Call ``order(reason)`` on the loop: at once in the loop's thread, else as soon as the loop handles it."""
         loop = self._loop
         if loop is None or self._on_loop():
             order(reason)

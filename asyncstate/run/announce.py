@@ -1,4 +1,4 @@
-"""Announcer: sends the events of one run to its journal and its observers. Some of them are only onlookers."""
+"""Announcer: sends the events of one run to its journal and its observers. Onlookers need only some of them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class Onlooker(ABC):
-    """An observer that needs no event of a state without changes.
+    """An observer that needs no events of states without changes.
 
-    An event costs ten times as much as a note that a state ended. If all observers are onlookers, they get no
-    `ChunkReady`, and for a state without secrets `began` and `ended` are called in place of its events. The row is then
-    the engine's own: it may not be changed or shown.
+    An event costs ten times as much as a note that a state ended. If all observers are onlookers, `ChunkReady` is not
+    sent, and for states without secrets calls of `began` and `ended` replace the events. The row is the engine's
+    object: do not change or show it.
     """
 
     @abstractmethod
@@ -40,19 +40,19 @@ class Onlooker(ABC):
         self.on_event(event)
 
     def began(self, tag: str) -> None:  # noqa: B027 - to note nothing is the choice of an onlooker
-        """Note that a state begins. This stands for the event; by default, nothing is noted."""
+        """Note that a state begins; called instead of `ChunkStarted`. By default, does nothing."""
 
     @abstractmethod
     def ended(self, tag: str, row: Row) -> bool:
-        """Note that a state ended with this row and return True; or return False, to get the event instead."""
+        """Note that a state ended with this row and return True; or return False to get the event instead."""
 
 
 class Announcer:
     """Calls ``observers`` with each event as ``shown``, in order, before anything else happens.
 
-    The ``journal`` gets each before them all, so that nothing is shown that it does not have. An observer that raises
-    gets no further events; ``notices`` says so, and the run goes on. If all are onlookers, no event is made that none
-    of them needs.
+    The ``journal`` comes first, so no event is shown that is not recorded. An observer that raises gets no further
+    events; ``notices`` reports it, and the run goes on. If all observers are onlookers, events that none of them needs
+    are not made.
     """
 
     def __init__(
@@ -81,9 +81,9 @@ class Announcer:
 
     def _count(self) -> None:
         self.shows: bool = len(self._observers) > len(self._onlookers)
-        """Whether there are observers that need every event."""
+        """Whether any observer needs every event."""
         self.heard: bool = self._journal is not None or bool(self._observers)
-        """Whether anybody gets the events."""
+        """Whether anything receives the events."""
 
     def emit(
         self, kind: type[AnyEvent], to: Sequence[Callable[[AnyEvent], None]] | None = None, /, **fields: Any
@@ -163,7 +163,7 @@ class Announcer:
                 self._drop(onlooker, error, self._sequence - 1, ChunkStarted)
 
     def _tell_ended(self, tag: str, row: Row) -> list[Onlooker]:
-        """Tell the onlookers that a state ended; return those that need its event."""
+        """Notify the onlookers that a state ended; return those that need its event."""
         wanted = []
         for onlooker in self._onlookers:
             try:
@@ -174,10 +174,10 @@ class Announcer:
         return wanted
 
     def _seconds(self) -> float:
-        return int((self._clock() - self.began) * 1e6) / 1e6  # a quarter of what round() takes
+        return int((self._clock() - self.began) * 1e6) / 1e6  # a quarter of the time of round()
 
     def keep(self, shared: Shared) -> None:
-        """Put what a call has done for other states into the journal, without secrets."""
+        """Write the effects of a call on other states to the journal, without secrets."""
         if self._journal is None:
             return
         shown = self.shown

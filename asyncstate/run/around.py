@@ -1,4 +1,4 @@
-"""Around: a dispatch that does what another one does, for those that change only a part of it."""
+"""Around: a dispatch that delegates to another one. Subclasses change a part of it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Around:
-    """Passes all on to ``inner``; a `Dispatch`."""
+    """Delegates everything to ``inner``; a `Dispatch`."""
 
     def __init__(self, inner: Dispatch) -> None:
         self._inner = inner
@@ -36,7 +36,7 @@ class Around:
         return await self._inner.run_chunk(work, chunk)
 
     def recall(self, work: Work, chunk: LowChunk, row: Row, shared: Shared | None) -> None:
-        """Take note of what an earlier run did."""
+        """Accept a row of an earlier run."""
         self._inner.recall(work, chunk, row, shared)
 
     async def aggregate(self, members: tuple[int, ...]) -> None:
@@ -44,5 +44,5 @@ class Around:
         await self._inner.aggregate(members)
 
     def findings(self) -> Findings:
-        """Return what the run has shown beside its rows."""
+        """Return the findings of the run that belong to no row."""
         return self._inner.findings()

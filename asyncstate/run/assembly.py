@@ -1,4 +1,4 @@
-"""What a run is made of: who calls the states, what is recorded of them, what is carried over from an earlier run."""
+"""Builds the engine of a run: its dispatch, its journal, and the results it carries over from an earlier run."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 class Parts(Value):
-    """What a runtime has for each of its runs.
+    """The parts of a runtime that each of its runs uses.
 
-    ``records`` makes a `PlanRecords`, ``touched`` returns what the chunks of a plan touch: few runs need them.
+    ``records`` makes a `PlanRecords`, ``touched`` returns the footprints of a plan's chunks; few runs need either.
     """
 
     settings: Settings
@@ -55,7 +55,7 @@ def assembled(
     force: bool,
     elsewhere: Elsewhere | None,
 ) -> Engine:
-    """Return the engine of a run; `StateRuntime.run` says what the options mean.
+    """Return the engine of a run, with the options of `StateRuntime.run`.
 
     Raises ValueError if a dry or mocked run is to resume another one, ConfigError if effects cannot be traced or the
     plan is for another machine.

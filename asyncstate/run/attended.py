@@ -1,4 +1,4 @@
-"""Work outside a run, such as compiling a tree, that does not outlive its event loop or its program."""
+"""Ends work outside a run, such as compiling a tree, together with its event loop or its program."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def attended(workers: WorkerThreads, held: RunLock | None = None) -> Iterator[None]:
-    """Cut off what ``workers`` do in the block if its loop is closed, or if the program ends.
+    """Cancel the work of ``workers`` in the block if its loop is closed, or if the program ends.
 
-    If the loop is closed, nobody leaves the block, so the lock that is ``held`` is given back here, in the background,
-    when the last process has ended.
+    A closed loop never leaves the block, so the lock ``held`` is then released in the background, after the last
+    process has ended.
     """
 
     def closed() -> None:

@@ -1,6 +1,6 @@
 """Durability: new files are synced to disk once, at the end of the run, not one by one.
 
-To sync each of ten thousand new files takes longer than to write them; one sync of their file systems takes about a
+Syncing ten thousand new files one by one takes longer than writing them; one sync of their file systems takes about a
 tenth of a second. Until then a power cut may leave a new file empty; the next run finds that and writes it again.
 Replaced files are already on disk: each was synced before it was renamed.
 """
@@ -24,7 +24,7 @@ log: logging.Logger = get_logger(__name__)
 
 
 async def sync_written(host: PluginHost) -> None:
-    """Wait until the new files of a run are on the disk."""
+    """Wait until the new files of a run are on disk."""
     written = host.shared.pop(UNSYNCED, None)
     if written:
         await host.workers.run(_sync, written)

@@ -54,9 +54,9 @@ class Engine:
     ``dispatch`` runs the chunks. ``in_thread`` calls a function in a thread, for work that takes long in a large plan.
     If it raises LoaderError (no thread can start), or without ``in_thread``, the loop does that work. ``secrets`` are
     texts that neither rows nor events may show: the engine uses true names inside, and `ShownPlan` hides secrets in
-    what leaves it. ``journal`` makes what keeps the run, and notices for its report. It is called before anything
-    starts, in a thread if one can start, and what it raises ends the run. ``elsewhere`` are the other hosts of a plan
-    with REMOTE nodes. ``fetcher`` fetches ahead of the states that will use it.
+    all output. ``journal`` makes the keeper of the run, and notices for its report. It is called before anything
+    starts, in a thread if one can start; an exception from it ends the run. ``elsewhere`` are the other hosts of a plan
+    with REMOTE nodes. ``fetcher`` prefetches for later states.
     """
 
     machine = Machine
@@ -97,16 +97,16 @@ class Engine:
         self._is_over = False
         self._closing = threading.Lock()
         self.report: RunReport | None = None
-        """The report of the run, also of a cancelled one. None before its end, or if cancelled before it began."""
+        """The report of the run, also of a cancelled one. None before the end, or if cancelled before it began."""
 
     @property
     def rows(self) -> dict[str, Row]:
-        """The rows of the states that have ended so far, by tag, as they are shown."""
+        """The rows of the states that have ended so far, by tag, without secrets."""
         return {} if self._pool is None else self._pool.rows
 
     @property
     def running(self) -> list[str]:
-        """The tags of the states that run now, as they are shown."""
+        """The tags of the states that run now, without secrets."""
         return [] if self._pool is None else self._pool.in_flight.tags
 
     def stop(self, reason: str) -> None:
@@ -122,7 +122,7 @@ class Engine:
             self._pool.cut_off(self._cancelled)
 
     def abandon(self, reason: str) -> None:
-        """End the run without its loop, which is closed: cancel what runs, send the last event, make the report."""
+        """End the run without its loop, which is closed: cancel its chunks, send the last event, make the report."""
         self._is_abandoned = True
         self._cancelled = self._cancelled or reason
         if self._parts is None or self.report is not None:
@@ -133,7 +133,7 @@ class Engine:
         self.report = self._announce_end(numbered, recorder, announcer)
 
     async def clean_up(self) -> None:
-        """Remove what was fetched ahead for an abandoned run, and close its journal. To be called on any loop."""
+        """Remove the unused prefetches of an abandoned run, and close its journal. May be called on any loop."""
         self._is_over = True
         try:
             if self._parts is not None and self._fetcher is not None:
@@ -142,7 +142,7 @@ class Engine:
             self._close_journal()
 
     async def run(self) -> RunReport:
-        """Run the plan to its end. Never raises for what a state does.
+        """Run the plan to its end. Never raises for a failure of a state.
 
         Cancelling the task cancels the run; its last events are sent nevertheless. Raises MachineStalled, a bug, and
         MemoryError, after the last event, too.
@@ -207,12 +207,12 @@ class Engine:
         return self.report
 
     def _introduce(self) -> ShownPlan:
-        """Open the journal, and prepare how everything in the plan is shown, without secrets."""
+        """Open the journal, and prepare how the plan is shown without secrets."""
         shown = ShownPlan(self.plan, self._secrets)
         shown.prepare()
         if self._open_journal is not None:
             self._journal, self._notices = self._open_journal(shown)
-            if self._is_over:  # cancelled meanwhile, so nobody waits for this thread
+            if self._is_over:  # cancelled meanwhile, so nothing waits for this thread
                 self._close_journal()
         return shown
 
@@ -239,7 +239,7 @@ class Engine:
         self.cancel(out_of_time(self.options.timeout or 0.0))
 
     def _prepare(self) -> Machine:
-        """Import the modules of the plan for what they declare, and build the machine."""
+        """Import the modules of the plan for their declarations, and build the machine."""
         options = self.options
         traits = Traits.of(self.plan, options, self._dispatch.module_traits())
         return self.machine(
@@ -252,7 +252,7 @@ class Engine:
         )
 
     def _prefetcher(self, machine: Machine, announcer: Announcer, log_fields: RunFields) -> Prefetcher | None:
-        """Return what fetches ahead; None if nothing is to be, or can be."""
+        """Return the prefetcher of the run; None if there is nothing to prefetch, or no way to."""
         places = 0 if self.options.test else self.options.prefetch
         if not places or self._fetcher is None:
             return None
@@ -260,7 +260,7 @@ class Engine:
         return prefetcher if prefetcher.fetches else None
 
     async def _off_loop(self, work: Callable[..., Any], *args: Any) -> Any:
-        """Do work that takes long in a large tree in a thread, if one can start."""
+        """Do slow work of a large tree in a thread, if one can start."""
         if self._in_thread is None:
             return work(*args)
         try:
@@ -325,7 +325,7 @@ class Engine:
 
 
 class _Numbered(Value):
-    """The report of a run, as it is shown, what the run itself has found, and the counts of what it foretold."""
+    """The report of a run, with and without secrets, the run's findings, and the counts of its forecasts."""
 
     report: RunReport
     shown: RunReport

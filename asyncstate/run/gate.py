@@ -1,4 +1,4 @@
-"""The requisite gate: what a chunk may do, given the outcomes of the targets of its requisites.
+"""The requisite gate: decides about a chunk by the outcomes of the targets of its requisites.
 
     outcome of each target ──target_marks──▶ marks ──reduce_marks (per kind)──▶ united marks ──settle──▶ verdict
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Verdict(StrEnum):
-    """What a chunk may do, according to its requisites."""
+    """The decision of a chunk's requisites about it."""
 
     MET = "met"
     """Run it."""
@@ -56,7 +56,7 @@ NOT_RUN = {
 
 
 class Mark(IntFlag):
-    """What one target means for one requisite. The hot path uses plain numbers."""
+    """The meaning of one target for one requisite. The hot path uses plain numbers."""
 
     FAIL = 1
     MET = 2

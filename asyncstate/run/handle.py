@@ -1,6 +1,6 @@
 """Run: the handle of a run, for the program that started it.
 
-It uses asyncio where anyio has no such thing: a run whose loop was closed is cleaned up on a loop of its own.
+It uses asyncio where anyio has no equivalent: a run whose loop was closed is cleaned up on another loop.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Feed:
         self._ring()
 
     def close(self) -> None:
-        """Say that no more events will come."""
+        """End the stream: no more events will come."""
         self._closed = True
         self._ring()
 
@@ -72,7 +72,7 @@ class Run:
     """One run. Enter it to start; iterate for its events; leave it to wait for its end.
 
     If an exception leaves the block (a cancellation of the task is one), the run is cancelled, and the block waits
-    until its states have ended. ``report`` is available once the run is over, then too.
+    until its states have ended. ``report`` is then available, as after any other end.
 
     A run belongs to the event loop of its runtime. Its methods raise EventLoopError on another loop or in another
     thread, except for `stop` and `cancel`, which any thread may call, and ``report``, which any thread may read.
@@ -195,7 +195,7 @@ class Run:
             self._affinity.require_loop_thread(call)
 
     def _abandon(self) -> None:
-        """End the run without its loop, which is closed. Its processes and its lock go in the background."""
+        """End the run without its closed loop. Its processes end, and its lock is released, in the background."""
         self._is_abandoned = True
         self._loop_end.stop()
         self._all_running.discard(self)
@@ -252,7 +252,7 @@ class Run:
         if is_anything_cut_off():
             with anyio.CancelScope(shield=True):
                 await self._host.workers.run(clear_cut_off)
-        if self._all_running <= {self}:  # another one shares __context__; none that waits for the lock does
+        if self._all_running <= {self}:  # another one shares __context__; a task that waits for the lock does not
             self._host.run_ended()
         await self._lock.__aexit__(None, None, None)
         self._has_ended()

@@ -1,7 +1,7 @@
-"""InFlight: the pieces of work that run now, and the one row that each of them leaves, whatever becomes of it.
+"""InFlight: the pieces of work that run now. Each leaves exactly one row.
 
-The row is what the call returned; or one made for it here, because the call still runs after its time limit, was
-cancelled, or was left behind. The first counts: what comes later is dropped.
+The row is the return of the call; or one made here, because the call still runs after its time limit, was cancelled, or
+was left behind. The first row counts: later ones are dropped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LONG = 10.0
 
 
 class InFlight:
-    """What runs in one run. ``check_ranks``: the rank of the check, for each chunk that its check skipped.
+    """The running work of one run. ``check_ranks``: the rank of the check, for each chunk that its check skipped.
 
     ``overdue`` are the rows of the calls that still run after their time limit and the grace period, by node.
     """
@@ -47,16 +47,16 @@ class InFlight:
 
     @property
     def tags(self) -> list[str]:
-        """The tags of the chunks that run now, as they are shown."""
+        """The tags of the chunks that run now, without secrets."""
         return [self._announcer.shown.tag(chunk.tag) for _, chunk, _ in self._running.values()]
 
     def begin(self, work: Work, chunk: LowChunk) -> None:
-        """Announce that a chunk starts, and take its time from now on."""
+        """Announce that a chunk starts, and start its clock."""
         self._announcer.started(chunk, check=work.kind is NodeKind.CHECK)
         self._running[work.node] = (work, chunk, self._clock())
 
     def end(self, work: Work) -> bool:
-        """Take note that a chunk runs no longer. Return whether its call is overdue."""
+        """Record that a chunk no longer runs. Return whether its call is overdue."""
         del self._running[work.node]
         return self.overdue.pop(work.node, None) is not None
 
@@ -73,7 +73,7 @@ class InFlight:
     def record(self, work: Work, chunk: LowChunk, row: Row, *, cut_off: bool = False) -> Outcome:
         """Record the row of a piece of work, once, and return its outcome. Every row goes through here.
 
-        Of a check that was ``cut_off``, nothing is known: its chunk has not started.
+        Nothing is known of a check that was ``cut_off``: its chunk has not started.
         """
         outcome = self._recorded.pop(work.node, None)
         if outcome is not None:
@@ -88,7 +88,7 @@ class InFlight:
         return Outcome.of(row)
 
     def overrun(self, work: Work, chunk: LowChunk, row: Row, *, final: bool) -> None:
-        """Keep the row of a call that is overdue; record it if it is final. What the call returns later is dropped."""
+        """Keep the row of a call that is overdue; record it if it is final. Later returns of the call are dropped."""
         self.overdue[work.node] = self._timed(row, chunk, self._running[work.node][2])
         if final:
             self._record_overdue(work, chunk)
@@ -106,7 +106,7 @@ class InFlight:
             self._recorded[work.node] = self.record(work, chunk, self.overdue[work.node])
 
     def leave_behind(self, reason: str) -> list[str]:
-        """Record rows for all that still runs, which nobody waits for any longer; return a notice for each."""
+        """Record rows for all calls that still run and are given up; return a notice for each."""
         notices = []
         for work, chunk, _ in list(self._running.values()):
             notices.append(f"{chunk.place} did not end when it was cancelled and was left behind")

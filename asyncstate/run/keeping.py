@@ -1,4 +1,4 @@
-"""How the journal of a run begins: with its plan, and with what it carries over from the run that it resumes."""
+"""Opens the journal of a run: writes its plan, and the results that it carries over from the run it resumes."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 _MOST_LINES = 20
 _DYING = 3.0
-"""Seconds in which a killed run lets go of its log: a program that it was just starting has it a moment longer."""
+"""Seconds in which a killed run releases its log: a program that it was just starting holds it a moment longer."""
 _LOOK = 0.05
 
 
 class Keeping:
     """Opens the journal for one run. ``plan_key`` names the plan and its inputs, ``recorder`` makes its record.
 
-    ``resumed`` gets what run ``run`` did, an ID or `asyncstate.journal.store.LATEST`; with ``force`` also if the plan
-    is not the same.
+    ``resumed`` gets the results of run ``run``, an ID or `asyncstate.journal.store.LATEST`; with ``force`` even if the
+    plan differs.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Keeping:
     def begin(
         self, options: RunOptions, about: Mapping[str, Any], shown: ShownPlan, stop: Callable[[str], None]
     ) -> tuple[Keeper | None, list[str]]:
-        """Return what keeps a run, None if nothing does, and notices for its report. Blocks.
+        """Return the keeper of a run, None without one, and notices for the report. Blocks.
 
         ``stop`` is called if the journal is required and can no longer be written. Raises JournalError, ResumeRefused.
         """
@@ -89,13 +89,13 @@ class Keeping:
             if past is not None:
                 try:
                     keeper.record(*past.records())
-                except BaseException:  # nobody else has the keeper yet
+                except BaseException:  # nothing else has the keeper yet
                     keeper.close()
                     raise
         return keeper, notices
 
     def _past(self, shown: ShownPlan) -> Past:
-        """Return what the run to resume did. Raises JournalError, ResumeRefused."""
+        """Return the results of the run to resume. Raises JournalError, ResumeRefused."""
         from asyncstate.plans.comparison import compare  # noqa: PLC0415 - a run that is resumed
         from asyncstate.run.past import Past  # noqa: PLC0415 - as above
 
@@ -161,7 +161,7 @@ def resumable(journal: Journal, run: str | None) -> RunEntry:
 
 
 def _is_own(change: InputChange, past: Past) -> bool:
-    """Whether an input is another one because the run itself changed it: a grain that one of its states set."""
+    """Whether an input differs because the run itself changed it: a grain that one of its states set."""
     if change.kind != "grains":
         return False
     began = [tag.split("_|-") for tag, _ in (*past.ended, *past.unknown) if tag.startswith("grains_|-")]

@@ -1,4 +1,4 @@
-"""Leftovers of runs that were killed and calls that were cut off: removes their files, names their processes."""
+"""Cleanup after killed runs and cut-off calls: removes their files, names or ends their processes."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 _NAMED = 10
-"""How many processes are named one by one."""
+"""The number of processes that are named one by one."""
 
 
 class Survivors(Value):
-    """What still ran of a dead run when it was looked for: its title, and the marks of its programs."""
+    """The processes found of a dead run: its title, and the marks of its programs."""
 
     title: str
     marks: list[int]
 
 
 def clear_leftovers(directory: str) -> list[Survivors]:
-    """Remove the temporary files of dead runs; log, and return, which processes of theirs still run.
+    """Remove the temporary files of dead runs; log, and return, their processes that still run.
 
     The processes are left alone: their work may be half done, and only a person can decide whether it should go on. So
     the notes of their run stay until the last of them has ended. Only a run that holds the run lock may call this.
@@ -56,7 +56,7 @@ def clear_leftovers(directory: str) -> list[Survivors]:
 
 
 def end_leftovers(directory: str) -> None:
-    """End the processes of dead runs, wait for that, and remove their temporary files: nobody is to go on with them."""
+    """End the processes of dead runs, wait for their end, and remove their temporary files."""
     for path in remains.all_notes(directory):
         with remains.dead_run(path) as dead:
             if dead is not None:
@@ -68,21 +68,21 @@ def end_leftovers(directory: str) -> None:
 
 
 def still_running(survivors: Iterable[Survivors]) -> str:
-    """Return which processes of dead runs still run, as words and as the command that ends them; "" if none does."""
+    """Return the processes of dead runs that still run, and the command that ends them, as text; "" for none."""
     lineages = [Lineage(mark, 0) for each in survivors for mark in each.marks]
     alive = living(lineages) if lineages else []
     return _named(alive) if alive else ""
 
 
 def is_anything_cut_off() -> bool:
-    """Whether processes of calls that were cut off are being ended, or temporary files of theirs may be left."""
+    """Whether processes of cut-off calls are being ended, or may have left temporary files."""
     return reaper.busy or remains.is_anything_cut_off()
 
 
 def clear_cut_off() -> None:
     """Wait for the last process of calls that were cut off, and remove their temporary files.
 
-    Also of those that still run in a thread: such a call can make no new ones.
+    This includes calls that still run in a thread: they can make no new files.
     """
     reaper.wait()
     for path in remains.cut_off():
@@ -90,7 +90,7 @@ def clear_cut_off() -> None:
 
 
 def _clear(dead: Dead) -> bool:
-    """Remove the temporary files of a dead run; return whether processes of it still run, and log which."""
+    """Remove the temporary files of a dead run; return whether processes of it still run, and log them."""
     removed = sum(_removed(path) for path in dead.temporaries)
     if removed:
         log.info("%s was killed; %d temporary files that it left were removed", dead.title, removed)
@@ -125,7 +125,7 @@ def _removed(path: str) -> bool:
 
 
 def _described(process: Process) -> str:
-    """Return the id, program and age of a process. Its arguments may hold secrets."""
+    """Return the ID, program and start time of a process, without its arguments: they may hold secrets."""
     name = "?"
     with suppress(OSError), open(f"/proc/{process.pid}/comm", encoding="utf-8", errors="replace") as file:
         name = "".join(sign if sign.isprintable() else "?" for sign in file.read(64).rstrip("\n"))

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 PATIENCE = 30.0
-"""Seconds to wait for what killed runs have left running, unless ``wait`` says otherwise."""
+"""Seconds to wait for the processes of killed runs, unless ``wait`` is given."""
 _LOOK = 0.25
-"""Seconds between two scans for it."""
+"""Seconds between two scans for these processes."""
 _POLL = 0.05
 """Seconds between two attempts to take a held lock. The kernel could wait for it, but that wait cannot be cancelled."""
 _HOLDER_LIMIT = 4096
 _NAMING = 0.5
-"""Seconds in which whoever takes the lock has written who it is."""
+"""Seconds in which the process that takes the lock has written its name into the file."""
 
 
 class Holder(Value):
@@ -51,8 +51,8 @@ class RunLock:
 
     Entering waits at most ``wait`` seconds. Raises LockHeld, which names the holder; OSError if the lock file cannot be
     made; PathRefused if another user could change it. With ``outlast``, for a run that is resumed, it also waits until
-    the programs of killed runs have ended, for ``wait`` seconds or `PATIENCE`: what they still do must not meet the
-    states that run again. Raises ResumeRefused, which names them.
+    the programs of killed runs have ended, for ``wait`` seconds or `PATIENCE`: they must not work beside the states
+    that run again. Raises ResumeRefused, which names them.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class RunLock:
         self._stack = ExitStack()
 
     def holder(self) -> Holder | None:
-        """Return the process that the lock file names, or None: one that has died is named no longer."""
+        """Return the process that the lock file names; None if that has died."""
         try:
             descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             with open(descriptor, encoding="utf-8") as file:
@@ -104,11 +104,11 @@ class RunLock:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         self.hand_over()()
 
     def hand_over(self) -> Callable[[], None]:
-        """Return what gives the lock back, once, at any time: leaving the block no longer does."""
+        """Return a function that releases the lock, once, at any time; leaving the block no longer does."""
         lock, self._lock = self._lock, None
         if lock is None:
             return lambda: None
@@ -124,7 +124,7 @@ class RunLock:
         return release
 
     def give_up(self) -> None:
-        """Wait no longer for another run: whoever enters this lock now has LockHeld. May be called from any thread."""
+        """Stop waiting for another run: entering this lock now raises LockHeld. May be called from any thread."""
         self._gives_up = True
 
     async def __aenter__(self) -> Self:
@@ -162,7 +162,7 @@ class RunLock:
         return self
 
     async def __aexit__(self, *_error: object) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         import anyio  # noqa: PLC0415 - as above
         from anyio.to_thread import run_sync  # noqa: PLC0415
 
@@ -171,7 +171,7 @@ class RunLock:
                 await run_sync(self.__exit__)
 
     def _is_alone(self) -> bool:
-        """Whether nothing of killed runs is left that is to be waited for. Raises ResumeRefused after the wait."""
+        """Whether no process of a killed run is left to wait for. Raises ResumeRefused after the wait."""
         left = self._outlast and still_running(self._survivors)
         if not left:
             return True
@@ -188,7 +188,7 @@ class RunLock:
         )
 
     def _held(self) -> LockHeld:
-        """Return who has the lock. Blocks for a moment if that is not yet known."""
+        """Return the error that names the holder. Blocks for a moment if the holder is not yet known."""
         until = time.monotonic() + _NAMING
         while (held := self.holder()) is None and time.monotonic() < until:
             time.sleep(_POLL)
@@ -233,6 +233,6 @@ def _lives(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # it lives, and is another user's
+    except PermissionError:  # it lives, and belongs to another user
         return True
     return pid > 0

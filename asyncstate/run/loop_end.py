@@ -1,9 +1,9 @@
-"""LoopEnd: notices that an event loop was closed, or that the program ends, under a run.
+"""LoopEnd: detects that an event loop was closed, or that the program ends, under a run.
 
 A closed loop runs no code any more: no task is cancelled, no ``finally`` is reached. It only drops its timers. So a
-timer that never rings holds an object that nothing else holds, and a finaliser is called when that is freed.
+timer that never fires holds the only reference to an object, whose finaliser is called when the loop drops it.
 
-This uses asyncio, because anyio has no timers and does not know of loops that are closed under a task.
+This uses asyncio, because anyio has no timers and does not detect loops that are closed under a task.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LOOP_CLOSED = "its event loop was closed"
-"""The reason that a report gives when the loop was closed under the run."""
+"""The reason in the report of a run whose loop was closed."""
 PROGRAM_ENDED = "the program that ran it ended"
-"""The reason that a report gives when the program ended, but its loop ran in a thread that nobody waits for."""
+"""The reason in the report of a run whose program ended, while its loop ran in a daemon thread."""
 _NEVER = 1e8
-"""Seconds, three years, after which the timer would ring."""
+"""Seconds, three years, after which the timer would fire."""
 _PATIENCE = 20.0
-"""Seconds that the end of the program waits for the end of a run: more than the last process of a call can take."""
+"""Seconds that the end of the program waits for the end of a run: longer than the last process of a call can take."""
 
 
 class _Held:
-    """What only the loop holds."""
+    """The object that only the loop references."""
 
     __slots__ = ("__weakref__",)
 
@@ -51,7 +51,7 @@ class LoopEnd:
         self._over = threading.Event()
 
     def start(self) -> None:
-        """Begin to look out, on the running loop."""
+        """Begin to watch the running loop."""
         self._loop = asyncio.get_running_loop()
         self._thread = threading.current_thread()
         held = _Held()
@@ -61,7 +61,7 @@ class LoopEnd:
         _started(self)
 
     def stop(self) -> None:
-        """Look out no more. May be called again."""
+        """Stop watching. May be called again."""
         _live.discard(self)
         self._finalizer.detach()
         timer = self._timer()
@@ -70,7 +70,7 @@ class LoopEnd:
         self._over.set()
 
     def program_ends(self) -> None:
-        """End the run, because the main thread has ended and the interpreter waits for non-daemon threads only."""
+        """End the run, because the main thread has ended and the interpreter only waits for non-daemon threads."""
         if not self._loop.is_running():
             self._finalizer()
         elif self._thread.daemon:
@@ -98,7 +98,7 @@ def _program_ends() -> None:
 
 
 def in_background(clean_up: Callable[[], None]) -> None:
-    """Call ``clean_up`` in a thread of its own; here, if none can start, so that what it gives back is not kept."""
+    """Call ``clean_up`` in a new thread; in this one, if none can start, so that it always releases what it holds."""
     try:
         Thread(target=clean_up, name="asyncstate-clean-up").start()
     except RuntimeError:
@@ -106,9 +106,9 @@ def in_background(clean_up: Callable[[], None]) -> None:
 
 
 def unwind(task: asyncio.Task[Any], reason: str) -> None:
-    """Cancel a task of a loop that is closed: what it does in ``except`` and ``finally`` is done, up to an ``await``.
+    """Cancel a task of a loop that is closed: runs its ``except`` and ``finally`` blocks, up to an ``await``.
 
-    To be called in the context of the task.
+    Call it in the context of the task.
     """
     task._log_destroy_pending = False  # type: ignore[attr-defined] # noqa: SLF001 - we know, and have seen to it
     coroutine = task.get_coro()

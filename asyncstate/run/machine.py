@@ -7,8 +7,8 @@ time: they are complete as soon as all their predecessors are. A contingent edge
 its proof succeeds. Listeners run last, one after the other. A call may never end: `give_up` goes on without it.
 
     waiting ──all predecessors ended──▶ ready ──take──▶ running ──done──▶ ended
-                                         ▲ │
-                     a place becomes free│ ▼ a lane is full
+                                        ▲ │
+                    a place becomes free│ ▼ a lane is full
                                         parked
 """
 
@@ -39,11 +39,11 @@ class Step(IntEnum):
     """One entry of a machine's history. A call of `take`, `done`, `stop` or `fail_hard` precedes what it led to."""
 
     READY = 0
-    """All its predecessors ended: it may be taken."""
+    """All its predecessors ended: `take` may hand it out."""
     PARKED = 1
-    """It came first, but a lane that it needs is full."""
+    """It was first in the heap, but a lane that it needs is full."""
     PASSED = 2
-    """A set or a stage: complete as soon as it is free."""
+    """A set or a stage: complete once all its predecessors are."""
     TAKEN = 3
     """`take` handed it out."""
     ENDED = 4
@@ -60,10 +60,11 @@ _READY, _PARKED, _PASSED, _TAKEN, _ENDED, _FAILED_HARD, _STOPPED, _GIVEN_UP = ma
 
 
 class Work(msgspec.Struct, frozen=True, gc=False):
-    """Something to do: run a chunk, run it in test mode for a prereq (CHECK), aggregate a GROUP, call a LISTENER.
+    """A piece of work: run a chunk, run it in test mode for a prereq (CHECK), aggregate a GROUP, call a LISTENER.
 
     ``failed`` are the chunks behind a FAIL verdict, in serial order, ``elsewhere`` the REMOTE nodes behind it;
-    ``members`` are the chunks of a group that may run; those that need a state of another host run on their own.
+    ``members`` are the chunks of a group that may run, without those that need a state of another host: these run
+    alone.
     """
 
     node: int
@@ -80,9 +81,9 @@ class Machine:
 
     ``failhard`` are the chunks whose failure stops dispatching. ``exclusive`` chunks run alone, and so do their checks
     and groups. ``lanes`` are the lanes in which each chunk needs a place, ``limits`` the number of places of a lane
-    (default: one). ``priority`` has a number for each node: of several ready nodes, the one with the lowest is taken
-    first. Default: the plan's rank, which is the serial order. The members of a transaction have a lane of their own,
-    and keep their serial order at any priority: they settle one after the other what the first has done for all.
+    (default: one). ``priority`` has a number for each node: the ready node with the lowest is taken first. Default: the
+    plan's rank, which is the serial order. The members of a transaction have a lane of their own, and keep their serial
+    order at any priority: each in turn reports the common work that the first has done for all.
     """
 
     def __init__(
@@ -105,9 +106,9 @@ class Machine:
         self._parked: dict[str, list[int]] = {}
         self._waiting = plan.dag.in_degrees()
         self._ends: dict[int, list[int]] = {}
-        """The contingent edges that end when a node ends, by their places in the plan."""
+        """The contingent edges that stop binding when a node ends, by their places in the plan."""
         self._proves: dict[int, list[int]] = {}
-        """Those that end when a node succeeds."""
+        """The contingent edges that stop binding when a node succeeds."""
         self._binding = bytearray(b"\1") * len(plan.contingent)
         for place, edge in enumerate(plan.contingent):
             self._waiting[edge.after] += 1
@@ -126,13 +127,13 @@ class Machine:
         self._history = array("q")
         self.running: set[int] = set()
         self.awaited: set[int] = set()
-        """The REMOTE nodes that have not ended. They hold no place, and nothing exclusive waits for them."""
+        """The REMOTE nodes that have not ended. They hold no place, and exclusive chunks do not wait for them."""
         self.given_up: set[int] = set()
         """The nodes whose calls were given up and have not ended. They keep their lanes."""
         self.withheld: list[int] = []
-        """The nodes that will not start because such a call has not ended."""
+        """The nodes that will not start because a call that was given up has not ended."""
         self._held: set[int] = set()
-        """The nodes that are only handed out if their requisites keep them from running. They need no lane."""
+        """The nodes that are handed out only if their requisites keep them from running. They need no lane."""
         self.stopped: str = ""
         apart = set(self._listeners)
         for node, count in enumerate(self._waiting):
@@ -141,7 +142,7 @@ class Machine:
 
     @property
     def ready(self) -> int:
-        """How many pieces of work could be taken now."""
+        """The number of pieces of work that could be taken now."""
         return 0 if self._closed else len(self._ready)
 
     @property
@@ -181,7 +182,7 @@ class Machine:
     def fail_hard(self, node: int) -> None:
         """Record that a node failed. If it is a failhard, no further chunk starts.
 
-        Listeners are still called, until one that is a failhard fails.
+        Listeners are still called, until a failhard listener fails.
         """
         what = self.plan.nodes[node]
         if what.chunk not in self._failhard:
@@ -213,7 +214,7 @@ class Machine:
         return None
 
     def done(self, node: int, outcome: Outcome) -> list[int]:
-        """Record that a node ended. Return the nodes that became ready because of it, in this order."""
+        """Record that a node ended. Return the nodes that this made ready, in their order."""
         if node not in self.given_up:
             self._history.append(node << _STEP_BITS | _ENDED)
             self._alone = self._alone and node not in self._exclusive
@@ -232,7 +233,7 @@ class Machine:
         return released
 
     def arrive(self, node: int, outcome: Outcome) -> list[int]:
-        """Record that a REMOTE node ended, and do what `done` does. After the first time, this changes nothing."""
+        """Record that a REMOTE node ended, as `done` does. Later calls for the same node change nothing."""
         if node not in self.awaited:
             return []
         self.awaited.discard(node)
@@ -243,10 +244,10 @@ class Machine:
         return released
 
     def give_up(self, calls: Mapping[int, Outcome]) -> None:
-        """Go on without the end of running calls, when nothing can start before it. They have these outcomes.
+        """Go on without the end of running calls, when nothing can start before it. ``calls`` gives their outcomes.
 
-        What comes after them, needs their lanes, or must run alone, does not start any more; but what their failure
-        keeps from running becomes ready. No listener is called: they come after all else has ended.
+        Their successors, nodes that need their lanes, and nodes that must run alone no longer start; but nodes that
+        their failure keeps from running become ready. No listener is called: listeners come after all else has ended.
         """
         given_up = calls.keys() & self.running
         self.running -= given_up
@@ -268,7 +269,7 @@ class Machine:
             self._complete(node, calls[node], [])
 
     def _unstarted_from(self, nodes: Collection[int]) -> set[int]:
-        """Return those of ``nodes``, and of all that must come after them, that have not started."""
+        """Return the unstarted ones among ``nodes`` and all their successors."""
         found, stack = set(nodes), list(nodes)
         while stack:
             node = stack.pop()
@@ -279,7 +280,7 @@ class Machine:
         return {node for node in found if not self._started[node]}
 
     def _call_listener(self) -> None:
-        """If nothing runs, nothing is ready and nothing is awaited, make the next due listener ready."""
+        """Make the next due listener ready, if nothing runs, is ready or is awaited."""
         if self.running or self._ready or self.awaited or self.given_up:
             return
         while self._to_come:
@@ -361,7 +362,7 @@ class Machine:
                     self._release(successor, released)
 
     def _unbound(self, node: int, outcome: Outcome) -> Iterator[int]:
-        """Yield the ends of the contingent edges that bind no longer because a node ended."""
+        """Yield the ends of the contingent edges that a node's end releases."""
         proved = self._proves.get(node, ()) if outcome.result is True and outcome.ran else ()
         for place in (*self._ends.get(node, ()), *proved):
             if self._binding[place]:
@@ -401,7 +402,7 @@ class Machine:
                     stack.append(successor)
 
     def _is_decided(self, node: int) -> bool:
-        """Whether a node has an outcome although not all that it waits for has ended."""
+        """Whether a node's outcome is certain although some of its predecessors have not ended."""
         what = self.plan.nodes[node]
         if what.kind in TIMELESS:
             return all(self.outcomes.of(member) is not None for member in what.members)
@@ -427,7 +428,7 @@ def _lanes_of_turns(plan: Plan, lanes: Mapping[int, Sequence[str]]) -> dict[int,
 
 
 def _listeners(plan: Plan) -> list[int]:
-    """Return the listeners in the order they are called; their numbers rise in that order."""
+    """Return the listeners in the order in which they are called; their numbers rise in that order."""
     others = range(len(plan.chunks), len(plan.nodes))
     return [node for node in others if plan.nodes[node].kind is NodeKind.LISTENER]
 

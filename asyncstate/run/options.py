@@ -1,4 +1,4 @@
-"""The options of a run, and which of its chunks run alone, in lanes or as failhard."""
+"""The options of a run, and its chunks that are exclusive, in lanes or failhard."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class RunKeywords(TypedDict, total=False):
     """The keywords that `StateRuntime.apply` and `StateRuntime.single` pass to `StateRuntime.run`, which explains each.
 
-    Functions of your own can pass them on: ``async def deploy(**options: Unpack[RunKeywords])``.
+    Your functions can pass them on: ``async def deploy(**options: Unpack[RunKeywords])``.
     """
 
     concurrency: int | None
@@ -38,15 +38,15 @@ class RunKeywords(TypedDict, total=False):
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How to run a plan. ``timeout`` is in seconds; ``failhard`` is the default for chunks without that argument.
+    """The options of a run. ``timeout`` is in seconds; ``failhard`` is the default for chunks without that argument.
 
-    ``lanes`` is the number of states that may be in a lane at once. ``host`` is the name of this host in log lines.
-    ``priority`` has a number for each node of the plan: of several ready nodes, the one with the lowest starts first.
-    Without it, ``shuffle`` seeds a random one, and without both it is the serial order. ``prefetch`` is the number of
-    fetches at once for states that come later; a dry run has none.
+    ``lanes`` has the number of places of each lane. ``host`` is the name of this host in log lines. ``priority`` has a
+    number for each node of the plan: the ready node with the lowest starts first. Without it, ``shuffle`` seeds a
+    random one, and without both it is the serial order. ``prefetch`` is the number of fetches at once for later states;
+    a dry run has none.
 
-    Raises ValueError for fewer than one state at once, a timeout that is negative or no number, a lane without a place,
-    and a negative number of fetches.
+    Raises ValueError for a concurrency below one, a timeout that is negative or no number, a lane without a place, and
+    a negative number of fetches.
     """
 
     run_id: str
@@ -73,14 +73,14 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def priority_of(plan: Plan, options: RunOptions) -> tuple[int, ...]:
-    """Return a number for each node of the plan: of several ready nodes, the one with the lowest starts first."""
+    """Return a number for each node of the plan: the ready node with the lowest starts first."""
     if options.priority is not None:
         return options.priority
     return plan.rank if options.shuffle is None else shuffled(plan, options.shuffle)
 
 
 class Traits(msgspec.Struct, frozen=True):
-    """Chunks by index: those whose failure stops the run, those that run alone, and the lanes of each."""
+    """Traits of chunks, by index: those that are failhard, those that run alone, and the lanes of each."""
 
     failhard: frozenset[int]
     exclusive: frozenset[int]
@@ -88,10 +88,10 @@ class Traits(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, plan: Plan, options: RunOptions, modules: Mapping[str, ModuleTraits]) -> Traits:
-        """Combine the arguments of the chunks with what their ``modules`` declare for all their functions.
+        """Combine the arguments of the chunks with the declarations of their ``modules`` for all functions.
 
         A chunk runs alone if it has ``umask`` or ``exclusive: True``, or if its module is exclusive and the chunk does
-        not say ``exclusive: False``. It is in the lanes that its ``lane`` names and in that of its module.
+        not say ``exclusive: False``. It is in the lanes that its ``lane`` names and in its module's lane.
         """
         lanes = {chunk.index: _lanes(chunk, modules.get(chunk.state, _NOTHING)) for chunk in plan.chunks}
         return cls(

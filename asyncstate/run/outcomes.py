@@ -1,7 +1,7 @@
-"""Outcomes: what the nodes of a plan have ended with, and what that means for the chunks that require them.
+"""Outcomes of nodes, and their consequences for the chunks that require them.
 
-The machine says when a node ended; `verdict` says what may be done with a chunk, `failed` what is to blame, `exclude`
-what can be known before the chunk's turn comes.
+The machine reports each end; `verdict` decides about a chunk, `failed` names the failures behind it, `exclude` tells
+before its turn whether a chunk cannot run.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ class Outcomes:
         }
 
     def of(self, node: int) -> Outcome | None:
-        """Return what a node ended with; None while it has not."""
+        """Return the outcome of a node; None before its end."""
         return self._ended[node]
 
     def put(self, node: int, outcome: Outcome) -> None:
-        """Keep what a node ended with."""
+        """Store the outcome of a node."""
         self._ended[node] = outcome
 
     def told(self, node: int) -> Outcome | None:
-        """Return what a node ended with, as another host needs to know it; None while it has not."""
+        """Return a node's outcome for another host, marked if its check did not foresee a failure; None before."""
         outcome, what = self._ended[node], self._plan.nodes[node]
         if outcome is None or outcome.result is not False or what.kind is not NodeKind.CHUNK:
             return outcome
@@ -55,7 +55,7 @@ class Outcomes:
         return msgspec.structs.replace(outcome, unforeseen=True)
 
     def exclude(self, chunk: int) -> bool:
-        """Whether what has ended so far keeps a chunk from running; False if that is still open."""
+        """Whether outcomes so far keep a chunk from running; False while that is open."""
         requisites = self._plan.requisites[chunk]
         if any(each.kind in _PLAIN and self._marks(each.node, each.kind.family) & Mark.FAIL for each in requisites):
             return True
@@ -65,7 +65,7 @@ class Outcomes:
         return False
 
     def verdict(self, chunk: int, *, check: int | None = None) -> Verdict:
-        """Return what may be done with a chunk, or with its ``check``, when all that it waits for has ended."""
+        """Return the verdict of a chunk, or of its ``check``, after the end of all that it waits for."""
         requisites = self._requisites(chunk, check)
         return verdict(requisites, self._marks) if requisites else Verdict.MET
 

@@ -1,4 +1,4 @@
-"""What earlier runs of a plan did, as their journal says: what ended, and what had started and not ended."""
+"""The results of earlier runs of a plan, from their journal: states that ended, and states that were cut off."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
 Key = tuple[str, bool]
-"""The tag of a state as it is shown, and whether it is about its check for a ``prereq``."""
+"""The shown tag of a state, and whether the record is of its check for a ``prereq``."""
 
 
 class Ended(msgspec.Struct, frozen=True, tag_field="record", tag="ended"):
@@ -38,7 +38,7 @@ class Unknown(msgspec.Struct, frozen=True, tag_field="record", tag="unknown"):
 
 
 class Past:
-    """What earlier runs did. ``run`` is the last of them."""
+    """The results of earlier runs. ``run`` is the last of them."""
 
     def __init__(self, run: str) -> None:
         self.run = run
@@ -48,7 +48,7 @@ class Past:
 
     @classmethod
     def of(cls, run: str, lines: Iterable[bytes]) -> Past:
-        """Return what the lines of a run say: what it did, after what it had carried over from runs before it."""
+        """Read the lines of a run: its results, after those that it carried over from runs before it."""
         past, wall = cls(run), 0.0
         for line in lines:
             if not is_event(line):
@@ -87,17 +87,17 @@ class Past:
         self.ended[key] = Ended(event.tag, event.check, event.row, event.why, event.sub_rows)
 
     def keep(self, tag_holds: Callable[[str], bool]) -> None:
-        """Forget what is about other states than those that hold."""
+        """Drop the records of states for which ``tag_holds`` is false."""
         self.ended = {key: each for key, each in self.ended.items() if tag_holds(key[0])}
         self.unknown = {key: each for key, each in self.unknown.items() if tag_holds(key[0])}
         self.shared = {tag: each for tag, each in self.shared.items() if tag_holds(tag)}
 
     def forget_failed(self, tags: Collection[str]) -> None:
-        """Forget the failures of these states, which have stopped the run: they are to be tried again."""
+        """Drop the failures of these states, which stopped the run, so that they are tried again."""
         self.ended = {
             key: each for key, each in self.ended.items() if key[0] not in tags or each.row.get("result") is not False
         }
 
     def records(self) -> list[Ended | Unknown | Shared]:
-        """Return all this as records, with which the log of the run that continues it begins."""
+        """Return everything as records, for the start of the log of the run that resumes this one."""
         return [*self.ended.values(), *self.unknown.values(), *self.shared.values()]

@@ -1,4 +1,4 @@
-"""What states will fetch is fetched ahead, beside the work of the run: when each fetch starts, and what keeps it back.
+"""Prefetching beside the work of a run: starts fetches for later states, and holds back those that are too early.
 
     waiting ──what it waits for has ended──▶ ready ──a place is free──▶ running ──▶ ended
        │                                       ▲ │                         │
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from asyncstate.run.machine import Machine
 
 _TURN = 0.002
-"""Seconds in which the workers take what has become ready."""
+"""Seconds that the workers have to take ready work."""
 _REQUISITES = frozenset(kind.value for kind in RequisiteKind)
 _PATH, _TREE, _ENTRY = "path:", "/**", "#"
 
 
 class PrefetchQueue:
-    """Decides which fetch is next: no clock, no loop, no events."""
+    """Decides which fetch is next, without clock, loop or events."""
 
     def __init__(self, machine: Machine, fetches: Sequence[Fetch]) -> None:
         self._machine = machine
@@ -77,10 +77,10 @@ class PrefetchQueue:
                 self._make_ready(number)
 
     def take(self) -> list[int]:
-        """Return the numbers of the fetches that one call should do next; none if there is none now.
+        """Return the numbers of the fetches that one call should do next; empty if there are none now.
 
-        These are one fetch, or several that go together, because one transaction will use what they fetch. Of a
-        function whose fetches may go together, only one call runs at a time.
+        It is one fetch, or several that go together, because one transaction will use their results. Of a function
+        whose fetches may go together, only one call runs at a time.
         """
         put_back = []
         taken: list[int] = []
@@ -103,9 +103,9 @@ class PrefetchQueue:
         return taken
 
     def started(self, chunk: int) -> None:
-        """Record that a chunk starts: what was not yet being fetched for it, is not fetched ahead any more.
+        """Record that a chunk starts: its fetches that have not started are dropped.
 
-        The first member of a transaction does the work of all, so what goes together is not fetched for any of them.
+        The first member of a transaction does the work of all, so fetches that go together are dropped for all members.
         """
         self._over.update(self._of_chunk.get(chunk, ()))
         for member in self._members(chunk):
@@ -119,7 +119,7 @@ class PrefetchQueue:
                 self._make_ready(number)
 
     def announced(self, topic: str) -> None:
-        """Record that what some fetches waited for has happened."""
+        """Record the announcement that some fetches waited for."""
         self._announced.add(topic)
         for number in self._later.pop(topic, ()):
             self._make_ready(number)
@@ -136,16 +136,16 @@ class PrefetchQueue:
         self._announced.discard(topic)
 
     def is_useless(self, number: int) -> bool:
-        """Whether it is known by now that the chunk of a fetch will not run."""
+        """Whether the chunk of a fetch is known not to run."""
         return bool(self._machine.stopped) or self._machine.outcomes.exclude(self._fetches[number].chunk)
 
     def _has_begun(self, fetch: Fetch) -> bool:
-        """Whether the work that would use what is fetched has begun."""
+        """Whether the work that would use a fetch has begun."""
         members = self._members(fetch.chunk) if fetch.together else ()
         return any(self._machine.has_started(chunk) for chunk in (fetch.chunk, *members))
 
     def _members(self, chunk: int) -> Sequence[int]:
-        """Return the chunks of the transaction that a chunk is in, none if it is in none."""
+        """Return the chunks of the transaction that a chunk is in; empty if it is in none."""
         group = self._group.get(chunk)
         return () if group is None else self._machine.plan.nodes[group].members
 
@@ -172,8 +172,8 @@ class PrefetchQueue:
 def nodes_needed(plan: Plan, fetch: Fetch) -> set[int]:
     """Return the nodes that must end before a fetch starts.
 
-    These are the targets of requisites that decide whether the chunk runs at all, and, if the fetch reads anything,
-    those that write it or that the chunk requires, but for states of the chunk's own module.
+    These are the targets of requisites that decide whether the chunk runs at all; and, if the fetch reads anything, the
+    states that write it or that the chunk requires, except for states of the chunk's own module.
     """
 
     def meant(nodes: Iterable[int]) -> Iterator[int]:
@@ -191,7 +191,7 @@ def nodes_needed(plan: Plan, fetch: Fetch) -> set[int]:
 
 
 def _touches(resources: Iterable[str], names: Iterable[str]) -> bool:
-    """Whether any resource is, contains or is in any of the named ones."""
+    """Whether any resource equals, contains or is inside one of the named ones."""
     return any(_meet(resource, name) for resource in resources for name in names)
 
 
@@ -203,7 +203,7 @@ def _meet(one: str, other: str) -> bool:
 
 
 class Prefetcher:
-    """Runs the ``fetches`` of a fetcher, ``places`` at most at once, on the loop of the run."""
+    """Runs the ``fetches`` of a fetcher on the loop of the run, at most ``places`` at once."""
 
     def __init__(
         self,
@@ -231,7 +231,7 @@ class Prefetcher:
     def begin(self) -> None:
         """Start fetches, after the chunks that are ready now have started.
 
-        They all run in copies of the present context, not in that of the chunk that happens to make room for them.
+        They all run in copies of the present context, not in the context of the chunk whose end frees a place.
         """
         self._loop = asyncio.get_running_loop()
         self._context = copy_context()
@@ -242,7 +242,7 @@ class Prefetcher:
         self._queue.started(chunk)
 
     def ended(self, node: int) -> None:
-        """Record that a node of the plan has ended; cancel what is fetched for chunks that it keeps from running."""
+        """Record that a node of the plan has ended; cancel the fetches for chunks that it keeps from running."""
         self._queue.ended(node)
         for task, numbers in self._running.items():
             if all(self._queue.is_useless(number) for number in numbers):
@@ -260,26 +260,26 @@ class Prefetcher:
         self._fill_soon()
 
     def stop(self) -> None:
-        """Start nothing more, and cancel what runs."""
+        """Start nothing more, and cancel running fetches."""
         self._closed = True
         for task in self._running:
             task.cancel("the run ends")
 
     async def close(self) -> None:
-        """Do what `stop` does, wait for the end, at most `GRACE` seconds, and remove what nobody has used."""
+        """Do what `stop` does, wait for the end, at most `GRACE` seconds, and remove unused results."""
         self.stop()
         if self._running:
             await asyncio.wait(set(self._running), timeout=GRACE)
         await self._fetcher.forget()
 
     def abandon(self, reason: str) -> None:
-        """Do what `stop` does without the loop, which is closed."""
+        """Do what `stop` does, without the closed loop."""
         self._closed = True
         for task, context in list(self._contexts.items()):
             context.run(unwind, task, reason)
 
     def _fill_soon(self) -> None:
-        """Fill the places once the workers had their turn: a chunk that starts now needs no fetch ahead."""
+        """Fill the places after the workers' turn: a chunk that starts now needs no prefetch."""
         if not self._filling and not self._closed:
             self._filling = True
             asyncio.get_running_loop().call_later(_TURN, self._fill)

@@ -1,4 +1,4 @@
-"""Priorities: which of several ready nodes starts first. Each gives a legal order, for the graph alone forbids.
+"""Priorities: the order in which ready nodes start. Each is legal, for only the graph forbids an order.
 
 A priority is a number for each node of a plan, the lowest first. The serial order is ``plan.rank``.
 """
@@ -23,7 +23,7 @@ def shuffled(plan: Plan, seed: int) -> tuple[int, ...]:
 
 
 def delayed(plan: Plan, node: int) -> tuple[int, ...]:
-    """Return the serial order, but ``node`` only starts when nothing else is ready.
+    """Return the serial order, except that ``node`` starts only when nothing else is ready.
 
     With one slot, everything that does not depend on the node runs before it.
     """
@@ -43,9 +43,9 @@ def in_turn(plan: Plan, priority: Sequence[int]) -> Sequence[int]:
 
 
 def following(plan: Plan, order: Sequence[int]) -> tuple[int, ...]:
-    """Return the priority with which one slot follows ``order``: nodes that are handed out, without listeners.
+    """Return the priority with which one slot follows ``order``, the nodes without listeners.
 
-    An order that the graph does not allow is followed as far as it does.
+    An order that the graph does not allow is followed as far as possible.
     """
     place = {node: number for number, node in enumerate(order)}
     return tuple(place.get(node, len(place) + rank) for node, rank in enumerate(plan.rank))

@@ -1,4 +1,4 @@
-"""The rows of one run. Each is recorded once, in one place, and does not change afterwards."""
+"""Recorder: the rows of one run. Each is recorded once, in one place, and does not change afterwards."""
 
 from __future__ import annotations
 

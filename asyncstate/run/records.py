@@ -1,4 +1,4 @@
-"""A host's plans as data: what is kept of them, and what names a plan with all that it was compiled from."""
+"""The recorder of a host's plans, and the keyed digests that name a plan with its inputs."""
 
 from __future__ import annotations
 
@@ -42,12 +42,13 @@ class PlanRecords:
         failhard: bool | None,
         make_key: bool = True,
     ) -> PlanRecorder:
-        """Return who records a plan, of which ``shown`` hides the secrets.
+        """Return the recorder of a plan; ``shown`` hides the plan's secrets.
 
-        ``selection`` is what of the tree was compiled. Without ``make_key`` and where there is no key, one is used that
-        nothing else has. Imports the state modules of the plan. Raises PlanError if the key cannot be read or made.
+        ``selection`` names the part of the tree that was compiled. If there is no key and ``make_key`` is false, a
+        temporary one is used. Imports the state modules of the plan. Raises PlanError if the key cannot be read or
+        made.
         """
-        # Not for a plan that the journal has.
+        # Not needed for a plan that the journal has.
         from asyncstate.plans.recording import PlanRecorder, Treatment  # noqa: PLC0415
 
         settings, host = self._settings, self._host
@@ -70,14 +71,14 @@ class PlanRecords:
         )
 
     def key_of(self, plan: Plan) -> str:
-        """Return what names a plan together with all that it was compiled from. Raises PlanError."""
+        """Return the name of a plan together with all its inputs. Raises PlanError."""
         key = Key.of(self._settings.state_dir)
         return key.of_value("plan and inputs", plan.digest, asdict(self._inputs_of(plan, key)))
 
     def contents(self, plan: Plan, named: Iterable[str] = ()) -> dict[str, str]:
         """Return the sha256 of the files of the tree that a plan is compiled from or that its states fetch, by path.
 
-        ``named`` are more files, by their names in a record; what lies in no root is not looked at.
+        ``named`` are more files, by their names in a record; files outside the roots are not looked at.
         """
         found = contents_of(plan.files, self._roots())
         for name in named:

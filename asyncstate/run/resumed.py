@@ -1,7 +1,7 @@
-"""Resumes a run: what had ended keeps its row and is not run again; all else runs as in any run.
+"""Resumes a run: a state that had ended keeps its row and does not run again; all others run as in any run.
 
 The scheduler does not know of it: it gets the rows of earlier runs as if their states had run now, so that every
-requisite, listener and aggregation sees them as it would have.
+requisite, listener and aggregation sees them.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from asyncstate.run.shared import Shared
 
 _HARMLESS = frozenset({"test"})
-"""State modules that touch nothing, so that being cut off leaves nothing either."""
+"""State modules that touch nothing, so that a cut-off call leaves nothing either."""
 _FOLLOWING = frozenset({RequisiteKind.WATCH, RequisiteKind.ONCHANGES, RequisiteKind.LISTEN})
 
 
 class ResumedDispatch(Around):
-    """Another dispatch, which runs what earlier runs left; a `Dispatch`. ``shown_tag`` gives the tag that is shown."""
+    """Runs only the states that earlier runs left; a `Dispatch`. ``shown_tag`` returns the tag without secrets."""
 
     def __init__(self, plan: Plan, inner: Dispatch, shown_tag: Callable[[str], str]) -> None:
         super().__init__(inner)
@@ -45,10 +45,10 @@ class ResumedDispatch(Around):
         self._followed = _followed(plan)
 
     def go_on_from(self, past: Past) -> None:
-        """Take what earlier runs did, before the run begins.
+        """Accept the results of earlier runs, before the run begins.
 
-        A call that was cut off may have done the work of its whole group, unless a common call has ended that shared
-        its work out: all of them are unknown then.
+        A call that was cut off may have done the work of its whole group, unless a common call has ended and
+        distributed its results: otherwise, all members are unknown.
         """
         self._past = past
         told = [shared for tag, shared in past.shared.items() if (tag, False) in past.ended]
@@ -82,7 +82,7 @@ class ResumedDispatch(Around):
         return row
 
     def _shared(self, shown: str) -> Shared | None:
-        """Return what a call did for other states, under their true tags."""
+        """Return the effects of a call on other states, under their true tags."""
         found = None if self._past is None else self._past.shared.get(shown)
         if found is None:
             return None
@@ -95,7 +95,7 @@ class ResumedDispatch(Around):
         )
 
     def _say_if_unknown(self, work: Work, chunk: LowChunk, row: Row) -> None:
-        """Say in a row that its state had started before. If it finds nothing to do, that may be why."""
+        """Note in a row that its state had started before. If it finds nothing to do, that may be why."""
         past = self._past
         if past is None or (self._shown_tag(chunk.tag), work.kind is NodeKind.CHECK) not in past.unknown:
             return
@@ -107,7 +107,7 @@ class ResumedDispatch(Around):
     async def aggregate(self, members: tuple[int, ...]) -> None:
         """Fold the members of a group into common calls, if none of them has ended.
 
-        Of a common call that has ended, the other members have their share; those that have none run on their own.
+        If a common call has ended, the other members have their shares; those without a share run on their own.
         """
         chunks = [self._plan.chunks[index] for index in members]
         if not self._transactions.isdisjoint(members) or all(self._ended(chunk) is None for chunk in chunks):
@@ -115,7 +115,7 @@ class ResumedDispatch(Around):
 
 
 def _followed(plan: Plan) -> frozenset[int]:
-    """Return the chunks whose changes make others act."""
+    """Return the chunks whose changes others react to."""
     targets = [each.node for of in plan.requisites for each in of if each.kind.family in _FOLLOWING]
     targets += [member for node in plan.listeners for member in node.members]
     return frozenset(

@@ -25,7 +25,7 @@ _LISTEN_ERROR = "Listen_Error_|-"
 
 
 class WrongInTree(CommandExecutionError):
-    """The mistake is in the tree, not in code: the row shows the text of the error without a traceback."""
+    """An error in the tree, not in code: the row shows its text without a traceback."""
 
 
 def failed_row(name: Any, comment: str) -> Row:
@@ -46,9 +46,8 @@ def mocked_row(name: Any) -> Row:
 def exception_row(name: Any, error: BaseException) -> Row:
     """Return the row of a state function that raised. Its traceback begins in the plugin, not in the engine.
 
-    PathRefused and WrongInTree are not bugs of the plugin: the comment has only their text. That of another process is
-    shown as that says. Of a function that called
-    ``sys.exit`` it says so, and where.
+    PathRefused and WrongInTree are not bugs of the plugin: the comment has only their text. An error of another process
+    is shown as that process reports it. For a call of ``sys.exit`` the comment names its place.
     """
     left = error.__cause__ if isinstance(error, LoaderError) else error
     if isinstance(left, SystemExit):
@@ -76,7 +75,7 @@ def exception_row(name: Any, error: BaseException) -> Row:
 
 
 def _where(error: BaseException) -> str:
-    """Return the file and line that raised an exception, in words; "" if nobody knows."""
+    """Return the file and line that raised an exception, as text; "" if unknown."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -101,17 +100,17 @@ def cancelled_row(name: Any, reason: str) -> Row:
 
 
 def overdue_row(name: Any, limit: str) -> Row:
-    """Return the row of a state whose call still runs after its time limit; ``limit`` says that it exceeded it."""
+    """Return the row of a state whose call still runs after its time limit; ``limit`` is the text about the limit."""
     return failed_row(name, f"{limit} {_NOT_WAITED_FOR}")
 
 
 def stopped_retry(attempt: int, attempts: int) -> str:
-    """Return what a row says if its run was stopped before the next attempt."""
+    """Return the comment of a row whose run was stopped before the next attempt."""
     return f"{_STOPPED} {attempt} of {attempts}."
 
 
 def was_cut_off(row: Mapping[str, Any]) -> bool:
-    """Whether a row was made while its state still ran or would have gone on: what it has done is unknown."""
+    """Whether a row was made while its state still ran or would have gone on: its effects are unknown."""
     said = row.get("comment")
     if row.get("result") is not False or type(said) is not str:
         return False
@@ -127,7 +126,7 @@ _NOT_WAITED_FOR = (
 
 
 def keep_deeds(row: Row) -> None:
-    """Give a failed row without changes the file system changes of its call, so that they are not lost."""
+    """Add the file system changes of the call to a failed row without changes, so that they are not lost."""
     if row["result"] is False and not row["changes"]:
         row["changes"] = plain(changes_so_far())
 
@@ -181,7 +180,7 @@ def normalise(returned: Any, name: Any) -> Row:
 
 
 def _is_in_shape(returned: Any) -> bool:
-    """Whether this is the well-formed return of a state without changes, the most frequent case."""
+    """Whether a value is the well-formed return of a state without changes, the most frequent case."""
     if type(returned) is not dict or returned.keys() != _PLAINEST or set(map(type, returned)) != {str}:
         return False
     name, result, comment = returned["name"], returned["result"], returned["comment"]
@@ -202,7 +201,7 @@ _SHORT = 1000
 
 
 def refuse_forgotten(returned: Any) -> None:
-    """Raise ArgumentError if what a hook returned holds an awaitable that was not awaited."""
+    """Raise ArgumentError if the return of a hook holds an awaitable that was not awaited."""
     reduction = Reduction()
     reduction.of(returned)
     if reduction.forgotten:
@@ -229,7 +228,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def _settle_result(row: Row, given: Any) -> str:
-    """Put the truth value of a result into the row, as Salt does; return what is wrong if it has none."""
+    """Put the truth value of a result into the row, as Salt does; return the mistake if it has none."""
     if given is None or given is True or given is False:
         row["result"] = given
         return ""

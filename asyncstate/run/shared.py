@@ -1,4 +1,4 @@
-"""What one call has done for other states, so that a resumed run can go on where that call has ended."""
+"""The effects of one call on other states, kept so that a resumed run can go on after that call."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import msgspec
 
 
 class Shared(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="shared"):
-    """The rest of a common call, kept before the row of the state ``tag`` that made it.
+    """The effects of a common call on other states, kept before the row of the state ``tag`` that made the call.
 
-    ``rows`` are those that other states will have without a call of their own; ``changes`` are to be added to the rows
-    of states that run on their own, each with ``said``. ``kept`` is what the members of a transaction know of one
-    another after this one. States are named by their tags.
+    ``rows`` are the rows of states that need no call of their own; ``changes`` are to be added to the rows of states
+    that run on their own, each with a text for the comment. ``kept`` is the data that members of a transaction share
+    after this one. States are named by their tags.
     """
 
     tag: str

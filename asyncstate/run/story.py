@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from asyncstate.run.machine import Machine
 
 _MOST_SHOWN = 20
-"""How many stories of a stalled run are shown, and how many predecessors are named in one."""
+"""The number of stories shown of a stalled run, and of predecessors named in one."""
 _STIMULI = frozenset({Step.TAKEN, Step.ENDED, Step.GIVEN_UP, Step.FAILED_HARD, Step.STOPPED})
 
 
@@ -42,7 +42,7 @@ class Change(Value):
 
 
 class MachineStalled(RuntimeError):
-    """A bug: nothing runs, nothing can be taken, and nodes are left. Its notes are their stories."""
+    """A bug: nothing runs, nothing can be taken, and nodes are left. Its notes are the stories of these nodes."""
 
     def __init__(self, machine: Machine, shown: Callable[[str], str]) -> None:
         """Add the stories as notes. ``shown`` removes their secrets."""
@@ -66,7 +66,7 @@ def stalled_nodes(machine: Machine) -> list[int]:
 
 
 def story(machine: Machine, node: int) -> list[Change]:
-    """Return every change of a node, in order. The first stands for the start of the run."""
+    """Return every change of a node, in order. The first is the start of the run."""
     plan, outcome = machine.plan, machine.outcomes.of(node)
     before = set(plan.dag.predecessors(node))
     listener = plan.nodes[node].kind is NodeKind.LISTENER

@@ -1,4 +1,4 @@
-"""Make the report of a run from its rows."""
+"""The report of a run, made from its rows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def summarise(
 
 
 def untold(plan: Plan, recorder: Recorder, report: RunReport) -> tuple[dict[str, Row], tuple[int, ...]]:
-    """Return the rows of a report that the events of its states do not give, and `RunFinished.order`."""
+    """Return the rows of a report that its events do not contain, and `RunFinished.order`."""
     rows, subs = recorder.rows, recorder.subs
     tags = [tag for parent in rows for tag in (parent, *subs.get(parent, ()))] if subs else list(rows)
     once = {tag for tag, times in Counter(tags).items() if times == 1} if subs else rows.keys()
@@ -57,7 +57,7 @@ def untold(plan: Plan, recorder: Recorder, report: RunReport) -> tuple[dict[str,
 
 
 def _broken_listeners(plan: Plan, rows: Mapping[str, Row]) -> dict[str, Row]:
-    """Return the rows for missing listeners that would have been called."""
+    """Return the rows of missing listeners that would have been called."""
     return {
         listener.tag: dict(listener.row)
         for listener in plan.broken_listeners
@@ -69,7 +69,7 @@ _UNCHANGED: Row = {"changes": {}}
 
 
 def _handled_failures(plan: Plan, rows: Mapping[str, Row]) -> tuple[str, ...]:
-    """Return the tags of failures with ``onfail_stop: false`` handlers, all of which ran and succeeded."""
+    """Return the tags of failures with ``onfail_stop: false`` handlers that all ran and succeeded."""
     verdicts: dict[str, list[bool]] = {}
     for chunk in plan.chunks:
         if chunk.args.get("onfail_stop") is not False:

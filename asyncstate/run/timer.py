@@ -1,6 +1,6 @@
 """Timer: calls a function on the event loop after some time, once or repeatedly.
 
-It uses a timer of asyncio, not a task of anyio. A timer runs whatever the tasks do, and needs no task group around the
+It uses a timer of asyncio, not a task of anyio: a timer fires whatever the tasks do, and needs no task group around the
 block, which would wrap the exceptions of the block.
 """
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Timer:
-    """Calls ``call`` after ``seconds``, with ``repeat`` every ``seconds``, but not after its block. None: never."""
+    """Calls ``call`` after ``seconds``, or with ``repeat`` every ``seconds``, until its block ends. None: never."""
 
     def __init__(self, seconds: float | None, call: Callable[[], None], *, repeat: bool = False) -> None:
         self._seconds = seconds

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from asyncstate.run.machine import Work
 
 _SMALL = 64
-"""Up to this many nodes every transition is checked; in larger plans a few, so that the cost stays linear."""
+"""The number of nodes up to which every transition is checked; in larger plans a few, so that the cost stays linear."""
 _CHECKS = 32
-"""How many checks a larger plan has, about. What the history lacks once, it lacks at the end: there it is read."""
+"""The approximate number of checks of a larger plan. History is checked at the end: a gap stays."""
 
 
 class InvalidMachine(AssertionError):
@@ -57,7 +57,7 @@ class ValidatingMachine(Machine):
         """Record an end, then check."""
         if node not in self.running | self.given_up:
             raise InvalidMachine(f"node {node} ended, and does not run")
-        self._ending = True  # `stop` may be called on the way
+        self._ending = True  # `stop` may be called before the end
         released = super().done(node, outcome)
         self._ending = False
         self._checked()

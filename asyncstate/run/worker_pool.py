@@ -54,7 +54,7 @@ _NEVER = Outcome(result=False, changed=False, ran=False)
 
 
 class WorkerPool:
-    """Runs what a machine hands out. ``in_flight`` has what runs now."""
+    """Runs the work that a machine hands out. ``in_flight`` is the running work."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class WorkerPool:
 
     @property
     def rows(self) -> dict[str, Row]:
-        """The rows of the chunks that have ended so far, by tag, as they are shown."""
+        """The rows of the chunks that have ended so far, by tag, without secrets."""
         shown = self._announcer.shown
         return {shown.tag(tag): shown.row(tag, row) for tag, row in self._recorder.rows.items()}
 
@@ -173,7 +173,7 @@ class WorkerPool:
     # other hosts
 
     async def _listen(self) -> None:
-        """Tell the machine of the states of other hosts that end. This takes no slot."""
+        """Report the ends of states of other hosts to the machine. This takes no slot."""
         try:
             if self._elsewhere is not None:
                 async with aclosing(self._elsewhere.outcomes()) as outcomes:
@@ -221,7 +221,7 @@ class WorkerPool:
         if not self._tasks:
             if self._machine.finished or self.cut:
                 self._over.set()
-            else:  # a plugin cancelled the worker, which it must not do
+            else:  # a plugin cancelled the worker, which is not allowed
                 self._start_workers()
                 if not self._tasks and not self._machine.awaited:
                     self._fail(self._stalled())
@@ -229,10 +229,10 @@ class WorkerPool:
             self._look_for_end()
 
     def _look_for_end(self, own: int = 0) -> bool:
-        """End the run if nothing runs, or only what does not end. ``own`` is 1 if the caller is an idle worker.
+        """End the run if nothing runs, or only calls that do not end. ``own`` is 1 if the caller is an idle worker.
 
-        Before, what waits for such calls is given up: other hosts learn of it, and what failed requisites keep from
-        running has its row. Return whether that gives the caller work.
+        Before, the nodes that wait for such calls are given up: other hosts are notified, and nodes that failed
+        requisites keep from running get their rows. Return whether that gives the caller work.
         """
         overdue, machine = self.in_flight.overdue, self._machine
         if not self._tasks:
@@ -299,7 +299,7 @@ class WorkerPool:
         self._turning = False
 
     async def _wait_for_work(self) -> None:
-        """Wait for work. Raises MachineStalled if all other workers wait, too: then there will never be any."""
+        """Wait for work. Raises MachineStalled if all other workers wait, too: no work can then appear."""
         if self._look_for_end(own=1):
             return
         if len(self._idle) + 1 == len(self._tasks) and not self._machine.awaited:
@@ -365,11 +365,11 @@ class WorkerPool:
                 self._pauses.discard(scope)
 
     def share(self, shared: Shared) -> None:
-        """Keep what a call has done for other states, before its row is recorded."""
+        """Keep the effects of a call on other states, before its row is recorded."""
         self._announcer.keep(shared)
 
     def left_running(self, chunk: LowChunk, calls: Sequence[asyncio.Future[None]]) -> None:
-        """Wait for calls that were cancelled, when the run ends, and name those that do not end."""
+        """At the end of the run, wait for calls that were cancelled, and name those that do not end."""
         self._left += [(chunk, call) for call in calls]
 
     # one piece of work
@@ -410,7 +410,7 @@ class WorkerPool:
         self._look_for_end()
 
     async def returned(self, work: Work) -> None:
-        """Take note that such a call has returned, and wait for a slot."""
+        """Record that such a call has returned, and wait for a slot."""
         self.in_flight.overdue.pop(work.node, None)
         await self._take_back_slot()
 
@@ -431,7 +431,7 @@ class WorkerPool:
     # the end
 
     def abandon(self, reason: str) -> None:
-        """Cancel running chunks without their loop, which is closed. What they started ends in the background."""
+        """Cancel running chunks without their closed loop. Their processes and threads end in the background."""
         self._reason = reason
         self._machine.stop(reason)
         for task, context in list(self._tasks.items()):

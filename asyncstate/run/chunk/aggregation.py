@@ -29,14 +29,14 @@ Low = dict[str, Any]
 Changes = dict[str, Any]
 
 _OWN_VERDICT = ("check_cmd",)
-"""Keywords with which only a member's own call decides whether it succeeded."""
+"""Keywords that let only a member's own call decide whether it succeeded."""
 
 
 class HookCaller(Protocol):
-    """Calls the hooks of a module: the caller."""
+    """Calls the hooks of a module; implemented by the caller."""
 
     async def find(self, name: str) -> LoadedFunction | None:
-        """Look a state function up."""
+        """Return a state function; None if there is none."""
 
     async def call_hook(self, function: LoadedFunction, args: tuple[Any, ...], chunk: LowChunk) -> Any:
         """Call a function in the context of a chunk."""
@@ -46,7 +46,7 @@ class HookCaller(Protocol):
 
 
 class Aggregation:
-    """The low data of a run as ``mod_aggregate`` changed it. ``notices`` are its failures."""
+    """The low data of a run as ``mod_aggregate`` changed it. ``notices`` report its failures."""
 
     def __init__(self, caller: HookCaller) -> None:
         self.lows: dict[int, Low] = {}
@@ -61,9 +61,9 @@ class Aggregation:
     async def fold(self, ready: Sequence[LowChunk], running: Mapping[str, Row]) -> None:
         """Call ``mod_aggregate`` for the members of a group that may run.
 
-        It is called for the first member, then for each later member that the module has not marked ``__agg__``: with
-        the members that have not had a call of their own, as in Salt those have run by then. After a call that fails
-        there are no more: the members that are not in a common call by then run on their own.
+        It is called for the first member, then for each later member that the module has not marked ``__agg__``, with
+        the members that have not had a call yet: as in Salt, the earlier ones have run by then. A failed call is the
+        last one: members that are not in a common call by then run on their own.
         """
         function = await self._caller.find(f"{ready[0].state}.{MOD_AGGREGATE}") if ready else None
         if function is None:
@@ -129,7 +129,7 @@ class Aggregation:
         """Split the row of a common call; return False if its own member, too, must run on its own.
 
         The module says which changes belong to which member. If it cannot, the row of a successful call stays as it is,
-        as in Salt; the changes of a failed call go to the members they are named after.
+        as in Salt; each change of a failed call goes to the member whose name is its key.
         """
         members = (chunk, *self._folded.pop(chunk.index))
         failed = row["result"] is False or (bool(row.get("skip_watch")) and not row["changes"])
@@ -166,7 +166,7 @@ class Aggregation:
         return _by_name(members, row["changes"]) if failed else None
 
     def _add_later(self, member: LowChunk, changes: Changes, members: Sequence[LowChunk], *, test: bool) -> None:
-        """Keep the changes to add to the row of a member that runs on its own. In a dry run there are none."""
+        """Keep changes for the row of a member that runs on its own. In a dry run there are none."""
         if changes and not test:
             said = f"A call for {len(members)} states together made these changes."
             self._pending[member.index] = self._new_pending[member.tag] = (changes, said)
@@ -181,12 +181,12 @@ class Aggregation:
     def restore(
         self, indexes: Mapping[str, int], shares: Mapping[str, Row], pending: Mapping[str, tuple[Changes, str]]
     ) -> None:
-        """Take over what a common call of an earlier run did for other states."""
+        """Restore the effects of a common call of an earlier run on other states."""
         self._shares.update({indexes[tag]: row for tag, row in shares.items() if tag in indexes})
         self._pending.update({indexes[tag]: each for tag, each in pending.items() if tag in indexes})
 
     def settle(self, chunk: LowChunk, row: Row) -> None:
-        """Add to the row of a member that ran on its own what a common call had changed for it before."""
+        """Add the changes that a common call made for a member to the row of its own call."""
         pending = self._pending.pop(chunk.index, None)
         if pending is not None:
             changes, said = pending
@@ -216,7 +216,7 @@ def _error_text(error: BaseException) -> str:
 
 
 def _wrong_with(low: Any, chunk: LowChunk) -> str:
-    """Return why the low data that a module returned cannot be that of ``chunk``; "" if it can."""
+    """Return why a module's low data cannot be that of ``chunk``; "" if it can."""
     if not isinstance(low, dict):
         return f"it returned {type(low).__name__}, not low data"
     if not low:

@@ -1,6 +1,6 @@
-"""Fetching ahead with plugins: what ``mod_prefetch`` of the state modules offers, and the calls that fetch it.
+"""Prefetching with plugins: collects the offers of ``mod_prefetch`` hooks of state modules, and calls the fetches.
 
-A plugin that cancels its own call looks as if the run had done it, so this names the CancelledError of asyncio.
+A plugin that cancels its own call looks like a cancelled run, so this uses the CancelledError of asyncio.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 _OPEN = ("onlyif", "unless")
-"""Conditions that nobody knows before the state runs: they call programs and functions."""
+"""Conditions that are unknown before the state runs: they call programs and functions."""
 
 
 def offered(plan: Plan, host: PluginHost) -> Iterator[Fetch]:
-    """Yield what can be fetched ahead for the states of a plan.
+    """Yield the possible prefetches for the states of a plan.
 
-    A state whose conditions only its turn will tell is left out. What a module's hook raises or returns amiss is
-    logged, and nothing is fetched ahead for that state.
+    A state with conditions that only its run can decide is left out. If a module's hook raises or returns something
+    malformed, that is logged, and nothing is prefetched for the state.
     """
     hooks: dict[str, Callable[[dict[str, Any]], Any] | None] = {}
     with host.enter():
@@ -64,7 +64,7 @@ def _hook(state: str, host: PluginHost) -> Callable[[dict[str, Any]], Any] | Non
     except BaseException as error:
         if meant_for_program(error):
             raise
-        return None  # the row of the state will say what is wrong
+        return None  # the row of the state will report the error
     return None if found is None else found.func
 
 
@@ -81,9 +81,9 @@ def _fetch(chunk: LowChunk, declared: Mapping[str, Any]) -> Fetch:
 
 
 class Ahead:
-    """Calls the functions that fetch ahead, for one run; a `Fetcher`. ``prefetched`` is what states find of it.
+    """Calls the prefetch functions of one run; a `Fetcher`. ``prefetched`` is how states find the results.
 
-    Nothing is fetched for chunks that ``is_over`` names: an earlier run has ended them.
+    Nothing is fetched for chunks for which ``is_over`` is true: they ended in an earlier run.
     """
 
     def __init__(self, plan: Plan, host: PluginHost, is_over: Callable[[LowChunk], bool]) -> None:
@@ -93,7 +93,7 @@ class Ahead:
         self._is_over = is_over
 
     def fetches(self, announced: Callable[[str], None]) -> Sequence[Fetch]:
-        """Ask the state modules of the plan what can be fetched ahead."""
+        """Return the prefetches that the state modules of the plan offer."""
         self.prefetched.tell = announced
         found = offered(self._plan, self._host)
         return [fetch for fetch in found if not self._is_over(self._plan.chunks[fetch.chunk])]
@@ -126,7 +126,7 @@ class Ahead:
         return done
 
     async def forget(self) -> None:
-        """Remove the folders of what was fetched ahead, once no program writes there any more."""
+        """Remove the folders of prefetched files, once no program writes there any more."""
         await self._host.workers.run(self._close)
 
     def _close(self) -> None:
@@ -146,7 +146,7 @@ class Ahead:
         return Fetched("fetched" if fetched else "nothing")
 
     def _is_allowed(self, chunk: LowChunk) -> bool:
-        """Whether the conditions of a state that can be known beforehand let it run."""
+        """Whether the conditions of a state that can be decided early let it run."""
         if "creates" in chunk.args and is_there(chunk.args["creates"]):
             return False
         rules = self._host.opts.get("global_state_conditions")

@@ -1,10 +1,10 @@
-"""Say which arguments of a failed state function do not fit its annotations.
+"""Finds the arguments of a failed state function that do not fit its annotations.
 
 Arguments are checked only after a failure: an ``int`` instead of a text usually works, and Salt accepts it. Values are
 not shown, since any of them may be a password. For errors from outside, such as a file or a program, the text of the
 error is used.
 
-A state passes keywords on to functions that take them. The frames of the traceback are those functions' calls, so their
+A state passes keywords on to functions that take them. The frames of the traceback are these functions' calls, so their
 annotations count, too.
 """
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 _LARGEST = (1 << 63) - 1
-"""The largest number that the system and its libraries take."""
+"""The largest number that the system and its libraries accept."""
 
 
 def wrong_use(function: Callable[..., Any], given: Mapping[str, Any], error: BaseException) -> str:
-    """Return which of the ``given`` arguments no run takes; "" for an error that another run may not have."""
+    """Return the mistake in ``given`` arguments that fails every run; "" if another run may succeed."""
     if isinstance(error, re.error):
         return f"Invalid regular expression: {error}"
     if is_argument_error(error):
@@ -36,7 +36,7 @@ def wrong_use(function: Callable[..., Any], given: Mapping[str, Any], error: Bas
 
 
 def _calls(error: BaseException, given: Mapping[str, Any]) -> Iterator[tuple[Callable[..., Any], dict[str, Any]]]:
-    """Yield the functions that an error came through, each with those of its arguments that the state was given."""
+    """Yield the functions in an error's traceback, each with the given arguments among its variables."""
     trace = error.__traceback__
     while trace is not None:
         frame = trace.tb_frame
@@ -47,7 +47,7 @@ def _calls(error: BaseException, given: Mapping[str, Any]) -> Iterator[tuple[Cal
 
 
 def is_argument_error(error: BaseException) -> bool:
-    """Return whether code raises such an error for arguments of the wrong type; not for errors of asyncstate."""
+    """Return whether wrong argument types cause such an error; False for errors of asyncstate."""
     trips = (TypeError, AttributeError, ValueError, OverflowError)
     return isinstance(error, trips) and not isinstance(error, AsyncStateError)
 

@@ -1,12 +1,12 @@
 """One call of a state function, from low data to a row: arguments, conditions, the function, check_cmd, time limit.
 
     arguments ──▶ slots ──▶ onlyif, unless, creates ──▶ function ──▶ check_cmd ──▶ well-formed row ──▶ reload modules
-                  ╰──────────────────── limited by timeout ────────────────╯
+    ╰──────────────────── limited by timeout ────────────────╯
 
 A skipped state goes on with check_cmd.
 
 This is the boundary between engine and plugins. Whatever a plugin does, returns or raises, each call ends in one
-well-formed row, and what a plugin does to its task or its data does not reach another call. A plugin may cancel its own
+well-formed row, and no effect of a plugin on its task or its data reaches another call. A plugin may cancel its own
 task; undoing that needs asyncio, as anyio has no interface for it.
 """
 
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 _REFRESHING_MODULES = frozenset({"pkg", "ports", "pip"})
 _RELOADS = frozenset({"reload_grains", "reload_pillar", "force_reload_modules"})
-"""Arguments that load something anew although the state has changed nothing."""
+"""Arguments that force a reload even if the state has changed nothing."""
 _MODULE_SUFFIXES = (".py", ".pyx", ".pyo", ".pyc", ".so")
 
 
@@ -70,7 +70,7 @@ class Caller:
     """Calls state functions and hooks for one run. ``running`` is the view of its rows that they get.
 
     ``mock`` replaces every state function by one that does nothing; conditions are evaluated, as in Salt.
-    ``prefetched`` is what the run fetches ahead, None if nothing.
+    ``prefetched`` holds the prefetches of the run; None if there are none.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Caller:
         self._functions: dict[str, LoadedFunction | None] = {}
         self._prefetched = prefetched
         self.misused: set[int] = set()
-        """The chunks whose arguments their functions do not take, whatever other states do."""
+        """The chunks whose arguments their functions never accept, whatever other states do."""
 
     # looking up
 
@@ -200,7 +200,7 @@ class Caller:
             return
         context = current.get(None)
         token = context.cancel if context is not None else None
-        # asyncio.run cancels every task of a program that gives up, and this one perhaps before that of the run.
+        # asyncio.run cancels all tasks of a program that gives up, this one perhaps before the task of the run.
         left = token is not None and any(not call.done() for call in token.overdue)
         if chunk is not None and token is not None and (left or self._supervisor.cut):
             token.cancel(str(error))  # also ends what the call started earlier and left running
@@ -294,7 +294,7 @@ class Caller:
     async def _execute(
         self, function: LoadedFunction, args: list[Any], kwargs: dict[str, Any], low: dict[str, Any]
     ) -> Any:
-        """Run conditions, function and check_cmd: all in one thread, but an async function runs on the loop."""
+        """Run conditions, function and check_cmd, all in one thread; an async function runs on the loop."""
         salt = self.host.salt
         conditions = has_conditions(low) and not await self.has(low["state"], MOD_RUN_CHECK)
         checks = "check_cmd" in low and await self._generic_check(function, low["state"])
@@ -359,7 +359,7 @@ class Caller:
     def _known_error_row(
         self, chunk: LowChunk, low: dict[str, Any], function: LoadedFunction | None, error: BaseException
     ) -> dict[str, Any] | None:
-        """Return a row that says which arguments of a bundled state are wrong, or what failed outside.
+        """Return a row that names the wrong arguments of a bundled state, or the failure outside of it.
 
         None for all other errors, such as a refused path: `exception_row` makes their row. States of other authors, and
         bugs in bundled states, show a traceback. A function that a provider lacks is not a mistake of the state that
@@ -387,7 +387,7 @@ class Caller:
     # afterwards
 
     async def _refresh(self, chunk: LowChunk, fun: str, name: Any, row: Row) -> None:
-        """Reload modules where Salt does: if an argument says so, or after changes that may install some."""
+        """Reload modules where Salt does: if an argument demands it, or after changes that may install some."""
         args = chunk.args
         if args.get("reload_grains") or args.get("reload_pillar"):
             grains, pillar = bool(args.get("reload_grains")), bool(args.get("reload_pillar"))
@@ -404,7 +404,7 @@ class Caller:
 
 
 def _name_template(row: Row) -> None:
-    """Let a failed row name the template that it could not render: the place of its state is in the SLS file."""
+    """Name the template in a failed row that could not render it: the row's place is in the SLS file."""
     context = current.get(None)
     file, line, text = context.unrendered if context is not None else ("", 0, "")
     if file and line and text in str(row["comment"]):
@@ -436,9 +436,9 @@ def _anonymous(returned: Any) -> Any:
 
 
 def _own_timeout(low: dict[str, Any], function: LoadedFunction) -> float | None:
-    """Return the ``timeout`` that the engine enforces (the function has no such argument) and remove it from ``low``.
+    """Remove the ``timeout`` that the engine enforces, and return it; None if the function has such an argument.
 
-    A function with ``**kwargs`` still receives it. For any other, one that is no number is a mistake: ArgumentError.
+    A function with ``**kwargs`` still receives it. For any other, a value that is no number raises ArgumentError.
     """
     signature = function.signature
     if signature.accepts("timeout"):
@@ -456,5 +456,5 @@ def _own_timeout(low: dict[str, Any], function: LoadedFunction) -> float | None:
 
 
 def _speaks_for_itself(function: LoadedFunction | None) -> bool:
-    """Whether a state that returned reports its own changes: rows of modules of the tree stay as in Salt."""
+    """Whether a state that returned reports its changes itself: rows of modules of the tree stay as in Salt."""
     return function is not None and not function.module.bundled

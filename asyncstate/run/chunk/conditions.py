@@ -36,7 +36,7 @@ def has_conditions(low: Mapping[str, Any]) -> bool:
 
 
 def is_there(creates: Any) -> bool:
-    """Whether all that a ``creates`` names exists by now; False if it is malformed."""
+    """Whether everything that a ``creates`` names exists; False if it is malformed."""
     try:
         return _creates(creates).skip
     except WrongCondition:
@@ -44,7 +44,7 @@ def is_there(creates: Any) -> bool:
 
 
 class Answer:
-    """The answer of one condition: whether to skip the state, and the comment. ``warning``: something Salt hides."""
+    """The answer of one condition: whether to skip the state, and the comment. ``warning``: an error Salt hides."""
 
     __slots__ = ("comment", "skip", "warning")
 
@@ -101,7 +101,7 @@ def not_allowed(name: str) -> Row:
 
 
 def check_commands(low: Mapping[str, Any], salt: Mapping[str, Any]) -> Row:
-    """Run ``check_cmd``; return the result and comment it decides. Raises WrongCondition if it is not a command."""
+    """Run ``check_cmd``; return its result and comment. Raises WrongCondition if it is not a command."""
     if not isinstance(low["check_cmd"], (str, list)):
         given = "nothing" if low["check_cmd"] is None else repr(low["check_cmd"])
         raise WrongCondition(f"check_cmd: expected a command or a list of commands, got {given}")

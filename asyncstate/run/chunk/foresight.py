@@ -1,4 +1,4 @@
-"""What a dry run cannot tell, because an earlier state of the plan has not run.
+"""Foresight: marks the rows of a dry run that are uncertain, because an earlier state of the plan has not run.
 
     earlier state            later state
     would change what it ──▶ failed, or found nothing to do, on the machine as it is now
@@ -9,8 +9,8 @@
 
 A state that a run refuses, because the earlier one gives a folder to another user, fails in the dry run, too.
 
-Only a state that waits for the earlier one counts as later, so the rows are the same at any concurrency. Footprints say
-what states touch. An earlier state of unknown effects may make whatever a state that waits for it misses.
+Only a state that waits for the earlier one counts as later, so the rows are the same at any concurrency. Footprints
+name what states touch. An earlier state of unknown effects may make anything that a later state misses.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from asyncstate.run.machine import Work
 
 _KEEP_CONTENT = frozenset({"file.directory", "user.present"})
-"""States that give a folder that is there another mode or owner, and touch nothing below it."""
+"""States that may change the mode or owner of an existing folder, and touch nothing below it."""
 _ACCOUNTS = ("user:", "group:")
 _ACCOUNT_FILES = frozenset(f"{PATH}/etc/{name}" for name in ("passwd", "shadow", "group", "gshadow"))
 _ACCOUNT_STATES = frozenset({"user", "group"})
@@ -54,7 +54,7 @@ _NEWEST = frozenset({"latest", "uptodate"})
 """Package states that look for newer versions."""
 _SHOWN_KINDS = frozenset("user group service mount sysctl kmod".split())
 _PACKAGES = ("packages", "unknown-packages")
-"""What packages bring to a formula."""
+"""The resources that packages bring to a formula."""
 _MOST_SHOWN = 3
 _CLONES = frozenset({"git.latest", "git.cloned", "git.detached"})
 """States that need an empty folder, or none."""
@@ -62,20 +62,20 @@ _FORCE = frozenset({"force", "force_clone"})
 _EDITS = frozenset(
     f"file.{edit}" for edit in "append prepend replace line comment uncomment blockreplace keyvalue patch".split()
 ) | {"ini.options_absent", "ini.sections_absent"}
-"""States that change a part of what they find in a file."""
+"""States that change a part of a file."""
 _AWAITED = {
     Verdict.ONCHANGES: frozenset({RequisiteKind.ONCHANGES, RequisiteKind.WATCH}),
     Verdict.MET: frozenset({RequisiteKind.WATCH}),
 }
-"""The families of requisites whose changes could lead to another row, if the verdict is this one now."""
+"""The families of requisites whose changes could lead to another row, by the verdict of now."""
 _CALLED = frozenset({NodeKind.CHUNK, NodeKind.CHECK})
 _WITHOUT_RANK = frozenset({NodeKind.SET, NodeKind.STAGE, NodeKind.REMOTE})
 
 
 class _Change(Value):
-    """The chunk that is to change a place.
+    """A planned change of a place, by its chunk.
 
-    ``tree``: with all that is below it; ``made``: it makes a missing folder; ``entry``: one of a file or a name.
+    ``tree``: with everything below it; ``made``: it makes a missing folder; ``entry``: one entry of a file or a name.
     """
 
     chunk: int
@@ -85,7 +85,7 @@ class _Change(Value):
 
 
 class _Kinds:
-    """Which paths are to become files, folders, and folders with something in them, and by which chunks."""
+    """The planned files, folders, and folders with content, by path, with the chunks that make them."""
 
     def __init__(self) -> None:
         self._files: dict[str, list[int]] = {}
@@ -93,7 +93,7 @@ class _Kinds:
         self._filled: dict[str, list[int]] = {}
 
     def enter(self, chunk: LowChunk) -> None:
-        """Enter what a state is to make."""
+        """Enter what a state would make."""
         path, kind = place_of(chunk), kind_left(chunk)
         if path is None or kind in {GONE, ""}:
             return
@@ -106,7 +106,7 @@ class _Kinds:
             self._filled.setdefault(folder, []).append(chunk.index)
 
     def against(self, chunk: LowChunk) -> dict[int, str]:
-        """Return the chunks that make something else of a path which a state needs, with the path as a resource."""
+        """Return the chunks that make another kind of file at a path of this chunk, with the path as a resource."""
         path, kind = place_of(chunk), kind_left(chunk)
         if path is None or kind in {GONE, ""}:
             return {}
@@ -130,7 +130,7 @@ def _is_repository(path: str) -> bool:
 
 
 class Foresight:
-    """Completes the rows of a dry run. ``touched`` returns what the chunks touch; it is called once, if at all."""
+    """Completes the rows of a dry run. ``touched`` returns the footprints of the chunks; called at most once."""
 
     def __init__(self, plan: Plan, touched: Callable[[], Awaitable[Touched]]) -> None:
         self._plan = plan
@@ -147,7 +147,7 @@ class Foresight:
     async def completed(
         self, work: Work, chunk: LowChunk, running: Awaitable[Row], misused: Container[int] = ()
     ) -> Row:
-        """Return the row of a chunk that runs. If it may be another one after earlier states have run, it says so.
+        """Return the row of a chunk that runs, marked as uncertain if earlier states may change it.
 
         ``misused``: chunks whose arguments no function takes. They fail in any case.
         """
@@ -165,7 +165,7 @@ class Foresight:
         return row
 
     async def _look_ahead(self, chunk: LowChunk, row: Row) -> None:
-        """Say in the row of a state that was called if what it touches is to change before."""
+        """Mark the row of a state that was called, if earlier states would change what it touches."""
         to_change = _is_to_change(row)
         tested = to_change and not chunk.args.keys().isdisjoint(CONDITIONS_BEFORE)
         edits = to_change and chunk.function in _EDITS
@@ -182,7 +182,7 @@ class Foresight:
             self._say(row, {number: opposed[number] for number in self._before(chunk.index, opposed)})
 
     def _edited(self, chunk: LowChunk, footprint: Footprint, row: Row) -> Iterator[int]:
-        """Yield the states that are to change lines of a file which this one would change, or do not show which."""
+        """Yield the states that would change lines of a file which this one would change, or do not show which."""
         lines = _changed_lines(row)
         for places, _, _ in self._resources.placed((), footprint.writes):
             for number in (change.chunk for change in self._at.get(places[-1], ())):
@@ -192,7 +192,7 @@ class Foresight:
                     yield number
 
     def _wait_for_changes(self, chunk: LowChunk, row: Row, families: Collection[RequisiteKind]) -> None:
-        """Say in a row without changes that it cannot be told, if it waits for a state that shows none of its own."""
+        """Mark a row without changes as uncertain, if it waits for a state that does not show its changes."""
         targets = [each.node for each in self._plan.requisites[chunk.index] if each.kind.family in families]
         chunks = {self._plan.nodes[node].chunk for node in stands_for(self._plan, targets)} if targets else ()
         open_ = [number for number in chunks if number in self._to_change and not self._to_change[number]["changes"]]
@@ -200,11 +200,11 @@ class Foresight:
 
     @cached_property
     def _refused(self) -> dict[int, Contradiction]:
-        """What a run as root refuses after earlier states have run, by the number of the chunk."""
+        """Return the states that a run as root refuses after earlier states have run, by the number of the chunk."""
         return {each.second: each for each in self._plan.contradictions if each.code == "E431"}
 
     def _enter_refusal(self, chunk: LowChunk, row: Row) -> bool:
-        """Return whether a run refuses the state because of what is to change before, and say so in its row."""
+        """Return whether a run refuses the state because of an earlier change, and make its row say so."""
         refusal = self._refused.get(chunk.index)
         if row.get("skip_watch") or refusal is None or refusal.first not in self._to_change:
             return False
@@ -214,11 +214,11 @@ class Foresight:
         now = f" Now: {row['comment']}" if row["result"] is False and row["comment"] else ""
         row["result"], row["changes"] = False, {}
         row["comment"] = f"{refusal.message}; {refusal.hint}.{now}"
-        row.pop("sub_state_run", None)  # a state that is refused calls none
+        row.pop("sub_state_run", None)  # a refused state calls no other
         return True
 
     def _enter_new(self, touched: Touched) -> None:
-        """Enter what the states touch that are known to change since the last time."""
+        """Enter the footprints of the states newly known to change something."""
         while self._new:
             number = self._new.pop()
             footprint = touched.by_all[number]
@@ -233,9 +233,9 @@ class Foresight:
             self._below.setdefault(place, []).append(change)
 
     def _complete(self, touched: Touched, chunk: LowChunk, row: Row, *, tested: bool) -> None:
-        """Say in a row that it cannot be told, if what the state touches, or requires, is to change before.
+        """Mark a row as uncertain, if an earlier state would change what the state touches or requires.
 
-        ``tested``: the state is to change because its conditions say so now; only what these read counts.
+        ``tested``: the state would change because its conditions say so now; only the resources that these read count.
         """
         met: dict[int, str] = {}
         own = f"{PATH}{place_of(chunk)}"
@@ -248,16 +248,16 @@ class Foresight:
         self._say(row, found)
 
     def _say(self, row: Row, found: dict[int, str]) -> None:
-        """Say in a row that it cannot be told before the ``found`` states have run, if there are any."""
+        """Mark a row as uncertain until the ``found`` states have run, if there are any."""
         if found:
             said = self._words(dict(sorted(found.items())[-_MOST_SHOWN:]))
             for each in (row, *sub_states(row)):
                 _cannot_be_told(each, said)
 
     def _needed_unknown(self, touched: Touched, chunk: LowChunk, row: Row) -> set[int]:
-        """Return the states of unknown effects that are to change before a state, and may change its row.
+        """Return the states of unknown effects that would change something before a state, and may change its row.
 
-        Any that a failed state waits for may make what it misses, and any that another one requires what it looks at.
+        A failed state may miss what those before it make; a state that requires others may find what those make.
         """
         unknown = {number for number in self._to_change if touched.by_all[number].unknown}
         if row["result"] is False:
@@ -274,7 +274,7 @@ class Foresight:
         return f"This cannot be told before {named} {has} run{f', which {change} {things}' if things else ''}."
 
     def _met(self, touched: Touched, chunk: LowChunk, row: Row, *, tested: bool) -> Iterator[tuple[int, str]]:
-        """Yield the states that are to change what a state touches, with the name of the resource."""
+        """Yield the states that would change what a state touches, with the name of the resource."""
         if row["result"] is False:
             yield from ((number, "") for number in self._to_change if self._brings(number))
         skipped = row["result"] is True and row.get("skip_watch")
@@ -292,7 +292,7 @@ class Foresight:
                         yield change.chunk, place.name
             missing = row["result"] is False and not os.path.lexists(own.name.removeprefix(PATH))
             for change in self._below.get(own, ()) if beyond else ():
-                # What is made below a folder that is missing makes the folder, too.
+                # A state that makes something below a missing folder makes the folder, too.
                 if (tree or change.entry or missing) and self._matters(change, own, chunk, row, written=writes):
                     yield change.chunk, own.name
 
@@ -301,7 +301,7 @@ class Foresight:
         if change.chunk >= chunk.index:
             return False
         name, other = place.name, self._plan.chunks[change.chunk]
-        if name in _ACCOUNT_FILES:  # two accounts are two things
+        if name in _ACCOUNT_FILES:  # two accounts are two resources
             return bool(row.get("skip_watch")) or not {other.state, chunk.state} <= _ACCOUNT_STATES
         if name.startswith(PATH):
             return (
@@ -310,7 +310,7 @@ class Foresight:
         if row["result"] is False:
             return True
         if name.startswith("formula:"):
-            if other.state == "cmd":  # its words do not say which packages are new
+            if other.state == "cmd":  # its text does not say which packages are new
                 return name.partition("/")[2].startswith(_PACKAGES)
             return other.state == "pkg" and self._brings_new(change.chunk)
         if name == "pkgdb":
@@ -324,21 +324,21 @@ class Foresight:
         return True
 
     def _keeps(self, change: _Change) -> bool:
-        """Whether a change of a folder leaves alone what is in it."""
+        """Whether a change of a folder keeps its content."""
         return change.made or (self._plan.chunks[change.chunk].function in _KEEP_CONTENT and not change.tree)
 
     def _brings(self, number: int) -> bool:
-        """Whether a state may make what its footprint does not name: accounts, units, programs, kernel settings."""
+        """Whether a state may make resources outside its footprint: accounts, units, programs, kernel settings."""
         kind = self._plan.chunks[number].state
         return kind == "kmod" or (kind == "pkg" and self._brings_new(number))
 
     def _brings_new(self, number: int) -> bool:
-        """Whether a package state installs something that is not there yet."""
+        """Whether a package state installs a new package."""
         changes = self._to_change[number]["changes"].values()
         return any(isinstance(change, dict) and not change.get("old") for change in changes)
 
     def _before(self, chunk: int, wanted: Collection[int]) -> Collection[int]:
-        """Return those that a chunk waits for, of the ``wanted``; if it waits for some directly, only these."""
+        """Return the ``wanted`` chunks that a chunk waits for; only the direct ones, if there are any."""
         dag, rank, nodes = self._plan.dag, self._plan.rank, self._plan.nodes
         direct = [number for number in wanted if dag.sources(number, chunk)]
         if direct or not wanted:
@@ -377,7 +377,7 @@ def _cannot_be_told(row: Row, said: str) -> None:
 
 
 def _changed_lines(row: Row) -> set[str]:
-    """Return the lines that a row shows as added or removed, without the words of ``file.keyvalue`` behind them."""
+    """Return the lines that a row shows as added or removed, without the text that ``file.keyvalue`` adds to them."""
     shown = str(row["changes"].get("diff", "")).splitlines()
     lines = (line for line in shown if line.startswith(("+", "-")) and not line.startswith(("+++ ", "--- ")))
     return {line[1:].partition(" (from ")[0].strip() for line in lines}
@@ -388,7 +388,7 @@ def _folder(made: str) -> str:
 
 
 def _shown(name: str) -> str:
-    """Return a resource in words; "" for one that only the compiler has a name for."""
+    """Return a resource as text; "" for one that only the compiler has a name for."""
     if name.startswith(PATH):
         return name.removeprefix(PATH)
     kind, _, own = name.partition(":")

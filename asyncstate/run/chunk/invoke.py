@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from asyncstate.run.machine import Work
 
     Lows = Callable[[], dict[str, Any]]
-    """Returns new low data for each attempt, so that an attempt cannot change that of the next."""
+    """Returns new low data for each attempt, so that no attempt changes the data of the next."""
 
 
 class Invoker:
@@ -121,7 +121,7 @@ class Invoker:
         return row
 
     def _share(self, chunk: LowChunk) -> None:
-        """Pass on what a call has done for other states, so that a resumed run knows it."""
+        """Pass on the effects of a call on other states, so that a resumed run knows them."""
         rows, changes = self.aggregation.take_news()
         transaction = self._transactions.get(chunk.index)
         kept = plain(transaction["kept"]) if transaction is not None else {}
@@ -129,7 +129,7 @@ class Invoker:
             self._supervisor.share(Shared(tag=chunk.tag, rows=rows, changes=changes, kept=kept))
 
     def recall(self, work: Work, chunk: LowChunk, row: Row, shared: Shared | None) -> None:
-        """Take note that a chunk had this row in an earlier run, and of what its call did for others."""
+        """Accept the row of a chunk in an earlier run, and the effects of its call on other states."""
         if work.kind is NodeKind.CHECK:
             self._checks[chunk.index] = dict(row)
         if shared is None:
@@ -141,9 +141,9 @@ class Invoker:
             transaction["kept"].update(fresh(shared.kept))
 
     async def aggregate(self, members: tuple[int, ...]) -> None:
-        """Let the module of a group fold its members into common calls, without those that their conditions skip.
+        """Let the module of a group fold its members into common calls, without members that their conditions skip.
 
-        The members of a transaction are only told of one another, but not in a dry run, which changes nothing.
+        Members of a transaction only get each other's low data, and not in a dry run, which changes nothing.
         """
         chunks = [self.plan.chunks[index] for index in members]
         if not self._joined.isdisjoint(members):
@@ -168,7 +168,7 @@ class Invoker:
     def _skipped(self, work: Work, chunk: LowChunk) -> Row:
         checked = self._checks.get(chunk.index)
         if checked is not None and work.kind is NodeKind.CHUNK and _settled_by(checked, work.verdict):
-            # The state with the prereq failed, or the check was skipped: the row of the check counts, without changes.
+            # The state with the prereq failed, or the check was skipped: the check's row counts, without changes.
             return _stamped({**checked, "changes": {}}, chunk)
         failed = [self.plan.chunks[index] for index in work.failed]
         failed += [self.plan.elsewhere[node] for node in work.elsewhere]
@@ -293,7 +293,7 @@ _ONCE = object()
 
 
 def _told(transaction: dict[str, Any]) -> dict[str, Any]:
-    """Return what a member of a transaction is told; ``kept`` is the same for all of them."""
+    """Return the data of a transaction for one member; all members share ``kept``."""
     return {**transaction, "later": fresh(transaction["later"])}
 
 

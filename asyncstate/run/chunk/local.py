@@ -31,8 +31,8 @@ class LocalDispatch:
     """Runs the chunks of one run of ``plan``; a `Dispatch`.
 
     ``test`` makes it a dry run; with ``mock`` no state function is called. ``watch``, if given, finds the functions
-    that hold up the event loop. ``prefetched`` has what is fetched ahead for states. A dry run takes account of what
-    earlier states are to change if it has ``touched``, which returns what the chunks touch.
+    that hold up the event loop. ``prefetched`` holds the prefetches for states. With ``touched``, which returns the
+    footprints of chunks, a dry run takes account of the changes of earlier states.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class LocalDispatch:
             self._foresight = Foresight(plan, lambda: host.workers.run(touched))
 
     def module_traits(self) -> dict[str, ModuleTraits]:
-        """Import the state modules of the plan and return what they declare."""
+        """Import the state modules of the plan and return their declarations."""
         modules: dict[str, LoadedModule | None] = {}
         for chunk in self._plan.chunks:
             if modules.get(chunk.state) is None:
@@ -92,7 +92,7 @@ class LocalDispatch:
         return self._foresight.completed(work, chunk, running, self._invoker.misused)
 
     def recall(self, work: Work, chunk: LowChunk, row: Row, shared: Shared | None) -> None:
-        """Take note of what an earlier run did."""
+        """Accept the row of an earlier run."""
         self._invoker.recall(work, chunk, row, shared)
 
     async def aggregate(self, members: tuple[int, ...]) -> None:

@@ -1,6 +1,6 @@
-"""Find plugin functions that hold up the event loop: they compute or wait where they should await.
+"""LoopWatch: finds plugin functions that hold up the event loop: they compute or block where they should await.
 
-While such a function runs nothing else does: no other async state, no event, no signal handler. `LoopWatch.steps`
+Meanwhile nothing else runs: no other async state, no event, no signal handler. `LoopWatch.steps`
 drives the coroutine and reads a tick counter before and after each step, from one await to the next. A thread that does
 nothing else moves the counter: if the whole machine is slow, so are the ticks, and no function is blamed. Stacks are
 not used, since the stack of a running thread cannot be read safely.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from asyncstate.load.plugin import LoadedFunction
 
 LIMIT = 0.05
-"""A function is reported if one step takes this many seconds or more."""
+"""Seconds that one step may take before its function is reported."""
 _INTERVAL = 0.0125
 """Seconds between two ticks."""
 
@@ -55,7 +55,7 @@ class LoopWatch:
 
     @property
     def issues(self) -> tuple[Issue, ...]:
-        """What held up the loop, by file and line."""
+        """The functions that held up the loop, by file and line."""
         return tuple(sorted(self._issue(function, ticks) for function, ticks in self._found.values()))
 
     @coroutine

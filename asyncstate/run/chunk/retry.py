@@ -1,4 +1,4 @@
-"""``retry``: how many attempts, the pause between them, and the result that ends them."""
+"""``retry``: the number of attempts, the pause between them, and the result that ends them."""
 
 from __future__ import annotations
 

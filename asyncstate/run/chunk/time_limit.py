@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class TimeLimit:
-    """A context around the call. ``expired``: whether it exceeded the limit; ``seconds``: how long it took then.
+    """A context around the call. ``expired``: whether it exceeded the limit; ``seconds``: its duration in that case.
 
     A thread cannot be stopped: its cancel token is set, its subprocesses are killed, and the block ends when it has
     returned. If that takes longer than `GRACE`, ``late`` is true and ``is_late`` is called. ``cut`` returns whether the
@@ -42,7 +42,7 @@ class TimeLimit:
         self.expired: bool = False
         self.late: bool = False
         self.told: bool = False
-        """Whether the call did not end by its cancellation, but went on until it returned."""
+        """Whether the call went on after its cancellation, until it returned."""
         self.seconds: float = 0.0
 
     async def __aenter__(self) -> Self:

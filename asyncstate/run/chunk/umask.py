@@ -20,7 +20,7 @@ _CLONE_FS = 0x200
 def thread_umask(umask: int | None) -> Iterator[None]:
     """Create files in this thread with ``umask`` while the context lasts; None changes nothing.
 
-    If the system cannot give a thread a umask of its own, the whole process gets it for that time. That is safe, since
+    If the system cannot give a thread its own umask, the whole process gets it for that time. That is safe, since
     such a state runs alone.
     """
     if umask is None:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class RunningView(Mapping[str, "Row"]):
     """The rows of the states that have finished so far, by tag.
 
-    A tag that is asked for may also be that of a state of another host that this one waits for, in ``elsewhere``.
-    Whoever goes through all rows gets those of this host.
+    A lookup also finds a state of another host that this one waits for, in ``elsewhere``. Iteration yields only the
+    rows of this host.
     """
 
     __slots__ = ("_elsewhere", "_rows")
