@@ -4,8 +4,8 @@ Each is a proxy over one context variable, so a plugin file is imported once per
 the runtime and the chunk it is called for. Bundled plugins import the names from here; the loader puts the same objects
 into the namespace of a stock Salt-style file.
 
-States also import from here the functions that make their rows (`asyncstate.dunders.rows`), and `is_dry_run`; what
-changes entries of a shared file imports `editing` and `entry_of`.
+States also import from here the functions that make their rows (`asyncstate.dunders.rows`), and `is_dry_run`; states
+that change entries of a shared file import `editing` and `entry_of`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The token that tells the code of a call that the call was cancelled."""
+"""CancelToken: tells the code of a call that the call was cancelled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ log: logging.Logger = logging.getLogger(__name__)
 
 
 blocking: set[CancelToken] = set()
-"""The tokens of work for which a program waits without an event loop. Another thread may cancel them."""
+"""The tokens of work that a program awaits without an event loop. Another thread may cancel them."""
 
 
 class CancelToken:
@@ -23,7 +23,7 @@ class CancelToken:
 
     ``on_cancel`` registers a callback that must run at once (to kill a process group); ``check`` raises RunCancelled.
     Every method may be called from any thread; a cancellation calls each callback exactly once. ``parent`` is the token
-    of the call that this one is a part of. ``overdue`` has a future for each thread of the whole call that still runs
+    of the enclosing call. ``overdue`` has a future for each thread of the whole call that still runs
     although the task that awaited it was cancelled; the future is done when the thread has returned.
     """
 
@@ -61,7 +61,7 @@ class CancelToken:
         return release
 
     def _call(self, key: object) -> None:
-        """Call one callback, unless another thread took it first. One that fails must not stop the others."""
+        """Call one callback, unless another thread took it first. A callback that fails must not stop the others."""
         callback = self._callbacks.pop(key, None)
         if callback is None:
             return

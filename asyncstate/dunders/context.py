@@ -29,8 +29,8 @@ class OptsOverlay(dict[str, Any]):
 class SharedContext(dict[str, Any]):
     """``__context__``: one dict per runtime, shared by all its chunks, however many run at once.
 
-    As in a process that makes one run, nothing in it outlives a run, but what plugins write as they are loaded, which
-    is once.
+    It is cleared after each run, as in a process that makes one run; only values that plugins write while they are
+    loaded, which happens once, stay.
     """
 
     def __init__(self, lock: threading.RLock) -> None:
@@ -46,7 +46,7 @@ class SharedContext(dict[str, Any]):
 
 
 class LoadingContext(MutableMapping[str, Any]):
-    """``__context__`` while plugins are loaded: the shared one, of which this knows what they wrote."""
+    """``__context__`` while plugins are loaded: the shared one, and a record of what they wrote."""
 
     def __init__(self, shared: SharedContext) -> None:
         self._shared = shared
@@ -69,18 +69,18 @@ class LoadingContext(MutableMapping[str, Any]):
         return len(self._shared)
 
     def once(self, key: str, factory: Callable[[], Any]) -> Any:
-        """Do what that of the shared one does."""
+        """Do what `SharedContext.once` does."""
         self._written.add(key)
         return self._shared.once(key, factory)
 
     def leave_only_this(self) -> None:
-        """Remove from the shared dict what was not written here."""
+        """Remove from the shared dict everything that was not written here."""
         for key in self._shared.keys() - self._written:
             self._shared.pop(key, None)
 
 
 class _CallState(msgspec.Struct, eq=False):
-    """The state that one call changes, shared by every context that stands for the same call."""
+    """The state that one call changes, shared by all contexts of the same call."""
 
     opts: dict[str, Any] | None = None
     retcode: int = 0
@@ -89,11 +89,11 @@ class _CallState(msgspec.Struct, eq=False):
 
 
 class CallContext:
-    """What a plugin sees in one call. ``test`` overrides the option of the runtime for this call alone.
+    """The surroundings of one call of a plugin. ``test`` overrides the option of the runtime for this call alone.
 
     ``rank`` is the place of the call's chunk in the serial order, None outside a run; ``additions`` are the entries
-    that the run has added to files so far. ``prefetched`` is what the run fetches ahead (`asyncstate.prefetch`), None
-    if it fetches nothing.
+    that the run has added to files so far. ``prefetched`` holds the prefetches of the run (`asyncstate.prefetch`), None
+    if there are none.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class CallContext:
 
     @property
     def retcode(self) -> int:
-        """Exit status of the last command this call ran: what Salt keeps in ``__context__["retcode"]``."""
+        """Exit status of the last command this call ran: Salt's ``__context__["retcode"]``."""
         return self._state.retcode
 
     @retcode.setter
@@ -206,7 +206,7 @@ thread_token: ContextVar[CancelToken | None] = ContextVar("asyncstate_thread", d
 def runtime_services(call: CallContext | None = None) -> Services:
     """Return the services of the runtime that makes the call under way, or ``call``.
 
-    Raises LoaderError where there is no runtime.
+    Raises LoaderError without a runtime.
     """
     context = call or current.get(None)
     if context is None or context.services is None:
@@ -237,7 +237,7 @@ def hide(text: str) -> None:
 
 
 def is_dry_run() -> bool:
-    """Return whether this call must change nothing and only say what it would change. LookupError outside any call.
+    """Return whether this call must change nothing and only report what it would change. LookupError outside any call.
 
     Every state checks it before its first change, and returns `would_change` if it is true.
     """

@@ -1,6 +1,6 @@
 """Changing single entries of a file while other states of the run may change others.
 
-This asks asyncio whether a loop runs, because a call on the event loop must not wait for a lock.
+This uses asyncio to see whether a loop runs, because a call on the event loop must not wait for a lock.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
 
 _LOOK_AROUND = 0.1
-"""Seconds after which a call that waits for a file sees whether it was cancelled."""
+"""Seconds between two checks whether a call that waits for a file was cancelled."""
 
 
 class _Lock:
-    """A lock that can be forgotten when nobody holds it or waits for it."""
+    """A lock that can be forgotten when no thread holds it or waits for it."""
 
     def __init__(self) -> None:
         self.turn = threading.RLock()
@@ -43,19 +43,19 @@ class Editing:
         self._rank = rank
 
     def place(self, entries: Iterable[Hashable], key: Hashable) -> int:
-        """Return the index at which to insert the new entry ``key``; it must be inserted.
+        """Return the index at which to insert the new entry ``key``; the caller must insert it.
 
-        ``entries`` are the keys of what the file holds now, in its order, with None for what is no entry. The index is
-        the end, or that of the first entry which a state added that stands later in the serial order.
+        ``entries`` are the keys of the file's present entries, in its order, with None for other lines. The index is
+        the end, or the index of the first entry added by a state that is later in the serial order.
         """
         return self._additions.place(entries, key, self._rank)
 
 
 @contextmanager
 def editing(file: str) -> Iterator[Editing]:
-    """Hold a file, so that no other call of this process changes it between reading and writing it.
+    """Lock a file, so that no other call of this process changes it between reading and writing it.
 
-    ``file`` is a path, or a name for what is kept elsewhere, such as ``cron:root``. A call that waits may be cancelled:
+    ``file`` is a path, or a name for data kept elsewhere, such as ``cron:root``. A waiting call may be cancelled:
     RunCancelled. Use it in plain functions, which run in threads: LoaderError on the event loop.
     """
     if _get_running_loop() is not None:

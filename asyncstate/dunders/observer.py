@@ -1,6 +1,6 @@
-"""The observer of a call: who is told of the paths it touches and of the programs it starts. Most calls have none.
+"""The observer of a call: notified of the paths it touches and the programs it starts. Most calls have none.
 
-Code of ours that opens paths by descriptors, or starts programs, tells it; what plugins do by themselves is seen by
+Bundled code that opens paths by descriptors, or starts programs, notifies it; other accesses of plugins are seen by
 other means, or not at all.
 """
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Deed = Literal["created", "changed", "removed", "removed in part"]
 """A change of a path."""
 Look = Literal["looked", "absent", "listed", "ensured"]
-"""Other ways to touch a path: it was read or asked for and exists, or does not; the names in it were read; it is a
+"""Other ways to touch a path: it was read or queried and exists, or does not; the names in it were read; it is a
 folder that would have been made if it had been missing."""
 
 
@@ -24,17 +24,17 @@ class Followed(Protocol):
 
     @property
     def argv(self) -> Sequence[str]:
-        """What to start in place of the program: it runs the program as the same process."""
+        """The command to start in place of the program: it runs the program as the same process."""
 
     def ended(self) -> None:
-        """Take in what the program has done. Called once, whether it ended or could not be started."""
+        """Record the effects of the program. Called once, whether it ended or could not be started."""
 
 
 class Observer(Protocol):
-    """Is told what a call does; its methods may be called from several threads at once, and never raise."""
+    """Receives the deeds of a call; its methods may be called from several threads at once, and never raise."""
 
     def saw(self, path: str, how: Deed | Look) -> None:
-        """Note that an absolute path was touched."""
+        """Record that an absolute path was touched."""
 
     def follow(
         self,
@@ -46,7 +46,7 @@ class Observer(Protocol):
         """Return how to start a program so that it is followed, or None to start it as it is."""
 
     def missed(self, program: str) -> None:
-        """Note that a program works for the call that cannot be followed: it runs already."""
+        """Record that a program works for the call but cannot be followed, as it runs already."""
 
 
 observer: ContextVar[Observer | None] = ContextVar("asyncstate_observer", default=None)

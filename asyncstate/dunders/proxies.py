@@ -1,4 +1,4 @@
-"""The names themselves: each forwards to an attribute of the call under way."""
+"""The dunders: proxies that forward to an attribute of the call under way."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ INJECTED: dict[str, Any] = {
 """The names that the loader puts into the namespace of a stock Salt-style file."""
 
 TEXTS: dict[str, _TextDunder] = {name: value for name, value in INJECTED.items() if isinstance(value, _TextDunder)}
-"""Those that stand for text. No proxy is a ``str`` to code in C (``json.dumps``, ``",".join``)."""
+"""The dunders that are texts. No proxy is a ``str`` to code in C (``json.dumps``, ``",".join``)."""
 
 
 class TextBuiltins(dict[str, Any]):
@@ -173,7 +173,7 @@ _ATOMS = frozenset({str, bool, int, float, bytes, type(None)})
 
 
 def resolved(value: Any) -> Any:
-    """Return ``value`` with every proxy in it replaced by what it stands for now.
+    """Return ``value`` with every proxy in it replaced by its present value.
 
     Apply it to what a plugin returned (``"changes": {"env": __env__}``) while the context of that call is current:
     afterwards the proxies mean nothing. Dicts and lists are changed in place.

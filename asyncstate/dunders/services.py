@@ -70,7 +70,7 @@ class Services(Protocol):
         saltenv: str,
         path: str = "",
     ) -> Any:
-        """Return the data that a text renders to: what the last renderer of its pipe returns.
+        """Return the data that a text renders to: the return of the last renderer of its pipe.
 
         The first line ``#!renderer|…`` names the pipe; without it, ``default_renderer`` is used. ``path`` is the file
         that the text was read from, if any; ``context`` and ``saltenv`` are as in `render_template`. Raises
@@ -80,19 +80,19 @@ class Services(Protocol):
     def match(self, kind: str, target: object, *, minion_id: str | None = None, delimiter: str | None = None) -> bool:
         """Return whether a target matches this machine, or would if its ID were ``minion_id``.
 
-        ``kind`` is Salt's name of a kind of target: ``compound``, ``glob``, ``grain`` … Those that look into grains or
+        ``kind`` is Salt's name of a kind of target: ``compound``, ``glob``, ``grain`` … Kinds that look into grains or
         pillar accept a ``delimiter`` other than the colon. An invalid target matches nothing, and is logged. Raises
         LoaderError for a kind that does not exist.
         """
 
     def reload(self) -> None:
-        """Look for plugins again before the next one is used, and read files again that have changed."""
+        """Search for plugins again before the next use, and read changed files again."""
 
     def refresh(self, *, grains: bool, pillar: bool) -> None:
         """Gather the grains, or render the pillar, again. Raises PillarError."""
 
     def renderer_docs(self) -> dict[str, str]:
-        """Return what each renderer does, by name: those of this runtime, and those of the tree."""
+        """Return a description of each renderer by name, of this runtime and of the tree."""
 
     def plugins(self, kind: PluginKind) -> Plugins:
         """Return the plugins of one kind, for inspection; `reload` brings them up to date."""
@@ -104,13 +104,13 @@ class Services(Protocol):
         """
 
     def fire(self, tag: str, data: Mapping[str, Any]) -> bool:
-        """Send an event to the operators of the fleet; False if this run is no part of one. For threads only.
+        """Send an event to the operators of the fleet; False if this run is not part of one. For threads only.
 
-        Secrets in it are hidden. Returns once the event is kept. Raises BoardError.
+        Secrets in it are hidden. Returns once the event is stored. Raises BoardError.
         """
 
     def orchestra(self) -> Orchestra:
-        """Return what reaches the hosts of a fleet. Raises CommandExecutionError but in `fleet orchestrate`."""
+        """Return the access to the hosts of a fleet. Raises CommandExecutionError outside `fleet orchestrate`."""
 
 
 class Orchestra(Protocol):
@@ -130,15 +130,15 @@ class Orchestra(Protocol):
         subset: int | None = None,
         failhard: bool = False,
     ) -> dict[str, dict[str, Any]]:
-        """Call a function on the hosts that fit; return what each answers, in the shape of Salt's local client.
+        """Call a function on the hosts that match; return each answer, in the shape of Salt's local client.
 
         ``state.apply``, ``state.sls``, ``state.highstate`` and ``state.top`` are one run across these hosts. ``kind``
-        is Salt's name of a kind of target, ``deadline`` the seconds that a host has to answer. Hosts that do not are
-        left out unless ``expect_minions``. Raises CommandExecutionError for what cannot be asked for, BoardError.
+        is Salt's name of a kind of target, ``deadline`` the seconds that a host has to answer. Silent hosts are left
+        out unless ``expect_minions``. Raises CommandExecutionError for a request that is not possible, BoardError.
         """
 
     async def runner(self, function: str, arg: Sequence[Any] = (), kwarg: Mapping[str, Any] | None = None) -> Any:
-        """Call a runner; return what it returns. Raises CommandExecutionError for one that is not there."""
+        """Call a runner; return its result. Raises CommandExecutionError for a runner that does not exist."""
 
     def events(self) -> AbstractAsyncContextManager[AsyncIterator[Mapping[str, Any]]]:
         """Return the events that hosts fire from now on, in the shape of Salt's events: ``tag`` and ``data``."""
@@ -178,8 +178,8 @@ class PluginModule(Protocol):
 
     @property
     def name(self) -> str:
-        """The name that its functions are called by."""
+        """The name under which its functions are called."""
 
     @property
     def file(self) -> str:
-        """The path of its source file; of a package, that of the ``__init__.py``."""
+        """The path of its source file; for a package, its ``__init__.py``."""

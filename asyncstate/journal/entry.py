@@ -1,4 +1,4 @@
-"""What the journal says of a run as a whole, and how that is found in its lines."""
+"""The entry of a run in the journal: its summary as a whole, read from or made from the lines of its log."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 FINISHED = "finished"
 FAILHARD = "failhard"
 KILLED = "killed"
-"""Its process died, or its machine did."""
+"""The ending of a run whose process or machine died."""
 UNDER_WAY = "under way"
 DAMAGED = "damaged: line "
 UNREADABLE = "unreadable: "
-"""How the ending of a run begins whose log does not say what it was; the number of the line follows."""
+"""The prefix of the ending of a run whose log cannot be read; the reason follows."""
 _EVENT = (b'{"event":', SHORT)
-"""How the line of an event begins; other lines are records of the journal itself."""
+"""The prefixes of lines that hold events; other lines are records of the journal itself."""
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
     """The first line of a log. ``plan`` is the key of the plan's record, ``resumes`` the run that this one continues.
 
-    ``about`` is what the program that runs it says of it.
+    ``about`` is the calling program's description of the run.
     """
 
     journal: int = 1
@@ -54,17 +54,16 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One run. ``begun`` and ``ended`` are in seconds since the epoch; of a killed run, that of its last event.
+    """One run. ``begun`` and ``ended`` are in seconds since the epoch; a killed run ended with its last event.
 
     ``ending`` is ``finished``, ``failhard``, ``cancelled: REASON``, ``killed``, ``under way``, ``damaged: line N`` or
-    ``unreadable: WHY``; ``exit_code`` is None for the last four. Of a run whose log is damaged or cannot be read only
-    the ID is known; ``begun`` is the time of its log.
+    ``unreadable: WHY``; ``exit_code`` is None for the last four. If the log is damaged or cannot be read, only
+    the ID is known; ``begun`` is then the time of the log.
 
     ``counts`` are numbers of states: ``chunks`` of the plan and, once it has ended, of the listeners it called,
-    ``started``, ``succeeded``, ``changed`` (of a dry run, those that would be), ``failed`` of themselves,
-    ``held_back``, ``not_started``; ``foretold`` is that of `RunFinished`. ``digest`` is that of the plan,
-    ``plan`` the key of its record, ``resumes`` the run that this one continues, ``about`` what the program that ran it
-    said of it.
+    ``started``, ``succeeded``, ``changed`` (in a dry run, would be changed), ``failed`` of themselves, ``held_back``,
+    ``not_started``; ``foretold`` is as in `RunFinished`. ``digest`` is the plan's, ``plan`` the key of its
+    record, ``resumes`` the run that this one continues, ``about`` the calling program's description of the run.
     """
 
     id: str
@@ -84,7 +83,7 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_header(line: bytes) -> Header | None:
-    """Return the header that a log begins with; None if the line is none."""
+    """Return the header at the start of a log; None if the line is none."""
     try:
         return msgspec.json.decode(line, type=Header)
     except (msgspec.MsgspecError, UnicodeError):
@@ -106,7 +105,7 @@ def end_line(entry: RunEntry) -> bytes:
 
 
 def read_end(log: BinaryIO) -> RunEntry | None:
-    """Return the entry of a run from the last line of its log; None if it has none of `_TAIL` bytes at most."""
+    """Return the entry in the last line of a log; None if there is none, or it has more than `_TAIL` bytes."""
     log.seek(max(0, log.seek(0, os.SEEK_END) - _TAIL))
     lines = log.read(_TAIL).splitlines(keepends=True)
     log.seek(0)
@@ -117,9 +116,9 @@ def read_end(log: BinaryIO) -> RunEntry | None:
 
 
 def whole_lines(log: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a log without its end, which may be torn: up to the first line that is no JSON.
+    """Yield the intact lines of a log, up to the first that is not JSON: its end may be torn.
 
-    Behind it may be zeros: space for more lines, or a page that a power cut has lost.
+    Zeros may follow: space for more lines, or a page that a power cut has lost.
     """
     for line in log:
         if not line.startswith((b"{", SHORT)) or not line.endswith((b"}\n", b"]\n")) or b"\0" in line:
@@ -128,7 +127,7 @@ def whole_lines(log: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def read_event(line: bytes) -> AnyEvent | None:
-    """Return the event of a line; None if it is damaged, or none that this version knows."""
+    """Return the event of a line; None if it is damaged, or of a kind unknown to this version."""
     try:
         return event_of(line)
     except JournalError:
@@ -136,10 +135,9 @@ def read_event(line: bytes) -> AnyEvent | None:
 
 
 def event_of(line: bytes) -> AnyEvent | None:
-    """Return the event of a line; None if it has none that this version knows.
+    """Return the event of a line; None if it has none, or one of a kind unknown to this version.
 
-    Raises JournalError, which says what is wrong with the line, if it is damaged. Every row of the event has what a
-    report needs.
+    Raises JournalError with the reason if the line is damaged. Every row of the event has all keys that a report needs.
     """
     if line.startswith(_RECORDS):
         return None
@@ -160,7 +158,7 @@ _KNOWN = frozenset(str(each.__struct_config__.tag) for each in get_args(AnyEvent
 
 
 def _mended(line: bytes, wrong: Exception) -> AnyEvent | None:
-    """Read an event with a name that is no text, as ``names`` may list; None for one that this version does not know.
+    """Read an event with a name that is no text, as ``names`` may list; None for a kind unknown to this version.
 
     Raises JournalError.
     """
@@ -177,12 +175,12 @@ def _mended(line: bytes, wrong: Exception) -> AnyEvent | None:
 
 
 def is_event(line: bytes) -> bool:
-    """Whether a line is that of an event."""
+    """Whether a line holds an event."""
     return line.startswith(_EVENT)
 
 
 def _wrong_row(event: AnyEvent) -> str:
-    """Return what is wrong with the rows of an event, "" if nothing is."""
+    """Return what is wrong with the rows of an event; "" if nothing is."""
     rows: dict[str, Row] = {}
     if isinstance(event, ChunkFinished):
         rows = dict(event.sub_rows)
@@ -198,16 +196,16 @@ def _wrong_row(event: AnyEvent) -> str:
 
 
 def events_of(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
-    """Yield the events among lines; those that are damaged are left out."""
+    """Yield the events among lines, without damaged ones."""
     for line in lines:
         if is_event(line) and (event := read_event(line)) is not None:
             yield event
 
 
 def entry_of(header: Header, events: Iterable[AnyEvent], *, alive: bool) -> RunEntry | None:
-    """Return what the events of a run say of it; None if it did not begin. ``alive``: its process still writes.
+    """Return the entry made from the events of a run; None if it did not begin. ``alive``: its process still writes.
 
-    Of a run that came to its end, the first and the last say all.
+    For a run that came to its end, the first and the last event are enough.
     """
     begun: RunStarted | None = None
     last: AnyEvent | None = None
@@ -238,9 +236,9 @@ def entry_of(header: Header, events: Iterable[AnyEvent], *, alive: bool) -> RunE
 
 
 def damaged_line(log: BinaryIO, *, has_ended: bool) -> int:
-    """Return the line that is damaged in a log without an entry; 0 if it only says nothing, as of a run cut off early.
+    """Return the damaged line of a log without an entry; 0 if the log is only short, as of a run cut off early.
 
-    The header of that may be torn, with zeros for what was never written.
+    In that case the header may be torn, with zeros for bytes that were never written.
     """
     log.seek(0)
     first = log.readline()
@@ -252,7 +250,7 @@ def damaged_line(log: BinaryIO, *, has_ended: bool) -> int:
 
 
 def missing_line(log: BinaryIO) -> int:
-    """Return the line with which the log of a run that has ended breaks off; 0 if its end is there."""
+    """Return the line at which the log of an ended run breaks off; 0 if its end is there."""
     log.seek(0)
     number, last = 0, b""
     for number, last in enumerate(whole_lines(log), 1):  # noqa: B007 - the last one
@@ -261,7 +259,7 @@ def missing_line(log: BinaryIO) -> int:
 
 
 def _count(counts: dict[str, int], event: AnyEvent, *, test: bool) -> None:
-    """Count what a run did that may not come to its end."""
+    """Count an event of a run that may not come to its end."""
     if isinstance(event, ChunkStarted) and not event.check:
         counts["started"] += 1
     elif isinstance(event, ChunkFinished) and not event.check:

@@ -1,4 +1,4 @@
-"""Where the journal is: a folder in the state directory, private and out of reach of other users."""
+"""The folder of the journal: in the state directory, private and out of reach of other users."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 FOLDER = "journal"
 SUFFIX = ".log"
-"""The log of a run under way, or of one that was killed."""
+"""The suffix of the log of a run under way, or of a killed run."""
 ENDED = ".ended"
-"""The log of a run that has ended: its last line is its entry, and the time of the file is when the run began."""
+"""The suffix of the log of an ended run: its last line is its entry, its modification time the start of the run."""
 _PLAN = ".plan"
 _PLANS = "plans"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -32,7 +32,7 @@ def require_own(state_dir: str) -> None:
 
 
 def require_folder(state_dir: str) -> None:
-    """Refuse what is at the place of the journal and is no folder. Raises JournalError."""
+    """Raise JournalError if something other than a folder is at the place of the journal."""
     for path in (state_dir, os.path.join(state_dir, FOLDER)):
         if os.path.lexists(path) and not os.path.isdir(path):
             raise JournalError(f"{path} is no folder, so there can be no journal. Move it away.")
@@ -62,7 +62,7 @@ def plan_path(log: str) -> str:
 
 
 def logs_in(state_dir: str, *suffixes: str) -> list[str]:
-    """Return the paths of all logs of live and of dead runs, or of those with one of ``suffixes``."""
+    """Return the paths of the logs of runs under way and killed runs; or of all files with one of ``suffixes``."""
     folder = os.path.join(state_dir, FOLDER)
     try:
         return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(suffixes or SUFFIX))
@@ -71,10 +71,10 @@ def logs_in(state_dir: str, *suffixes: str) -> list[str]:
 
 
 def keep_plan(log: str, key: str, pieces: Callable[[], Iterable[bytes]]) -> None:
-    """Keep the record of a plan for the run that has this log. Blocks. Raises OSError.
+    """Keep the record of a plan for the run with this log. Blocks. Raises OSError.
 
-    Runs of one plan share one file, which has a name for each of them and one for its key. A link to it is at once the
-    test that it is there and the claim that keeps it, so no process can remove it in between.
+    Runs of one plan share one file, with a name for each run and one for its key. Making the hard link both tests that
+    the file exists and keeps it, so no process can remove it in between.
     """
     own, plans = plan_path(log), os.path.join(os.path.dirname(log), _PLANS)
     shared = os.path.join(plans, key)
@@ -93,7 +93,7 @@ def keep_plan(log: str, key: str, pieces: Callable[[], Iterable[bytes]]) -> None
 
 
 def remove_run(log: str) -> None:
-    """Remove a log and what belongs to it. Raises OSError."""
+    """Remove a log and its plan's record, which other runs may keep. Raises OSError."""
     with suppress(FileNotFoundError):
         os.unlink(plan_path(log))
     os.unlink(log)

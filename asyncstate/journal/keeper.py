@@ -1,4 +1,4 @@
-"""Keeps one run in the journal: its plan, its events as they happen, and its entry at its end."""
+"""Keeper: writes one run to the journal: its plan, its events as they happen, and its entry at its end."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from asyncstate.model.event import Event
 
     Plan = tuple[str, Callable[[], Iterable[bytes]]]
-    """The key of a plan, and what makes its record: pieces of JSON."""
+    """The key of a plan, and a function that makes its record: pieces of JSON."""
 
 log: logging.Logger = get_logger(__name__)
 
 
 class Keeper:
-    """Keeps one run. Its first observer, so that a result is in the journal before it is shown or releases anything.
+    """Writes one run. It is the first observer, so a result is in the journal before it is shown or releases a chunk.
 
     ``header`` is the first line of its log; the record of its ``plan`` is made if the journal has none. Raises OSError,
-    PathRefused or JournalError if there can be no log. Later it never raises: ``trouble`` is called, once, with why the
-    log cannot be written, and `notices` tell of it in the end.
+    PathRefused or JournalError if there can be no log. Later it never raises: ``trouble`` is called, once, with the
+    reason why the log cannot be written, and `notices` report it in the end.
     """
 
     def __init__(self, settings: Settings, header: Header, plan: Plan | None = None) -> None:
@@ -84,7 +84,7 @@ class Keeper:
 
     @property
     def notices(self) -> list[str]:
-        """What the report says of the journal: that it could not be written, if so."""
+        """The journal's notices for the report: that it could not be written, if so."""
         if not self._told:
             return []
         has_gap = self._log.has_gap or self._log.error is not None
@@ -119,7 +119,7 @@ class Keeper:
 
 
 def keeper_of(settings: Settings, made: Callable[[], tuple[Header, Plan | None]]) -> tuple[Keeper | None, list[str]]:
-    """Return what keeps a run, None if nothing can, and notices for its report. ``made`` gives its header and plan.
+    """Return the keeper of a run, None without one, and notices for the report. ``made`` gives its header and plan.
 
     Raises JournalError if the journal is required and cannot be kept.
     """

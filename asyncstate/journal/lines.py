@@ -1,6 +1,6 @@
-"""The two most frequent lines of a log, short and without the event in between: for runs that only the journal reads.
+"""The two most frequent lines of a log, in a short form made without an event: for runs that only the journal reads.
 
-They are arrays, whose fields stand in the order of the types below. `read_line` gives the events back.
+They are arrays, with fields in the order of the types below. `read_line` gives the events back.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
 
 SHORT = b"["
-"""How such a line begins."""
+"""The prefix of a short line."""
 _NEWLINE = ord("\n")
 _PASSWORD = ord("@")
-"""What a text has in which a URL shows a password."""
+"""A character that every URL with a password has."""
 _NO_LINE = (TypeError, ValueError, OverflowError, RecursionError)
 
 
@@ -51,7 +51,7 @@ _decode = msgspec.json.Decoder(_Started | _Finished).decode
 
 
 def started_line(line: bytearray, run_id: str, seq: int, seconds: float, chunk: LowChunk, *, check: bool) -> bool:
-    """Make ``line`` that of a `ChunkStarted`; return False if it may show a password, or cannot be written so."""
+    """Make ``line`` that of a `ChunkStarted`; return False if it may show a password, or has no short form."""
     if type(chunk.name) is not str:  # what ``names`` lists
         return False
     try:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _INTERVAL = 1.0
-"""Seconds after which what was written is safe against a power cut."""
+"""Seconds after which written lines are safe against a power cut."""
 _FEW = 1 << 13
 """Bytes that are written with system calls first: a small run needs no map."""
 _SPACE = 1 << 20
@@ -32,31 +32,31 @@ On others (btrfs, ZFS, NFS) the kernel would end the process with SIGBUS, so the
 It does so on these, too, if the disk itself fails; with ``sync`` there is no map.
 """
 _MOST_HELD = 1 << 26
-"""Bytes that are held back while the disk is full, at most."""
+"""The maximum of bytes held back while the disk is full."""
 _PATIENCE = 0.2
-"""Seconds between two attempts to write what is held back."""
+"""Seconds between two attempts to write the bytes held back."""
 
 
 class RunLog:
-    """Writes the log of a run. What `write` has taken is safe against the death of this process once it has returned.
+    """Writes the log of a run. Once `write` has returned, its lines are safe against the death of this process.
 
-    Within a second it is safe against a power cut, too: a thread syncs the file. With ``sync`` each write is. If the
-    file cannot be written (a full disk), ``error`` says why, and ``trouble`` is called with it; what was to be written
-    is held back until it can be.
+    Within a second they are safe against a power cut, too: a thread syncs the file. With ``sync`` each write is. If the
+    file cannot be written (a full disk), ``error`` is the reason, and ``trouble`` is called with it; lines are then
+    held back until they can be written.
     """
 
     def __init__(self, path: str, trouble: Callable[[OSError], None], *, sync: bool = False) -> None:
         self.path: str = path
         self.error: OSError | None = None
-        """Why the file cannot be written now; None if it can."""
+        """The error that keeps the file from being written now; None if there is none."""
         self.has_gap: bool = False
-        """Whether lines are missing: more than can be held back."""
+        """Whether lines are missing, because more came than can be held back."""
         self._trouble = trouble
         self._sync = sync
         self._end = 0
         self._map: mmap | None = None
         self._first = 0
-        """Where in the file the map begins."""
+        """The offset of the map in the file."""
         self._held = bytearray()
         self._again = 0.0
         self._unsynced = False
@@ -98,7 +98,7 @@ class RunLog:
             self._map_space()
 
     def _append(self, data: bytes) -> None:
-        """Write to the file. What cannot be written is held back, and all that follows comes after it."""
+        """Write to the file. If that fails, hold the data back, and all later data behind it."""
         rest = memoryview(data)
         try:
             while rest:
@@ -119,7 +119,7 @@ class RunLog:
             self._wake()
 
     def _map_space(self) -> None:
-        """Reserve and map the space behind the last line. Where there is none, system calls go on."""
+        """Reserve and map the space behind the last line. Without space, system calls go on."""
         if not _reserves(self.file):
             self._maps = False
             return
@@ -147,7 +147,7 @@ class RunLog:
             self.has_gap = True
 
     def _wake(self) -> None:
-        """Have the written lines synced within a second. The error of the last attempt is reported."""
+        """Have the written lines synced within a second. Reports the error of the last attempt."""
         self._unsynced = True
         if self.error is not None:
             self._unmap()
@@ -189,7 +189,7 @@ class RunLog:
             os.fdatasync(self.file)
         except OSError as error:
             self.error = self.error or error
-            self._unsynced = False  # so the next line tells the error
+            self._unsynced = False  # so the next line reports the error
 
     def _end_syncing(self) -> None:
         self._over.set()
@@ -198,7 +198,7 @@ class RunLog:
             self._syncing.join()
 
     def finish(self) -> bool:
-        """Write what is held back, sync the file, and keep it open and locked; return whether all is on the disk."""
+        """Write held-back data and sync the file, which stays open and locked; return whether all data is on disk."""
         self._end_syncing()
         self._unmap()
         if self._held:

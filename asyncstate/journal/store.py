@@ -1,4 +1,4 @@
-"""The journal as one: the logs of all runs, that ended, that were killed, and that are under way."""
+"""Journal: all runs as one, from the logs of runs that ended, that were killed, and that are under way."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 LATEST = "latest"
-"""In place of the ID of a run: the last one."""
+"""Names the last run, in place of an ID."""
 _LATEST = (None, LATEST, "last")
-"""All that names it; ``last`` is what it was called in earlier versions."""
+"""All names of the last run; ``last`` is from earlier versions."""
 _DAY = 86400.0
 MOST_BYTES = 1 << 30
-"""Bytes of logs and plans that are kept; of the last run, all."""
+"""The bytes of logs and plans to keep; the last run is kept at any size."""
 
 
 class Journal:
@@ -83,7 +83,7 @@ class Journal:
         """Return all runs, newest first: those under way and those whose logs are damaged, too. Raises OSError."""
         if self._listed is None:
             found = {}
-            # One that ends meanwhile is found under its later name.
+            # A run that ends meanwhile is found under its later name.
             for path in chain(logs_in(self._state_dir), logs_in(self._state_dir, ENDED)):
                 entry = _entry_in(path)
                 if entry is not None:
@@ -93,13 +93,13 @@ class Journal:
         return list(self._listed)
 
     def look_again(self) -> None:
-        """Forget which runs were under way."""
+        """Read the list of runs anew on next use: runs may have ended."""
         self._listed = None
 
     def find(self, run: str | None = None, *, real: bool = False) -> RunEntry:
-        """Return a run by its ID or a unique beginning of it. Raises JournalError, also if its log is damaged.
+        """Return a run by its ID or a unique prefix of it. Raises JournalError, also if its log is damaged.
 
-        None and `LATEST` are the last one, with ``real`` the last that was no dry run, as far as is known.
+        None and `LATEST` are the last run; with ``real``, the last that was no dry run, as far as is known.
         """
         return self._whole(self._named(run, real=real))
 
@@ -147,7 +147,7 @@ class Journal:
             return
         try:
             file = _opened(path)
-        except FileNotFoundError:  # it has ended since, or was forgotten
+        except FileNotFoundError:  # it has ended since, or was removed
             try:
                 file = _opened(os.path.splitext(path)[0] + ENDED)
             except FileNotFoundError:
@@ -158,7 +158,7 @@ class Journal:
     def events(self, run_id: str) -> Iterator[AnyEvent]:
         """Yield the events of a run in order, also of one under way.
 
-        Raises JournalError, which names the run and the line, where one is damaged.
+        Raises JournalError, which names the run and the line, at a damaged one.
         """
         for number, line in enumerate(self.lines(run_id), 1):
             try:
@@ -169,7 +169,7 @@ class Journal:
                 yield event
 
     def plan(self, run_id: str) -> PlanRecord:
-        """Return the record of the plan of a run. Raises JournalError if it was not kept, or is damaged."""
+        """Return the plan's record of a run. Raises JournalError if it was not kept, or is damaged."""
         from asyncstate.plans.document import decode  # noqa: PLC0415 - few readers want it
 
         try:
@@ -178,7 +178,7 @@ class Journal:
             raise JournalError(f"the journal in {self._state_dir} is damaged: {error}") from None
 
     def plan_bytes(self, run_id: str) -> bytes:
-        """Return the record of the plan of a run, as JSON. Raises JournalError if it was not kept."""
+        """Return the plan's record of a run, as JSON. Raises JournalError if it was not kept."""
         entry = self.find(run_id)
         try:
             with _opened(plan_path(self._logs[entry.id])) as file:
@@ -187,7 +187,7 @@ class Journal:
             raise JournalError(f"the journal has no plan of run {entry.id}") from None
 
     def prune(self, keep_runs: int, keep_days: float) -> int:
-        """Do as `tidy` does, and forget the runs whose logs are damaged, too."""
+        """Do what `tidy` does, and remove the runs whose logs are damaged, too."""
         self._listed = None
         damaged = [entry for entry in self.runs() if entry.ending.startswith(DAMAGED)]
         require_own(self._state_dir)
@@ -203,7 +203,7 @@ def _opened(path: str) -> BinaryIO:
 
 
 def _entry_in(path: str) -> RunEntry | None:
-    """Return the entry of the run that has this log; None if it did not begin, or is gone."""
+    """Return the entry of the run with this log; None if it did not begin, or is gone."""
     has_ended = path.endswith(ENDED)
     run = os.path.splitext(os.path.basename(path))[0]
     try:
@@ -235,14 +235,14 @@ def _entry_of_lines(file: BinaryIO, lines: Iterator[bytes], *, alive: bool | Non
 
 
 def end_run(file: int, path: str, entry: RunEntry) -> None:
-    """Give the log of a run that has ended, whose last line is its ``entry``, its last name. Raises OSError."""
+    """Rename the log of an ended run, whose last line is its ``entry``, to its final name. Raises OSError."""
     begun = min(max(entry.begun, 0.0), 1e10)
     os.utime(file, (begun, begun))
     os.rename(path, os.path.splitext(path)[0] + ENDED)
 
 
 def _end_dead_run(path: str) -> None:
-    """End the log of a run that was killed with its entry. One that cannot be written stays, with a warning."""
+    """Write the entry of a killed run into its log. If that fails, the log stays, with a warning."""
     with left_file(path, os.O_RDWR) as file:
         if file is None:
             return
@@ -266,10 +266,10 @@ def _end_dead_run(path: str) -> None:
 
 
 def tidy(state_dir: str, keep_runs: int, keep_days: float) -> int:
-    """End the logs of killed runs, and forget old runs; return how many.
+    """End the logs of killed runs, and remove old runs; return the number removed.
 
-    That is those not among the last ``keep_runs``, older than ``keep_days``, or beyond `MOST_BYTES`. The last run
-    stays, and what is under way. Raises OSError, PathRefused.
+    Old runs are those not among the last ``keep_runs``, older than ``keep_days``, or beyond `MOST_BYTES`. The last run
+    and runs under way stay. Raises OSError, PathRefused.
     """
     require_own(state_dir)
     for path in logs_in(state_dir):
@@ -293,7 +293,7 @@ def tidy(state_dir: str, keep_runs: int, keep_days: float) -> int:
 
 
 def _logs_by_age(state_dir: str) -> list[tuple[float, int, str]]:
-    """Return when each run began, the bytes of its log and its share of its plan, and the path of its log."""
+    """Return the start of each run, the bytes of its log and its share of its plan, and the path of its log."""
     sizes: Counter[str] = Counter()
     found: list[tuple[float, str, str]] = []
     with suppress(FileNotFoundError), os.scandir(os.path.join(state_dir, FOLDER)) as files:

@@ -1,4 +1,4 @@
-"""The type of an argument: which one its parameter's annotation demands, and which one a value has, in words.
+"""The type of an argument: the type that its parameter's annotation demands, and the type of its value, as text.
 
 Values are not shown: any of them may be a password.
 """
@@ -40,7 +40,7 @@ def _is_slot(value: Any) -> bool:
 
 
 class Expected(Value):
-    """An annotation, as read from its text: the alternative types, each with the type of its members."""
+    """An annotation, read from its text: the alternative types, each with the type of its members."""
 
     alternatives: dict[str, Any]
 
@@ -76,15 +76,15 @@ class Expected(Value):
         return False
 
     def scalars(self) -> frozenset[type]:
-        """Return the types that have no members, of whose values each fits."""
+        """Return the types without members, whose values fit without a check."""
         kinds = (kind for name in self.alternatives for kind in _KINDS[name][1])
         return frozenset(kinds) & {str, bool, int, float, type(None)}
 
     def taken(self, value: Any) -> Any:
-        """Return a value as the function takes it, also in a list.
+        """Return a value as the function accepts it, in lists too; unchanged if no conversion makes it fit.
 
-        Where only texts fit, a number or True is its text; where only numbers fit, digits are their number, and a
-        whole number with a point has none. Where a list fits, but no mapping, the keys of a mapping are taken.
+        Where only texts fit, a number or True becomes its text; where only numbers fit, digits become their number, and
+        2.0 becomes 2. Where a list fits, but no mapping, a mapping becomes the list of its keys.
         """
         if value is False or self.fits(value):
             return value
@@ -107,9 +107,9 @@ class Expected(Value):
         return other if self.fits(other) else value
 
     def works(self, value: Any) -> bool:
-        """Return whether a function takes the shape of a value, and those of its members.
+        """Return whether the shape of a value, and of its members, suits the function.
 
-        An empty one is as good as none, the keys of a mapping may be taken for a list, and a slot may return any.
+        Empty values do, and slots, which may return anything; a mapping may be used as a list of its keys.
         """
         if not value or _is_slot(value):
             return True
@@ -122,19 +122,19 @@ class Expected(Value):
         return any(members is None or all(map(members.works, inner)) for members in inside)
 
     def calculates_with(self, value: Any) -> bool:
-        """Return whether a text, or a fraction of a whole number, stands where the function takes a number only."""
+        """Return whether a text, or a fraction instead of a whole number, is given where only a number fits."""
         if isinstance(value, float):
             return not self.fits(value) and "int" in self.alternatives
         return isinstance(value, str) and not _is_slot(value) and self.alternatives.keys() <= {"int", "float", "None"}
 
     def is_none(self, value: Any) -> bool:
-        """Return whether a value is as good as none: it is empty, and the function takes neither it nor a switch."""
+        """Return whether a value counts as absent: it is empty, and the function accepts neither it nor a bool."""
         if value or "bool" in self.alternatives or self.fits(value):
             return False
         return not isinstance(value, (int, float)) or self.alternatives.keys().isdisjoint(("int", "float"))
 
     def shapes(self) -> frozenset[type]:
-        """Return the containers that a value may be, ``dict`` and ``list``; ``object`` stands for all other types."""
+        """Return the containers that a value may be, ``dict`` and ``list``; ``object`` means all other types."""
         kinds = {kind for name in self.alternatives for kind in _KINDS[name][1]} - {type(None), tuple}
         return frozenset(kind if kind in {dict, list} else object for kind in kinds)
 
@@ -148,7 +148,7 @@ class Expected(Value):
 
 
 def described(value: Any) -> str:
-    """Return the type of a value in words."""
+    """Return the type of a value as text."""
     text = _NAMES.get(type(value), "nothing" if value is None else f"a {type(value).__name__}")
     inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
     return f"{text} with {described(inner[0])} in it" if inner and not isinstance(inner[0], str) else text

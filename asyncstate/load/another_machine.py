@@ -1,4 +1,4 @@
-"""Rendering for another machine: templates that would read this one are refused, by name."""
+"""Rendering for another machine: refuses, by name, the functions that would read this one."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ _INDEPENDENT: Final = {
     " raise_exception true version",
 }
 INDEPENDENT: Final = frozenset(f"{module}.{name}" for module, names in _INDEPENDENT.items() for name in names.split())
-"""Bundled functions whose answers depend on their arguments, the tree, pillar, grains, options or chance alone."""
+"""Bundled functions that depend only on their arguments, the tree, pillar, grains, options or chance."""
 _SALT_URL: Final = re.compile("salt://")
 OF_A_PATH: Final[Mapping[str, re.Pattern[str]]] = {
     **dict.fromkeys(("cp.cache_file", "cp.get_file_str", "cp.hash_file", "cp.is_cached"), _SALT_URL),
     "pillar.file_exists": re.compile(r"(?!/)(?!(.*/)?\.\.(/|$))"),
 }
-"""Functions that look at a file of the tree or the pillar, if the path that they are given matches."""
+"""Functions that read a file of the tree or the pillar, if the path they are given matches."""
 
 FILTERS: Final = frozenset(
     "dns_check file_hashsum get_uid http_query is_bin_file is_empty is_text_file list_files which".split()
 )
-"""Filters that read this machine, or ask another."""
+"""Filters that read this machine or query another one."""
 CLOCK: Final = frozenset({"date_format", "strftime"})
-"""Filters that use the clock and the time zone: no facts about a machine that a plan is for, but named."""
+"""Filters that use the clock and the time zone of this machine: allowed, with a warning."""
 
 
 class AnotherMachine:
-    """A `Restraint`: nothing of this machine gets into what is rendered without a word."""
+    """A `Restraint`: functions and filters that read this machine raise an error; those that may, warn."""
 
     deep: Final = True
 
@@ -67,20 +67,20 @@ class AnotherMachine:
         return _Functions(functions, self) if isinstance(functions, FunctionMap) else functions
 
     def filters(self, _path: str) -> Mapping[str, Callable[..., Any]]:
-        """Return a refusal for each filter that reads this machine or asks another."""
+        """Return a refusal for each filter that reads this machine or queries another."""
         return {
             name: self._clocked(name) if name in CLOCK else _refusal(f"the filter '{name}'") for name in FILTERS | CLOCK
         }
 
     def _clocked(self, name: str) -> Callable[..., Any]:
-        def clocked(_context: object, *args: Any, **kwargs: Any) -> Any:  # as Jinja calls what it may not call ahead
+        def clocked(_context: object, *args: Any, **kwargs: Any) -> Any:  # so Jinja never calls it when compiling
             self.warn(f"the filter '{name}' uses the clock and the time zone of this machine")
             return date.strftime(*args, **kwargs)
 
         return clocked
 
     def refuse_program(self, renderer: str, path: str) -> None:
-        """Warn of a text that is a program, or that one of the tree's own renderers renders."""
+        """Warn of a text that is a program, or that a renderer of the tree renders."""
         if renderer != "gpg":
             self.warn(f"{path} is rendered by '{renderer}', which may read this machine in ways that are not seen")
 
@@ -112,7 +112,7 @@ class _Functions(Mapping[str, Callable[..., Any]]):
         return self._functions[name] if OF_A_PATH[name].match(str(path)) else _refusal(f"{name} of {path}")
 
     def __contains__(self, name: object) -> bool:
-        """Say whether there is a function; refuse to, where that depends on what is installed here."""
+        """Return whether there is a function; refuse, where that depends on the installed software of this machine."""
         if not (name in INDEPENDENT or name in OF_A_PATH or self._functions.is_of_tree(str(name))):
             _refuse(f"whether there is '{name}'")
         return name in self._functions

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 LANES: Final = "salt."
-"""The beginning of the name of each borrowed module's lane."""
+"""The prefix of the lanes of borrowed modules."""
 
 
 class BorrowedModules:
@@ -32,7 +32,7 @@ class BorrowedModules:
 
     ``setting`` is the option ``salt_python``; ``workers`` is called when a module of Salt is needed.
 
-    A name that no file of Salt claims costs no worker. A module that one may provide is described by a worker, once
+    A name that no file of Salt claims costs no worker. A module that a file may provide is described by a worker, once
     after each `reset`; its functions call a worker. All methods may be called from any thread.
     """
 
@@ -48,12 +48,12 @@ class BorrowedModules:
         self._known: dict[str, LoadedModule | str] = {}
 
     def module(self, name: str) -> LoadedModule | None:
-        """Return a module of Salt; None if Salt has none of that name, or it does not load here."""
+        """Return a module of Salt; None if Salt has no such module, or it does not load here."""
         found = self._look_up(name)
         return found if isinstance(found, LoadedModule) else None
 
     def refusal(self, name: str) -> str:
-        """Return why a module that Salt has does not load here, in Salt's words; "" if there is none, or it loads."""
+        """Return Salt's reason why one of its modules does not load here; "" if it loads or does not exist."""
         found = self._look_up(name)
         return found if isinstance(found, str) else ""
 
@@ -63,7 +63,7 @@ class BorrowedModules:
         return sorted(names)
 
     def reset(self) -> None:
-        """Forget what was described: what loads may have changed."""
+        """Forget all descriptions, as later loads may differ."""
         with self._lock:
             self._known = {}
 
@@ -122,7 +122,7 @@ class BorrowedModules:
 
 
 def _function(workers: SaltWorkers, kind: str, name: str, files: list[str], told: dict[str, Any]) -> Callable[..., Any]:
-    """Return a function with the signature and the documentation of one of Salt's, which a worker calls."""
+    """Return a function with the signature and docstring of one of Salt's, which a worker calls."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return workers.call(kind, name, files, list(args), kwargs)

@@ -1,4 +1,4 @@
-"""From low data to a call: which keys of a state declaration a function receives, and how.
+"""From low data to a call: the keys of a state declaration that a function receives, and how they are passed.
 
 The rules are those of Salt's ``format_call``: parameters without a default are passed by position, the others by
 keyword if they were given, ``**kwargs`` receives the rest. A key that the runtime consumes reaches a function only
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from asyncstate.load.signature import Signature
 
 OPTIONAL_KEYWORDS = frozenset({"aggregate", "provider", "timeout", "sfun", AGGREGATED, REQUISITE_LOWS})
-"""Runtime keywords that Salt passes to ``**kwargs``, and that make it fail where there is none; here such a function
+"""Runtime keywords that Salt passes to ``**kwargs``, and that make it fail without ``**kwargs``; here such a function
 does not receive them."""
 
 
@@ -54,7 +54,7 @@ _NONE = object()
 
 
 class MisshapenArguments(ArgumentError):
-    """A value has a type that a bundled function does not take, such as a list in place of a text."""
+    """A value has a type that a bundled function does not accept, such as a list in place of a text."""
 
     hint = ""
 
@@ -72,11 +72,11 @@ class UnnamedArguments(ArgumentError):
 def bind(
     function: LoadedFunction, low: Mapping[str, Any], *, lenient: bool = False
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Pick from ``low`` the arguments of one call of ``function``; ``lenient`` leaves out keys it has no parameter for.
+    """Pick the arguments of one call of ``function`` from ``low``; ``lenient`` leaves out keys it has no parameter for.
 
-    Raises MissingParameters or UnknownKeywords in Salt's words, UnnamedArguments or MisshapenArguments (all
-    ArgumentError). ``low`` is the function's own copy: values are passed on as they are, but where a bundled function
-    takes only texts, a number is its text. Refusing a shape before the call leaves nothing half done.
+    Raises MissingParameters or UnknownKeywords with Salt's messages, UnnamedArguments or MisshapenArguments (all
+    ArgumentError). ``low`` belongs to the function: values are passed on unchanged, but where a bundled function
+    accepts only texts, a number becomes its text. Refusing a shape before the call leaves nothing half done.
     """
     signature = function.signature
     required = signature.required
@@ -121,7 +121,7 @@ def bind(
 
 
 def _taken(function: LoadedFunction, name: str, value: Any) -> Any:
-    """Return the value of one argument as the function takes it, _NONE if it is as good as left out."""
+    """Return the value of one argument as the function accepts it, _NONE if it counts as absent."""
     expected = function.signature.expected[name]
     optional = name in function.signature.keywords
     if value or not (optional and isinstance(value, (int, float))):  # in Salt, 0 for an optional text is none

@@ -1,4 +1,4 @@
-"""Which names a plugin may turn out to have, read from its text or its code without running it."""
+"""The names that a plugin may turn out to have, read from its text or its code without running it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Claims(Value):
 
     ``literals`` holds the ``__virtualname__``; without one, every quoted word of ``__virtual__``, or of the whole file
     if ``__virtual__`` returns anything but a literal. ``expression`` is the right-hand side of a ``__virtualname__``
-    that is not a literal; ``name`` is the name, where it is one.
+    that is not a literal; ``name`` is its value, where it is a name.
     """
 
     renames: bool
@@ -93,7 +93,7 @@ def _naming_part(text: bytes) -> bytes:
 
 
 def returned_names(module: ModuleType) -> list[str]:
-    """Return the names that ``__virtual__`` of a module may return, as far as they are constants of its code."""
+    """Return the names that ``__virtual__`` of a module may return, if they are constants in its code."""
     virtual = getattr(module, "__virtual__", None)
     if not inspect.isfunction(virtual):
         return []
@@ -105,7 +105,7 @@ def returned_names(module: ModuleType) -> list[str]:
 
 
 def _texts(node: ast.expr | None) -> Iterator[str]:
-    """Yield the strings that an expression may evaluate to, whatever the conditions in it give."""
+    """Yield the strings that an expression may evaluate to, for any values of its conditions."""
     if isinstance(node, ast.IfExp):
         yield from _texts(node.body)
         yield from _texts(node.orelse)

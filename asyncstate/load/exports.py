@@ -1,4 +1,4 @@
-"""Which functions of a plugin file are offered, and under which names."""
+"""The functions that a plugin file offers, by name."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class PluginFile(Value):
 
     @property
     def source(self) -> str:
-        """The file whose text is the plugin's."""
+        """The file with the plugin's code."""
         return os.path.join(self.path, "__init__.py") if self.is_package else self.path
 
     @property
@@ -53,7 +53,7 @@ class PluginFile(Value):
 
 
 def scan(folders: Iterable[PluginFolder], disabled: Iterable[str] = ()) -> dict[str, PluginFile]:
-    """List the plugins of ``folders`` by file name; of files with one name, that of the first folder counts.
+    """List the plugins of ``folders`` by file name; of files with the same name, the one in the first folder counts.
 
     No file is opened. Folders that do not exist are skipped, and so are names that begin with ``_``: they are private.
     """

@@ -53,11 +53,11 @@ class FunctionMap(Mapping[str, Callable[..., Any]]):
         return ModuleView(self, name)
 
     def is_bundled(self, name: str) -> bool:
-        """Return whether the function is one of ours, not of the tree, a package or Salt. Raises FunctionNotFound."""
+        """Return whether the function is bundled, not of the tree, a package or Salt. Raises FunctionNotFound."""
         return self._loader.get(name).module.bundled
 
     def is_of_tree(self, name: str) -> bool:
-        """Return whether there is such a function, and it is of the tree, a folder of plugins or a package."""
+        """Return whether the function exists and comes from the tree, a folder of plugins or a package."""
         if not self._loader.has(name):
             return False
         module = self._loader.get(name).module
@@ -84,7 +84,7 @@ class FunctionMap(Mapping[str, Callable[..., Any]]):
 
 
 class ExplainedFunctions(Protocol):
-    """Functions by ``module.function`` that can say why there is none of a name."""
+    """Functions by ``module.function``, with the reason why one is missing."""
 
     def __getitem__(self, name: str, /) -> Callable[..., Any]: ...
 

@@ -40,8 +40,8 @@ class PluginHost:
     ``opts`` are the options as plugins see them; the host keeps ``opts["grains"]`` and ``opts["pillar"]`` up to date.
     ``file_client`` gives the file roots, whose ``_states``, ``_modules``, ``_utils``, ``_grains`` and ``_renderers``
     directories come first. ``extra_states`` are state functions of the host application by ``module.function``.
-    ``services`` are what the runtime does for plugins; without them a plugin that uses one gets LoaderError.
-    ``secrets`` are the values that plugins want hidden.
+    ``services`` are the runtime's services for plugins; without them a plugin that uses one gets LoaderError.
+    ``secrets`` are the values that plugins declare secret.
     """
 
     def __init__(
@@ -149,11 +149,11 @@ class PluginHost:
         return self._base.derive(**overrides)
 
     def run_ended(self) -> None:
-        """Forget what the plugins keep in ``__context__`` for a run."""
+        """Clear the values that plugins keep in ``__context__`` for a run."""
         self._loaded.leave_only_this()
 
     def set_grains(self, grains: dict[str, Any]) -> None:
-        """Use ``grains`` from now on. If they changed, ``__virtual__`` of every plugin runs again when it is needed."""
+        """Use ``grains`` from now on. If they changed, ``__virtual__`` of every plugin runs again on the next use."""
         with self._base_lock:
             changed = grains != self._base.grains
             self.opts["grains"] = grains
@@ -162,7 +162,7 @@ class PluginHost:
             self.reload()
 
     def set_pillar(self, pillar: dict[str, Any]) -> None:
-        """Use ``pillar`` from now on. If it changed, ``__virtual__`` of every plugin runs again when it is needed."""
+        """Use ``pillar`` from now on. If it changed, ``__virtual__`` of every plugin runs again on the next use."""
         with self._base_lock:
             changed = pillar != self._base.pillar
             self.opts["pillar"] = pillar
@@ -171,7 +171,7 @@ class PluginHost:
             self.reload()
 
     def set_file_client(self, client: TreeFiles, for_salt: HeldFiles) -> None:
-        """Give plugins another client of the file roots from now on; Salt's own get the copies of ``for_salt``."""
+        """Give plugins another client of the file roots from now on; Salt's modules get the copies in ``for_salt``."""
         with self._base_lock:
             self.file_client = client
             self._for_salt = for_salt
@@ -186,11 +186,11 @@ class PluginHost:
         return function
 
     def bridged(self, func: Callable[..., Any], name: str) -> Callable[..., Any]:
-        """Return a function that no plugin offers, callable by the rules of ``__salt__``; `Services.bridged`."""
+        """Return a function that is no plugin's, callable by the rules of ``__salt__``; `Services.bridged`."""
         return wrap(func, self._bridge, name)
 
     def plugin_paths(self, *, bundled: bool = True) -> list[str]:
-        """Return the folders that plugins, and the interfaces of the tree, may be in."""
+        """Return the folders that may hold plugins, and interfaces of the tree."""
         folders = [
             folder
             for kind in (*FOLDER_OPTIONS, "interfaces")
@@ -236,7 +236,7 @@ class PluginHost:
         """Call ``function`` in ``context`` and return its value.
 
         An async function is awaited in place, without a task or a thread; a plain one runs in a worker thread. Raises
-        what the function raises, but LoaderError for sys.exit.
+        the exceptions of the function, but LoaderError for sys.exit.
         """
         context = context or self.context()
         kwargs = kwargs or {}
@@ -252,7 +252,7 @@ class PluginHost:
             current.reset(token)
 
     def reload(self) -> None:
-        """Forget every loaded plugin: each is loaded again when it is needed, and read again if its file changed."""
+        """Forget all loaded plugins: each is loaded again on the next use, and read again if its file changed."""
         if self._salt_workers is not None:
             self._salt_workers.renew()
         for loader in self.loaders.values():

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _generations = itertools.count(1)
 
 foreign: set[str] = set()
-"""The files of plugins of others that this process was to import: the tree's, and those of installed packages."""
+"""The plugin files, not bundled, that this process tried to import: the tree's, and installed packages'."""
 
 
 class ImportRefused(LoaderError):
@@ -125,7 +125,7 @@ def serve_package(package: str) -> None:
 
 _BUNDLED = ("asyncstate.states.", "asyncstate.modules.")
 _DEPTH = len(f"{EXTERNAL}kind.name".split("."))
-"""How many parts the name of a plugin's module has; a submodule of a plugin that is a directory has more."""
+"""The number of parts in the name of a plugin's module; a submodule of a plugin that is a directory has more."""
 
 
 _LARGEST = 1 << 23
@@ -133,11 +133,11 @@ _LARGEST = 1 << 23
 
 
 _held: dict[str, dict[str, str]] = {}
-"""The sha256 of the files that plugins in a folder may be imported from, by path, for each folder that is held."""
+"""The sha256 of the files that plugins in a folder may be imported from, by path, for each held folder."""
 
 
 def hold_plugins(folders: Iterable[str], contents: dict[str, str]) -> None:
-    """Import plugins that lie in these folders from these files only, as long as they have this sha256."""
+    """Import plugins in these folders only from these files, while their sha256 is the same."""
     _held.update(dict.fromkeys(folders, contents))
 
 
@@ -230,7 +230,7 @@ def _import(
 ) -> Any:
     """Import as Python does, but also ``salt`` and the files in the plugin's neighbouring folders.
 
-    Raises ModuleNotFoundError or ImportError with a hint what to write instead.
+    Raises ModuleNotFoundError or ImportError with a hint at the right statement.
     """
     if level:
         return _import_relative(name, globals, locals, fromlist, level)
@@ -255,7 +255,7 @@ def _import(
 
 
 def _interface_of_tree(name: str, globals: Mapping[str, object] | None, fromlist: Sequence[str] | None) -> Any:
-    """Return the tree's own interface that ``from salt.interfaces.queue import …`` means, None if it has none."""
+    """Return the tree's interface that ``from salt.interfaces.queue import …`` means, None if it has none."""
     if not fromlist or not name.startswith("salt.interfaces."):
         return None
     importing = neighbours.importer(globals)
@@ -289,7 +289,7 @@ def _import_interfaces(statement: Statement) -> ModuleType:
 
 def _imported(statement: Statement, plugin: PluginFile, kind: str) -> ModuleType:
     with plugin_lock(plugin.source):
-        # If the lock was refused, this thread is importing that very file already: it gets the unfinished module, as
+        # If the lock was refused, this thread is already importing this file: it gets the unfinished module, as
         # in Python.
         module = import_external(plugin, kind)
     statement.origin.needs[module.__name__] = None

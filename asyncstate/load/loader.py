@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 _ALIKE = 0.75
-"""The least similarity of a module's name to be suggested: ``mysql_user`` is not a misspelt ``postgres_user``."""
+"""The least similarity of a suggested module name: ``mysql_user`` is not a misspelt ``postgres_user``."""
 
 loading: ContextVar[bool] = ContextVar("asyncstate_loading", default=False)
-"""True while ``__virtual__`` or ``__init__`` of a plugin runs: there a call returns its value, in any thread."""
+"""True while ``__virtual__`` or ``__init__`` of a plugin runs: then a call returns its value, in any thread."""
 
 
 class _Refusal:
@@ -78,11 +78,11 @@ class LazyLoader:
     context in which ``__virtual__`` and ``__init__`` run. ``disabled`` names files to ignore.
 
     Several files may have one virtual name. A file that follows an interface provides every function of the interface,
-    with stubs for those it lacks; later files only add functions beyond it. If an earlier file without one has any of
-    its functions, that file answers for all of them: none is filled in from the other. Among files without an interface
-    the first that has a function provides it, as in Salt. ``providers`` names, by virtual name, the only file that
-    provides it; its ``__virtual__`` is not called. If that file follows no interface, it is held to the interface of
-    the others. ``borrowed`` provides the modules that no file provides: those of Salt.
+    with stubs for those it lacks; later files only add functions beyond it. If an earlier file without an interface has
+    any of its functions, that file provides all of them: none is filled in from the other. Among files without an
+    interface the first that has a function provides it, as in Salt. ``providers`` names, by virtual name, the only file
+    that provides it; its ``__virtual__`` is not called. If that file follows no interface, it must provide the
+    interface of the others. ``borrowed`` provides the modules that no file provides: those of Salt.
 
     All methods may be called from any thread.
     """
@@ -122,7 +122,7 @@ class LazyLoader:
 
         Raises FunctionNotFound with Salt's reason, and a suggestion where a similar name exists.
         """
-        contents = self._contents  # a reset meanwhile would take the reason away
+        contents = self._contents  # a reset meanwhile would remove the reason
         function = self.find(name, contents)
         if function is None:
             raise FunctionNotFound(name, self.reason(name, contents), self._suggestion(contents, name))
@@ -134,7 +134,7 @@ class LazyLoader:
         return function is not None and not function.hidden
 
     def module(self, name: str, contents: _Contents | None = None) -> LoadedModule | None:
-        """Return the plugin that the options choose for ``name``, else the first of that name, else None."""
+        """Return the plugin that the options choose for ``name``, else the first with that name, else None."""
         contents = contents or self._contents
         chosen = self._chosen(contents, name)
         if chosen is not None:
@@ -147,7 +147,7 @@ class LazyLoader:
         return registered or self._borrow(contents, name)
 
     def reason(self, name: str, contents: _Contents | None = None) -> str:
-        """Return why there is no ``module.function``, in Salt's words."""
+        """Return Salt's message why there is no ``module.function``."""
         contents = contents or self._contents
         module_name = name.partition(".")[0]
         refusals = self._refusals_of(contents, module_name)
@@ -162,7 +162,7 @@ class LazyLoader:
         return f"'{module_name}' __virtual__ returned False: {'; '.join(reasons)}"
 
     def refused(self, module_name: str) -> LoadedModule | None:
-        """Return the plugin of that name that does not load here at present; None if there is none.
+        """Return the plugin with that name that does not load here at present; None if there is none.
 
         It has the functions that it would offer if it loaded; none if it could not be imported.
         """
@@ -199,7 +199,7 @@ class LazyLoader:
         return [m for plugin in self._files(contents).values() for m in self._modules_of(contents, plugin)]
 
     def refusals(self) -> dict[str, str]:
-        """Return, by file, why each plugin that was tried did not load. An unknown reason is an empty string."""
+        """Return, by file, the reason why each plugin that was tried did not load; "" if unknown."""
         contents = self._contents
         files = self._files(contents)
         return {
@@ -215,7 +215,7 @@ class LazyLoader:
         return any(path.startswith(folder) or folder.startswith(path) for folder in folders)
 
     def register(self, name: str, func: Callable[..., Any]) -> LoadedFunction:
-        """Offer ``func`` of the host application as ``module.function``; it hides a plugin's function of that name."""
+        """Offer ``func`` of the application as ``module.function``; it hides a plugin's function of that name."""
         module_name, dot, function_name = name.partition(".")
         if not (module_name and dot and function_name):
             raise ValueError(f"{name!r} is not of the form 'module.function'")
@@ -263,7 +263,7 @@ class LazyLoader:
         return self._keep(contents, name, borrowed.functions.get(function_name) if borrowed is not None else None)
 
     def _borrow(self, contents: _Contents, module_name: str) -> LoadedModule | None:
-        """Return a module of Salt, if no file here is meant to provide it, whether that loads or not."""
+        """Return a module of Salt, unless a file here is meant to provide that name, whether it loads or not."""
         if self.borrowed is None:
             return None
         registered = any(function.module.name == module_name for function in self._registered.values())
@@ -299,8 +299,8 @@ class LazyLoader:
     def _candidates(self, contents: _Contents, module_name: str) -> Iterator[PluginFile]:
         """Yield the files that may provide ``module_name``, likeliest first.
 
-        A user's own file of that name comes first, then the user's own files that follow the interface of that name.
-        Then the order is Salt's: the file of that name, file names that contain it, the rest. Files whose text rules
+        A user's file with that name comes first, then the user's files that follow the interface of that name.
+        Then the order is Salt's: the file with that name, file names that contain it, the rest. Files whose text rules
         the name out are skipped.
         """
         files = self._files(contents)
@@ -350,7 +350,7 @@ class LazyLoader:
         return () if isinstance(record, _Refusal) else record
 
     def _load(self, plugin: PluginFile, *, as_name: str = "") -> tuple[LoadedModule, ...] | _Refusal:
-        """Import ``plugin`` if necessary, and call its ``__virtual__`` for whether and under which name it loads.
+        """Import ``plugin`` if necessary, and call its ``__virtual__`` to decide whether and under which name it loads.
 
         With ``as_name``, the options chose it for that name: ``__virtual__`` is not called.
         """
@@ -387,7 +387,7 @@ class LazyLoader:
         )
 
     def _stands_in_for(self, plugin: PluginFile) -> bool:
-        """Return whether somebody's own file is meant to provide a virtual name that bundled files provide, too."""
+        """Return whether a file that is not bundled is meant to provide a virtual name of bundled files."""
         if plugin.folder.bundled:
             return False
         claims = claims_of(plugin)
@@ -412,7 +412,7 @@ class LazyLoader:
         return None
 
     def _initialised(self, namespace: ModuleType, plugin: PluginFile) -> bool:
-        """Call the plugin's ``__init__(opts)``, if any. As in Salt, one that takes other arguments is skipped."""
+        """Call the plugin's ``__init__(opts)``, if any. As in Salt, one with other parameters is skipped."""
         init = namespace.__dict__.get("__init__")
         if not inspect.isfunction(init):
             return True
@@ -432,7 +432,7 @@ class LazyLoader:
         return [record for record in records if isinstance(record, _Refusal) and module_name in record.names]
 
     def _suggestion(self, contents: _Contents, name: str) -> str:
-        """Return the nearest function name, importing no more than the modules of similar names."""
+        """Return the nearest function name; imports only modules with similar names."""
         from difflib import get_close_matches  # noqa: PLC0415 - only a mistake needs it
 
         module_name, _, function_name = name.partition(".")
@@ -444,7 +444,7 @@ class LazyLoader:
         if self._refusals_of(contents, module_name) or (
             self.borrowed is not None and self.borrowed.refusal(module_name)
         ):
-            return ""  # the name is right, and the reason says what is missing
+            return ""  # the name is right, and the reason names the missing part
         likely = self._likely_modules()
         alike = get_close_matches(module_name, likely, n=3, cutoff=_ALIKE)
         near = dict.fromkeys([near_miss(module_name, likely), *alike])

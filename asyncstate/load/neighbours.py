@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def importer(namespace: Mapping[str, object] | None) -> str | None:
-    """Return the name of the plugin that ``namespace``, or its package, belongs to; None if it is no plugin's."""
+    """Return the name of the plugin that ``namespace``, or its package, belongs to; None if it belongs to none."""
     name = str((namespace or {}).get("__name__") or "")
     while name and name not in origins:
         name = name.rpartition(".")[0]
@@ -39,7 +39,7 @@ class Statement(Value):
 
     @property
     def origin(self) -> Origin:
-        """Where the plugin comes from."""
+        """The origin of the importing plugin."""
         return origins[self.importing]
 
     @property
@@ -59,7 +59,7 @@ def neighbour(statement: Statement) -> tuple[PluginFile, str] | None:
 
 
 def interface(statement: Statement) -> tuple[PluginFile, str] | None:
-    """Return the interface file of the tree that the statement means; None if there is none of that name."""
+    """Return the interface file of the tree that the statement means, and its kind; None if there is none."""
     for kind, folder in statement.folders:
         plugin = _file(statement, kind, folder) if kind == "interfaces" else None
         if plugin is not None:
@@ -78,7 +78,7 @@ def required_interface(statement: Statement) -> tuple[PluginFile, str]:
 
 
 def _file(statement: Statement, kind: str, folder: str) -> PluginFile | None:
-    """Return the file or package of a name in a folder of neighbours, also if the name is private."""
+    """Return the file or package with a name in a folder of neighbours, even if the name is private."""
     name = statement.name.partition(".")[0]
     kinds = dict.fromkeys((kind, "utils", "interfaces"))
     around = tuple(each for wanted in kinds for each in statement.folders if each[0] == wanted)
@@ -92,7 +92,7 @@ def _file(statement: Statement, kind: str, folder: str) -> PluginFile | None:
 
 
 def relative_import_advice(name: str) -> str:
-    """Return what to write instead of ``from .name import …`` in a file that is not part of a package."""
+    """Return the statement to write instead of ``from .name import …`` in a file that is not part of a package."""
     this = name or "name"
     return (
         f"a plugin file of a tree is no package, so that 'from .{name} import …' finds nothing: write "

@@ -1,4 +1,4 @@
-"""Where imported plugins come from, and whether their files have changed since."""
+"""The origins of imported plugins, and whether their files have changed since."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Origin(Value):
-    """Where an imported plugin comes from. ``needs`` holds the module names of the neighbours it imported."""
+    """The origin of an imported plugin. ``needs`` holds the module names of the neighbours it imported."""
 
     plugin: PluginFile
     kind: str
@@ -23,7 +23,7 @@ class Origin(Value):
 
 
 origins: dict[str, Origin] = {}
-"""Every plugin imported from outside installed packages, by the name of its module."""
+"""Every plugin imported from outside installed packages, by module name."""
 newest: dict[str, str] = {}
 """The name of the module that was imported last for each version of a file (`Origin.base`)."""
 

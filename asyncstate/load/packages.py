@@ -1,4 +1,4 @@
-"""Installed packages of plugins: they are imported like any package, but with the builtins of plugins."""
+"""Installed packages of plugins: imported like any package, but with the builtins of plugins."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 
 class _PackageLoader:
-    """The loader of a module of a plugin package, which gets builtins of its own."""
+    """Loads a module of a plugin package with the builtins of plugins."""
 
     def __init__(self, loader: Any, namespace: Mapping[str, Any]) -> None:
         self._loader = loader
         self._builtins = namespace
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """Let the module's own loader create it."""
+        """Create the module with its original loader."""
         module: ModuleType | None = self._loader.create_module(spec)
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Let the module's own loader run it, with the builtins given."""
+        """Run the module with its original loader and the given builtins."""
         module.__dict__["__builtins__"] = self._builtins
         self._loader.exec_module(module)
 

@@ -56,7 +56,7 @@ class PendingCall(Coroutine[Any, Any, Any]):
         return self._begin().throw(*error)
 
     def close(self) -> None:
-        """Give the call up."""
+        """Cancel the call."""
         self._begin().close()
 
     def _begin(self) -> Coroutine[Any, Any, Any]:
@@ -70,7 +70,7 @@ class PendingCall(Coroutine[Any, Any, Any]):
 
     def __bool__(self) -> bool:
         if sys._getframe(1).f_globals.get("__name__") == "asyncio.base_tasks":  # noqa: SLF001 - who asks is the point
-            return True  # from Python 3.12 on, a task that is shown asks whether it has a coroutine
+            return True  # from Python 3.12 on, the repr of a task asks whether it has a coroutine
         return self._forgotten()
 
     def __getattr__(self, name: str) -> Any:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class LoadedModule:
     """One plugin under one of its names, as a runtime sees it.
 
-    ``adapted``: it was adapted to an interface and has all functions of that. ``borrowed``: it is Salt's, and a worker
+    ``adapted``: it was adapted to an interface and has all its functions. ``borrowed``: it is Salt's, and a worker
     process runs it.
     """
 
@@ -52,7 +52,7 @@ class LoadedModule:
 class LoadedFunction:
     """A plugin function under its full name, with what the runtime must know to call it.
 
-    ``hidden`` functions can be called but do not show in ``in`` tests and listings (interface stubs).
+    ``hidden`` functions (interface stubs) can be called, but ``in`` tests and listings leave them out.
     """
 
     __slots__ = ("_signature", "func", "hidden", "is_async", "module", "name")
@@ -67,7 +67,7 @@ class LoadedFunction:
 
     @property
     def signature(self) -> Signature:
-        """The summary of the parameters, made once. Annotations of functions of others may only be documentation."""
+        """The parameters, summarised once. Annotations bind only in bundled functions."""
         if self._signature is None:
             self._signature = Signature.of(self.func, typed=self.module.bundled)
         return self._signature
@@ -82,7 +82,7 @@ class LoadedFunction:
 
 
 def is_async(func: Callable[..., Any]) -> bool:
-    """Return whether a call of ``func`` returns a coroutine, looking through decorators, partials, callable objects."""
+    """Return whether a call of ``func`` returns a coroutine; sees through decorators, partials and callable objects."""
     while isinstance(func, functools.partial):
         func = func.func
     func = inspect.unwrap(func)

@@ -1,4 +1,4 @@
-"""Why a plugin does not load, in words: the exception, and its file and line if they are not obvious."""
+"""The reason why a plugin does not load, as text: the exception, and its file and line if they are not obvious."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _DUNDER = re.compile(r"__[a-z]+__")
 
 
 def told(error: BaseException, source: str) -> str:
-    """Return in words the ``error`` that the plugin ``source`` raised while it was loaded.
+    """Return as text the ``error`` that the plugin ``source`` raised while it was loaded.
 
-    The text has file and line if the error came from another file of the tree. For a key that grains, pillar or options
-    lack, it names the nearest key that exists.
+    The text has file and line if the error came from another file of the tree. For a key missing in grains, pillar or
+    options, it names the nearest existing key.
     """
     if isinstance(error, SystemExit):
         return f"the module called sys.exit({plain(error.code)!r})"
@@ -38,7 +38,7 @@ def told(error: BaseException, source: str) -> str:
 
 
 def _absent_key(error: KeyError, step: TracebackType) -> str:
-    """Return which of the dunders in the line lacks the key; "" if none does."""
+    """Return the dunder in the line that lacks the key; "" if none does."""
     key = error.args[0] if error.args else None
     for dunder in _DUNDER.findall(linecache.getline(step.tb_frame.f_code.co_filename, step.tb_lineno)):
         data = step.tb_frame.f_globals.get(dunder)

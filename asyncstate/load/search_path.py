@@ -19,7 +19,7 @@ FOLDER_OPTIONS: dict[PluginKind, str] = {
     "utils": "utils_dirs",
     "renderers": "render_dirs",
 }
-"""For each kind of plugin, the option that names its folders."""
+"""The option that names the folders of each kind of plugin."""
 
 
 def plugin_folders(kind: str, opts: Mapping[str, Any], file_client: FileRoots) -> list[PluginFolder]:

@@ -1,4 +1,4 @@
-"""The parameters of a plugin function, as far as its callers need them."""
+"""The parameters of a plugin function, as its callers need them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Signature:
     ``required`` are the parameters without default that are passed by position, ``keywords`` all those passed by
     keyword, ``required_keywords`` the keyword-only ones without default. ``positional_defaults`` are positional-only
     parameters with their defaults. ``expected`` are the annotated types, by parameter, where they are more than
-    documentation. ``scalars`` are the types whose values are then taken as they are; not for ``name``: one that is no
-    text was refused before, and one that is false is a name.
+    documentation. ``scalars`` are the types whose values then need no check; ``name`` has none, as it is checked
+    elsewhere.
     """
 
     __slots__ = (
@@ -56,7 +56,7 @@ class Signature:
 
     @classmethod
     def of(cls, func: Callable[..., Any], *, typed: bool = False) -> Signature:
-        """Summarise ``func``; for a decorated function, the original one. ``typed``: its annotations hold.
+        """Summarise ``func``; for a decorated function, the original one. ``typed``: its annotations are binding.
 
         A callable without a signature (some built-ins) counts as ``(*args, **kwargs)``.
         """
@@ -84,7 +84,7 @@ class Signature:
         return (*self.required, *(name for name, _ in self.positional_defaults), *sorted(self.keywords))
 
     def accepts(self, name: str) -> bool:
-        """Return whether the function has a parameter of that name (``**kwargs`` does not count)."""
+        """Return whether the function has a parameter with that name (``**kwargs`` does not count)."""
         return name in self.keywords or name in self.names
 
 

@@ -1,7 +1,7 @@
 """Worker threads for plain functions: as many as are needed, reused, and cheap to hand work to.
 
 The number of threads is not limited here: the scheduler limits the number of chunks. Where the system refuses another
-thread, a call waits for one of those that there are. A call that a function in a thread waits for does not wait for
+thread, a call waits for an existing one. A call made from a function in a thread does not wait for
 ever: such functions may hold all threads.
 
 This uses asyncio instead of ``anyio.to_thread``: an abandoned call must still report when its thread has returned
@@ -41,7 +41,7 @@ T = TypeVar("T")
 IDLE_SECONDS = 10.0
 _REFUSED = "no further thread can be started; run fewer states at once or raise the limits of this process"
 _inside: ContextVar[bool] = ContextVar("inside", default=False)
-"""Whether a function in a thread waits for what is called here."""
+"""Whether calls made here come from a function in a thread, which waits for them."""
 
 
 class WorkerThreads:
@@ -77,9 +77,9 @@ class WorkerThreads:
         return await self.run_in(current.get(None), func, *args)
 
     async def run_in(self, call: CallContext | None, func: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
-        """Like ``run``, with ``call`` as the call context and with keyword arguments.
+        """Call ``func`` as `run` does, with ``call`` as the call context and with keyword arguments.
 
-        Raises what ``func`` raises, except for exceptions that would end the process or look like a cancellation of the
+        Raises the exceptions of ``func``, except those that would end the process or look like a cancellation of the
         awaiting task: SystemExit becomes LoaderError, the others RunCancelled.
         """
         loop = asyncio.get_running_loop()
@@ -122,7 +122,7 @@ class WorkerThreads:
                 release(token)
 
     def cut_off(self, reason: str) -> None:
-        """Cancel all calls that belong to no state, as if the tasks that await them were cancelled. Needs no loop."""
+        """Cancel all calls that belong to no state, as if their awaiting tasks were cancelled. Needs no loop."""
         for cut_off in list(self._outside):
             cut_off(reason)
 
@@ -137,7 +137,7 @@ class WorkerThreads:
 
     @property
     def started(self) -> int:
-        """How many threads were started so far."""
+        """The number of threads started so far."""
         return self._started
 
     def give_back(self) -> None:
@@ -179,10 +179,10 @@ class WorkerThreads:
         return True
 
     def _look_after(self, job: _Job, until: float) -> None:
-        """See to it, on the loop, that a call in the queue gets a thread, or fails if none can be expected.
+        """Give a queued call a thread, or let it fail if none can be expected; repeat on the loop until then.
 
-        A thread whose function ends takes the next call. So a call waits as long as there is a thread, unless a
-        function in a thread waits for it.
+        A thread whose function ends takes the next call. So a call waits as long as there is a thread; after ``until``,
+        a call that a function in a thread waits for fails.
         """
         if job not in self.queue:
             return
@@ -283,7 +283,7 @@ class _Worker(Thread):
                 return
 
     def _take_waiting(self) -> bool:
-        """Take a call that waits for a thread. This worker is among the idle ones, where others may give it a call."""
+        """Take a queued call. This worker is among the idle ones, where other threads may give it a call."""
         pool = self._pool
         while pool.queue:
             try:
@@ -293,7 +293,7 @@ class _Worker(Thread):
             self.job = pool.next_call()
             if self.job is not None:
                 return True
-            pool.idle.append(self)  # another thread took it. Whoever comes now finds this one
+            pool.idle.append(self)  # another thread took it. The next caller finds this worker
         return False
 
     def _work(self) -> None:
@@ -322,7 +322,7 @@ class _Outlet:
         self._awake = False
 
     def deliver(self, job: _Job, result: Any, error: BaseException | None) -> None:
-        """Deliver one result from a worker thread. It is dropped if the loop is closed: then no task waits for it."""
+        """Deliver one result from a worker thread. It is dropped if the loop is closed: no task waits then."""
         self._finished.append((job, result, error))
         if self._awake:
             return
@@ -348,7 +348,7 @@ class _Outlet:
                 if job.expected is not None and not job.expected.done():
                     job.expected.set_result(None)
                 if error is not None and not isinstance(error, RunCancelled):
-                    # In the context of its call, which knows the secrets that the log must hide.
+                    # In the context of its call, whose secrets the log must hide.
                     job.context.run(log.debug, "a function failed after its caller had stopped waiting", exc_info=error)
             elif error is not None:
                 job.future.set_exception(error)

@@ -1,4 +1,4 @@
-"""Root runs only plugins that no other account can write."""
+"""Trust in plugins: root runs only plugins that no other account can write."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def require_trusted_plugins(opts: Mapping[str, Any], file_client: FileRoots) -> 
 
 
 def writable_plugins(opts: Mapping[str, Any], file_client: FileRoots) -> list[tuple[str, str]]:
-    """Return the plugins, and folders of plugins, that others than root can change, each with who can."""
+    """Return the plugins, and folders of plugins, that accounts other than root can change, each with the account."""
     folders = {
         folder.path: None
         for kind in (*FOLDER_OPTIONS, "interfaces")

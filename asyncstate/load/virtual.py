@@ -1,4 +1,4 @@
-"""Whether a plugin loads, and under which name.
+"""Evaluates ``__virtual__``: whether a plugin loads, and under which name.
 
 ``__virtual__`` and ``__virtualname__`` work as in Salt: ``__virtualname__`` counts only beside a ``__virtual__``
 function, and then callers cannot use the file's own name. The name of an interface counts without ``__virtual__``.
@@ -28,7 +28,7 @@ _TAG = {"modules": "module", "renderers": "render"}
 
 
 class Verdict(Value):
-    """Whether a plugin loads: ``name`` and ``aliases`` if ``accepted``, else a ``reason`` if it gave one."""
+    """Whether a plugin loads: ``name`` and ``aliases`` if ``accepted``, else its ``reason``, if any."""
 
     accepted: bool
     name: str
@@ -40,7 +40,7 @@ def evaluate(module: ModuleType, plugin: PluginFile, kind: str) -> Verdict:
     """Return whether ``module`` loads here, and under which name.
 
     ``__virtual__`` runs in the caller's context. If it raises, the plugin does not load, and the reason is Salt's
-    sentence.
+    message.
     """
     name = plugin.name
     aliases = tuple(str(alias) for alias in getattr(module, "__virtual_aliases__", ()))
@@ -62,7 +62,7 @@ def evaluate(module: ModuleType, plugin: PluginFile, kind: str) -> Verdict:
 
 
 def _ask(virtual: Callable[[], Any], plugin: PluginFile, kind: str) -> tuple[str | bool | None, str | None]:
-    """Return the answer of ``__virtual__``, False if it raises, and the reason that it gives."""
+    """Return the answer of ``__virtual__``, False if it raises, and its reason."""
     reason: str | None = None
     try:
         answer = virtual()

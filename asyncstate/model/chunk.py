@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LISTENER = "listener_"
-"""How the ID of a listener begins: that of its state follows."""
+"""The prefix of a listener's ID, before the ID of its state."""
 
 
 class Lines:
-    """Finds the line of a declaration in one file, on request: of a large tree, few lines are ever shown.
+    """Finds the line of a declaration in one file, on request: few lines of a large tree are ever shown.
 
     All instances compare equal, because the line of a declaration is not part of a chunk's identity.
     """
@@ -29,7 +29,7 @@ class Lines:
         self._find = find
 
     def of(self, id_: Any, state: str | None = None, argument: str | None = None) -> int:
-        """Return the line of an ID, of a state of it, or of an argument of that; 0 if it has none of its own."""
+        """Return the line of an ID, of a state of it, or of an argument of that state; 0 if it has no own line."""
         if not isinstance(id_, (str, int, float)):
             return 0
         return self._find(id_, state) if argument is None else self._find(id_, state, argument)
@@ -44,10 +44,10 @@ class Lines:
 class LowChunk(msgspec.Struct, frozen=True):
     """One call of one state function, as the compiler produces it.
 
-    ``index`` is the position in serial order and breaks every tie. ``args`` holds everything that the SLS file says
-    about this state, requisites and global arguments included, except the keys that have a field of their own. ``file``
+    ``index`` is the position in serial order and breaks every tie. ``args`` holds all arguments of the state in the SLS
+    file, requisites and global arguments included, except the keys that have a field of their own. ``file``
     is the file that declares the state; ``declared`` is its line there, or the `Lines` that find it. ``name`` is a str
-    unless ``names`` lists something else; such a state fails when its turn comes.
+    unless ``names`` lists something else; such a state fails when it runs.
     """
 
     index: int

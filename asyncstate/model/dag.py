@@ -22,12 +22,12 @@ _SINGLE: dict[str, tuple[str, ...]] = {}
 
 
 _NONE: list[int] = []
-"""The neighbours of every node that has none: one list, which never changes, for most nodes of a large graph."""
+"""The neighbours of every node without any: one list, which never changes, for most nodes of a large graph."""
 
 FOOTPRINT = "footprint"
-"""The source of an edge between two nodes that touch the same resource, one of them writing it."""
+"""The source of an edge between two nodes that touch the same resource, at least one of them writing it."""
 STAGE = "stage"
-"""The source of an edge from states of an earlier explicit order, and to those of a later one."""
+"""The source of an edge between states of different explicit orders, through a STAGE node."""
 GROUP = "group"
 """The source of an edge to a GROUP node, and from it to its members."""
 SET = "set"
@@ -35,7 +35,7 @@ SET = "set"
 
 
 class Edge(NamedTuple):
-    """``before`` ends before ``after`` starts, because of ``source``: a requisite kind, a stage, a footprint.
+    """An edge: ``before`` ends before ``after`` starts, because of ``source``: a requisite kind, a stage, a footprint.
 
     For a footprint, ``resources`` are the names of the resources that both touch.
     """
@@ -130,7 +130,7 @@ class Dag:
         return iter(self._sources.items())
 
     def in_degrees(self) -> list[int]:
-        """How many distinct nodes each node waits for."""
+        """The number of distinct nodes that each node waits for."""
         return [len(before) for before in self._before]
 
     def topological_order(self, key: Callable[[int], Any]) -> list[int]:
@@ -153,7 +153,7 @@ class Dag:
         return order
 
     def components(self) -> list[list[int]]:
-        """Return the strongly connected components, each before those that it leads to: Tarjan's algorithm."""
+        """Return the strongly connected components, each before its successors: Tarjan's algorithm."""
         number, low = dict[int, int](), dict[int, int]()
         stack, open_, found = list[int](), set[int](), list[list[int]]()
         for root in range(self.size):

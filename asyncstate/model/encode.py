@@ -1,8 +1,8 @@
-"""The only way from values to plain data and to JSON: for rows, events, reports and any value from a plugin.
+"""The only conversion of values to plain data and to JSON: for rows, events, reports and any value from a plugin.
 
-No value is refused, and every value is checked: one that raises when it is read, contains itself, or never ends becomes
-a text that says so. Rows are reduced when a state function returns (`asyncstate.run.rows`), so all later code can rely
-on plain data.
+No value is refused, and every value is checked: a value that raises when it is read, contains itself, or never ends
+becomes a text that says so. Rows are reduced when a state function returns (`asyncstate.run.rows`), so all later code
+can rely on plain data.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 DEEPEST = 100
 """Levels of nesting that are kept; deeper values become ``"..."``."""
 _WRITTEN = 900
-"""Levels up to which msgspec writes plain data directly. Its own limit depends on the version of Python."""
+"""Levels of nesting that msgspec writes directly. Its own limit depends on the version of Python."""
 _MOST = 4_000_000
-"""How many items one value may hold; each 128 characters of a text count as one. The rest becomes ``"..."``."""
+"""The number of items one value may hold; each 128 characters of a text count as one. The rest becomes ``"..."``."""
 _REPEATED = 100_000
-"""How many of these items may be repetitions: a small value can be huge once its repetitions are written out."""
+"""The number of repetitions among these items: a small value can be huge once its repetitions are written out."""
 _BATCH = 1000
 _LONG = 128
 _LONGEST_INTEGER = 14_000
@@ -40,9 +40,9 @@ _ATOMS = frozenset({float, bool, type(None)})
 JSON: Final = msgspec.json.Encoder()
 """Writes plain data, and structs of it, as JSON."""
 SORTED: Final = msgspec.json.Encoder(order="deterministic")
-"""Writes the same data always in the same way."""
+"""Writes equal data always in the same way."""
 _BEGINNING = 512
-"""Bytes of an encoding that most values need no more than."""
+"""The buffer size in bytes that suffices for most values."""
 
 
 class _Encoder(Protocol):
@@ -51,10 +51,10 @@ class _Encoder(Protocol):
 
 
 def encoded(value: Any, encoder: _Encoder = JSON) -> bytes:
-    """Return what ``encoder`` writes. Raises as it does, and MemoryError.
+    """Return the output of ``encoder``. Raises its exceptions, and MemoryError.
 
-    Where memory runs out, its own ``encode`` ends the process with SIGSEGV (msgspec 0.22), and it is slower for what is
-    short.
+    Without memory, the encoder's own ``encode`` ends the process with SIGSEGV (msgspec 0.22), and it is slower for
+    short values.
     """
     buffer = bytearray(_BEGINNING)
     encoder.encode_into(value, buffer)
@@ -74,7 +74,7 @@ def json_bytes(value: Any, indent: int = 4) -> bytes:
 
 
 def json_pieces(value: Any, indent: int = 4) -> Iterator[bytes]:
-    """Yield what `json_bytes` returns, in pieces: the members of a large dict or list are encoded a thousand at a time.
+    """Yield the output of `json_bytes` in pieces: the members of a large dict or list are encoded a thousand at a time.
 
     So the report of a large run is never held as a whole. Where memory runs out, members are encoded one at a time.
     """
@@ -121,7 +121,7 @@ def _is_plain(value: Any) -> bool:
                 continue
             if id(item) in looked_at:
                 if item:
-                    return False  # a value in many places may be huge once it is written out
+                    return False  # a value with many references may be huge once it is written out
                 continue
             looked_at.add(id(item))
             if kind is dict:
@@ -152,7 +152,7 @@ def plain(value: Any) -> Any:
 
 
 class _Known(Value):
-    """A reduced container: how many items and levels it has. ``value`` is kept alive, so its ``id`` stays unique."""
+    """A reduced container: its numbers of items and levels. ``value`` is kept alive, so its ``id`` stays unique."""
 
     value: Any
     reduced: Any
@@ -220,7 +220,7 @@ class Reduction:
         return self._shown(value)
 
     def _within(self, value: Any, reduce: Callable[[Any], Any]) -> Any:
-        """Reduce a container; one that was reduced before is copied instead."""
+        """Reduce a container; copy the result if the container was reduced before."""
         depth = len(self._above)
         if id(value) in self._above or depth >= DEEPEST or self._left <= 0:
             return CUT

@@ -1,4 +1,4 @@
-"""The events of a run. Progress, JSON lines and reports are all made from them."""
+"""The events of a run: progress, JSON lines and reports are all made from them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from asyncstate.model.race import Race
 class Phase(msgspec.Struct, frozen=True):
     """One piece of work. ``what`` is grains, pillar, compile or render; ``name`` is the SLS that was rendered, else "".
 
-    ``wall`` is when it began, in seconds since the epoch, ``seconds`` how long it took. Renderings lie in the
-    pillar or the compilation that stands before them.
+    ``wall`` is its start in seconds since the epoch, ``seconds`` its duration. Renderings are part of the pillar or
+    compilation that precedes them in the list.
     """
 
     what: str
@@ -35,7 +35,7 @@ class Event(msgspec.Struct, frozen=True, tag_field="event", kw_only=True):
 class RunStarted(Event, frozen=True, tag="run_started", kw_only=True):
     """The first event of a run. ``wall`` is the time of day in seconds since the epoch.
 
-    ``phases`` are what making the plan took, before.
+    ``phases`` are the times of making the plan, before the run.
     """
 
     wall: float
@@ -49,10 +49,10 @@ class RunStarted(Event, frozen=True, tag="run_started", kw_only=True):
 
 
 class ChunkReady(Event, frozen=True, tag="chunk_ready", kw_only=True):
-    """Everything that the chunk waits for has ended. ``after`` is the tag of what ended last, "" if it waited for none.
+    """All that the chunk waits for has ended. ``after`` is the tag of the last of these, "" if there was none.
 
-    ``because`` says why the chunk waited for that one: kinds of requisites, ``stage``, ``footprint``, ``group``.
-    ``resources`` are the names of what both touch, for a footprint. ``check`` marks the test-mode call for a prereq.
+    ``because`` gives the reasons of that wait: kinds of requisites, ``stage``, ``footprint``, ``group``. ``resources``
+    are the names of the resources that both touch, for a footprint. ``check`` marks the test-mode call for a prereq.
     """
 
     tag: str
@@ -74,7 +74,7 @@ class ChunkStarted(Event, frozen=True, tag="chunk_started", kw_only=True):
 
 
 class ChunkRetried(Event, frozen=True, tag="chunk_retried", kw_only=True):
-    """An attempt did not give the result that ``retry`` asks for. The next one starts ``interval`` seconds later."""
+    """An attempt did not give the result that ``retry`` demands. The next one starts ``interval`` seconds later."""
 
     tag: str
     attempt: int
@@ -84,7 +84,7 @@ class ChunkRetried(Event, frozen=True, tag="chunk_retried", kw_only=True):
 
 
 class ChunkOutput(Event, frozen=True, tag="chunk_output", kw_only=True):
-    """A message about a chunk that runs: a warning, or that it has been running for ``seconds``."""
+    """A message about a running chunk: a warning, or that it has been running for ``seconds``."""
 
     tag: str
     text: str
@@ -106,17 +106,17 @@ class ChunkFinished(Event, frozen=True, tag="chunk_finished", kw_only=True):
 
 
 class PrefetchStarted(Event, frozen=True, tag="prefetch_started", kw_only=True):
-    """Something that a chunk will use is fetched ahead. ``what`` describes it: a URL, packages."""
+    """A prefetch for a chunk starts. ``what`` describes it: a URL, packages."""
 
     tag: str
     what: str
 
 
 class PrefetchEnded(Event, frozen=True, tag="prefetch_ended", kw_only=True):
-    """A fetch ended. ``result``: fetched, nothing (there was nothing to fetch), later, failed, cancelled.
+    """A prefetch ended. ``result``: fetched, nothing (there was nothing to fetch), later, failed, cancelled.
 
-    ``text`` says why a fetch failed, or what it waits for before it starts again (later). The state does not fail for
-    it: it fetches by itself.
+    ``text`` is the reason of a failure, or the event after which a ``later`` one starts again. The state does not fail
+    because of it: it fetches by itself.
     """
 
     tag: str
@@ -126,23 +126,23 @@ class PrefetchEnded(Event, frozen=True, tag="prefetch_ended", kw_only=True):
 
 
 class StateEvent(Event, frozen=True, tag="state_event", kw_only=True):
-    """The event that a state's ``fire_event`` asks for: ``name`` is Salt's event tag, ``row`` the state's row."""
+    """The event that a state's ``fire_event`` requests: ``name`` is Salt's event tag, ``row`` the state's row."""
 
     name: str
     row: dict[str, Any]
 
 
 class RunFinished(Event, frozen=True, tag="run_finished", kw_only=True):
-    """The last event of a run. ``warnings`` are those of the run; `RunStarted` has those of the plan.
+    """The last event of a run. ``warnings`` are the run's; `RunStarted` has the plan's.
 
-    ``failed`` counts all states that did not succeed, as Salt does; ``held_back`` those of them that a failed requisite
-    kept from running. ``changed`` are states that succeeded; in a dry run, those that would change something.
-    ``foretold`` counts what a dry run says of states: ``to change``, ``triggered``, ``cannot be told``.
+    ``failed`` counts all states that did not succeed, as Salt does; ``held_back`` counts those among them that a failed
+    requisite kept from running. ``changed`` are states that succeeded; in a dry run, those that would change something.
+    ``foretold`` counts the forecasts of a dry run: ``to change``, ``triggered``, ``cannot be told``.
 
-    ``races`` are those that a traced run showed. The rest is what a report has beside the rows of `ChunkFinished`, so
-    that it can be made from events alone: ``wall_ms``, the ``handled`` failures, ``rows`` that belong to no state that
-    ended, and in ``order`` the place of each row of the report among the rows that were told: those of `ChunkFinished`,
-    each followed by its sub-states, then ``rows``. ``order`` is empty if the report has them as they were told.
+    ``races`` were found by a traced run. The rest completes the rows of `ChunkFinished` to a report, which can so be
+    made from events alone: ``wall_ms``, the ``handled`` failures, ``rows`` that belong to no state that ended, and in
+    ``order`` the place of each row of the report among the rows sent: those of `ChunkFinished`, each followed by its
+    sub-states, then ``rows``. ``order`` is empty if the report has them in the order sent.
     """
 
     exit_code: int

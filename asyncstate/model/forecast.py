@@ -1,7 +1,7 @@
-"""What a dry run foretells of each state: it changes something, others trigger it, or that cannot be told.
+"""The forecast of a dry run for each state: it changes something, other states trigger it, or that cannot be told.
 
-A row of a dry run says that a state would change something (its result is null), but not why it would be called. That
-is in the plan: a state that waits for the changes of others is called only if they come true, and a command without a
+A row of a dry run says that a state would change something (its result is null), but not why it would be called. The
+plan does: a state that waits for the changes of others is called only if they come true, and a command without a
 condition is called in any case, whatever it does.
 """
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 _ONLY_IF = frozenset({RequisiteKind.ONCHANGES, RequisiteKind.PREREQ})
 """Families of requisites without whose changes a state is not called."""
 _CALLS = frozenset({"cmd", "module"})
-"""State modules that run what the tree says, and cannot look ahead."""
+"""State modules that run commands or functions named in the tree, whose effects they cannot forecast."""
 
 
 class Foretold(StrEnum):
-    """What a dry run says of a state that it does not leave as it is."""
+    """The forecast for a state that a dry run does not leave as it is."""
 
     CHANGE = "to change"
     """The state found something to do."""
@@ -71,17 +71,17 @@ class Forecast:
         self._known: dict[tuple[int, Callable[[str], bool]], bool] = {}
 
     def of(self, tag: str) -> Foretold | None:
-        """Return what is foretold of a state beyond its row; None for nothing."""
+        """Return the forecast for a state beyond its row; None for none."""
         if tag in self._listeners:
             return Foretold.TRIGGERED
         return self._of(self._chunks[tag], self._rows[tag]) if tag in self._chunks and tag in self._rows else None
 
     def complete(self, found: dict[str, Foretold]) -> None:
-        """Complete what was ``found`` in the rows."""
+        """Add the forecasts that follow from the rows to ``found``."""
         plan, rows = self._plan, self._rows
         found.update(dict.fromkeys(found.keys() & self._listeners, Foretold.TRIGGERED))
         found.update((chunk.tag, foretold) for chunk in plan.chunks if (foretold := self.of(chunk.tag)))
-        # What a listener does at the end of the run triggers no other listener.
+        # The changes of a listener at the end of the run trigger no other listener.
         listening = {plan.chunks[node.chunk].tag: node for node in plan.listeners if node.label not in rows}
         silent = {tag for tag in found if not rows[tag]["changes"]}  # they may change something nevertheless
         open_ = [tag for tag, node in listening.items() if tag in rows and self._any(node.members, silent.__contains__)]
@@ -98,7 +98,7 @@ class Forecast:
         return Foretold.UNKNOWN if chunk.state in _CALLS and not _has_condition(chunk.args) else None
 
     def _by_watching(self, chunk: LowChunk, row: Row) -> bool:
-        """Whether ``mod_watch`` made the row: the state itself found nothing to do, what it watches would change."""
+        """Whether ``mod_watch`` made the row: the state itself found nothing to do, but a watched one would change."""
         if row["changes"] and not chunk.fun.startswith("wait"):
             return False
         return self._waits(chunk, {RequisiteKind.WATCH}, self._changed)
@@ -133,6 +133,6 @@ def _has_condition(args: Mapping[str, Any]) -> bool:
 
 
 def forecast_text(numbers: Mapping[str, int]) -> str:
-    """Return the counts in words: ``3 to change, 2 triggered, 1 cannot be told``; "" if there is nothing to do."""
+    """Return the counts as text: ``3 to change, 2 triggered, 1 cannot be told``; "" if there is nothing to do."""
     parts = [f"{numbers[each]} {each}" for each in Foretold if numbers.get(each)]
     return ", ".join(parts)

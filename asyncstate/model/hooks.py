@@ -1,4 +1,4 @@
-"""Names that the engine and the modules of states agree on: what a module may define, and marks in low data."""
+"""Names shared by the engine and state modules: hooks that a module may define, and marks in low data."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ MOD_WATCH: Final = "mod_watch"
 """``mod_watch(name, **kwargs)``: called when a watched state has changes, with the state's arguments."""
 
 MOD_FOOTPRINT: Final = "mod_footprint"
-"""``mod_footprint(low)``: what one state reads and writes, called while compiling."""
+"""``mod_footprint(low)``: returns what one state reads and writes; called while compiling."""
 
 MOD_AGGREGATE: Final = "mod_aggregate"
-"""``mod_aggregate(low, chunks, running)``: the low data of one call that does the work of several states."""
+"""``mod_aggregate(low, chunks, running)``: returns the low data of one call that does the work of several states."""
 
 MOD_AGGREGATE_SPLIT: Final = "mod_aggregate_split"
-"""``mod_aggregate_split(low, chunks, ret)``: which changes of the common call belong to which state."""
+"""``mod_aggregate_split(low, chunks, ret)``: returns the changes of the common call by state."""
 
 MOD_TRANSACTION: Final = "mod_transaction"
-"""``mod_transaction(low, first)``: why a state cannot be in one transaction with later (``first``) or earlier ones."""
+"""``mod_transaction(low, first)``: returns why a state cannot share a transaction with later (``first``) or earlier."""
 
 MOD_PREFETCH: Final = "mod_prefetch"
-"""``mod_prefetch(low)``: what can be fetched ahead for one state, called when a run begins."""
+"""``mod_prefetch(low)``: returns what can be fetched ahead for one state; called when a run begins."""
 
 MOD_RUN_CHECK: Final = "mod_run_check"
-"""A module with this function looks at ``onlyif``, ``unless`` and ``creates`` itself."""
+"""A module with this function evaluates ``onlyif``, ``unless`` and ``creates`` itself."""
 
 MOD_RUN_CHECK_CMD: Final = "mod_run_check_cmd"
 """A module with this function runs the ``check_cmd`` of its states itself, where they take it as an argument."""
@@ -48,7 +48,7 @@ SCRIPT: Final = "__script__"
 """Key of low data given to ``mod_footprint``: the text of the script that the state runs, where it is known."""
 
 SLOT: Final = "__slot__:"
-"""How an argument begins in whose place a run calls a function."""
+"""The prefix of an argument that a run replaces by the result of a function."""
 
 REQUISITE_LOWS: Final = "__reqs__"
-"""Key of low data given to ``mod_watch``: by requisite, the low data of the states that are watched."""
+"""Key of low data given to ``mod_watch``: the low data of the watched states, by requisite."""

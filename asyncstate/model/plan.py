@@ -31,15 +31,15 @@ class NodeKind(IntEnum):
     STAGE = 3
     """A barrier between explicit orders."""
     GROUP = 4
-    """Join its members before the first of them runs: call ``mod_aggregate``, or tell them of one another."""
+    """Joins its members before the first of them runs: calls ``mod_aggregate``, or gives them each other's low data."""
     LISTENER = 5
-    """After all other nodes, call ``mod_watch`` of a chunk if one of its members, the targets, has changes."""
+    """After all other nodes, calls ``mod_watch`` of a chunk if one of its members, the targets, has changes."""
     REMOTE = 6
-    """Ends when a state of another host ends. Nothing waits for it but other nodes; it takes no slot."""
+    """Ends when a state of another host ends. Only other nodes wait for it; it takes no slot."""
 
 
 TIMELESS = frozenset({NodeKind.SET, NodeKind.STAGE})
-"""The kinds of nodes that end as soon as what they wait for has ended."""
+"""The kinds of nodes that end as soon as all their predecessors have ended."""
 
 
 EDGE_SOURCES = frozenset(
@@ -74,8 +74,8 @@ class BrokenListener(msgspec.Struct, frozen=True):
 class ContingentEdge(msgspec.Struct, frozen=True, gc=False):
     """``before`` ends before ``after`` starts, unless the state ``proof`` runs and succeeds first.
 
-    Where that state leaves a folder behind, whoever makes the folder where it is missing, and whoever needs it, do not
-    meet. ``resources`` are the names of the folders.
+    If the proof leaves a folder behind, a state that would make the folder and one that needs it do not conflict.
+    ``resources`` are the names of the folders.
     """
 
     before: int
@@ -85,10 +85,10 @@ class ContingentEdge(msgspec.Struct, frozen=True, gc=False):
 
 
 class Contradiction(msgspec.Struct, frozen=True, gc=False):
-    """Two chunks that contradict each other, by index; ``code`` says how: E430 or E431.
+    """Two chunks that contradict each other, by index; ``code`` is the kind of contradiction: E430 or E431.
 
-    The ``message`` is about the second, ``thing`` is what both are about. Not ``certain``: only a run shows whether it
-    is so. ``made``: only if the first makes this folder, "" if it does not matter.
+    The ``message`` is about the second, ``thing`` is their common subject. If not ``certain``, only a run shows whether
+    they do. ``made``: only if the first makes this folder, "" if it does not matter.
     """
 
     code: str
@@ -108,16 +108,15 @@ class Plan(msgspec.Struct, frozen=True):
     the place of each node in the serial order (sets and stages need none, for they take no time). Listeners come after
     all other nodes and have no edges. ``requisites[i]`` are the resolved requisites of chunk ``i``; a ``prereq`` points
     to a CHECK node. ``rows`` holds the rows that are known before the run: states disabled by a grain, listeners that
-    refer to nothing, "no states". ``contingent`` are edges that only a failure makes binding. ``unknown`` says of each
-    chunk that may touch more than it declares why that is so: only the tree itself orders it. ``entries`` are the files
-    of which a chunk touches single entries only: others without an order touch other entries. ``not_aggregated`` says
-    why a chunk that could be aggregated is in no group. ``contradictions`` are states that undo each other's work, and
-    states that a run refuses because of what an earlier one does. ``remote`` are requisites on states of other hosts,
-    which the hosts resolve together; ``elsewhere`` has the state that each REMOTE node stands for, a chunk without
-    index and arguments. ``files`` are the files of the tree that the compiler read or found, with the sha256 of
-    what it read ("" if it only found it). ``phases`` say what making the plan took; they alone are not the same each
-    time. ``digest`` is the same in every process and for every hash seed; secrets
-    count, so what is shown of it is `ShownPlan.digest`.
+    refer to nothing, "no states". ``contingent`` are edges that only a failure makes binding. ``unknown`` gives, for
+    each chunk that may touch more than it declares, the reason: only the tree itself orders it. ``entries`` are the
+    files in which a chunk touches single entries only: unordered chunks touch other entries. ``not_aggregated`` gives
+    the reason why a chunk that could be aggregated is in no group. ``contradictions`` are states that undo each other's
+    work, and states that a run refuses because of an earlier one. ``remote`` are requisites on states of other hosts,
+    which the hosts resolve together; ``elsewhere`` has the state of each REMOTE node, a chunk without index and
+    arguments. ``files`` are the files of the tree that the compiler read or found, with the sha256 of their content (""
+    if only found). ``phases`` are the times of making the plan; only they differ each time. ``digest`` is the same in
+    every process and for every hash seed; secrets count, so the digest to show is `ShownPlan.digest`.
     """
 
     chunks: tuple[LowChunk, ...]
@@ -147,7 +146,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def turns(self) -> tuple[tuple[int, ...], ...]:
-        """The members of each transaction. They run one at a time, in serial order, though none waits for another."""
+        """The members of each transaction. They run one at a time, in serial order, without edges between them."""
         return tuple(node.members for node in self.nodes[len(self.chunks) :] if node.transaction)
 
     def target_of(self, node: int) -> LowChunk:
@@ -223,7 +222,7 @@ def _deciding(chunk: LowChunk) -> list[Any]:
 
 
 def chunk_texts(chunks: Sequence[LowChunk]) -> Iterator[str]:
-    """Yield what `plan_digest` reads of the chunks, as texts of several chunks each."""
+    """Yield the input of `plan_digest` from the chunks, as texts of several chunks each."""
     for first in range(0, len(chunks), _TOGETHER):
         yield _encoded(list(map(_deciding, chunks[first : first + _TOGETHER]))).decode()
 
@@ -232,7 +231,7 @@ _TOGETHER = 1000
 
 
 def _plain(value: Any) -> Any:
-    """Return an equivalent that JSON can express: of keys that are not strings, lone surrogates, and objects."""
+    """Return an equivalent that JSON can express: for keys that are not strings, lone surrogates, and objects."""
     if isinstance(value, dict):
         pairs = ([_key(key), _plain(item)] for key, item in value.items())
         return sorted(pairs, key=lambda pair: str(pair[0]))

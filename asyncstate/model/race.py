@@ -1,4 +1,4 @@
-"""Races: two states that touched the same paths in a traced run, at least one of them changing it, without an order."""
+"""Races: two unordered states that touched the same paths in a traced run, at least one of them changing it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class RacingState(msgspec.Struct, frozen=True):
 
 
 class Contact(msgspec.Struct, frozen=True):
-    """A path that both touched: what each did with it, a word or two, and whether that changed it."""
+    """A path that both touched: how each touched it, in a word or two, and whether that changed it."""
 
     path: str
     earlier: str

@@ -1,4 +1,4 @@
-"""The transitive reduction of an acyclic graph: the fewest edges that still say what comes before what."""
+"""The transitive reduction of an acyclic graph: the fewest edges that give the same order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _BLOCK = 8192
-"""How many nodes one pass looks for: a number of as many bits for each node bounds the memory, 1 KiB a node."""
+"""The number of nodes that one pass searches for: one bit of each for each node bounds the memory, 1 KiB a node."""
 
 
 def transitive_reduction(size: int, edges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -28,7 +28,7 @@ def transitive_reduction(size: int, edges: Iterable[tuple[int, int]]) -> list[tu
         order = [*TopologicalSorter(before).static_order()]
     except CycleError:
         raise ValueError("a graph with a cycle has no transitive reduction") from None
-    # Only a node with several edges to it can have one too many, and only such nodes are looked for.
+    # Only a node with several incoming edges can have a redundant one, so only such nodes are searched for.
     wanted = [node for node in order if len(before.get(node, ())) > 1]
     longer: set[tuple[int, int]] = set()
     for start in range(0, len(wanted), _BLOCK):
@@ -38,10 +38,10 @@ def transitive_reduction(size: int, edges: Iterable[tuple[int, int]]) -> list[tu
 
 
 def _with_another_path(order: list[int], after: list[list[int]], wanted: list[int]) -> Iterable[tuple[int, int]]:
-    """Yield the edges to the nodes ``wanted`` that a longer path stands for; ``order`` is of those before them."""
+    """Yield the edges to the ``wanted`` nodes that a longer path replaces; ``order`` has the nodes before them."""
     bit = {node: 1 << place for place, node in enumerate(wanted)}
     below = [0] * len(after)
-    """Which of the nodes wanted are reached from a node: as many bits as there are of them."""
+    """The wanted nodes that each node reaches: one bit for each of them."""
     for node in reversed(order):
         beyond = 0
         for each in after[node]:

@@ -1,4 +1,4 @@
-"""The kinds of requisite, and how a chunk refers to what it depends on."""
+"""The kinds of requisite, and a chunk's references to what it depends on."""
 
 from __future__ import annotations
 
@@ -52,18 +52,18 @@ DIRECT = (
 """The requisites that become edges, in the order Salt resolves them."""
 
 IN_SUFFIXED = ("require_in", "watch_in", "onchanges_in", "onfail_in", "prereq_in", "listen_in", "use_in")
-"""All ``_in`` forms; any other word that ends in ``_in`` is an argument of the state function."""
+"""All ``_in`` forms; any other key that ends in ``_in`` is an argument of the state function."""
 
 MISTAKEN_IN = frozenset("require_any_in watch_any_in onchanges_any_in onfail_any_in onfail_all_in".split())
-"""Words that look like ``_in`` forms, but do not exist in Salt."""
+"""Keys that look like ``_in`` forms, but do not exist in Salt."""
 
 REQUISITE_KEYWORDS = frozenset({*(kind.value for kind in RequisiteKind), "onfail_stop"})
 
 CONDITIONS_BEFORE = ("onlyif", "unless", "creates")
-"""What is evaluated before a state function is called, and may skip it."""
+"""The conditions evaluated before a state function is called, which may skip it."""
 
 CONDITIONS = (*CONDITIONS_BEFORE, "check_cmd")
-"""All that is evaluated around a call of a state function."""
+"""All conditions evaluated around a call of a state function."""
 
 RUNTIME_KEYWORDS = frozenset(CONDITIONS) | frozenset(
     """fun state cmd_opts_exclude failhard retry order parallel prereq prereq_in
@@ -74,12 +74,12 @@ RUNTIME_KEYWORDS = frozenset(CONDITIONS) | frozenset(
 )
 
 FLEET_ORDER = "fleet_order"
-"""The argument of a state that gives it a place in the order of a run across hosts; a local run ignores it."""
+"""The argument that places a state in the order of a run across hosts; a local run ignores it."""
 FLEET_LANE = "fleet_lane"
-"""The argument of a state that names lanes of which all hosts of a run share the places; a local run ignores it."""
+"""The argument that names lanes whose places all hosts of a run share; a local run ignores it."""
 
 INTERNAL_KEYWORDS = REQUISITE_KEYWORDS | RUNTIME_KEYWORDS | frozenset(IN_SUFFIXED)
-"""Keys of low data that the engine consumes. A function receives one only if it has a parameter of that name."""
+"""Keys of low data that the engine consumes. A function receives one only if it has a parameter with that name."""
 
 
 HOST = "host"
@@ -91,7 +91,7 @@ class RemoteRequisite(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     ``kind`` is a `RequisiteKind`, ``hosts`` a target expression, ``key`` a state module, ``id`` or ``sls``, and
     ``value`` an ID, a name, an SLS or a glob. With ``reverse`` (``require_in``) the states named have the requisite,
-    and the chunk is what they refer to. ``file`` and ``line`` are its place.
+    and the chunk is its target. ``file`` and ``line`` are its place.
     """
 
     chunk: int
@@ -104,13 +104,13 @@ class RemoteRequisite(msgspec.Struct, frozen=True, array_like=True, gc=False):
     line: int = 0
 
     def __str__(self) -> str:
-        """Return it as an SLS file has it."""
+        """Return it in the notation of an SLS file."""
         word = f"{self.kind}_in" if self.reverse else self.kind
         return f"{word}: {{host: {self.hosts}, {self.key}: {self.value}}}"
 
 
 class Requisite(msgspec.Struct, frozen=True, gc=False):
-    """One resolved requisite of a chunk: its kind, and the plan node that it refers to."""
+    """One resolved requisite of a chunk: its kind, and the plan node that is its target."""
 
     kind: RequisiteKind
     node: int

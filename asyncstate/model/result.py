@@ -18,10 +18,10 @@ Row = dict[str, Any]
 any keys that the state function added. Every row of a report has all nine."""
 
 STATE_RAN: Final = "__state_ran__"
-"""Key of a row, False where the state function was not called: a requisite or a condition was not met."""
+"""Key of a row, False if the state function was not called: a requisite or a condition was not met."""
 
 NOT_TOLD: Final = "__not_told__"
-"""Key of a row of a dry run, True where it cannot be told what the state would do before an earlier one has run."""
+"""Key of a row of a dry run, True if the state's effect cannot be told before an earlier one has run."""
 
 RUN_NUM: Final = "__run_num__"
 """Key of a row: its place in the serial order, from 0."""
@@ -47,12 +47,12 @@ def wrong_in_row(row: Row) -> str:
 
 
 def in_template(file: str, line: int) -> str:
-    """Return a warning of a row: its state failed because this line of a template does not render."""
+    """Return the warning of a row whose state failed because this line of a template does not render."""
     return f"the error is in the template {file}, line {line}"
 
 
 def template_place(row: Row) -> tuple[str, int] | None:
-    """Return the file and the line that a warning of `in_template` names, None if the row has none."""
+    """Return the file and the line in a warning of `in_template`, None if the row has none."""
     pattern = r"the error is in the template (.+), line (\d+)"
     found = (re.fullmatch(pattern, str(warning), re.DOTALL) for warning in row.get("warnings") or ())
     return next(((each[1], int(each[2])) for each in found if each), None)
@@ -72,7 +72,7 @@ _PROCESS = "pid"
 
 
 def repeatable(changes: Any) -> Any:
-    """Return the changes of a row without what no other run can repeat: the kernel gives each process a new number."""
+    """Return the changes of a row without process IDs and the like, which differ in every run."""
     if isinstance(changes, dict) and isinstance(changes.get(_PROCESS), int):
         return {key: value for key, value in changes.items() if key != _PROCESS}
     return changes
@@ -92,7 +92,7 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, row: Row) -> Outcome:
-        """Return the outcome of a row. There are few, so rows share them: a run keeps one for each of its nodes."""
+        """Return the outcome of a row. Equal outcomes share one object: a run keeps one for each node."""
         return _shared(row["result"], bool(row["changes"]), bool(row.get(STATE_RAN, True)), bool(row.get("skip_req")))
 
 
@@ -131,7 +131,7 @@ class RunReport(msgspec.Struct, frozen=True):
 
     @property
     def changed(self) -> int:
-        """The number of states that changed something; of a dry run, of those that would."""
+        """The number of states that changed something; in a dry run, that would."""
         return sum(changes_something(row, test=self.test) for row in self.rows.values())
 
     @property
@@ -154,18 +154,18 @@ class RunReport(msgspec.Struct, frozen=True):
 
 
 GAVE_UP = "the program that ran it gave up"
-"""The reason that a report gives when the task of the run was cancelled, or an exception left its block."""
+"""The reason in a report whose task was cancelled, or whose block an exception left."""
 STALLED = "the scheduler stalled"
-"""The reason that a report gives when a bug ended the run: nothing ran, and something was left that could not start."""
+"""The reason in a report whose run a bug ended: nothing ran, and something was left that could not start."""
 INTERNAL_ERROR = "internal error"
-"""The reason that a report gives when any other bug ended the run."""
+"""The reason in a report whose run any other bug ended."""
 NEVER_ENDED = "a state does not end, and cannot be stopped"
-"""The reason that a report gives when only calls were left that exceed their time limit, and what waits for them."""
+"""The reason in a report when only calls beyond their time limit, and nodes that wait for them, were left."""
 OUT_OF_MEMORY = "memory ran out"
-"""The reason that a report gives when the scheduler had no memory left. A state that has none fails by itself."""
+"""The reason in a report when the scheduler had no memory left. A state without memory fails by itself."""
 _OUT_OF_TIME = "out of time after "
 
 
 def out_of_time(seconds: float) -> str:
-    """Return the reason that a report gives when the run exceeded its time limit."""
+    """Return the reason in the report of a run that exceeded its time limit."""
     return f"{_OUT_OF_TIME}{seconds:g} seconds"

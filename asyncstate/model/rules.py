@@ -37,7 +37,7 @@ RULES = {
     "unused-pillar": "a pillar key that no SLS file reads",
     "no-effect": "a setting of Salt, or a folder of plugins, that has no effect here, and what to do instead",
 }
-"""Each rule, and what it finds."""
+"""Each rule, and the findings it covers."""
 
 CODES = {
     "E401": "unknown-function",
@@ -67,10 +67,10 @@ CODES = {
     "W306": "may-undo",
     "W401": "no-effect",
 }
-"""The codes of findings whose rule has a name of its own. `asyncstate.reference.codes` explains every code."""
+"""The rules of codes that belong to a named rule. `asyncstate.reference.codes` explains every code."""
 
 ANY = "tree"
-"""The rule of a finding that has no rule of its own."""
+"""The rule of findings without a rule of their own."""
 
 _COMMENT = re.compile(r"#\s*asyncstate:\s*ignore(?P<file>-file)?(?:\[(?P<rules>[^\]]*)\])?")
 _STATEMENT = re.compile(r"\s*\{[%#]")
@@ -91,7 +91,7 @@ class Silenced:
         self._files: dict[str, _Comments | None] = {}
 
     def holds(self, rule: str, file: str, line: int, code: str = "") -> bool:
-        """Tell whether a finding at this place is silenced, by its rule or its code."""
+        """Return whether a finding at this place is silenced, by its rule or its code."""
         if not file:
             return False
         if file not in self._files:
@@ -125,7 +125,7 @@ class _Comments:
         return any(not names.isdisjoint(self._at.get(place, ())) for place in self._places(line))
 
     def _places(self, line: int) -> Iterator[int]:
-        """Yield the lines whose comments count for one: it, what it stands below, and the comments above each."""
+        """Yield the lines whose comments apply to a line: the line, its parents, and the comments above each."""
         indent = 1 << 30
         for number in range(min(line, len(self._lines)), 0, -1):
             text = self._lines[number - 1]

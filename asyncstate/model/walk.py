@@ -1,6 +1,6 @@
-"""What stands directly before or behind a node, through the nodes that only join others.
+"""Walks of a plan: the direct predecessors and successors of a node, through nodes that only join others.
 
-Whoever waits for a SET, a STAGE or a GROUP waits for the states before it. A GROUP takes time, but has no row.
+A node that waits for a SET, a STAGE or a GROUP waits for the states before it. A GROUP takes time, but has no row.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STATES = frozenset({NodeKind.CHUNK, NodeKind.CHECK, NodeKind.REMOTE})
 
 
 class Reason(NamedTuple):
-    """Why one node waits for another: the sources of edges, and the resources that both touch.
+    """The reason why one node waits for another: the sources of edges, and the resources that both touch.
 
     The wait ends early if all states of ``unless`` succeed.
     """
@@ -55,7 +55,7 @@ def edges_beyond(nodes: Iterable[int], step: Step, joins: Test) -> Iterator[tupl
 
 
 def ends(nodes: Sequence[int], step: Step, joins: Test) -> dict[int, None]:
-    """Return those of ``nodes`` that do not join, and the nodes beyond the others."""
+    """Return the ``nodes`` that do not join, and the nodes beyond the others."""
     found = dict.fromkeys(node for node in nodes if not joins(node))
     return found | dict.fromkeys(end for _, end in edges_beyond(filter(joins, nodes), step, joins))
 
@@ -63,8 +63,8 @@ def ends(nodes: Sequence[int], step: Step, joins: Test) -> dict[int, None]:
 def stands_for(plan: Plan, nodes: Iterable[int]) -> Iterator[int]:
     """Yield the chunks, checks and remote states that a requisite or a footprint on ``nodes`` means.
 
-    Only a SET hands on what it is named for. A STAGE or a GROUP orders states that no requisite names, and that need
-    not touch the same resource; so does aggregation, which lets a SET wait for the last member of a GROUP.
+    Only a SET passes on its name to its members. A STAGE or a GROUP orders states that no requisite names, and that
+    need not touch the same resource; so does aggregation, which lets a SET wait for the last member of a GROUP.
     """
 
     def named(node: int) -> Iterator[int]:
@@ -75,7 +75,7 @@ def stands_for(plan: Plan, nodes: Iterable[int]) -> Iterator[int]:
 
 
 def is_grouped(plan: Plan, before: int, after: int) -> bool:
-    """Whether a SET waits for a state that is none of its members, but of the GROUP of one."""
+    """Whether a SET waits for a state that is not its member, but in the GROUP of a member."""
     return plan.nodes[after].kind is NodeKind.SET and plan.dag.sources(before, after) == (GROUP,)
 
 
@@ -84,8 +84,8 @@ class Walk:
 
     ``through`` are the kinds of joints to look through. The reason for a wait is that of the edge at the later state;
     but a footprint of a GROUP is no reason for what stands before the GROUP, so the reason there is the GROUP. It is,
-    too, where a SET waits for a member of a GROUP that is none of its own. ``contingent`` are more edges, such as those
-    of the plan.
+    too, where a SET waits for a member of a GROUP that is not its own. ``contingent`` are more edges, such as the
+    plan's.
     """
 
     def __init__(
@@ -94,14 +94,14 @@ class Walk:
         self._plan, self._nodes, self._dag, self._through = plan, plan.nodes, plan.dag, through
         self._contingent: dict[tuple[int, int], Reason] = {}
         self._more: dict[int, list[int]] = {}
-        """Neighbours by contingent edges: those behind a node under its number, those before it under the inverse."""
+        """Neighbours by contingent edges: successors under the number of a node, predecessors under the inverse."""
         for edge in contingent:
             _add(self._contingent, (edge.before, edge.after), Reason((FOOTPRINT,), edge.resources, (edge.proof,)))
             self._more.setdefault(edge.before, []).append(edge.after)
             self._more.setdefault(~edge.after, []).append(edge.before)
 
     def before(self, *nodes: int) -> dict[int, Reason]:
-        """Return the states that ``nodes`` wait for, in the order of their numbers; none of ``nodes``."""
+        """Return the states that ``nodes`` wait for, in numeric order, without ``nodes``."""
         found: dict[int, Reason] = {}
         starts: dict[Reason, list[int]] = {}
         for node in nodes:
@@ -119,7 +119,7 @@ class Walk:
         return self._states(found, nodes)
 
     def after(self, *nodes: int) -> dict[int, Reason]:
-        """Return the states that wait for ``nodes``, in the order of their numbers; none of ``nodes``."""
+        """Return the states that wait for ``nodes``, in numeric order, without ``nodes``."""
         found: dict[int, Reason] = {}
         for at, end in edges_beyond(nodes, self._named_after, self._is_set):
             _add(found, end, self._reason(at, end))
@@ -143,7 +143,7 @@ class Walk:
         return (each for each in self._after(node) if not is_grouped(self._plan, node, each))
 
     def _grouped_before(self, joints: Iterable[int], joins: Test) -> Iterator[int]:
-        """Yield what joints, and those before them, wait for although it is no member of theirs."""
+        """Yield the predecessors of joints, and of those before them, that are not their members."""
         first = [*joints]
         passed = {*first, *(each for _, each in edges_through(first, self._named_before, joins) if joins(each))}
         return (each for joint in passed for each in self._before(joint) if is_grouped(self._plan, each, joint))
@@ -171,7 +171,7 @@ def _of_group(reason: Reason) -> Reason:
 
 
 def _add(found: dict[Any, Reason], key: Any, more: Reason) -> None:
-    """Add a reason to those known. If one holds in any case, another with ``unless`` adds nothing to the order."""
+    """Add a reason to the known ones. If one holds in any case, another with ``unless`` adds nothing to the order."""
     known = found.get(key, more)
     if known is more or (known.unless and not more.unless):
         found[key] = more

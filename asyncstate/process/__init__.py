@@ -2,8 +2,8 @@
 
 A call that is cut off (a time-out, a second Ctrl-C, a terminated run) must not leave a process behind, even one that
 ignores TERM, has a session of its own, or forked twice and lost its parent. Processes that a call left running when it
-*ended*, a daemon or ``bg: True``, are wanted and must live. So we must be able to tell of each process on the machine
-which call started it. The usual means cannot:
+*ended*, a daemon or ``bg: True``, are wanted and must live. So each process on the machine must be traceable
+to the call that started it. The usual means cannot do that:
 
 - A process leaves its process group and its session with ``setsid``, which every daemon calls.
 - The chain of parents breaks when a parent ends, and a daemon's parent does. A *subreaper* becomes the parent of such

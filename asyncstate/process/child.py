@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 log: logging.Logger = logging.getLogger(__name__)
 
 SILENCE = 0.1
-"""When the child has ended but another process holds the pipe: seconds without output after which we stop reading."""
+"""Seconds without output after which reading stops, when the child has ended but another process holds the pipe."""
 DRAIN = 1.0
-"""When the child has ended but another process keeps writing: seconds after which we stop reading."""
+"""Seconds after which reading stops, when the child has ended but another process keeps writing."""
 _TICK = 60.0
 _TICK_WITHOUT_PIDFD = 0.02
 _CHUNK = 65536
 
 
 class Finished(NamedTuple):
-    """How a child ended. ``returncode`` is negative for a signal; ``timed_out``: the time-out ended it."""
+    """The end of a child. ``returncode`` is negative for a signal; ``timed_out``: the time-out ended it."""
 
     pid: int
     returncode: int
@@ -66,11 +66,11 @@ def run_child(
 ) -> Finished:
     """Run ``argv`` to its end and return its output.
 
-    ``timeout`` is in seconds. ``account`` are the arguments of ``Popen`` that run the child as another user. Without
-    ``cwd`` and ``env`` the child has those of this process. Raises OSError if the program cannot be started,
-    RunCancelled if the call is cancelled, and CommandExecutionError if the program writes more than ``limit`` bytes
-    (default: what `asyncstate.process.output` allows); then it is ended. If this process may not have the descriptors
-    or processes now, the program starts when others have ended.
+    ``timeout`` is in seconds. ``account`` are the arguments of ``Popen`` that run the child as another user. ``cwd``
+    and ``env`` default to those of this process. Raises OSError if the program cannot be started, RunCancelled if the
+    call is cancelled, and CommandExecutionError if the program writes more than ``limit`` bytes (default: the limit of
+    `asyncstate.process.output`); then it is ended. If descriptors or processes are lacking, the program starts when
+    others have ended.
     """
     call = dunders.context.current.get(None)
     cancel = call.cancel if call is not None else None
@@ -124,7 +124,7 @@ def run_child(
 def _followed(
     argv: Sequence[str], cwd: str | None, env: Mapping[str, str] | None, account: Mapping[str, Any] | None
 ) -> Iterator[Sequence[str]]:
-    """Yield what to start in place of a program: the observer of the call may want to follow it."""
+    """Yield the command to start in place of a program, so that the observer of the call can follow it."""
     watching = observer.get()
     followed = None if watching is None else watching.follow(argv, cwd, env, account)
     if followed is None:
@@ -161,13 +161,13 @@ def start_detached(
 
 
 def _reap_later(process: subprocess.Popen[bytes]) -> None:
-    """Reap a process when it ends, however late. The program does not wait for that."""
+    """Reap a process when it ends, however late. The end of this program does not wait for that."""
     with suppress(RuntimeError):  # without the thread, it is reaped when the next program starts
         Thread(target=process.wait, name=f"reap-{process.pid}", daemon=True).start()
 
 
 class _Child:
-    """A running child and its pipes. ``watched``: a descriptor tells of its end; else it is looked at repeatedly."""
+    """A running child and its pipes. ``watched``: a descriptor reports its end; else it is polled."""
 
     def __init__(self, process: subprocess.Popen[bytes], stdin: bytes | None, output: Output, *, watched: bool) -> None:
         self._process = process
@@ -209,7 +209,7 @@ class _Child:
     def close(self) -> None:
         """Close the pipes and reap the child; after that nothing signals its pid, which may be used again.
 
-        The child has ended or was killed. One that cannot be reaped all the same is left to a thread.
+        The child has ended or was killed. If it cannot be reaped, a thread does so later.
         """
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe is not None:
@@ -222,7 +222,7 @@ class _Child:
             _reap_later(self._process)
 
     def _reap(self) -> bool:
-        """Reap the child, within `PATIENCE`. One that waits in the kernel or is traced may take longer."""
+        """Reap the child, within `PATIENCE`. A child that waits in the kernel or is traced may take longer."""
         latest = time.monotonic() + PATIENCE
         while os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
             if time.monotonic() >= latest:
@@ -252,7 +252,7 @@ class _Child:
         return exited
 
     def drain(self) -> None:
-        """Read what is left in the pipes, without waiting for other processes that hold them open."""
+        """Read the rest of the pipes, without waiting for other processes that hold them open."""
         until = time.monotonic() + DRAIN
         if self._pidfd >= 0:
             self._poll.unregister(self._pidfd)

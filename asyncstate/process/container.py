@@ -1,4 +1,4 @@
-"""Runs a program in another root, in which it can neither reach the old one nor the kernel, as in a container.
+"""Runs a program in another root, as in a container: it can reach neither the old root nor the kernel.
 
 The caller has namespaces of its own already, and is their process 1 (``unshare --mount --pid --fork``).
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CAPABILITIES = frozenset({0, 1, 3, 4, 5, 6, 7, 8, 10, 12, 13, 18, 23, 27, 29, 31})
-"""What root may do in there, as in other containers: its own files, users, signals, network; nothing of the kernel."""
+"""The capabilities of root inside, as in other containers: files, users, signals, network; nothing of the kernel."""
 
 _NEW_MOUNT_NAMESPACE = 0x00020000
 _DETACH = 2
@@ -25,9 +25,9 @@ _NOT_ENTERED = 71
 
 
 class Program(Value):
-    """A program and its place: the mount point that becomes ``/``, and in it, as seen from inside, an empty folder.
+    """A program and its place: the mount point that becomes ``/``, and an empty folder in it, as seen from inside.
 
-    The old root is in that folder for a moment.
+    The folder holds the old root for a moment.
     """
 
     argv: list[str]
@@ -37,7 +37,7 @@ class Program(Value):
 
 
 def run_contained(program: Program, stdin: bytes, stdout: int) -> int:
-    """Run a program to its end, and take in orphans meanwhile. Returns its exit code, negative for a signal.
+    """Run a program to its end, and reap orphans meanwhile. Returns its exit code, negative for a signal.
 
     ``stdout`` is a descriptor. The code is 71 if the root cannot be entered; standard error says why.
     """
@@ -56,7 +56,7 @@ def run_contained(program: Program, stdin: bytes, stdout: int) -> int:
 
 
 def _become(program: Program, stdin: int, stdout: int) -> NoReturn:
-    """Enter the root for good, give up what a container must not do, and become the program."""
+    """Enter the root for good, drop the rights that a container must not have, and become the program."""
     try:
         os.dup2(stdin, 0)
         os.dup2(stdout, 1)

@@ -1,8 +1,8 @@
-"""Room for descriptors, processes and threads: what this process may not have at once waits, in place of failing.
+"""Room for descriptors, processes and threads: requests beyond the limits of this process wait instead of failing.
 
-`places` says how many states may run at once. A `Room` lets a program start when there are descriptors for its pipes,
-and starts it again where the system refused for want of descriptors, processes or memory while other programs of ours
-run: each that ends makes room. A `Thread` says at once whether it could start.
+`places` gives the number of states that may run at once. A `Room` lets a program start when there are descriptors for
+its pipes, and starts it again if the system refused for lack of descriptors, processes or memory while other programs
+of this process run: the end of each makes room. A `Thread` reports at once whether it could start.
 """
 
 from __future__ import annotations
@@ -24,41 +24,41 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 OF_A_STATE = 2
-"""Descriptors of a state that runs a program where there are few: the pipes of its output."""
+"""Descriptors of a state that runs a program, where they are few: the pipes of its output."""
 WATCHED = 3
-"""Descriptors of a state that runs a program where there is room: one more tells of the end of the program."""
+"""Descriptors of a state that runs a program, where they suffice: one more reports the end of the program."""
 TO_START = 8
 """Descriptors that starting a program takes for a moment: both ends of three pipes, and of one for its errors."""
 RESERVE = 12
-"""Descriptors kept free for what is opened for a moment: files, imports, sockets, the journal."""
+"""Descriptors kept free for short use: files, imports, sockets, the journal."""
 LEAST = 32
 """Descriptors that a run of the command line needs, with one state at a time."""
 _AMPLE = 128
-"""With so many descriptors beside those of our programs, nobody counts."""
+"""The number of free descriptors, beside those of running programs, above which none are counted."""
 _REFUSALS = frozenset({errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM})
 LOOK = 0.2
-"""Seconds between two attempts to get what the system refused."""
+"""Seconds between two attempts at a request that the system refused."""
 PATIENCE = 5.0
-"""Seconds for which the system may refuse something while nothing of ours ends. Then requests fail, one by one."""
+"""Seconds for which the system may refuse while no program of this process ends. Then requests fail, one by one."""
 _BEGINNING = 30.0
 """Seconds within which a new thread runs its first line, however busy the machine is."""
 
 TASKS_OF_A_STATE = 3
 """Processes and threads of a state that runs a program: its thread, the program, and one that the program starts."""
 SPARE_TASKS = 4
-"""Processes and threads kept free for threads that work beside the states: of the journal, the output and the end."""
+"""Processes and threads kept free for threads beside the states: the journal's, the output's and the reaper's."""
 MEMORY_OF_A_STATE = 48
-"""MiB of address space of a state: the stack of its thread, what that allocates, and the output of a program."""
+"""MiB of address space of a state: the stack of its thread, its allocations, and the output of a program."""
 SPARE_MEMORY = 48
-"""MiB of address space kept free for the run itself, and for its report."""
+"""MiB of address space kept free for the run itself and its report."""
 _ARENA_MAX = -8
 """M_ARENA_MAX of glibc's malloc.h."""
 _MANY_TASKS = 4096
-"""From this limit of processes on, processes are not counted."""
+"""The limit of processes above which processes are not counted."""
 
 
 def limit() -> int:
-    """Return how many descriptors this process may have; a huge number where there is no limit."""
+    """Return the number of descriptors this process may have; a huge number without a limit."""
     try:
         import resource  # noqa: PLC0415 - not every system has it
     except ImportError:
@@ -68,7 +68,7 @@ def limit() -> int:
 
 
 def places(wanted: int) -> tuple[int, str]:
-    """Return how many states may run at once, of those ``wanted``, at least one, and why they are fewer."""
+    """Return how many of ``wanted`` states may run at once, at least one, and the reason if they are fewer."""
     most, why = wanted, ""
     files = limit()
     if wanted * WATCHED + _AMPLE > files:
@@ -87,7 +87,7 @@ def places(wanted: int) -> tuple[int, str]:
 
 
 def _address_space() -> tuple[int, int] | None:
-    """Return how much address space this process may have, and has, in MiB; None if there is no limit."""
+    """Return the MiB of address space that this process may have, and has; None without a limit."""
     try:
         import resource  # noqa: PLC0415 - not every system has it
 
@@ -102,7 +102,7 @@ def _address_space() -> tuple[int, int] | None:
 
 
 def _tasks_of_user() -> tuple[int, int, str]:
-    """Return how many processes and threads this user may have, and has, and how to raise the limit."""
+    """Return the number of processes and threads this user may have, and has, and how to raise the limit."""
     how = "with ulimit -u, or LimitNPROC of a service"
     unlimited = 1 << 30, 0, how
     try:
@@ -117,7 +117,7 @@ def _tasks_of_user() -> tuple[int, int, str]:
 
 
 def _tasks(process: str, user: int) -> int:
-    """Return how many threads a process has; 0 if it is not one of this user's."""
+    """Return the number of threads of a process; 0 if it belongs to another user."""
     try:
         return os.stat(f"{process}/task").st_nlink - 2 if os.stat(process).st_uid == user else 0
     except OSError:  # it has ended
@@ -125,7 +125,7 @@ def _tasks(process: str, user: int) -> int:
 
 
 def _tasks_of_group() -> tuple[int, int, str]:
-    """Return how many processes and threads this control group may have, and has, and how to raise the limit."""
+    """Return the number of processes and threads this control group may have, and has, and how to raise the limit."""
     how = "with TasksMax of the service, or --pids-limit of the container"
     least = 1 << 30, 0, how
     try:
@@ -146,7 +146,7 @@ def _tasks_of_group() -> tuple[int, int, str]:
 
 
 def _number(path: str) -> int | None:
-    """Return the number in a file of the kernel; None if it has none ("max"), or does not exist."""
+    """Return the number in a file of the kernel; None if the file says "max" or does not exist."""
     try:
         with open(path, "rb", buffering=0) as file:
             text = file.read(32)
@@ -156,7 +156,7 @@ def _number(path: str) -> int | None:
 
 
 def too_few() -> str:
-    """Return why this process cannot run a single state, and what to do; empty if it can."""
+    """Return why this process cannot run a single state, with advice; "" if it can."""
     most = limit()
     if most >= LEAST:
         return ""
@@ -167,15 +167,15 @@ def too_few() -> str:
 
 
 def _open(running: int) -> int:
-    """Return how many descriptors are open. Raises OSError for want of one more."""
+    """Return the number of open descriptors. Raises OSError if it cannot open one more."""
     try:
         return len(os.listdir("/proc/self/fd"))
-    except FileNotFoundError:  # no /proc: our programs, and what most processes have
+    except FileNotFoundError:  # no /proc: the running programs, and what most processes have
         return running * OF_A_STATE + RESERVE
 
 
 class Thread(threading.Thread):
-    """A thread that starts or does not: CPython's own start waits for ever for one that has no memory to begin."""
+    """A thread that reports if it cannot start; CPython's own waits for ever for one that has no memory to begin."""
 
     def start(self) -> None:
         """Start it. Raises RuntimeError if it cannot start, or does not begin."""
@@ -190,7 +190,7 @@ class Thread(threading.Thread):
 
 
 def spare_memory() -> None:
-    """Where memory is limited, let threads take little of it. To be called before the first thread starts.
+    """Where memory is limited, make threads use little of it. To be called before the first thread starts.
 
     glibc reserves 64 to 128 MiB of addresses for the allocations of each thread; with one arena, all share what there
     is. At the first end of a thread it loads a library, and aborts the process if there is no memory for that, so one
@@ -202,7 +202,7 @@ def spare_memory() -> None:
         return
     if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
         return
-    with suppress(ImportError, OSError, AttributeError, MemoryError):  # another library than glibc
+    with suppress(ImportError, OSError, AttributeError, MemoryError):  # not glibc
         import ctypes  # noqa: PLC0415 - rarely needed
 
         ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
@@ -213,14 +213,14 @@ def spare_memory() -> None:
 
 
 class Holder(Protocol):
-    """Something that keeps threads which it does not need now."""
+    """Keeps idle threads that it can give up."""
 
     def give_back(self) -> None:
-        """End these threads."""
+        """End the idle threads."""
 
 
 class Room:
-    """The programs of this process that run, and those that wait for their turn to start."""
+    """The running programs of this process, and those that wait to start."""
 
     def __init__(self, limit: Callable[[], int] = limit) -> None:
         self._limit = limit
@@ -228,9 +228,9 @@ class Room:
         self._places = 0
         self._starting = 0
         self._hopeless_at: float | None = None
-        """When the next program that is refused fails, if none runs; None if the last one could start."""
+        """When the next refused program fails, if none runs; None if the last one could start."""
         self.holders: WeakSet[Holder] = WeakSet()
-        """Who gives something back where the system refuses to start a program."""
+        """Objects that give threads back when the system refuses to start a program."""
 
     @contextmanager
     def place(self, cancel: CancelToken | None) -> Iterator[Place]:
@@ -251,21 +251,21 @@ class Room:
 
     @property
     def ample(self) -> bool:
-        """Whether the programs that run may have a descriptor more than they need."""
+        """Whether each running program may have one descriptor more than it needs."""
         return self._places * WATCHED + _AMPLE <= self._limit()
 
     def started(self) -> None:
-        """Note that a program has its descriptors, so those of its start are free again."""
+        """Record that a program has its descriptors, so the extra ones for its start are free again."""
         with self._news:
             self._starting -= 1
             self._hopeless_at = None
             self._news.notify_all()
 
     def refused(self, cancel: CancelToken | None) -> bool:
-        """Wait until a refused program may start after all; return False if nothing can be expected to make room.
+        """Wait until a refused program may start after all; return False if no room can be expected.
 
-        What makes room is the end of a program that runs: those that wait to start are none. Without one, programs fail
-        one by one, because each that fails gives back its thread.
+        Only the end of a running program makes room, not that of one that waits to start. If none runs, programs fail
+        one by one, because each failure gives back a thread.
         """
         for holder in list(self.holders):
             holder.give_back()
@@ -306,9 +306,9 @@ class Place:
         self.ample: bool = room.ample
 
     def start(self, start: Callable[[], T]) -> T:
-        """Return what ``start`` returns. Where the system refuses for want of something, call it again later.
+        """Return the result of ``start``. If the system refuses for lack of resources, call it again later.
 
-        Raises OSError, as ``start`` does: at once for any other reason, and in the end if nothing of ours makes room.
+        Raises OSError from ``start``: at once for any other reason, and in the end if no room appears.
         """
         while True:
             try:

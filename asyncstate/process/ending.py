@@ -28,7 +28,7 @@ PATIENCE = 10.0
 _LOOK = 0.1
 """Seconds between two scans of ``/proc``, at most: a member may have started new processes."""
 _LOOKS = 2
-"""A lineage is gone when this many scans in a row find no member: one scan can miss a process that starts during it."""
+"""The number of scans in a row without a member after which a lineage is gone: one can miss a process that starts."""
 
 
 class _Doomed:
@@ -43,19 +43,19 @@ class _Doomed:
 class Reaper:
     """Ends lineages. Its thread lives while there is something to end, and the interpreter waits for it at exit.
 
-    Where no thread can start, those that wait do its work, and the next lineage gives it another chance.
+    Where no thread can start, callers of `wait` do its work, and the next lineage gives it another chance.
     """
 
     def __init__(self) -> None:
         self.doomed: dict[Lineage | ThreadChildren, _Doomed] = {}
-        """What is being ended."""
+        """The lineages being ended."""
         self._news = threading.Condition()
         self._is_working = False
 
     def end(self, lineages: Iterable[Lineage | ThreadChildren]) -> bool:
         """Start to end these lineages and return at once. May be called again, and from any thread.
 
-        Returns False where no thread can start: then it is `wait` that ends them.
+        Returns False where no thread can start: then `wait` ends them.
         """
         with self._news:
             for lineage in lineages:
@@ -74,7 +74,7 @@ class Reaper:
         return bool(self.doomed)
 
     def wait(self, lineages: Iterable[Lineage] | None = None) -> None:
-        """Block until these lineages (None: all that are being ended) are gone, or given up."""
+        """Block until these lineages (None: all that are being ended) are gone or given up."""
         wanted: set[Lineage | ThreadChildren] | None = None if lineages is None else set(lineages)
         while True:
             with self._news:
@@ -83,18 +83,18 @@ class Reaper:
                     return
                 self._is_working = True
             self._work(wanted)
-            self.end(())  # a thread may be able to start by now, for what others have added
+            self.end(())  # a thread may be able to start by now, for lineages that others have added
 
     def _left(self, wanted: set[Lineage | ThreadChildren] | None) -> bool:
         return bool(self.doomed if wanted is None else wanted & self.doomed.keys())
 
     def _work(self, wanted: set[Lineage | ThreadChildren] | None) -> None:
-        """End what is doomed until nothing that is ``wanted`` (None: nothing at all) is left."""
+        """End lineages until none of ``wanted`` (None: none at all) is left."""
         try:
             while True:
                 with self._news:
                     if not self._left(wanted):
-                        self._is_working = False  # before the lock is free: what comes then needs another thread
+                        self._is_working = False  # before the lock is free: later lineages need another thread
                         self._news.notify_all()
                         return
                     doomed = dict(self.doomed)
@@ -131,7 +131,7 @@ class Reaper:
             self._news.notify_all()
 
     def _give_up(self, doomed: dict[Lineage | ThreadChildren, _Doomed]) -> None:
-        """Without looking for descendants, end what can be ended, and wait no longer for what had its time."""
+        """Without looking for descendants, end what can be ended, and give up what has had its time."""
         for lineage, fate in doomed.items():
             late = time.monotonic() - fate.kill_at
             if late >= 0 and isinstance(lineage, Lineage) and lineage.leader and not lineage.shared:
@@ -149,7 +149,7 @@ _lock = threading.Lock()
 
 
 def belong(lineage: Lineage, token: CancelToken | None) -> None:
-    """Make a lineage part of a call: it is ended when the token of the call, or of a call around it, is cancelled.
+    """Make a lineage part of a call: it is ended when the token of the call, or of an enclosing call, is cancelled.
 
     `release` takes it out again when the call ends by itself.
     """
@@ -182,7 +182,7 @@ def _end_all(lineages: list[Lineage]) -> None:
 
 
 def kill_all() -> None:
-    """Kill what calls under way have started, as the last act of the process: waits for no lock, and never raises."""
+    """Kill the programs of calls under way, as the last act of the process: waits for no lock, and never raises."""
     with suppress(Exception):
         lineages = {lineage for known in list(_parts.values()) for lineage in list(known)}
         lineages |= {lineage for lineage in list(reaper.doomed) if isinstance(lineage, Lineage)}
@@ -206,7 +206,7 @@ def _press(process: Process, fate: _Doomed) -> None:
 
 
 def send(process: Process, number: int) -> None:
-    """Send a signal to a process, but not to another one that has got its pid meanwhile."""
+    """Send a signal to a process, but not to a later one with the same pid."""
     with suppress(OSError):
         if not process.started:
             os.killpg(process.pid, number)

@@ -1,4 +1,4 @@
-"""A copy of this process that works on what this one has in memory, says what comes of it, and can be killed."""
+"""Fork: a copy of this process that works on the same memory, writes its results to a stream, and can be killed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BLOCK = 1 << 16
 class Fork:
     """A forked process that calls ``work`` with a stream. This process must have no other thread that holds a lock.
 
-    It is a member of the lineage of this process. ``stream`` is the descriptor to wait for what it writes with
+    It is a member of the lineage of this process. ``stream`` is the descriptor of its output, to wait for with
     ``select``. An exception that leaves ``work`` is written to standard error.
     """
 
@@ -32,7 +32,7 @@ class Fork:
         os.close(writing)
 
     def listen(self) -> bytes:
-        """Return more of what it writes, and wait for that; b"" at its end."""
+        """Wait for more of its output and return it; b"" at its end."""
         return os.read(self.stream, _BLOCK)
 
     def wait(self) -> bool:

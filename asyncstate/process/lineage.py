@@ -1,4 +1,4 @@
-"""Lineages: a program that was started, and all its descendants. Sets the marks, and finds the processes."""
+"""Lineages: a program and all its descendants. Sets the marks, and finds the processes."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
 _LIMIT = 10
-"""RLIMIT_LOCKS, for which the module ``resource`` has no name."""
+"""RLIMIT_LOCKS, which the module ``resource`` does not name."""
 _LIMIT_LINE = b"Max file locks"
 _STATE, _PARENT, _SESSION, _STARTED = 0, 1, 3, 19
 """The positions of fields in ``/proc/PID/stat``, after the name of the program."""
 
 
 class Lineage(Value):
-    """The mark of one program that was started (0 where marks cannot be set), and its pid.
+    """The mark of one started program (0 where marks cannot be set), and its pid.
 
-    ``shared``: the leader works for other calls, too, and took this mark for one of them. Neither it nor what it has
-    started for others is a member.
+    ``shared``: the leader works for other calls, too, and took this mark for one of them. Neither it nor the programs
+    it started for other calls are members.
     """
 
     mark: int
@@ -35,7 +35,7 @@ class Lineage(Value):
     shared: bool = False
 
     def members(self, everything: list[Process]) -> list[Process]:
-        """Return its live processes among ``everything``, a list that `processes` returned."""
+        """Return its live processes among ``everything``, a result of `processes`."""
         if not self.shared:
             return living([self], everything)
         own = os.getsid(0)
@@ -57,7 +57,7 @@ class Process(Value):
 
     @property
     def identity(self) -> tuple[int, int]:
-        """What identifies the process, even after its pid is used again."""
+        """Identifies the process, even after its pid is used again."""
         return self.pid, self.started
 
 
@@ -71,7 +71,7 @@ class _Marks:
         self._numbers: Iterator[int] = iter(())
 
     def next(self) -> int:
-        """Return a new mark. Its upper half is random for each process; a fork gets another one."""
+        """Return a new mark. Its upper half is random for each process; a fork draws another one."""
         if self._process != os.getpid():
             self._process = os.getpid()
             self._upper = (1 << 29) + (int.from_bytes(os.urandom(4), "big") >> 3)
@@ -87,7 +87,7 @@ _marks = _Marks()
 
 
 def new_mark() -> int:
-    """Return a mark for a part of a program's work: a program that sets it itself is found with all it starts then."""
+    """Return a mark for a part of a program's work: a program that sets it is found with all it starts then."""
     with _marks.lock:
         return _marks.next()
 
@@ -96,7 +96,7 @@ def start(argv: Sequence[str], **options: Any) -> tuple[subprocess.Popen[bytes],
     """Start a program in a session and with a mark of its own; ``options`` are those of ``Popen``.
 
     CPython can use vfork only without ``preexec_fn``, so the mark is not set in the child: this process has it for a
-    moment, while a lock keeps other threads from starting programs here. The mark is noted before (`remains`): this
+    moment, while a lock keeps other threads from starting programs here. The mark is recorded before (`remains`): this
     process may be killed as soon as the program works. Raises OSError if the program cannot start.
     """
     with _marks.lock, _marked(_marks.next()) as mark:
@@ -138,7 +138,7 @@ def processes() -> list[Process]:
 
 
 def look_at(pid: int) -> Process | None:
-    """Return a process, or None if it has ended. A zombie has."""
+    """Return a process, or None if it has ended; a zombie has."""
     try:
         with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
             fields = file.read(2048).rpartition(b")")[2].split()
@@ -172,7 +172,7 @@ def living(lineages: Collection[Lineage], everything: list[Process] | None = Non
 
 
 def _group_of(lineage: Lineage) -> Process | None:
-    """Return the process group of a lineage, for systems without ``/proc``; None when it is empty."""
+    """Return the process group of a lineage, for systems without ``/proc``; None if the group has no process."""
     try:
         os.killpg(lineage.leader, 0)
     except OSError:
@@ -181,7 +181,7 @@ def _group_of(lineage: Lineage) -> Process | None:
 
 
 def started_here(everything: list[Process]) -> list[Process]:
-    """Return those of ``everything`` that this process has started, or that descend from one."""
+    """Return the processes in ``everything`` that this process has started with `start`, and their descendants."""
     own = os.getsid(0)
     return [process for process in everything if _marks.has(process.mark) and process.session != own]
 
@@ -201,11 +201,11 @@ class ThreadChildren:
         self._seen: set[tuple[int, int]] = set()
 
     def _is_marked(self, process: Process) -> bool:
-        """Whether `start` has started a process. In our own session a mark means nothing: see `living`."""
+        """Whether `start` has started a process. In the session of this process a mark means nothing: see `living`."""
         return _marks.has(process.mark) and process.session != os.getsid(0)
 
     def members(self, everything: list[Process]) -> list[Process]:
-        """Return those of ``everything`` that are its children, or their descendants."""
+        """Return the thread's children in ``everything``, and their descendants."""
         try:
             with open(f"/proc/self/task/{self._thread}/children", "rb") as file:
                 pids = {int(pid) for pid in file.read().split()}

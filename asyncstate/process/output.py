@@ -1,8 +1,8 @@
-"""What a child writes, in bounded memory: up to a limit all of it, beyond that its beginning, its end and a file.
+"""The output of a child, in bounded memory: whole up to a limit; beyond that its beginning, its end and a file.
 
-Most callers parse what a program writes, so for them more than `OUTPUT_LIMIT` bytes are an error: a part of a list
-must not pass for the whole. Where output is only shown, `kept` names a folder for what is too long to show: the text
-then has a note in its middle that names the file. The folder is bounded too: the oldest files go first.
+Most callers parse the output of a program, so for them more than `OUTPUT_LIMIT` bytes are an error: a part of a list
+must not pass for the whole. Where output is only shown, `kept` names a folder for output that is too long to show: the
+text then has a note in its middle that names the file. The folder is bounded too: the oldest files go first.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 OUTPUT_LIMIT: Final = 1 << 26
-"""Bytes of output that a caller gets, at most: all of it is held in memory."""
+"""The maximum of bytes of output that a caller gets: all of it is held in memory."""
 SHOWN: Final = 1 << 22
-"""Bytes of output that a row shows as they are, of each stream."""
+"""The maximum of bytes of each stream that a row shows whole."""
 ENDS: Final = 1 << 18
-"""Bytes of longer output that a row shows, at its beginning and at its end."""
+"""Bytes that a row shows of the beginning, and of the end, of longer output."""
 FILE_LIMIT: Final = 1 << 30
-"""Bytes of output that are kept in files, at most, of one child. One that writes more is ended."""
+"""The maximum of bytes of one child's output kept in files. A child that writes more is ended."""
 FILES: Final = 1000
-"""How many files a folder keeps, with at most `FILE_LIMIT` bytes together beside the newest."""
+"""The number of files a folder keeps, with at most `FILE_LIMIT` bytes together beside the newest."""
 LEAST_SHOWN: Final = 1 << 12
-"""Bytes of output that a row shows at least of each stream, however many states share what a run may show."""
+"""The minimum of bytes of each stream that a row shows, however many states share the budget of a run."""
 _SUFFIX: Final = ".output"
 
 
 class Keeping(Value):
-    """Where the whole of output that is too long to show is kept; or ``refused``, why it must not be.
+    """Where output that is too long to show is kept whole; or ``refused``, the reason why it must not be.
 
-    ``shown`` is how much of each stream is not too long: `SHOWN`, or the share of one row where many are shown.
+    ``shown`` is the number of bytes of a stream that can be shown: `SHOWN`, or the share of one row among many.
     """
 
     folder: str
@@ -46,9 +46,9 @@ class Keeping(Value):
 
     @classmethod
     def of_many(cls, folder: str, refused: str, rows: int, budget: int) -> Self:
-        """Return how each of ``rows`` rows keeps its output, if together they may show ``budget`` bytes.
+        """Return the limits for each of ``rows`` rows that together may show ``budget`` bytes.
 
-        It does not depend on what the others write, so that a row is the same in whatever order they run.
+        They do not depend on the output of other rows, so a row is the same in any order of states.
         """
         return cls(folder, refused, min(SHOWN, max(LEAST_SHOWN, budget // max(1, 2 * rows))))
 
@@ -58,7 +58,7 @@ _keeping: ContextVar[Keeping | None] = ContextVar("keeping", default=None)
 
 @contextmanager
 def kept(keeping: Keeping | None) -> Iterator[None]:
-    """Only show the output of the programs that are started in the block; None: it is parsed."""
+    """Treat the output of programs started in the block as text to show; None: as data to parse."""
     before = _keeping.set(keeping)
     try:
         yield
@@ -67,9 +67,9 @@ def kept(keeping: Keeping | None) -> Iterator[None]:
 
 
 class Output:
-    """What one child writes to its streams. ``exceeded``: it wrote more than it may, so it is to be ended.
+    """The output streams of one child. ``exceeded``: it wrote too much, so it is to be ended.
 
-    With a ``limit`` of its own, all of it is held in memory, whatever `kept` says.
+    With a ``limit`` of its own, all output is held in memory, whatever `kept` says.
     """
 
     def __init__(self, limit: int | None = None) -> None:
@@ -80,7 +80,7 @@ class Output:
         self._streams: dict[str, _Whole | _Ends] = {"out": _Whole(), "err": _Whole()}
 
     def add(self, name: str, data: bytes) -> None:
-        """Add what was read from ``out`` or ``err``."""
+        """Add bytes read from ``out`` or ``err``."""
         self._left -= len(data)
         if self._left < 0:
             self.exceeded = True
@@ -91,7 +91,7 @@ class Output:
         stream.add(data)
 
     def text(self, name: str) -> bytes:
-        """Return what is to be shown of ``out`` or ``err``, and forget it."""
+        """Return the text to show of ``out`` or ``err``, and forget it."""
         stream, self._streams[name] = self._streams[name], _Whole()
         return stream.text()
 
@@ -102,7 +102,7 @@ class Output:
 
 
 class _Whole:
-    """All of a stream, in memory. A program that writes byte by byte takes no more than another one."""
+    """A whole stream, in memory. A program that writes byte by byte takes no more than others."""
 
     def __init__(self) -> None:
         self.data: bytearray = bytearray()
@@ -179,7 +179,7 @@ class _Ends:
 
 
 def _whole_characters(begin: bytes, end: bytes) -> tuple[bytes, bytes]:
-    """Cut what is left of a character of UTF-8 where the middle was taken out."""
+    """Cut the incomplete UTF-8 characters at the gap, where the middle was removed."""
     for length in range(1, min(4, len(begin) + 1)):
         if begin[-length] >= 0xC0:  # the first byte of a character of several
             whole = 2 + (begin[-length] >= 0xE0) + (begin[-length] >= 0xF0)

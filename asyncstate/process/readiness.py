@@ -1,4 +1,4 @@
-"""Tells the service manager that this program is ready: sd_notify(3), for units with ``Type=notify``."""
+"""Reports to the service manager that this program is ready: sd_notify(3), for units with ``Type=notify``."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from contextlib import suppress
 
 
 def tell_ready() -> None:
-    """Say READY=1 to the socket in ``NOTIFY_SOCKET``, once; without one, do nothing.
+    """Send READY=1 to the socket in ``NOTIFY_SOCKET``, once; without one, do nothing.
 
-    Programs that this one starts do not see it.
+    Programs that this one starts do not see the variable.
     """
     address = os.environ.pop("NOTIFY_SOCKET", "")
     if not address:
         return
-    # A manager that does not listen ends the unit by its own time limit, with words of its own.
+    # A manager that does not listen ends the unit by its own time limit, with a message of its own.
     with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as manager:
         manager.connect(f"\0{address[1:]}" if address.startswith("@") else address)
         manager.sendall(b"READY=1")

@@ -1,6 +1,6 @@
-"""A program that runs beside this one until it is told to end: a server of ours, not a call of a state.
+"""A program that runs beside this one until `Service.stop`: a server of asyncstate, not a call of a state.
 
-Nothing follows what it starts itself. It has a session of its own, so that Ctrl-C in a terminal reaches this program
+Its children are not followed. It has a session of its own, so that Ctrl-C in a terminal reaches this program
 only, which then ends it in order.
 """
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Service:
     """A running program, with its standard streams on ``/dev/null``. Raises OSError if it cannot be started.
 
-    ``held`` are descriptors that stay open in it, for example of a file that it locks by being there. ``environ`` is
-    its environment; None: that of this process.
+    ``held`` are descriptors that stay open in it, for example of a file that it locks while it lives. ``environ`` is
+    its environment; None: the environment of this process.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Service:
 
     @property
     def code(self) -> int | None:
-        """How it ended, negative for a signal; None while it runs."""
+        """Its exit code, negative for a signal; None while it runs."""
         return self._process.poll()
 
     async def ended(self) -> int:
@@ -49,7 +49,7 @@ class Service:
         return await run_sync(self._process.wait, abandon_on_cancel=True)
 
     async def stop(self, patience: float) -> None:
-        """End it with TERM, after ``patience`` seconds with KILL, and return when it is gone. Nothing interrupts it."""
+        """End it with TERM, after ``patience`` seconds with KILL, and return when it is gone. Cannot be interrupted."""
         if self.code is not None:
             return
         with anyio.CancelScope(shield=True):

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 TELLING: Final = 4
-"""A secret with fewer characters occurs in ordinary words, so it is hidden only where it is the whole text."""
+"""The length below which a secret occurs in ordinary words, so that it is hidden only where it is the whole text."""
 _TELLING_LINE: Final = 8
-"""Shorter lines of a longer secret are not hidden: they reveal little, and ordinary texts have such lines too."""
+"""The length below which a line of a longer secret is not hidden: it reveals little, and ordinary texts have it too."""
 _TELLING_BASE64: Final = 8
 _ASSIGNED: Final = re.compile(r"""["']?[\w.-]+["']?\s*[:=]\s*["']?(.*?)["']?,?""")
 """A line that gives a name a value, as in YAML, JSON, INI and environment files."""
@@ -41,7 +41,7 @@ def _for_json(text: str, *, ascii_only: bool = True) -> str:
 
 
 _FOR_HTML: Final = str.maketrans({letter: f"\\u{ord(letter):04x}" for letter in "<>&'"})
-"""How Jinja's filter ``tojson`` writes the characters that HTML gives a meaning."""
+"""The characters with a meaning in HTML, as Jinja's filter ``tojson`` writes them."""
 
 _ESCAPES: Final[tuple[Callable[[str], str], ...]] = (
     lambda text: repr(text)[1:-1],
@@ -52,14 +52,14 @@ _ESCAPES: Final[tuple[Callable[[str], str], ...]] = (
     _for_yaml,
     lambda text: _for_json(text).translate(_FOR_HTML),
 )
-"""How Python, JSON and YAML write a text between quotes. `_encodings` applies Python and JSON twice, because a message
-within a message is escaped once more."""
+"""Python's, JSON's and YAML's ways to write a text between quotes. `_encodings` applies Python and JSON twice, because
+a message within a message is escaped once more."""
 
 
 def forms(secret: str) -> set[str]:
     """Return every text that reveals ``secret``: itself, its lines, and each of them quoted, escaped or encoded.
 
-    Each has at least four characters. Texts of asterisks only are left out, because masks look like that.
+    Each has at least four characters. Texts of asterisks only are left out, because masks look like them.
     """
     if _UNRESERVED.fullmatch(secret):  # one line that no notation changes
         return {secret, *_in_base64(secret.encode())} if len(secret) >= TELLING else set()

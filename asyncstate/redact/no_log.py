@@ -1,4 +1,4 @@
-"""Hides all of a state that has ``no_log: True``, except its ID, its function and its result."""
+"""Hides everything in a state with ``no_log: True`` except its ID, its function and its result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REFERENCES: Final = REQUISITE_KEYWORDS | frozenset(IN_SUFFIXED) | {"use"}
 _TOLD: Final = INTERNAL_KEYWORDS - {
     *(*CONDITIONS, "cmd_opts_exclude", "runas_password", "fire_event", "footprint"),
 }
-"""Arguments that say when and how a state runs, not what it does."""
+"""Arguments that control when and how a state runs, not what it does."""
 
 
 def hush_row(row: Row, id_: Any) -> Row:
@@ -39,7 +39,7 @@ def hush_row(row: Row, id_: Any) -> Row:
 
 
 def hush_arguments(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a state with their values hidden, except those that say when and how it runs."""
+    """Return the arguments of a state with their values hidden, except those that control when and how it runs."""
     return {key: value if key in _TOLD else _hushed(value) for key, value in args.items()}
 
 
@@ -56,7 +56,7 @@ def _says_no_log(body: Any) -> bool:
 
 
 def _names(item: Any) -> Iterator[str]:
-    """Yield the names that an argument of a state gives it."""
+    """Yield the names in an argument of a state."""
     if isinstance(item, Mapping):
         listed = item.get("names")
         for name in [item.get("name"), *(listed if isinstance(listed, list) else [])]:

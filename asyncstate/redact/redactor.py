@@ -29,7 +29,7 @@ _DEEPEST: Final = 100
 _REMEMBERED: Final = 20_000
 _SHORT_TEXT: Final = 400
 _LONG_START: Final = 16
-"""How many first characters distinguish longer secrets: all private keys begin alike, and so do tokens of one kind."""
+"""The length of the prefix that tells longer secrets apart: private keys begin alike, and so do tokens of one kind."""
 
 SCHEMA: Final = frozenset({"name", "changes", "result", "comment", "__id__", "__sls__", RUN_NUM}) | frozenset(
     {"start_time", "duration", STATE_RAN, NOT_TOLD, "skip_watch", "skip_req", "warnings", "pchanges", "sub_state_run"}
@@ -46,7 +46,7 @@ class Redactor:
     """Hides a fixed set of secrets. Safe to share between threads.
 
     Secrets of four characters and more are hidden wherever they occur, in every form of `forms`; shorter ones only
-    where they are a whole text. Passwords in URLs (``scheme://user:password@``) are hidden without being known.
+    where they are a whole text. Unknown passwords in URLs (``scheme://user:password@``) are hidden, too.
     """
 
     __slots__ = ("_lengths", "_long", "_seen", "_short", "_telling")
@@ -191,7 +191,7 @@ class Redactor:
 
 
 def _is_plainest(row: Mapping[str, Any]) -> bool:
-    """Whether a row has no changes and no ``@``, so it cannot contain a URL with a password: most rows of most runs."""
+    """Whether a row has no changes and no ``@``, so it contains no URL with a password, like most rows of most runs."""
     if not row.keys() <= _PLAINEST or row.get("changes") != {}:
         return False
     for item in row.values():

@@ -19,7 +19,7 @@ class Secrets(MutableSet[str]):
         self._lock = threading.Lock()
         self._texts = dict.fromkeys(texts)
         self.texts: Mapping[str, None] = self._texts
-        """The texts, as they are at any time: for those who ask often whether there are some."""
+        """The texts at any time, for frequent checks whether there are any."""
         self._changes = len(self._texts)
         self._compiled: tuple[int, frozenset[str], Redactor] = (0, frozenset(), Redactor())
         _all[id(self)] = self
@@ -80,6 +80,6 @@ _NO_SECRETS: Final = (Redactor(),)
 
 
 def all_redactors() -> tuple[Redactor, ...]:
-    """Return redactors for all secrets that any runtime of this process knows now; always at least one redactor."""
+    """Return redactors for all secrets that the runtimes of this process know now; always at least one redactor."""
     known = (reference() for reference in _all.valuerefs())
     return tuple(secrets.redactor for secrets in known if secrets) or _NO_SECRETS

@@ -45,7 +45,7 @@ _E = TypeVar("_E", bound=Event)
 
 
 class _Names:
-    """What states are called while one redactor holds: ``others`` are tags that are not in the plan."""
+    """The shown names of states under one redactor: ``others`` are tags that are not in the plan."""
 
     __slots__ = ("chunks", "others", "redactor", "tags", "taken")
 
@@ -58,11 +58,11 @@ class _Names:
 
 
 class ShownPlan:
-    """Hides secrets, and what ``no_log`` hides, in the events, rows and tags of one plan.
+    """Hides secrets, and the data of ``no_log`` states, in the events, rows and tags of one plan.
 
     Different tags stay different: if two would look the same, the name of each is followed by the number of its state
     in the serial order. A tag is the same in every event and in the report, unless a secret becomes known in between.
-    Any thread may ask at any time, as the log lines of states do.
+    May be used from any thread at any time, as the log lines of states do.
     """
 
     def __init__(self, plan: Plan, secrets: Secrets) -> None:
@@ -76,15 +76,15 @@ class ShownPlan:
         self._hushed = {tag: chunk.id for tag, chunk in self._called.items() if chunk.args.get("no_log")}
 
     def prepare(self) -> None:
-        """Do now what else the first use does: it takes a while for a large plan."""
+        """Do the work of the first use now: it takes a while for a large plan."""
         self._snapshot()
         _ = self.digest
 
     @cached_property
     def digest(self) -> str:
-        """The digest of the plan as it is shown, which is that of the plan if nothing in it is hidden.
+        """The digest of the shown plan; the plan's own digest if nothing in it is hidden.
 
-        That of the plan itself would let whoever reads it try all likely passwords.
+        The plan's own digest would let its readers try all likely passwords.
         """
         plan = self._plan
         redactor = self._snapshot()
@@ -97,7 +97,7 @@ class ShownPlan:
         return self._current().redactor
 
     def _current(self) -> _Names:
-        """Return the names for the secrets known now. Nobody sees them before they are complete."""
+        """Return the names for the secrets known now. No other thread sees them before they are complete."""
         while True:
             redactor = self._secrets.redactor
             names = self._names_now
@@ -152,7 +152,7 @@ class ShownPlan:
         return self._snapshot().text(text)
 
     def is_open(self, chunk: LowChunk) -> bool:
-        """Whether nothing of a chunk is to be hidden, but for passwords in URLs."""
+        """Whether nothing of a chunk needs hiding, except passwords in URLs."""
         return not self._known and not (self._hushed and chunk.tag in self._hushed)
 
     def value(self, value: Any) -> Any:
@@ -160,11 +160,11 @@ class ShownPlan:
         return self._snapshot().value(value)
 
     def chunk(self, chunk: LowChunk, tag: str) -> LowChunk:
-        """Return the chunk of a (true) tag, a listener too, with its ID, name and SLS as they are shown."""
+        """Return the chunk of a (true) tag, a listener too, with its ID, name and SLS without secrets."""
         return self._current().chunks.get(tag) or self._called.get(tag, chunk)
 
     def tag(self, tag: str) -> str:
-        """Return a tag as it is shown; different tags stay different."""
+        """Return a tag without secrets; different tags stay different."""
         names = self._current()
         shown = names.tags.get(tag) or (tag if tag in self._called else names.others.get(tag))
         return shown or self._other(tag, names)
@@ -193,7 +193,7 @@ class ShownPlan:
         return state_tag(redactor.text(parts.state), id_, name, redactor.text(parts.fun))
 
     def row(self, tag: str, row: Mapping[str, Any]) -> Row:
-        """Return a copy of the row of a (true) tag, as it is shown."""
+        """Return a copy of the row of a (true) tag, without secrets."""
         shown = self._snapshot().row(row)
         return hush_row(shown, shown.get("__id__")) if tag in self._hushed else shown
 
@@ -202,7 +202,7 @@ class ShownPlan:
         return row if shown == row else shown
 
     def event(self, event: _E) -> _E:
-        """Return an event as it is shown. The tags of the given event are true ones."""
+        """Return an event without secrets. The tags of the given event are true ones."""
         return msgspec.structs.replace(event, **self._fields(event))
 
     def _fields(self, event: Event) -> dict[str, Any]:
@@ -255,11 +255,11 @@ class ShownPlan:
         return {}
 
     def _fetched(self, tag: str, text: str) -> str:
-        """Return what is said of a fetch, without passwords in URLs; nothing for a state with ``no_log``."""
+        """Return the text of a fetch, without passwords in URLs; masked for a state with ``no_log``."""
         return MASK if tag in self._hushed and text else self._snapshot().text(without_credentials(text))
 
     def _names(self, tag: str, id_: str, name: str) -> tuple[str, str]:
-        """Return the ID and the name of a tag as they are shown."""
+        """Return the ID and the name of a tag, without secrets."""
         names = self._current()
         known = names.chunks.get(tag) or self._called.get(tag)
         if known is not None:
@@ -268,13 +268,13 @@ class ShownPlan:
         return names.redactor.text(id_), MASK if hushed else names.redactor.value(name)
 
     def state_event(self, chunk: LowChunk, asked: object) -> str:
-        """Return the end of the event name for ``fire_event: asked``, as it is shown."""
+        """Return the end of the event name for ``fire_event: asked``, without secrets."""
         if asked is True:
             return "/".join(map(str, self._names(chunk.tag, chunk.id, chunk.name)))
         return MASK if chunk.tag in self._hushed else self.text(str(asked))
 
     def report(self, report: RunReport) -> RunReport:
-        """Return a report as it is shown. It shares the rows that show nothing else, which are most of them."""
+        """Return a report without secrets. It shares the rows that need no change, which are most of them."""
         redactor = self._snapshot()
         return msgspec.structs.replace(
             report,
@@ -289,7 +289,7 @@ class ShownPlan:
         )
 
     def race(self, race: Race) -> Race:
-        """Return a race as it is shown."""
+        """Return a race without secrets."""
         text = self._snapshot().text
         earlier, later = (
             msgspec.structs.replace(state, tag=self.tag(state.tag), id=text(state.id), file=text(state.file))
@@ -300,7 +300,7 @@ class ShownPlan:
 
     @property
     def plan(self) -> Plan:
-        """The plan as it is shown: the same graph between states whose names and arguments show no secret."""
+        """The plan without secrets: the same graph, with redacted names and arguments."""
         redactor = self._snapshot()
         plan = self._plan
         broken = tuple(
@@ -342,7 +342,7 @@ class ShownPlan:
         )
 
     def resources(self, before: int, after: int, resources: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the resources of an edge as they are shown: masked if either state has ``no_log``."""
+        """Return the resources of an edge without secrets: masked if either state has ``no_log``."""
         ends = (self._plan.nodes[before].chunk, self._plan.nodes[after].chunk)
         if any(chunk >= 0 and self._plan.chunks[chunk].tag in self._hushed for chunk in ends):
             return (MASK,)
@@ -353,17 +353,17 @@ class ShownPlan:
         return MASK if self._plan.chunks[chunk].tag in self._hushed else redactor.text(why)
 
     def node(self, node: Node) -> Node:
-        """Return a node of the plan as it is shown."""
+        """Return a node of the plan without secrets."""
         shown = self.tag(node.label) if node.kind is NodeKind.LISTENER else self.text(node.label)
         return node if shown == node.label else msgspec.structs.replace(node, label=shown)
 
     def arguments(self, chunk: LowChunk, tag: str) -> dict[str, Any]:
-        """Return the arguments of a chunk of the plan as they are shown: as many, in the same order."""
+        """Return the arguments of a chunk of the plan without secrets: as many, in the same order."""
         args = hush_references(self._snapshot().value(chunk.args), self._hidden_names)
         return hush_arguments(args) if tag in self._hushed else args
 
     def shows(self, chunk_tag: str, text: str) -> bool:
-        """Whether nothing in the text of a chunk's arguments could have to be hidden. False only says: look."""
+        """Whether the text of a chunk's arguments surely needs no redaction. False means: search it."""
         hushed = chunk_tag in self._hushed or bool(self._hidden_names)
         return not hushed and self._snapshot().harmless(text)
 
