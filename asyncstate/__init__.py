@@ -56,7 +56,7 @@ _checkout.mount(__path__[0])
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for (PEP 562)."""
+    """Import a public name on first use (PEP 562)."""
     from importlib import import_module  # noqa: PLC0415 - as above
 
     for home, names in _HOMES.items():

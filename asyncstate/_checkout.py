@@ -10,7 +10,7 @@ from importlib.machinery import ModuleSpec
 
 def mount(package: str) -> None:
     """Make ``asyncstate.states`` and ``asyncstate.modules`` importable from beside ``package``, if they are there."""
-    # every start of the program passes here: pathlib would take half the time of --version
+    # every start of the program runs this: pathlib would take half the time of --version
     for tree in ("states", "modules"):
         name = f"asyncstate.{tree}"
         folder = os.path.join(os.path.dirname(package), tree)

@@ -1,14 +1,14 @@
-"""One file with what a start computes: the code of 500 modules, and the tables of their regular expressions.
+"""One file with the results of a start: the code of 500 modules, and the tables of their regular expressions.
 
-The pack stands among the compiled files of this package, in place of that of `asyncstate._program`, which is never
+The pack lies among the compiled files of this package, in place of the one of `asyncstate._program`, which is never
 imported. It is made of such files, and is trusted as they are. The code of a module is taken from it if its source
-still has the time and the size that it was compiled from, as in a ``.pyc`` (PEP 3147), and if no folder of the search
+still has the time and the size of its compilation, as in a ``.pyc`` (PEP 3147), and if no folder of the search
 path has changed: something else may have the name there now. Everything else is imported as usual: without a pack only
 time is lost.
 
 A regular expression is a table for the matching engine in C. Python computes it anew in each process, from the pattern
 and its flags alone, which takes 7 % of a start. The pack has those that this interpreter computed for the bodies of the
-packed modules and of their classes; what users write is in none.
+packed modules and of their classes, and none of users' patterns.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 _FORMAT = 3
 _ENOUGH = 16
-"""How many modules a pack must lack for a new one to be written."""
+"""The number of modules that a pack must lack for a new one to be written."""
 _SIZE = 8
-"""Bytes before the index, with its length."""
+"""Bytes of the length field before the index."""
 _HEADER = 16
 """Bytes before the code in a .pyc: version of the byte code, flags, time and size of the source, four bytes each."""
 _BY_TIME = bytes(4)
@@ -39,9 +39,9 @@ _BY_TIME = bytes(4)
 _UNREADABLE = (OSError, EOFError, ValueError, TypeError, MemoryError)
 _COMPILER = "re._compiler"
 _ALWAYS_THE_SAME = 2 | 8 | 16 | 32 | 64 | 256
-"""The flags of `re` but those with which a table depends on the locale, or is printed."""
+"""The flags of `re`, except those whose table depends on the locale, or is printed."""
 _OF_A_FUNCTION = 1
-"""CO_OPTIMIZED: the flag that the code of functions has, and that of modules and classes has not."""
+"""CO_OPTIMIZED: the flag of the code of functions, but not of modules and classes."""
 
 
 class _Loader(SourceFileLoader):
@@ -59,7 +59,7 @@ class _Loader(SourceFileLoader):
             self.serves(module)
 
     def get_code(self, fullname: str) -> CodeType | None:
-        """Return the code; that of the source if the pack is damaged, or if it was returned before."""
+        """Return the code; compiled from the source if the pack is damaged, or if it was returned before."""
         packed, self._code = self._code, b""
         try:
             code: CodeType | None = marshal.loads(packed)  # noqa: S302 - trusted as a .pyc is
@@ -69,7 +69,7 @@ class _Loader(SourceFileLoader):
 
 
 def pack_of(package: str) -> CodePack | None:
-    """Return the pack of the package in this folder; None if Python uses no compiled files, or a path of the user's."""
+    """Return the pack of the package in this folder; None with ``-O`` or PYTHONPATH, or without compiled files."""
     if sys.flags.optimize or "PYTHONPATH" in os.environ:
         return None
     try:
@@ -79,7 +79,7 @@ def pack_of(package: str) -> CodePack | None:
 
 
 class Patterns:
-    """The tables of regular expressions, by pattern and flags; and the expressions that had none, with their module."""
+    """The tables of regular expressions, by pattern and flags; and the expressions that had none, by module."""
 
     def __init__(self, tables: dict[_Expression, tuple[Any, ...]]) -> None:
         self.tables: dict[_Expression, tuple[Any, ...]] = tables
@@ -87,7 +87,7 @@ class Patterns:
         self._compiler: Any = None
 
     def serve(self, compiler: Any) -> None:
-        """Let `re` take the tables from here; ``compiler`` is the module of it that computes them."""
+        """Let `re` take the tables from here; ``compiler`` is its module that computes them."""
         compute, make = compiler.compile, compiler._sre.compile  # noqa: SLF001 - `re` has no interface for it
         self._compiler = compiler
 
@@ -109,7 +109,7 @@ class Patterns:
         compiler.compile = compiled
 
     def computed(self, modules: Container[str]) -> dict[_Expression, tuple[Any, ...]]:
-        """Return all tables, with those of expressions of these modules that had none."""
+        """Return all tables, and those of the expressions of these modules that had none."""
         from array import array  # noqa: PLC0415 - few starts write a pack
 
         tables = dict(self.tables)
@@ -196,7 +196,7 @@ class CodePack:
         new = f"{self.path}.new"
         file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         with os.fdopen(file, "wb") as pack:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # who holds it writes one
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the process that holds it writes one
             index, codes, size = {}, [], 0
             for name, (source, is_package, stamp, begin, length) in self._index.items():
                 if name not in self._changed:
@@ -219,7 +219,7 @@ class CodePack:
 
 
 def _made_for() -> tuple[int, bytes, str, list[tuple[str, int]]]:
-    """Return what a pack depends on: the interpreter, and the folders that are searched, with their times of change."""
+    """Return the dependencies of a pack: the interpreter, and the searched folders, with their times of change."""
     folders = []
     for folder in sys.path:
         try:
@@ -230,7 +230,7 @@ def _made_for() -> tuple[int, bytes, str, list[tuple[str, int]]]:
 
 
 def _stamp(status: os.stat_result) -> bytes:
-    """Return the time and the size of a source as a .pyc has them."""
+    """Return the time and the size of a source in the form of a .pyc."""
     return b"".join((int(number) & 0xFFFFFFFF).to_bytes(4, "little") for number in (status.st_mtime, status.st_size))
 
 

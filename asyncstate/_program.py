@@ -1,4 +1,4 @@
-"""Nothing is imported from here: in place of the compiled file of this module stands the pack of `_code_pack`.
+"""Not imported: the pack of `_code_pack` takes the place of the compiled file of this module.
 
-So what removes the compiled files of this package, as `pip uninstall` does, removes the pack with them.
+So removing the compiled files of this package, as `pip uninstall` does, removes the pack with them.
 """

@@ -65,7 +65,7 @@ __all__ = [
 
 
 def meant_for_program(error: BaseException) -> bool:
-    """Whether the user pressed Ctrl-C: that reaches only the main thread. A plugin's KeyboardInterrupt is its own."""
+    """Whether the user pressed Ctrl-C, which reaches only the main thread. A plugin's KeyboardInterrupt is its own."""
     return isinstance(error, KeyboardInterrupt) and current_thread() is main_thread()
 
 
@@ -85,17 +85,17 @@ def step_in_plugin(error: BaseException, source: str = "") -> TracebackType | No
 
 
 def place_in_plugin(error: BaseException) -> str:
-    """Return ``FILE:LINE`` of that step, "" if there is none."""
+    """Return ``FILE:LINE`` of the step from `step_in_plugin`, "" if there is none."""
     step = step_in_plugin(error)
     return "" if step is None else f"{step.tb_frame.f_code.co_filename}:{step.tb_lineno}"
 
 
 class Issue(NamedTuple):
-    """One mistake in a tree: Salt's sentence, and its place.
+    """One mistake in a tree: Salt's message, and its place.
 
     ``message`` is the text that Salt users search for; ``file`` and ``line`` (1-based, 0 = unknown) are the place;
     ``hint`` is the next step ("did you mean …"). ``rule`` is the name of the lint rule, "" if it cannot be silenced.
-    A warning with ``mistake`` is certain: the state will fail, or do something else than the SLS file says.
+    A warning with ``mistake`` is certain: the state will fail, or do something other than the SLS file says.
     ``code`` names the page that ``asyncstate explain CODE`` prints, "" if there is none.
     """
 
@@ -159,7 +159,7 @@ class RenderError(AsyncStateError):
 
 
 class CompileError(AsyncStateError):
-    """A tree does not compile. ``issues`` lists every mistake that was found."""
+    """A tree does not compile. ``issues`` lists every mistake found."""
 
     def __init__(self, issues: list[Issue] | tuple[Issue, ...]) -> None:
         self.issues: tuple[Issue, ...] = tuple(issues)
@@ -171,7 +171,7 @@ class CycleError(CompileError):
 
 
 class PillarError(CompileError):
-    """The pillar does not render; nothing was compiled. ``rendered`` is what the rest of it gave."""
+    """The pillar does not render; nothing was compiled. ``rendered`` is the result of its other files."""
 
     def __init__(
         self, issues: list[Issue] | tuple[Issue, ...], rendered: Mapping[str, Any] = MappingProxyType({})
@@ -191,7 +191,7 @@ class LoaderError(AsyncStateError):
 
 
 class FunctionNotFound(LoaderError, KeyError):
-    """No plugin offers the function ``name``; ``reason`` says why, in Salt's words."""
+    """No plugin offers the function ``name``; ``reason`` is Salt's message."""
 
     def __init__(self, name: str, reason: str, suggestion: str = "") -> None:
         super().__init__(name)
@@ -200,7 +200,7 @@ class FunctionNotFound(LoaderError, KeyError):
         self.suggestion = suggestion
 
     def __str__(self) -> str:
-        """Return the reason, and the nearest name that exists."""
+        """Return the reason, and the nearest existing name."""
         return f"{self.reason} Did you mean {self.suggestion!r}?" if self.suggestion else self.reason
 
 
@@ -244,7 +244,7 @@ class PathRefused(AsyncStateError):
 
 
 class PlanError(AsyncStateError):
-    """A saved plan cannot be used: it is no plan, or what the tree compiles to is another one."""
+    """A saved plan cannot be used: it is no plan, or the tree compiles to another one."""
 
 
 class RunCancelled(AsyncStateError):
@@ -256,15 +256,15 @@ class JournalError(AsyncStateError):
 
 
 class ResumeRefused(AsyncStateError):
-    """A run cannot be resumed: says why, and what differs between then and now."""
+    """A run cannot be resumed: gives the reason, and the differences between then and now."""
 
 
 class FleetError(AsyncStateError):
-    """A run across hosts cannot begin or go on; the text says which host, and why."""
+    """A run across hosts cannot begin or go on; the text names the host and the reason."""
 
 
 class BoardError(FleetError):
-    """The server that stands between the hosts of a fleet cannot be reached, or refuses something to this party."""
+    """The server between the hosts of a fleet cannot be reached, or refuses a request of this party."""
 
 
 class BoardRefused(BoardError):
@@ -276,7 +276,7 @@ class ValueTooLarge(BoardRefused):
 
 
 class MessageRefused(FleetError):
-    """A message between the parties of a fleet is not what it should be.
+    """A message between the parties of a fleet is invalid.
 
     It is malformed, its signature is missing or wrong, or it is of another version of the protocol.
     """
@@ -291,9 +291,9 @@ class NotYet(AsyncStateError):
 
 
 class EventLoopError(AsyncStateError):
-    """Something was used away from the event loop it belongs to: there is none, it is trio's, or another thread's.
+    """Something was used away from its event loop: none runs, a trio loop runs, or the loop is another thread's.
 
-    The text says where it belongs, and how to get there.
+    The text names the right place, and how to get there.
     """
 
 

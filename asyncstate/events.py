@@ -1,4 +1,4 @@
-"""Everything that happens in a run, as frozen types: what ``async for event in run`` gives and ``--out jsonl`` prints.
+"""All events of a run, as frozen types: the items of ``async for event in run`` and the lines of ``--out jsonl``.
 
 ``Event`` is the base of all; `AnyEvent` is their union, for a ``match`` that a type checker can hold to be complete.
 """

@@ -1,7 +1,7 @@
-"""The door: what an extra adds to the engine.
+"""The door: the additions of extras to the engine.
 
 An extra is a folder of ``asyncstate.extras`` whose module ``extra`` has an `Extra` as ``EXTRA``. The engine imports no
-extra. It asks here for what it needs, and an extra that is absent adds nothing.
+extra. It looks up additions here, and an absent extra adds nothing.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Command(NamedTuple):
 
 
 class Extra(NamedTuple):
-    """What one extra adds. Code is named as ``package.module:attribute`` and imported when it is needed.
+    """The additions of one extra. Code is named as ``package.module:attribute`` and imported on first use.
 
-    ``commands`` are those of the program by name. ``settings`` is a `msgspec.Struct`: each field is an option of
+    ``commands`` are the program's, by name. ``settings`` is a `msgspec.Struct`: each field is an option of
     configuration files, with its type and default; ``options`` is the YAML file below ``extras``
-    that explains them, by name, ``codes`` the one with the pages of its mistakes, as in ``reference/code_pages``.
+    that explains them, by name, ``codes`` the file with the pages of its mistakes, as in ``reference/code_pages``.
     ``effects`` makes a source of effects for ``implicit_order: learned``, ``dispatch`` wraps the dispatch of a run for
     ``trace_effects``, ``search`` finds missing orders of a plan for `asyncstate.testing`.
     """
@@ -47,13 +47,13 @@ class Extra(NamedTuple):
 
 
 def extras() -> Iterator[Extra]:
-    """Yield the extras that are installed, by the names of their packages."""
+    """Yield the installed extras, by the names of their packages."""
     for name in _names():
         yield import_module(f"asyncstate.extras.{name}.extra").EXTRA
 
 
 def _names() -> list[str]:
-    if not os.path.exists(__file__):  # in an archive, as hosts without an agent have it
+    if not os.path.exists(__file__):  # in an archive, as on hosts without an agent
         from pkgutil import iter_modules  # noqa: PLC0415 - it takes longer than to print the help
 
         return [module.name for module in iter_modules([_FOLDER])]
@@ -79,7 +79,7 @@ def settings() -> list[type[Any]]:
 
 
 def provided(part: str, wanted_by: str) -> Any:
-    """Return what an extra offers as ``effects``, ``dispatch`` or ``search``.
+    """Return an extra's ``effects``, ``dispatch`` or ``search``.
 
     Raises ConfigError, which names the option or argument ``wanted_by``, if no extra offers it.
     """

@@ -22,9 +22,9 @@ _before = (0, 0, 0)
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Raise the collector's first threshold for the time of the block; blocks may nest and overlap between threads.
+    """Raise the collector's first threshold during the block; blocks may nest and overlap between threads.
 
-    A threshold that someone else changes meanwhile is left as they set it.
+    A threshold that other code changes meanwhile is left as set.
     """
     global _before, _users  # noqa: PLW0603 - the collector is process-wide, and so is the count of its users
     with _lock:

@@ -1,4 +1,4 @@
-"""The nearest right name: what a misspelt word was probably meant to be.
+"""The nearest right name: the probable meaning of a misspelt word.
 
 One measure serves arguments, functions, SLS names, files and options: the number of typing slips between two words
 (optimal string alignment distance). A letter too many, too few or wrong counts one, and so do two exchanged letters.
@@ -15,7 +15,7 @@ _LONG = 8
 """Two slips are allowed in words of at least this length, one in shorter words."""
 
 _COMPARED = 3_000
-"""The number of names compared letter by letter, at most: a mistake in a huge tree must be reported at once."""
+"""The maximum of names compared letter by letter: a mistake in a huge tree must be reported at once."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -48,9 +48,9 @@ def near_miss(name: str, known: Collection[str]) -> str:
 
 
 def nearest_id(given: str, known: Iterable[str]) -> str:
-    """Return the ID that a mistyped ID, or a mistyped beginning of one, probably means; "" if none is similar.
+    """Return the ID that a mistyped ID, or a mistyped prefix of one, probably means; "" if none is similar.
 
-    IDs are random: unlike a word, a few letters that two of them share mean nothing.
+    IDs are random: unlike in words, a few shared letters mean nothing.
     """
     if len(given) < _LONG:
         return ""

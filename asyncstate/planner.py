@@ -69,7 +69,7 @@ class Planner:
     ) -> Plan:
         """Compile SLS files (None: the highstate of top.sls); ``texts`` replace files, by path.
 
-        ``remote``: requisites may name states of other hosts. ``refusal`` returns why an SLS is not to be rendered.
+        ``remote``: requisites may name states of other hosts. ``refusal`` returns why an SLS must not be rendered.
         """
         self._require_tree()
         client = OtherTexts(self._services.file_client, texts) if texts else None
@@ -95,14 +95,14 @@ class Planner:
     ) -> tuple[Issue, ...]:
         """Return the warnings about SLS files (None: the highstate) that need no plan, in less time than `tree` takes.
 
-        What states touch and which join one call is not looked at.
+        Footprints and aggregation are not checked.
         """
         self._require_tree()
         with self._secrets.kept_out_of_errors(), self._host.enter():
             return (*self._without_effect(), *self._compiler(refusal=refusal).check(sls, saltenv=saltenv))
 
     def touched(self, plan: Plan) -> Touched:
-        """Return what the chunks of a plan touch."""
+        """Return the footprints of the chunks of a plan."""
         with self._secrets.kept_out_of_errors(), self._host.enter():
             return self._compiler().touched(plan)
 
@@ -167,7 +167,7 @@ class Planner:
         args = dict(arguments)
         name = args.pop("name", function)
         self._refuse_misspelt(state, fun, name, args)
-        if name and not isinstance(name, str):  # as in Salt: what is false is a name
+        if name and not isinstance(name, str):  # as in Salt: a false value is a name
             kind = type(name).__name__
             raise CompileError([Issue(f"ID '{name}' is not formed as a string, but is a {kind}", code="E201")])
         chunk = LowChunk(0, state, fun, str(name), name, "", self._host.opts.get("saltenv") or "base", 0, args)
@@ -209,7 +209,7 @@ class Planner:
         services, host = self._services, self._host
         files = client or services.file_client
         rendered: set[str] = set()
-        templates_pillar = independent(host.pillar)  # other templates see what a template changes, plugins do not
+        templates_pillar = independent(host.pillar)  # other templates see a template's changes, plugins do not
 
         def render(file: SlsFile, extra: Mapping[str, Any]) -> Rendered:
             if given and file in given:
@@ -235,7 +235,7 @@ class Planner:
         )
 
     def _learned(self) -> Learned | None:
-        """Return what states were seen to touch, if the settings ask for it. Raises ConfigError for a bad table."""
+        """Return the effects learned in traced runs, if the settings say so. Raises ConfigError for a bad table."""
         if self._settings.implicit_order != "learned":
             return None
         from asyncstate import extend  # noqa: PLC0415 - few settings ask for it
@@ -252,7 +252,7 @@ class Planner:
         return tuple(without_effect(self._settings))
 
     def _require_tree(self) -> None:
-        """Raise CompileError where there is no folder to look for SLS files in."""
+        """Raise CompileError if there is no folder to search for SLS files."""
         settings = self._settings
         roots = [root for roots in settings.file_roots.values() for root in roots if "__env__" not in root]
         if not roots or any(os.path.isdir(root) for root in roots):

@@ -1,10 +1,10 @@
-"""What a run fetches ahead of the states that will use it: for the modules that fetch it, and those that use it.
+"""Prefetching, for modules: the ones that fetch ahead for later states, and the ones that use the results.
 
     a function that fetches ──fetching──▶ a file or a folder in a `folder` of the run
     a state, in its turn    ──wait──────▶ takes it from there, or fetches by itself
 
-Modules check what they take as they check what they fetch by themselves: by its hash. What no state took is removed at
-the end of the run. In a run that fetches nothing ahead, outside any run and in dry runs, `folder` returns "" and `wait`
+Modules check prefetched files as they check their own downloads: by hash. Unused files are removed at the end of the
+run. In a run without prefetches, outside any run and in dry runs, `folder` returns "" and `wait`
 returns at once.
 """
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 __all__ = ["announce", "fetching", "folder", "wait"]
 
 LIMIT = 1 << 32
-"""Bytes that a run has fetched ahead and not used yet, at most: beyond that, nothing more is fetched ahead."""
+"""The maximum of prefetched and unused bytes of a run: beyond it, nothing more is fetched ahead."""
 ROOM = 1 << 30
 """Bytes that must be free in a file system before something is fetched ahead into it."""
 _LOOK_AROUND = 0.1
-"""Seconds after which a call that waits sees whether it was cancelled."""
+"""Seconds between two checks whether a waiting call was cancelled."""
 
 
 class Prefetched:
-    """What one run has fetched ahead, below ``directory``; ``tell``, if set, is called with what is announced.
+    """The prefetches of one run, below ``directory``; ``tell``, if set, is called with each announced topic.
 
     Every method may be called from any thread.
     """
@@ -59,7 +59,7 @@ class Prefetched:
 
     @contextmanager
     def fetching(self, names: tuple[str, ...]) -> Iterator[None]:
-        """Let those who wait for any of ``names``, or fetch any of them, wait during the block."""
+        """During the block, make callers that wait for any of ``names``, or fetch any of them, wait."""
         with self._changed:
             self._wait(names)
             self._under_way.update(names)
@@ -71,7 +71,7 @@ class Prefetched:
                 self._changed.notify_all()
 
     def wait(self, names: tuple[str, ...]) -> None:
-        """Wait until none of ``names`` is being fetched. Raises RunCancelled if the call that waits is cancelled."""
+        """Wait until none of ``names`` is being fetched. Raises RunCancelled if the waiting call is cancelled."""
         with self._changed:
             self._wait(names)
 
@@ -93,7 +93,7 @@ class Prefetched:
         return f"only {free >> 20} MiB are free below {self._directory}" if free < ROOM else ""
 
     def close(self) -> None:
-        """Remove all folders; what is still being fetched finds none."""
+        """Remove all folders; fetches under way find none."""
         with self._changed:
             self._closed = True
             folders, self._folders = list(self._folders.values()), {}
@@ -106,9 +106,9 @@ class Prefetched:
 
 
 def folder(name: str, *, directory: str = "", mode: int = 0o700) -> str:
-    """Return a folder for what the run under way fetches ahead; "" if it fetches nothing ahead.
+    """Return a folder for prefetches of the run under way; "" if it has none.
 
-    Each ``name`` has one in a run. It is made in the cache, or in ``directory``, and only we may enter it, unless
+    Each ``name`` has one in a run. It is made in the cache, or in ``directory``, and is private unless
     ``mode`` says otherwise. Raises OSError if it cannot be made.
     """
     prefetched = _of_this_run()
@@ -117,7 +117,7 @@ def folder(name: str, *, directory: str = "", mode: int = 0o700) -> str:
 
 @contextmanager
 def fetching(*names: str) -> Iterator[None]:
-    """Say that the block fetches ``names`` (any text), so that a state which `wait` s for one lets it finish.
+    """Declare that the block fetches ``names`` (any text), so that a state that waits for one (`wait`) lets it finish.
 
     No two blocks fetch the same name at once. Raises RunCancelled, like `wait`.
     """
@@ -140,7 +140,7 @@ def wait(*names: str) -> None:
 
 
 def announce(topic: str) -> None:
-    """Say that something has happened that a fetch waited for: one that raised `asyncstate.errors.NotYet`."""
+    """Announce an event that a fetch waited for, which raised `asyncstate.errors.NotYet` with this topic."""
     prefetched = _of_this_run()
     if prefetched is not None and prefetched.tell is not None:
         prefetched.tell(topic)

@@ -2,8 +2,8 @@
 
 A run removes its temporary files and ends its programs itself, but not if it is killed (``kill -9``, out of memory).
 So each run that changes a system keeps a file of notes in its cache directory and holds a lock on it: the names of
-temporary files, written before the files are made, and the programs of calls that have not ended. Notes without a lock
-are those of a dead run. Only noted names are removed, never names that merely look like ours; each has 64 random bits,
+temporary files, written before the files are made, and the programs of calls that have not ended. Unlocked notes
+belong to a dead run. Only noted names are removed, never names that merely look alike; each has 64 random bits,
 so the owner of the folder gains nothing by planting something under one.
 
 Notes are not synced to the disk. After a power cut no process is left, but a temporary file may stay.
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from asyncstate.dunders.cancel import CancelToken
 
 TEMPORARY = "temporary"
-"""What a call has done with a path where it keeps a temporary file. To remove that is no change of its row."""
+"""The deed of a call at a path where it keeps a temporary file. Removing that is no change of its row."""
 _FOLDER = "remains"
 _SUFFIX = ".notes"
 _LIMIT = 1 << 26
-"""Bytes of notes that are read, at most: about a million names."""
+"""The maximum of bytes of notes that are read: about a million names."""
 _KEPT_OF_NAME = 100
 _lock = threading.Lock()
 _kept: tuple[Notes, ...] = ()
@@ -46,7 +46,7 @@ _cut_off: list[list[str]] = []
 
 
 def locked_file(path: str) -> int:
-    """Make a new file that is locked as long as this process lives, and return its descriptor. Raises OSError."""
+    """Make a new file that is locked while this process lives, and return its descriptor. Raises OSError."""
     new = f"{path}.new"
     file = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
@@ -62,9 +62,9 @@ def locked_file(path: str) -> int:
 
 
 def take_lock(path: str) -> int | None:
-    """Lock a file, which is made if it is not there, until `release_lock` or the death of this process.
+    """Lock a file, which is made if missing, until `release_lock` or the death of this process.
 
-    Return its descriptor; None if it is locked already, be it by this process, or was removed. Raises OSError.
+    Return its descriptor; None if it is locked already, even by this process, or was removed. Raises OSError.
     """
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
@@ -74,14 +74,14 @@ def take_lock(path: str) -> int | None:
         if error.errno in {errno.EACCES, errno.EWOULDBLOCK}:
             return None
         raise
-    if not os.fstat(file).st_nlink:  # who opens the path later gets another file
+    if not os.fstat(file).st_nlink:  # a process that opens the path later gets another file
         os.close(file)
         return None
     return file
 
 
 def release_lock(file: int) -> None:
-    """Give back what `take_lock` took, although a child of a fork may have the file open, too."""
+    """Release the lock of `take_lock`, even if a child of a fork has the file open, too."""
     fcntl.flock(file, fcntl.LOCK_UN)
     os.close(file)
 
@@ -90,7 +90,7 @@ def release_lock(file: int) -> None:
 def left_file(path: str, flags: int = os.O_RDONLY) -> Iterator[int | None]:
     """Yield a descriptor of a `locked_file` whose process has died; None if that lives or the file is gone.
 
-    Nobody else gets it meanwhile.
+    No other process gets it meanwhile.
     """
     try:
         file = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -109,7 +109,7 @@ def left_file(path: str, flags: int = os.O_RDONLY) -> Iterator[int | None]:
 
 
 def _is_at(path: str, file: int) -> bool:
-    """Whether an open file still has this name: who held it until now, may have removed or renamed it."""
+    """Whether an open file still has this name: its last holder may have removed or renamed it."""
     try:
         return os.path.samestat(os.fstat(file), os.lstat(path))
     except OSError:
@@ -159,7 +159,7 @@ class Notes:
 def note_temporary(path: str) -> None:
     """Note an absolute path before a temporary file is made there. The note need not be withdrawn.
 
-    Raises RunCancelled if the call was cut off: nobody would remove the file.
+    Raises RunCancelled if the call was cut off: the file would never be removed.
     """
     _add_to_call(path)
     for notes in _kept:
@@ -219,7 +219,7 @@ def note_started(mark: int) -> None:
 
 
 def note_ended(marks: list[int]) -> None:
-    """Note that the call which started these programs has ended by itself: what still runs of them is wanted."""
+    """Note that the call that started these programs has ended by itself: those still running are wanted."""
     for notes in _kept:
         for mark in filter(None, marks):
             notes.write("-", str(mark))
@@ -236,14 +236,14 @@ def name_beside(name: str) -> str:
 
 
 def temporary_file(prefix: str = "", suffix: str = "", directory: str | None = None) -> tuple[int, str]:
-    """Make a new file that only we can read and return its descriptor and path, as ``tempfile.mkstemp`` does."""
+    """Make a new private file and return its descriptor and path, as ``tempfile.mkstemp`` does."""
     path = temporary_path(prefix, suffix, directory)
     note_temporary(path)
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), path
 
 
 def make_temporary_folder(prefix: str = "", directory: str | None = None) -> str:
-    """Make a new folder that only we can enter and return its path, as ``tempfile.mkdtemp`` does."""
+    """Make a new private folder and return its path, as ``tempfile.mkdtemp`` does."""
     path = temporary_path(prefix, "", directory)
     note_temporary(path)
     os.mkdir(path, 0o700)
@@ -252,7 +252,7 @@ def make_temporary_folder(prefix: str = "", directory: str | None = None) -> str
 
 @contextmanager
 def temporary_folder(prefix: str = "", directory: str | None = None) -> Iterator[str]:
-    """Make a folder as `make_temporary_folder` does, and remove it with all in it at the end of the block."""
+    """Make a folder as `make_temporary_folder` does, and remove it with its content at the end of the block."""
     import shutil  # noqa: PLC0415 - imported by most, but not by those who write a single file
 
     path = make_temporary_folder(prefix, directory)
@@ -283,13 +283,13 @@ class Dead(Value):
 
 @contextmanager
 def dead_run(path: str) -> Iterator[Dead | None]:
-    """Yield the notes at ``path``, or None if their run lives or the file is gone. Nobody else gets them meanwhile."""
+    """Yield the notes at ``path``, or None if their run lives or the file is gone. No other process gets them."""
     with left_file(path) as file:
         yield None if file is None else _read(file)
 
 
 def forget(path: str) -> None:
-    """Remove the notes of a dead run, of which nothing is left."""
+    """Remove the notes of a dead run that left nothing else."""
     with suppress(OSError):
         os.unlink(path)
 

@@ -56,8 +56,8 @@ class StateRuntime:
     """Settings, plugins, grains and pillar of one host, ready to compile and run trees.
 
     Several runtimes may share one process and one event loop: they do not affect each other. ``states`` are functions
-    of the program that its trees may call, by ``module.function``, as with `register_state`. ``embedding`` has what a
-    fleet or an editor around the runtime provides.
+    of the program that its trees may call, by ``module.function``, as with `register_state`. ``embedding`` holds the
+    parts that a fleet or an editor around the runtime provides.
 
     A runtime belongs to the asyncio event loop on which it was entered; its async methods raise EventLoopError on any
     other. Methods that end in ``_sync`` block: call them in a thread without a running loop, else they raise
@@ -104,7 +104,7 @@ class StateRuntime:
         return self
 
     async def __aexit__(self, *_error: object) -> None:
-        """Cancel all active runs, wait for their end and that of what was cut off, and release the event loop."""
+        """Cancel all active runs, wait for their end and that of cut-off calls, and release the event loop."""
         from asyncstate.run.leftovers import clear_cut_off, is_anything_cut_off  # noqa: PLC0415 - as in `run`
 
         try:
@@ -172,7 +172,7 @@ class StateRuntime:
 
         ``exclude`` leaves SLS files or states out, ``ids`` keeps only these IDs and their dependencies. With ``remote``
         requisites may name states of other hosts; ``plan.remote`` has them, for a fleet to resolve. ``refusal`` is
-        asked before an SLS is rendered, also one that others include: it returns why that may not be, "" if it may.
+        called before an SLS is rendered, even an included one: it returns why it must not be, "" if it may.
         """
         self._affinity.require("StateRuntime.compile")
         return await self._off_loop(
@@ -190,10 +190,10 @@ class StateRuntime:
     ) -> Plan:
         """Compile the data of a rendered SLS file: ``{"motd": {"file.managed": [{"name": "/etc/motd"}]}}``.
 
-        The data may use all that an SLS may: short forms, ``extend``, ``exclude``, ``names``, requisites, and
+        The data may use everything that an SLS may: short forms, ``extend``, ``exclude``, ``names``, requisites, and
         ``include`` of SLS files of the tree. ``sls`` is its name as an SLS, for requisites, footprints and rows; a file
-        of that name is not read. The data is copied, not rendered. Raises CompileError, which lists all mistakes: each
-        message has the ID, but no file or line.
+        with that name is not read. The data is copied, not rendered. Raises CompileError, which lists all mistakes:
+        each message has the ID, but no file or line.
         """
         self._affinity.require("StateRuntime.compile_data")
         return await self._off_loop(
@@ -263,7 +263,7 @@ class StateRuntime:
     # running
 
     def shown(self, plan: Plan) -> Plan:
-        """Return a copy of a plan for display, without secrets and what ``no_log`` hides. Do not run it."""
+        """Return a copy of a plan for display, without secrets and values that ``no_log`` hides. Do not run it."""
         return ShownPlan(plan, self.secrets).plan
 
     def record(
@@ -274,18 +274,18 @@ class StateRuntime:
         failhard: bool | None = None,
         make_key: bool = True,
     ) -> PlanRecord:
-        """Return a plan as data that can be kept, reviewed and compared, without secrets and what ``no_log`` hides.
+        """Return a plan as data to keep, review and compare, without secrets and values that ``no_log`` hides.
 
-        Its digests are keyed with a key in ``state_dir``, which is made if there is none (without ``make_key``, one is
-        used that nothing else has: the digests can be compared with no others). ``selection`` is what of the
-        tree was compiled. It imports the state modules of the plan and reads files, so it blocks. Raises PlanError if
-        the key cannot be read or made.
+        Its digests are keyed with a key in ``state_dir``, which is made if missing (without ``make_key``, a temporary
+        key is used: the digests can be compared with no others). ``selection`` is the part of the tree that was
+        compiled. It imports the state modules of the plan and reads files, so it blocks. Raises PlanError if the key
+        cannot be read or made.
         """
         recorder = self._records().recorder
         return recorder(plan, ShownPlan(plan, self.secrets), selection, failhard=failhard, make_key=make_key).record()
 
     def hold(self, plan: Plan, named: Iterable[str] = ()) -> Plan:
-        """Let runs use of the tree what a record of the plan is about, or fail; return the plan to be recorded and run.
+        """Pin the files of the tree that a plan uses to their present content; return the plan to record and run.
 
         A file of the roots, or a plugin, that has changed since then fails the state that uses it. ``named`` are more
         files, by their names in another record. It holds until the runtime is left. It reads files, so it blocks.
@@ -300,7 +300,7 @@ class StateRuntime:
         return msgspec.structs.replace(plan, files=contents)
 
     def used(self) -> dict[str, str]:
-        """Return the digests of the files that are held or were used since `hold`, as a record has them."""
+        """Return the digests of the files that are held or were used since `hold`, in the form of a record."""
         held = self._services.held
         return {} if held is None else self._records().digests(held.contents)
 
@@ -344,20 +344,19 @@ class StateRuntime:
         of ``cachedir`` and raises LockHeld if another run still holds it after ``wait`` seconds (``math.inf``: wait
         without limit). Dry runs and mocked runs need no lock; ``lock`` overrides that either way. ``mock`` calls no
         state function: every state that would be called has a row that says so. ``priority`` has a number for each node
-        of the plan: of several that may start, the one with the lowest starts first (default: the serial order).
-        ``trace_effects`` records what each state touches, and adds races to the warnings of the report; ConfigError
-        if strace is missing or may not follow programs. ``prefetch`` is how many things at once may be fetched ahead of
-        the states that use them, 0 for none; dry and mocked runs fetch nothing.
-        ``observers`` are called with each event as it happens, on the event loop; one that raises is not called again.
-        The run is kept in the journal if the settings say so, with ``about``, plain data of your own; a mocked run is
-        not. Leaving it raises JournalError if the journal is required and cannot be kept.
-        A plan that is part of a fleet's waits for states of other hosts; ``elsewhere`` tells of those.
+        of the plan: the ready node with the lowest starts first (default: the serial order). ``trace_effects`` records
+        what each state touches, and adds races to the warnings of the report; ConfigError if strace is missing or may
+        not follow programs. ``prefetch`` is the number of prefetches at once for later states, 0 for none; dry and
+        mocked runs fetch nothing. ``observers`` are called with each event as it happens, on the event loop; one that
+        raises is not called again. The run is kept in the journal if the settings say so, with ``about``, plain data of
+        your own; a mocked run is not. Leaving it raises JournalError if the journal is required and cannot be kept. A
+        plan that is part of a fleet's waits for states of other hosts; ``elsewhere`` reports them.
 
-        ``resume`` is an earlier run, its ID or the beginning of it, or ``latest``: what had ended in it is not run
-        again, but has the row it had. The plan must be the same, and nothing that a killed run was doing may go on:
-        entering waits for it, ``wait`` seconds or 30, and raises ResumeRefused if it has not ended by then. With
-        ``force``, rows are carried over of states that are the same, and nothing is waited for.
-        Leaving the run raises ResumeRefused if there is nothing to resume, or if it says what differs; JournalError if
+        ``resume`` is an earlier run, its ID or a prefix of it, or ``latest``: a state that ended in it is not run
+        again, but keeps its row. The plan must be the same, and no program of a killed run may go on:
+        entering waits for its end, ``wait`` seconds or 30, and raises ResumeRefused if it has not ended by then. With
+        ``force``, the rows of unchanged states are carried over, and nothing is waited for.
+        Leaving the run raises ResumeRefused if there is nothing to resume or the plan differs; JournalError if
         there is no such run. With ``events`` the run can also be iterated over; a program that does not iterate saves
         that work with ``events=False``. Raises ValueError for a concurrency below 1 and a negative timeout.
         """
@@ -413,8 +412,8 @@ class StateRuntime:
     ) -> RunReport:
         """Compile and run, with the options of `run`. A failing state is in the report, not an exception.
 
-        The lock is taken before the tree is compiled, so the plan takes account of what another run changed before.
-        Raises what `compile` and entering a run raise. Cancelling the task cancels the run.
+        The lock is taken before the tree is compiled, so the plan takes account of the changes of an earlier run.
+        Raises the errors of `compile` and of entering a run. Cancelling the task cancels the run.
         """
         return await self._compile_and_run(
             lambda: self.compile(sls, saltenv=saltenv, exclude=exclude, ids=ids), lock, wait, options
@@ -447,7 +446,7 @@ class StateRuntime:
                 try:
                     plan = await planned()
                 except BaseException:
-                    await run_lock.__aexit__(None, None, None)  # as long as the end of the program is held up for it
+                    await run_lock.__aexit__(None, None, None)  # while the end of the program is held up for it
                     raise
             run = self.run(plan, events=False, lock=False, **options)
             if held is not None:
@@ -465,7 +464,7 @@ class StateRuntime:
         return RunLock(self._lock_dir, wait=wait, outlast=outlast) if wanted else nullcontext()
 
     async def call(self, function: str, *args: Any, **kwargs: Any) -> Any:
-        """Call an execution function. Raises FunctionNotFound, or what the function raises."""
+        """Call an execution function. Raises FunctionNotFound, or the function's errors."""
         self._affinity.require("StateRuntime.call")
         found = await self.host.workers.run(self.host.loaders["modules"].get, function)
         return await self.host.call(found, args, kwargs)

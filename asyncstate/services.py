@@ -60,18 +60,18 @@ def _restraint_of(settings: Settings) -> Restraint | None:
 
 
 class Events(Protocol):
-    """What fires events of this host."""
+    """Fires events of this host."""
 
     async def fire(self, tag: str, data: Mapping[str, Any]) -> None:
-        """Fire an event. Returns once it is kept. Raises BoardError."""
+        """Fire an event. Returns once it is stored. Raises BoardError."""
 
 
 class TreeElsewhere(Protocol):
-    """A tree that lies on another machine. Both may be asked from any thread, and block."""
+    """A tree on another machine. Both methods may be called from any thread, and block."""
 
     @property
     def files(self) -> FileClient:
-        """The files of the tree; what it finds is on this machine."""
+        """The files of the tree; the files it finds are on this machine."""
 
     def pillar(self, grains: Mapping[str, Any], override: Mapping[str, Any], secrets: Secrets) -> dict[str, Any]:
         """Return the pillar of a host with these grains, with ``override`` merged over it, and add its secrets.
@@ -81,7 +81,7 @@ class TreeElsewhere(Protocol):
 
 
 class Renderings(Protocol):
-    """What has rendered SLS files of this tree and its pillar before."""
+    """Earlier renderings of SLS files of this tree and its pillar."""
 
     def of(
         self,
@@ -91,16 +91,16 @@ class Renderings(Protocol):
         read: Callable[[str], bytes],
         render: Callable[[], Rendered],
     ) -> Rendered:
-        """Return a file as it was rendered before, else what ``render`` returns. ``read`` returns a file."""
+        """Return an earlier rendering of a file, else the return of ``render``. ``read`` returns a file."""
 
 
 class Embedding(Value):
-    """What a product around the engine puts in the place of parts of it; the defaults are a runtime of its own.
+    """The parts of the engine that a product around it replaces; the defaults are a runtime of its own.
 
-    ``events`` fires those of this host; ``orchestra`` has the hosts that an operator orchestrates. ``tree`` takes the
-    place of the roots in the settings; ``texts`` replace files of the tree and the pillar, by path, such as those that
-    an editor has not saved. ``restraint`` holds back what templates call; ``renderings`` are asked before an SLS is
-    rendered. ``lock_dir`` has the run lock if ``cachedir`` is not that of other runs.
+    ``events`` fires this host's; ``orchestra`` has the hosts that an operator orchestrates. ``tree`` replaces
+    the roots in the settings; ``texts`` replace files of the tree and the pillar, by path, such as an editor's unsaved
+    ones. ``restraint`` restricts the functions that templates call; ``renderings`` are asked before an SLS is
+    rendered. ``lock_dir`` has the run lock if ``cachedir`` is not shared with other runs.
     """
 
     events: Events | None = None
@@ -216,7 +216,7 @@ class RuntimeServices(Services):
         self.host.set_pillar(pillar)
 
     def hold(self, contents: dict[str, str], plugins: Mapping[str, str]) -> None:
-        """Let all that reads the tree from now on read what was compared; the pillar, what it was rendered from.
+        """Pin the files of the tree to the compared content, and those of the pillar to the rendered content.
 
         ``contents`` are the sha256 of the files of the tree, ``plugins`` those of its plugins, by path.
         """
@@ -229,12 +229,12 @@ class RuntimeServices(Services):
         self._release += [held.release, self._pillar_client.release]
 
     def release(self) -> None:
-        """Remove the copies of what is held."""
+        """Remove the copies of held files."""
         while self._release:
             self._release.pop()()
 
     def take_phases(self) -> tuple[Phase, ...]:
-        """Return what the last refresh took, for the first plan that is made after it; () afterwards."""
+        """Return the phases of the last refresh, for the first plan that is made after it; () afterwards."""
         taken, self._phases = tuple(self._phases), []
         return taken
 
@@ -281,7 +281,7 @@ class RuntimeServices(Services):
         rendered: set[str] | None = None,
         pillar: Mapping[str, Any] | None = None,
     ) -> Rendered:
-        """Render an SLS of ``client``. ``pillar`` replaces that of this host. Raises RenderError.
+        """Render an SLS of ``client``. ``pillar`` replaces this host's. Raises RenderError.
 
         ``rendered`` holds the SLS files rendered so far for one compilation; this one is added.
         """

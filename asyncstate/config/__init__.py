@@ -1,8 +1,8 @@
 """Settings: Salt's minion options with types, and the sources they are read from.
 
-An existing ``/etc/salt/minion`` works unchanged: names and defaults are those of Salt 3008, and options that this
-package does not know are kept and reach plugins through ``__opts__``. Later sources win: configuration files in the
-order given (nested mappings are merged), that of the project, ``ASYNCSTATE_<OPTION>`` in the environment (its value is
+An existing ``/etc/salt/minion`` works unchanged: names and defaults are those of Salt 3008, and options unknown to
+this package are kept and reach plugins through ``__opts__``. Later sources win: configuration files in the
+order given (nested mappings are merged), the project's file, ``ASYNCSTATE_<OPTION>`` in the environment (its value is
 YAML), flags of the command line.
 """
 

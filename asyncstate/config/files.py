@@ -1,4 +1,4 @@
-"""Configuration files: which there are, and what is in them and in those that they include."""
+"""Configuration files: finds them, and reads them with the files they include."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Project(Value):
         return alone if os.path.isfile(alone.marker) else None
 
     def roots(self) -> dict[str, Any]:
-        """Return the roots that follow from the layout of the folder."""
+        """Return the roots that the layout of the folder implies."""
         pillar = os.path.join(self.folder, "pillar")
         return {
             "file_roots": {"base": [os.path.join(self.folder, "salt")]},
@@ -63,9 +63,9 @@ def find_project(start: str | None = None) -> Project | None:
 
 
 def require_own_project(project: Project) -> None:
-    """Raise ConfigError for a project that another user could have put there to have something run.
+    """Raise ConfigError for a project that another user could have put there to have commands run.
 
-    Root uses none that others can change. Another user needs a folder of his own or of root's, not writable for all.
+    Root uses none that others can change. Another user needs a folder that he or root owns, not writable for all.
     """
     from asyncstate.filesystem import who_can_change  # noqa: PLC0415 - start-up time: most folders have no project
 
@@ -84,7 +84,7 @@ def require_own_project(project: Project) -> None:
 
 
 def require_own_tree(project: Project, roots: Iterable[str]) -> None:
-    """Raise ConfigError if others can change a file or a folder in the roots of a project that was found, not named."""
+    """Raise ConfigError if others can change files or folders in the roots of a project that was found, not named."""
     from asyncstate.filesystem import writable_below  # noqa: PLC0415 - as above
 
     for root in roots:
@@ -101,7 +101,7 @@ def default_files(environ: Mapping[str, str] | None = None) -> list[Path]:
 
 
 def default_candidates(environ: Mapping[str, str] | None = None) -> list[Path]:
-    """Return where the default configuration files would be, whether they exist or not."""
+    """Return the paths of the default configuration files, whether they exist or not."""
     environ = os.environ if environ is None else environ
     home = environ.get("XDG_CONFIG_HOME") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".config")
     return [SYSTEM_CONFIG, Path(home, "asyncstate", "config.yaml")]
@@ -171,7 +171,7 @@ def _read_file(path: Path) -> dict[str, Any]:
 
 
 def parse_yaml(text: str, source: str) -> Any:
-    """Return what a text says in YAML. Raises ConfigError, which names the source and the line."""
+    """Parse a text as YAML. Raises ConfigError, which names the source and the line."""
     import yaml  # noqa: PLC0415 - start-up time: --help reads no configuration
 
     from asyncstate.data.yaml.standard import load_standard_yaml  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Settings from their sources: files, the environment, flags of the command line. The last one that says it counts."""
+"""Settings from their sources: files, the environment, flags of the command line. The last source wins."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def load_settings(
     ``trust_writable`` in the variables or overrides allows that (in a file it has no such effect).
 
     The configuration of a ``project`` comes after ``files``. Its folders are the roots if no source names
-    ``file_roots``. Raises ConfigError for a project that somebody else could have put there.
+    ``file_roots``. Raises ConfigError for a project that another user could have put there.
 
     With ``as_salt``, a wrong value that Salt ignores is ignored, with a warning.
     """
@@ -133,7 +133,7 @@ def _build(values: Mapping[str, Any], origins: dict[str, str], *, as_salt: bool 
 
 
 def _of_extras(options: Iterable[str]) -> list[type[msgspec.Struct]]:
-    """Return the settings of extras, if there may be one among these options, which have no field of their own."""
+    """Return the settings of extras, if one of these options, which have no field here, may be theirs."""
     if not any(option not in FIXED_OPTIONS for option in options):
         return []
     from asyncstate import extend  # noqa: PLC0415 - most configurations have none

@@ -1,4 +1,4 @@
-"""The roots of a tree: folders by environment, as an option names them."""
+"""The roots of a tree: folders by environment, from an option."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEFAULT_ROOTS = {"file_roots": "/srv/salt", "pillar_roots": "/srv/pillar"}
 def normalise_roots(option: str, value: Any, origin: str) -> Roots:
     """Make every root an absolute path, with ``~`` and globs expanded. A single root need not be a list.
 
-    Where there are none, the default root is that of ``base``.
+    Without any, the result is the default root of ``base``.
     """
     if isinstance(value, Mapping):
         value = {name: [roots] if isinstance(roots, str) else (roots or []) for name, roots in value.items()}

@@ -17,9 +17,9 @@ from asyncstate.model.requisite import IN_SUFFIXED, RequisiteKind
 from asyncstate.model.rules import RULES
 
 PREFETCH_PLACES = 3
-"""How many things at once are fetched ahead with ``prefetch: true``."""
+"""The number of prefetches at once with ``prefetch: true``."""
 JOURNALED = True
-"""Whether runs are kept in the journal if nothing is said."""
+"""Whether runs are kept in the journal by default."""
 
 if TYPE_CHECKING:
     _Rule = str
@@ -36,7 +36,7 @@ _PATH_LISTS = ("states_dirs", "module_dirs", "utils_dirs", "grains_dirs", "rende
 _OWN_FIELDS = frozenset({"extra", "origins", "grains_override"})
 
 Extended = TypeVar("Extended", bound=msgspec.Struct)
-"""The options of an extra, as `asyncstate.extend.Extra` names them."""
+"""The options of an extra, as in `asyncstate.extend.Extra`."""
 
 
 class Settings(msgspec.Struct, kw_only=True):
@@ -154,10 +154,10 @@ class Settings(msgspec.Struct, kw_only=True):
     extra: dict[str, Any] = {}
     """Options without a field in this class, as they were given."""
     origins: dict[str, str] = {}
-    """For each option that was set: the file, environment variable or flag it comes from."""
+    """The source of each option that was set: the file, environment variable or flag."""
 
     def __post_init__(self) -> None:
-        """Check what was given, fill in the values that depend on this machine, and make paths absolute."""
+        """Check the given values, fill in those that depend on this machine, and make paths absolute."""
         for field in _FIELDS_FROM_LAST:
             value = getattr(self, field.name)
             given = value if field.default is msgspec.NODEFAULT else value is not field.default
@@ -168,7 +168,7 @@ class Settings(msgspec.Struct, kw_only=True):
         for option in ROOT_OPTIONS:
             origin = self.origins.get(option, "")
             setattr(self, option, normalise_roots(option, getattr(self, option), origin))
-        if not self.state_dir:  # the last run of a command of this machine is not that of some program
+        if not self.state_dir:  # the last run of a command of this machine is not a program's
             own = self.cachedir and os.path.join(self.cachedir, "state")
             self.state_dir = own or os.path.join(machine_state_dir(), "programs")
         self.cachedir = self.cachedir or _user_directory("/var/cache/asyncstate", "XDG_CACHE_HOME", ".cache")
@@ -192,7 +192,7 @@ class Settings(msgspec.Struct, kw_only=True):
 
     @property
     def prefetch_places(self) -> int:
-        """How many things at once may be fetched ahead of the states that use them."""
+        """The number of prefetches at once, for states that come later."""
         return self.prefetch * PREFETCH_PLACES if isinstance(self.prefetch, bool) else self.prefetch
 
     @property
@@ -258,7 +258,7 @@ class Settings(msgspec.Struct, kw_only=True):
         opts["user"] = user_name()
         opts.update(copied(self.extra))
         opts.update({name: copied(getattr(self, name)) for name in FIELDS})
-        opts["file_client"] = "local"  # also if a minion's file names a master: there is none here
+        opts["file_client"] = "local"  # even if a minion's file names a master: there is none here
         opts["extension_modules"] = opts.get("extension_modules") or os.path.join(self.cachedir, "extmods")
         if self.grains_alone:
             opts.update({name: value for name, value in _OF_A_MACHINE.items() if name not in self.origins})
@@ -266,7 +266,7 @@ class Settings(msgspec.Struct, kw_only=True):
 
 
 _FIELDS_FROM_LAST = [field for field in msgspec.structs.fields(Settings)[::-1] if field.name not in ROOT_OPTIONS]
-"""The roots have forms of their own, and ``origins`` says where the others come from."""
+"""The roots have forms of their own, and ``origins`` holds the sources of the others."""
 FIELDS = {field.name: field for field in msgspec.structs.fields(Settings) if field.name not in _OWN_FIELDS}
 
 FIXED_OPTIONS: dict[str, Any] = {
@@ -300,7 +300,7 @@ _OF_A_MACHINE: dict[str, Any] = {
     "state_dir": "/var/lib/asyncstate",
     "concurrency": 0,
 }
-"""Options that have other values on each machine and for each user, as a plan for another machine sees them."""
+"""Options whose values differ by machine and user, replaced in a plan for another machine."""
 
 
 def _under(root_dir: str, path: str) -> str:
@@ -312,7 +312,7 @@ def _under(root_dir: str, path: str) -> str:
 
 
 def machine_state_dir() -> str:
-    """Return where commands of this machine keep their journal: of root, or of the user."""
+    """Return the folder of the journal of this machine's commands: root's, or the user's."""
     return _user_directory("/var/lib/asyncstate", "XDG_STATE_HOME", ".local/state")
 
 

@@ -66,7 +66,7 @@ def checked(called: _Checked) -> _Checked:
 
 
 def _is_annotated(value: Any, annotation: str) -> bool:
-    """Return whether the text of an annotation allows a value. A class that is unknown here allows no plain data."""
+    """Return whether the text of an annotation allows a value. An unknown class allows no plain data."""
     for name, inside in _ALTERNATIVE.findall(annotation):
         kind = _ANNOTATED.get(name)
         if kind is None:
@@ -83,7 +83,7 @@ def _is_annotated(value: Any, annotation: str) -> bool:
 
 
 def _is_taken_for(value: Any, name: str) -> bool:
-    """Return whether Python takes a value for another kind of thing: a truth for a number, a text for its letters."""
+    """Return whether Python treats a value as another type: a bool as a number, a text as its letters."""
     if name in {"int", "float"}:
         return isinstance(value, bool)
     return isinstance(value, {"Sequence": (str, bytes, Mapping), "Iterable": (str, bytes)}.get(name, ()))
@@ -96,7 +96,7 @@ def _type_of(value: Any) -> str:
 
 
 def convert(option: str, value: Any, wanted: Any, origin: str) -> Any:
-    """Return a value as the type that an option wants. Raises ConfigError, which says where the value comes from."""
+    """Return a value as the type that an option demands. Raises ConfigError, which names the value's source."""
     try:
         return msgspec.convert(value, wanted)
     except msgspec.ValidationError as error:
@@ -104,7 +104,7 @@ def convert(option: str, value: Any, wanted: Any, origin: str) -> Any:
 
 
 def tolerated(value: Any, wanted: Any, default: Any) -> Any:
-    """Return what is right in a value that is wrong: the right entries of a list or mapping, else the default."""
+    """Return the valid part of a wrong value: the valid entries of a list or mapping, else the default."""
     if isinstance(value, list) and (item := _item_type(value, wanted)) is not None:
         return [each for each in value if not _why_not(each, item)]
     if isinstance(value, Mapping) and (item := _item_type(value, wanted)) is not None:
@@ -113,12 +113,12 @@ def tolerated(value: Any, wanted: Any, default: Any) -> Any:
 
 
 def is_list_of_texts(wanted: Any) -> bool:
-    """Return whether an option is a list of texts, which may be one text, too."""
+    """Return whether an option is a list of texts, which may also be a single text."""
     return wanted == list[str] or (get_origin(wanted) is list and get_origin(get_args(wanted)[0]) is Literal)
 
 
 def in_lower_case(value: Any) -> Any:
-    """Return a text, or the texts of a list or mapping, in lower case; any other value as it is."""
+    """Return a text, or the texts of a list or mapping, in lower case; any other value unchanged."""
     if isinstance(value, str):
         return value.lower()
     if isinstance(value, list):
@@ -127,7 +127,7 @@ def in_lower_case(value: Any) -> Any:
 
 
 def _mistake(option: str, value: Any, wanted: Any, message: str) -> str:
-    """Return what is wrong with a value: the entry if it is in a list or mapping, what was expected, what is near."""
+    """Return what is wrong with a value or one of its entries: the expected type, the nearest value."""
     item = _item_type(value, wanted)
     if item is not None:
         for key, each in value.items() if isinstance(value, Mapping) else (("", each) for each in value):
@@ -149,12 +149,12 @@ def _mistake(option: str, value: Any, wanted: Any, message: str) -> str:
 
 
 def _members(wanted: Any) -> tuple[Any, ...]:
-    """Return the types of a union; a type that is none, alone."""
+    """Return the types of a union; any other type alone."""
     return get_args(wanted) if get_origin(wanted) in {Union, UnionType} else (wanted,)
 
 
 def _item_type(value: Any, wanted: Any) -> Any:
-    """Return the type that entries of the value should have, if it is a list or mapping and should be; else None."""
+    """Return the type demanded of a value's entries; None unless both it and the demanded type have entries."""
     kind = dict if isinstance(value, Mapping) else list if isinstance(value, list) else None
     return next((get_args(each)[-1] for each in _members(wanted) if kind and get_origin(each) is kind), None)
 
@@ -180,12 +180,12 @@ def _in_yaml_words(message: str) -> str:
 
 
 def prefix_of(origin: str) -> str:
-    """Return where a value comes from, as the beginning of a message; "" if nobody knows."""
+    """Return the source of a value as the beginning of a message; "" if unknown."""
     return f"{origin.partition(' ')[2]}: " if origin else ""
 
 
 def origin_file(origin: str) -> str:
-    """Return the file that a value comes from; "" if it does not come from a file."""
+    """Return the file that a value comes from; "" if it comes from elsewhere."""
     return origin.removeprefix("file ") if origin.startswith("file ") else ""
 
 

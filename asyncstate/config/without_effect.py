@@ -1,4 +1,4 @@
-"""Settings of Salt, and folders of a tree, that have no effect here, and what to do instead."""
+"""Salt settings, and folders of a tree, that have no effect here, with the alternatives."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ INSTEAD = {
     **dict.fromkeys(("enable_fqdns_grains", "enable_gpu_grains"), _GRAINS),
     "proxy": "there are no proxy minions: write the calls as states of your own, in _states of a file root",
 }
-"""What to do instead, by option."""
+"""The alternative to each option."""
 _ON = frozenset({"autoload_dynamic_modules", "enable_fqdns_grains", "enable_gpu_grains", "minion_id_caching"})
-"""Options that are on by themselves."""
+"""Options that are on by default."""
 
 _MASTER = "there is no master that would load it"
 
@@ -87,7 +87,7 @@ FOLDERS = {
     "_clouds": "make machines with another program",
     **dict.fromkeys(("_cache", "_queues", "_tokens", "_wheel"), _MASTER),
 }
-"""What to do instead, by the folder of a file root with plugins of a kind that is not loaded."""
+"""The alternative to each folder of a file root with plugins of a kind that is not loaded."""
 
 
 def without_effect(settings: Settings) -> Iterator[Issue]:
@@ -115,7 +115,7 @@ def folders_without_effect(settings: Settings) -> Iterator[Issue]:
 
 
 def _differs(option: str, value: Any) -> bool:
-    """Return whether a value asks for something that is not done."""
+    """Return whether a value demands something that is not done."""
     if option == "fileserver_backend":
         return not {*(value if isinstance(value, list) else [value])} <= {"roots", "file", None}
     if option == "user":

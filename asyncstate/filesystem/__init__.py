@@ -1,8 +1,8 @@
 """Safe access to the file system for everything that takes a path.
 
-We run as root on machines where others have accounts. A user who can change a folder can replace what a state names by
-a symbolic link, a hard link, a pipe or another folder, even between our check and our use of it (TOCTOU). So no path is
-checked and then used: each function here opens a *descriptor* by the rule below and works on that.
+asyncstate runs as root on machines where others have accounts. A user who can change a folder can replace what a state
+names by a symbolic link, a hard link, a pipe or another folder, even between a check and its use (TOCTOU). So no path
+is checked and then used: each function here opens a *descriptor* by the rule below and works on that.
 
 The rule, for root:
 
@@ -21,7 +21,7 @@ The rule, for root:
 A process that is not root has only the rights of its user, so the kernel's own rules apply. It refuses pipes and
 devices too.
 
-`PathRefused` names the part of the path that is the reason, its owner and the next step. It is not an OSError, so that
+`PathRefused` names the offending part of the path, its owner and the next step. It is not an OSError, so that
 code which expects a missing file does not hide it.
 
 Descriptors are opened with ``openat2(RESOLVE_NO_SYMLINKS)``, in one call if the path has no link. If it has one, or the

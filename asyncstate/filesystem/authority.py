@@ -1,4 +1,4 @@
-"""Finds who can change a file that we run or trust: plugins and configuration."""
+"""Finds the users who can change a file that root runs or trusts: plugins and configuration."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import place, steps, trust
 
 
 def who_can_change(path: str) -> str:
-    """Return who besides root can change or replace the file at ``path``, for example ``user bob``; "" for nobody.
+    """Return who besides root can change or replace the file at ``path``, for example ``user bob``; "" for no one.
 
     In a process that is not root it is always "", because that process has the rights of its user only. Raises OSError
     if nothing exists at ``path``.
@@ -21,9 +21,9 @@ def who_can_change(path: str) -> str:
 
 
 def writable_below(folder: str, suffixes: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return what others than root can change in a folder of code, with who can: ``("/srv/x.py", "user bob")``.
+    """Return the paths in a folder of code that other users can change, with the user: ``("/srv/x.py", "user bob")``.
 
-    That is the folder, its subfolders, and files with one of ``suffixes``; the content of a folder that others can
+    They are the folder, its subfolders, and files with one of ``suffixes``; the content of a folder that others can
     change is not listed. Empty if the folder does not exist, and in a process that is not root.
     """
     if not trust.is_root() or not os.path.isdir(folder):

@@ -1,4 +1,4 @@
-"""Makes files below a directory that is open, and nowhere else: the names in an archive may be hostile."""
+"""Makes files below an open directory, and nowhere else: the names in an archive may be hostile."""
 
 from __future__ import annotations
 

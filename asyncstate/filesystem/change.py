@@ -23,7 +23,7 @@ _AT_EMPTY_PATH = 0x1000
 
 
 class Access(Value):
-    """The owner, group and permission bits that a file should get; -1 leaves one as it is."""
+    """The owner, group and permission bits to set; -1 leaves one as it is."""
 
     uid: int = -1
     gid: int = -1
@@ -100,23 +100,23 @@ def makedirs(path: str, mode: int = 0o777, *, exist_ok: bool = True) -> None:
 
 
 def foretells() -> bool:
-    """Return whether this call is a dry run that says what an apply comes to; one with Salt's rows asks less."""
+    """Return whether this call is a dry run with forecasts; a dry run with Salt's rows checks less."""
     call = current.get(None)
     return call is not None and bool(call.opts.get("test")) and bool(call.opts.get("foresight"))
 
 
 def judges() -> bool:
-    """Return whether this call refuses what is wrong before it begins: a run does, and a dry run that foretells."""
+    """Return whether this call refuses mistakes before its first change: in a run, and in a dry run with forecasts."""
     call = current.get(None)
     return call is None or not call.opts.get("test") or bool(call.opts.get("foresight"))
 
 
 def room_for(path: str, make: Callable[[], object] | None = None, *, follow: bool = False) -> bool:
-    """Return whether the folder of ``path`` is there; ``make`` makes a missing one, and returns what is in its way.
+    """Return whether the folder of ``path`` exists; ``make`` makes a missing one, and returns what is in its way.
 
-    Whatever writes a path calls it first, in a dry run too: then nothing is made, and OSError says what making the
-    folder, or an entry in it, would raise; with ``follow``, of what a link at ``path`` leads to. A dry run with Salt's
-    rows does not look.
+    Call it before writing a path, in a dry run too: then nothing is made, and the OSError is raised that making the
+    folder, or an entry in it, would raise; with ``follow``, at the target of a link at ``path``. A dry run with Salt's
+    rows does not check.
     """
     call = current.get(None)
     if call is not None and call.opts.get("test"):
@@ -124,12 +124,12 @@ def room_for(path: str, make: Callable[[], object] | None = None, *, follow: boo
     folder = os.path.dirname(path)
     if query.is_directory(folder):
         return True
-    # What make found in its way may be the folder, made meanwhile by a state that runs beside this one.
+    # The path in the way may be the folder, made meanwhile by a state that runs beside this one.
     return make is not None and (not make() or query.is_directory(folder))
 
 
 def has_room(path: str, *, makes: bool = True, follow: bool = False) -> bool:
-    """Return what `room_for` returns in a dry run, or raise it."""
+    """Return or raise what `room_for` does in a dry run."""
     if follow and (target := place.resolved(path)) != path:
         if not has_room(target, makes=False):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), target)
@@ -153,7 +153,7 @@ def has_room(path: str, *, makes: bool = True, follow: bool = False) -> bool:
 
 
 def is_of_the_kernel(folder: int) -> bool:
-    """Return whether only the kernel makes entries in a folder, whatever its mode is."""
+    """Return whether only the kernel makes entries in a folder, at any mode."""
     device = os.fstat(folder).st_dev
     return any(os.path.ismount(root) and os.stat(root).st_dev == device for root in ("/proc", "/sys"))
 
@@ -161,7 +161,7 @@ def is_of_the_kernel(folder: int) -> bool:
 def refused_owners(uid: object, gid: object, found: os.stat_result | None = None) -> list[str]:
     """Return which of "user" and "group" a run could not give to the file ``found``, or to a new one.
 
-    None and -1 leave one alone; an account that does not exist is "". Only a dry run that foretells looks.
+    None and -1 leave one alone; an account that does not exist is "". Empty except in a dry run with forecasts.
     """
     if not foretells():
         return []
@@ -176,7 +176,7 @@ def refused_owners(uid: object, gid: object, found: os.stat_result | None = None
 
 
 def remove(path: str) -> None:
-    """Remove a file or a link, never what it leads to."""
+    """Remove a file or a link, never the link's target."""
     with place.parent(path) as here:
         os.unlink(here.name, dir_fd=here.fd)
     note(path, "removed")

@@ -20,7 +20,7 @@ _CHUNK = 1 << 20
 def edit_content(path: str, data: bytes) -> None:
     """Replace the content of a file by ``data``: in place if the file has several names, else in one step.
 
-    Owner, mode and extended attributes stay. Who reads a file with several names meanwhile may see half of it. Raises
+    Owner, mode and extended attributes stay. Readers of a file with several names may see half of it meanwhile. Raises
     PathRefused for a name that another user could have given the file, and OSError, whose text names the copy if the
     old content could not be written back.
     """

@@ -23,7 +23,7 @@ _DEEDS: tuple[Deed, ...] = ("created", "changed", "removed", "removed in part")
 
 
 def note(path: str, deed: Deed) -> None:
-    """Note a change of ``path``. A file that the call made and removed again leaves no note."""
+    """Record a change of ``path``. A file that the call made and removed again leaves no record."""
     watching = observer.get()
     if watching is not None:
         watching.saw(os.path.abspath(path), deed)
@@ -43,7 +43,7 @@ def note(path: str, deed: Deed) -> None:
 
 
 def note_renamed(source: str, target: str, *, new: bool) -> None:
-    """Note that ``source`` was renamed to ``target``; ``new`` if ``target`` did not exist."""
+    """Record that ``source`` was renamed to ``target``; ``new`` if ``target`` did not exist."""
     note(source, "removed")
     note(target, "created" if new else "changed")
 

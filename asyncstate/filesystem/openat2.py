@@ -22,7 +22,7 @@ _MISSING = {errno.ENOSYS, errno.EPERM, errno.E2BIG, errno.EINVAL}
 """The errors of a kernel that lacks the call, or of a container that forbids it."""
 UNDECIDED = {errno.ELOOP, errno.EACCES}
 """The errors after which a path is walked part by part: a link is on the way, or one in a sticky folder that the kernel
-follows for its owner only (``fs.protected_symlinks``). Our own rule decides, so a dry run and a run say the same."""
+follows for its owner only (``fs.protected_symlinks``). The rule of this package decides, in dry runs and in runs."""
 
 
 class _How(ctypes.Structure):
@@ -60,8 +60,8 @@ def _syscall() -> ctypes._FuncPointer:
 def open_without_links(path: str, flags: int) -> int:
     """Open an absolute path. Raises OSError, with an error of `UNDECIDED` if a part of the path is a symbolic link.
 
-    With ``O_PATH | O_NOFOLLOW`` the last part may be a link; then the link itself is opened. Audit hooks hear of
-    what is opened to be read or written, as from ``os.open``.
+    With ``O_PATH | O_NOFOLLOW`` the last part may be a link; then the link itself is opened. Audit hooks see
+    files opened for reading or writing, as from ``os.open``.
     """
     if not flags & os.O_PATH:
         sys.audit("open", path, None, flags)

@@ -1,4 +1,4 @@
-"""Opens descriptors for a path: of what it names (`pinned`), or of the folder that contains it (`parent`)."""
+"""Opens descriptors for a path: of its target (`pinned`), or of the folder that contains it (`parent`)."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def resolved(path: str) -> str:
     """Follow links in the last part of ``path``, by the rule of this package: the file that an edit would write.
 
     The other parts stay as they are. Raises PathRefused for a link that others could have planted; OSError for a path
-    with a slash at its end, which is never that of a file.
+    with a slash at its end, which never names a file.
     """
     if path.endswith("/"):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)

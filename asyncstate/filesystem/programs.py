@@ -1,4 +1,4 @@
-"""Checks the paths given to other programs, which open them by name and cannot be given a descriptor."""
+"""Checks paths for other programs, which open them by name and cannot be given a descriptor."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def require_unshared(path: str, program: str, user: str | None = None, *, make: 
 
 
 def require_own_place(path: str, program: str, user: str | None = None) -> None:
-    """Raise PathRefused if users other than root can put something else at ``path``, whoever owns what is there now.
+    """Raise PathRefused if users other than root can replace the entry at ``path``, whoever owns it now.
 
     For programs that put something over a path and not below it, as mount does. The path need not exist. ``user`` is
-    that of `require_unshared`.
+    as in `require_unshared`.
     """
     if not trust.is_root() or user not in (None, "", "root"):
         return
@@ -49,7 +49,7 @@ def require_own_place(path: str, program: str, user: str | None = None) -> None:
 
 
 def _who_changes(path: str) -> tuple[int | None, bool]:
-    """Return who can change what is at ``path`` or above, and whether it is missing in a folder all may write to."""
+    """Return who can change the entry at ``path`` or above, and whether it is missing in a folder all may write to."""
     try:
         return steps.user_on_the_way(path), False
     except FileNotFoundError:

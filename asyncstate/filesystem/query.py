@@ -1,4 +1,4 @@
-"""Read-only queries: whether a path exists, of which kind it is, what a folder contains. Named after ``os.path``."""
+"""Read-only queries: the existence and kind of a path, and the content of folders. Named after ``os.path``."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def stat(path: str) -> os.stat_result:
-    """Return the stat of what ``path`` leads to, links followed."""
+    """Return the stat of ``path``, links followed."""
     return place.status_of(path)
 
 
 def lstat(path: str) -> os.stat_result:
-    """Return the stat of ``path`` itself, also if it is a link."""
+    """Return the stat of ``path`` itself, even if it is a link."""
     return place.status_of(path, follow=False)
 
 
@@ -36,7 +36,7 @@ def exists(path: str) -> bool:
 
 
 def lexists(path: str) -> bool:
-    """Return whether there is anything at ``path``, even a link that leads nowhere."""
+    """Return whether an entry exists at ``path``, even a link that leads nowhere."""
     return _kind(path, lstat) != 0
 
 
@@ -66,12 +66,12 @@ def same_file(one: str, other: str) -> bool:
 
 
 def version_of(found: os.stat_result) -> tuple[int, ...]:
-    """Return what differs if another file takes the place of this one, or somebody writes to it."""
+    """Return values that differ once another file takes the place of this one, or a process writes to it."""
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def readlink(path: str) -> str:
-    """Return the target of a symbolic link as it is written in the link."""
+    """Return the target of a symbolic link as the link holds it."""
     with place.parent(path) as here:
         return os.readlink(here.name, dir_fd=here.fd)
 

@@ -88,7 +88,7 @@ def _require_regular(path: str, found: os.stat_result, verb: str = "read") -> No
 
 
 def require_readable(path: str) -> None:
-    """Raise PathRefused where reading the file would: for dry runs. A missing file or a directory is no error."""
+    """Raise PathRefused if reading the file would: for dry runs. A missing file or a directory is no error."""
     with suppress(OSError):
         os.close(_checked(path)[0])
 
@@ -118,7 +118,7 @@ def read_bytes(path: str, limit: int = READ_LIMIT) -> bytes:
 
 
 def _all_of(descriptor: int, size: int, limit: int) -> bytes:
-    """Read to the end, or one byte more than ``limit``. The ``size`` may be wrong: files grow, those of /proc say 0."""
+    """Read to the end, or one byte more than ``limit``. The ``size`` may be wrong: files grow, and /proc reports 0."""
     data = os.read(descriptor, min(size, limit) + 1)
     if len(data) == size > 0 or not data:
         return data

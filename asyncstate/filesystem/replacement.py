@@ -4,8 +4,8 @@ The new content goes into a private file beside the destination, is synced, gets
 place. All steps are relative to a folder that was opened once, so replacing that folder meanwhile has no effect.
 
 Content that replaces older content is synced before the rename, so a power cut leaves the old or the new, never
-nothing. A file that did not exist before is only noted, and the run syncs all noted files together at its end: to sync
-each one took 0.2 ms on an idle ext4 and 3 ms on a busy one, up to ten times the rest of the work.
+nothing. A file that did not exist before is only recorded, and the run syncs all recorded files together at its end:
+syncing each took 0.2 ms on an idle ext4 and 3 ms on a busy one, up to ten times the rest of the work.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 20
 UNSYNCED: Final = "asyncstate.unsynced"
-"""The key of ``__context__`` under which new files are noted, by device: at most one more than `FEW`."""
+"""The key of ``__context__`` under which new files are recorded, by device: at most one more than `FEW`."""
 FEW: Final = 32
-"""How many files a run syncs one by one: on a busy disk that is less than all that other programs have written. With
-more files it syncs the whole file system."""
+"""The number of files that a run syncs one by one: on a busy disk that is less than all that other programs have
+written. With more files it syncs the whole file system."""
 
 
 class Replacement:
     """A file being written beside its destination; it is removed unless `commit` is called.
 
-    ``with Replacement(path, 0o600) as new: new.write(data); new.commit(sync=True)``. ``mode`` is that of ``open(2)``:
-    0o666 lets the kernel apply the umask, which belongs to the whole process, so no thread may change it. What is not
-    ``is_temporary`` stays if the process is killed: the next run does not remove it.
+    ``with Replacement(path, 0o600) as new: new.write(data); new.commit(sync=True)``. ``mode`` is as in ``open(2)``:
+    0o666 lets the kernel apply the umask, which belongs to the whole process, so no thread may change it. A file that
+    is not ``is_temporary`` stays if the process is killed: the next run does not remove it.
     """
 
     __slots__ = ("_committed", "_place", "_temporary", "fd", "path")
@@ -94,7 +94,7 @@ class Replacement:
             os.fchmod(self.fd, access.mode)
 
     def keep(self) -> str:
-        """Leave the file where it is, under its own name, and return its path."""
+        """Leave the file in its place, under its temporary name, and return its path."""
         self._committed = True
         return os.path.join(os.path.dirname(self.path), self._temporary)
 
@@ -102,7 +102,7 @@ class Replacement:
         """Give the file its name, replacing anything but a directory there. With ``sync`` its content is synced first.
 
         A mount point (``/etc/hosts`` in a container) cannot be replaced by a rename, so it is written in place. Raises
-        RunCancelled if the call was cut off: then its row says so already, or soon, and the next run may have begun.
+        RunCancelled if the call was cut off: its row is then final, or soon will be, and the next run may have begun.
         """
         check_cancelled()
         if sync:
@@ -143,7 +143,7 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def _note_unsynced(path: str, device: int) -> None:
-    """Note a new file, to be synced at the end of the run. Outside a run new files are not synced."""
+    """Record a new file, to be synced at the end of the run. Outside a run new files are not synced."""
     call = current.get(None)
     if call is None:
         return
@@ -155,7 +155,7 @@ def _note_unsynced(path: str, device: int) -> None:
 def replace_content(
     path: str, data: bytes | None, source: str = "", access: Access = KEEP, *, keep_names: bool = False
 ) -> None:
-    """Replace the content of ``path`` by ``data``, or by that of the file ``source`` if ``data`` is None.
+    """Replace the content of ``path`` by ``data``, or by the content of the file ``source`` if ``data`` is None.
 
     An existing file keeps its owner, mode and extended attributes, except for what ``access`` sets; the mode of a new
     one follows the umask. If ``path`` is a link, the link itself is replaced: see `resolved`. With ``keep_names`` a

@@ -1,4 +1,4 @@
-"""Tells the observer of the current call, if it has one, which paths were looked at. Changes are told by `journal`."""
+"""Reports the paths that the current call looks at to its observer, if it has one. `journal` reports changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def seen(path: str, how: Look = "looked") -> None:
-    """Say that a path is about to be looked at; it may be relative, and need not exist."""
+    """Report that a path is about to be looked at; it may be relative, and need not exist."""
     watching = observer.get()
     if watching is not None:
         watching.saw(os.path.abspath(path), how)

@@ -13,13 +13,13 @@ from asyncstate.value import Value
 from . import trust
 
 LINKS = 40
-"""How many links are followed before ELOOP: as many as in the kernel."""
+"""The number of links followed before ELOOP: the kernel's."""
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _ANY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Reached(Value):
-    """Where a path ends.
+    """The end of a path.
 
     ``fd`` is the file it names, -1 if there is none (yet); ``folder`` contains it, under ``name``. Both are ``O_PATH``
     descriptors, which the caller closes. ``path`` is the given path, with links at its end resolved.
@@ -54,7 +54,7 @@ def walk(path: str, *, follow: bool) -> Reached:
 
 
 def user_on_the_way(path: str, *, within: bool = True) -> int | None:
-    """Return a user other than root who can change what an absolute path leads to, or where it leads; None for nobody.
+    """Return a user other than root who can change where an absolute path leads, or what is there; None if none can.
 
     Stricter than `walk`: a folder like ``/tmp`` counts as one that all users can change. Without ``within``, users who
     can only change the content of the folder at the end do not count. Raises OSError as the kernel does, also
@@ -107,7 +107,7 @@ class _Steps:
             self.folder = -1
 
     def take(self) -> int:
-        """Walk to the end of the path; return a descriptor of what is there, -1 if nothing is."""
+        """Walk to the end of the path; return a descriptor of the entry there, -1 if there is none."""
         if not self.todo:
             return os.open(".", _ANY, dir_fd=self.folder)
         while True:

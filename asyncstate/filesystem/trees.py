@@ -25,7 +25,7 @@ _SET_ID = stat.S_ISUID | stat.S_ISGID
 _MOUNTS = "/proc/self/mountinfo"
 _AS_LISTED = str.maketrans({" ": r"\040", "\t": r"\011", "\n": r"\012", "\\": r"\134"})
 _DEEP = 64
-"""How many directories are held open at a time. Deeper ones are moved to the top of the tree and removed there."""
+"""The number of directories held open at a time. Deeper ones are moved to the top of the tree and removed there."""
 
 
 def remove_tree(path: str) -> None:
@@ -53,7 +53,7 @@ def remove_tree(path: str) -> None:
 
 
 def require_removable(path: str) -> None:
-    """Raise the OSError with which a file, a link or a directory is not removed, as far as one sees it before."""
+    """Raise the OSError that removing a file, a link or a directory would raise, as far as can be seen before."""
     with place.parent(path) as here:
         number = 0
         if here.name == ".":
@@ -69,7 +69,7 @@ def require_removable(path: str) -> None:
 
 
 def _require_unmounted(path: str) -> None:
-    """Raise OSError where something is mounted at or below a directory: it would be emptied, and stay."""
+    """Raise OSError if something is mounted at or below a directory: it would be emptied, and stay."""
     parent, name = os.path.split(path.rstrip("/"))
     top = os.path.join(os.path.realpath(parent), name).translate(_AS_LISTED)
     try:
@@ -90,7 +90,7 @@ class _Removal:
         self._top = top
 
     def empty(self, folder: int, depth: int, path: str) -> bool:
-        """Remove all in ``folder``; return whether some of it was moved to the top of the tree, still to be removed."""
+        """Remove everything in ``folder``; return whether some was moved to the top of the tree for later."""
         lifted = depth > _DEEP and _lift(folder, self._top)
         for name in os.listdir(folder):
             try:
@@ -183,7 +183,7 @@ class _Copy:
         self.keep_set_id = keep_set_id
 
     def content(self, source: int, target: int, path: str) -> None:
-        """Copy all that is in a directory."""
+        """Copy everything in a directory."""
         for name in os.listdir(source):
             where = os.path.join(path, name)
             try:

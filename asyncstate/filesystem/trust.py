@@ -1,4 +1,4 @@
-"""Finds out who can change a folder, and so everything below it."""
+"""Finds the users who can change a folder, and so everything below it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import stat
 from functools import cache
 
 NOBODY_KNOWN = -1
-"""Stands for users who cannot be named: all others, or the members of a group."""
+"""The ID of users who cannot be named: all others, or the members of a group."""
 WRITABLE = stat.S_IWGRP | stat.S_IWOTH
 _ACCOUNTS = ("/etc/passwd", "/etc/group")
 _ACCESS_LIST = "system.posix_acl_access"
@@ -32,9 +32,9 @@ def is_ours(uid: int) -> bool:
 
 
 def changer(descriptor: int, found: os.stat_result) -> int | None:
-    """Return the user other than root who can change a folder's content; None for nobody, `NOBODY_KNOWN` for many.
+    """Return the user other than root who can change a folder's content; None for no one, `NOBODY_KNOWN` for many.
 
-    A sticky folder of root counts as root's alone, because others cannot remove what root owns in it. See `is_shared`.
+    A sticky folder of root counts as root's alone, because others cannot remove root's entries in it. See `is_shared`.
     """
     if not is_ours(found.st_uid):
         return found.st_uid
@@ -56,7 +56,7 @@ def _has_members(gid: int) -> bool:
 
 
 def _stamps() -> tuple[int, ...]:
-    """Return when the account files last changed: an earlier state may have added a user to a group."""
+    """Return the times at which the account files last changed: an earlier state may have added a user to a group."""
     return tuple(os.stat(path).st_mtime_ns for path in _ACCOUNTS if os.path.exists(path))
 
 
@@ -71,7 +71,7 @@ def _looked_up(gid: int, stamps: tuple[int, ...]) -> bool:  # noqa: ARG001 - par
 
 
 def _has_access_list(descriptor: int) -> bool:
-    """Return whether a folder's group permissions are those of an access control list, which names others."""
+    """Return whether a folder's group permissions come from an access control list, which names others."""
     try:
         return _ACCESS_LIST in os.listxattr(f"/proc/self/fd/{descriptor}")
     except OSError:

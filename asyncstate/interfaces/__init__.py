@@ -1,6 +1,6 @@
 """Interfaces of virtual modules (SMI): the functions of ``pkg``, ``service`` or ``user`` on every platform.
 
-This package exports all that a provider or an author of an interface needs; `base` explains both.
+This package exports all names that a provider or an author of an interface needs; `base` explains both.
 """
 
 from __future__ import annotations

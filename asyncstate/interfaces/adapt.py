@@ -173,7 +173,7 @@ class _Provider:
 
 
 def validation_mode(setting: Any) -> str:
-    """Return what ``smi_validate`` means: "", "warn" or "raise". True is "warn"."""
+    """Return the meaning of ``smi_validate``: "", "warn" or "raise". True is "warn"."""
     if setting is True:
         return "warn"
     return str(setting) if setting in {"warn", "raise"} else ""

@@ -37,7 +37,7 @@ HIDDEN_STUB = "__smi_stub__"
 
 
 class Declared(Value):
-    """One function of an interface: where it is expected, and where it means nothing."""
+    """One function of an interface, with the machines where it is expected and those where it does not apply."""
 
     name: str
     method: Callable[..., Any]
@@ -61,7 +61,7 @@ class Declared(Value):
 class Interface:
     """The base of all interfaces. ``__modulename__`` is the virtual name, ``__func_alias__`` renames methods.
 
-    ``__deprecated__`` may say, by the name of a function that left the interface, what to use instead.
+    ``__deprecated__`` may name the replacement of each function that left the interface.
     """
 
     __modulename__: ClassVar[str] = ""

@@ -1,4 +1,4 @@
-"""On which machines a part of an interface applies: grains and the values they may have."""
+"""Conditions on the machines to which a part of an interface applies: grains and the values they may have."""
 
 from __future__ import annotations
 

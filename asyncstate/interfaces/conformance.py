@@ -1,4 +1,4 @@
-"""How a provider conforms to its interface, function by function."""
+"""The conformance of a provider to its interface, function by function."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Status(StrEnum):
-    """How a function of a provider relates to the interface."""
+    """The relation of a provider's function to the interface."""
 
     OK = "ok"
     MISSING = "missing"
@@ -49,7 +49,7 @@ def check_conformance(
 ) -> list[Finding]:
     """Compare ``exports`` with ``interface`` on a machine with ``grains``: first its functions, then all others.
 
-    ``declined`` are the functions that the provider says it does not implement, each with the reason. Raises
+    ``declined`` are the functions that the provider declares not implemented, each with the reason. Raises
     InterfaceError if a function is both expected and not applicable here.
     """
     declared = functions_of(interface)
@@ -64,7 +64,7 @@ def check_conformance(
 def declined_by(namespace: object) -> dict[str, str]:
     """Return the functions that a provider lacks on purpose, with its reasons, from ``__smi_not_implemented__``.
 
-    That is a mapping of names to reasons, or a list of names.
+    The name holds a mapping of names to reasons, or a list of names.
     """
     declared = getattr(namespace, "__smi_not_implemented__", ())
     if isinstance(declared, Mapping):

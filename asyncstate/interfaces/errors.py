@@ -6,7 +6,7 @@ from asyncstate.errors import CommandExecutionError, LoaderError
 
 
 class SMINotImplementedError(CommandExecutionError, NotImplementedError):
-    """The provider in use on this machine lacks a function that its interface asks for."""
+    """The provider in use on this machine lacks a function that its interface expects."""
 
 
 class SMINotSupportedError(SMINotImplementedError):

@@ -1,4 +1,4 @@
-"""Whether a function can be called in every way its interface allows."""
+"""Compatibility of signatures: whether a function can be called in every way its interface allows."""
 
 from __future__ import annotations
 

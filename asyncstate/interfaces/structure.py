@@ -1,7 +1,7 @@
-"""Whether a returned value has the structure an interface declares.
+"""Structure of returned values: whether a value has the form an interface declares.
 
 A declaration is a value of the expected form: a dict lists required keys with values of the expected type, a list holds
-one element that stands for all, a type stands for its instances. None, {} and [] allow any content.
+one element as the form of all, a type allows its instances. None, {} and [] allow any content.
 """
 
 from __future__ import annotations

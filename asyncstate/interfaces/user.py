@@ -108,7 +108,7 @@ class UserInterface(Interface):
         return True
 
     def chother(self, name: str, other: Any, root: str | None = None) -> bool:
-        """Change the remainder of an account's description."""
+        """Change the field for other data in the description (GECOS) of an account."""
         return True
 
     @Interface.supported(kernel=["OpenBSD", "FreeBSD"])

@@ -93,7 +93,7 @@ def log_as(chunk: LowChunk) -> None:
 
 
 def line_fields() -> dict[str, str]:
-    """Return the fields of a line that is written now, in this context; none outside a run."""
+    """Return the fields of a line written now, in this context; none outside a run."""
     run = _run.get()
     return {} if run is None else run.of(_chunk.get())
 
@@ -119,7 +119,7 @@ def _variable(name: str) -> ContextVar[Any]:
 
 
 def _bound() -> list[tuple[ContextVar[Any], Any]]:
-    """Return what is bound in a thread that a state starts: the state, and the fields that the state added."""
+    """Return the bindings for a thread that a state starts: the state, and the fields that the state added."""
     if _run.get() is None:
         return []
     return [(_run, _run.get()), (_chunk, _chunk.get()), *_bound_to_structlog().items()]

@@ -40,7 +40,7 @@ class LineLogger(logging.Logger):
         super().handle(record)
 
     def profile(self, msg: object, *args: object, **kwargs: Any) -> None:
-        """Log how long something took."""
+        """Log the time that something took."""
         self._log_at(PROFILE, msg, args, kwargs)
 
     def trace(self, msg: object, *args: object, **kwargs: Any) -> None:

@@ -25,7 +25,7 @@ _wrapped: list[object] = []
 
 
 def follow_into_threads(bound: Callable[[], Bindings]) -> None:
-    """Set in every started thread what ``bound()`` returns in the starting one. Only the first call has an effect."""
+    """Set in every started thread the variables that ``bound()`` returns in the starting one. The first call counts."""
     with _lock:
         if not _wrapped:
             _wrapped.append(bound)

@@ -37,7 +37,7 @@ def make_showable(record: logging.LogRecord, *, own_name: bool) -> None:
     """Add the fields of the running state to a record, and hide secrets in it.
 
     If secrets are known, the message is formatted here, and only the text of an exception is kept, because the frames
-    of a traceback contain the values of all variables. ``own_name`` says that the logger's name cannot contain a
+    of a traceback contain the values of all variables. ``own_name`` means that the logger's name cannot contain a
     state's arguments.
     """
     if is_hushed():
@@ -72,7 +72,7 @@ def _is_harmless(record: logging.LogRecord, redactors: Sequence[Redactor]) -> bo
 
 
 def _hush(record: logging.LogRecord) -> None:
-    """Keep of a record only its place in the code, its time, its level and its state."""
+    """Keep only a record's place in the code, its time, its level and its state."""
     parts = vars(record)
     for key in parts.keys() - _STANDARD - _OF_STRUCTLOG:
         del parts[key]

@@ -1,1 +1,1 @@
-"""Plans as data: what a run was going to do, without its secrets, to be kept, reviewed and compared."""
+"""Plans as data without secrets: the intent of a run, to be kept, reviewed and compared."""

@@ -1,4 +1,4 @@
-"""Compares two plan records: which states, arguments, edges and places in the order differ, and which inputs."""
+"""Compares two plan records: finds the states, arguments, edges, places in the order and inputs that differ."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _FIELDS = ("state", "fun", "id", "name", "sls", "env")
 _TREATED = ("failhard", "exclusive", "lanes")
 _CHECK, _GROUP = "check of ", "group of "
-"""What the names of nodes begin with that belong to a state."""
+"""The prefixes of the names of nodes that belong to a state."""
 
 
 class ArgumentChange(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -37,9 +37,9 @@ class ArgumentChange(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class StateChange(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A state that was added, removed or changed. ``place`` is where it is declared, in the record that has it last.
+    """A state that was added, removed or changed. ``place`` is its declaration, in the last record that has it.
 
-    ``was`` is its tag before, if that is another one.
+    ``was`` is its tag before, if that differs.
     """
 
     tag: str
@@ -50,7 +50,7 @@ class StateChange(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Move(msgspec.Struct, frozen=True):
-    """A state with another place in the serial order: behind which state it came before, and comes now ("": first)."""
+    """A state with another place in the serial order: the state before it, then and now ("": it is first)."""
 
     tag: str
     behind_before: str
@@ -58,7 +58,7 @@ class Move(msgspec.Struct, frozen=True):
 
 
 class EdgeChange(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An edge of one source that only one of the records has. ``between_kept``: no end is a state that only one has."""
+    """An edge of one source that only one record has. ``between_kept``: both records have the states at its ends."""
 
     before: str
     after: str
@@ -76,9 +76,9 @@ class InputChange(msgspec.Struct, frozen=True):
 
 
 class Differences(msgspec.Struct, frozen=True):
-    """What a later record has that an earlier one has not, and the reverse.
+    """The differences between a later and an earlier record.
 
-    ``comparable``: the digests have the same key, so hidden values and inputs were compared; else only what is shown.
+    ``comparable``: the digests have the same key, so hidden values and inputs were compared; else only shown values.
     """
 
     comparable: bool
@@ -108,7 +108,7 @@ class Differences(msgspec.Struct, frozen=True):
 
 
 def compare(before: PlanRecord, after: PlanRecord) -> Differences:
-    """Return what differs between an earlier and a later record."""
+    """Return the differences between an earlier and a later record."""
     comparable = bool(before.key) and before.key == after.key
     pairs, removed, added = paired(before.chunks, after.chunks)
     names_after = [chunk.tag for chunk in after.chunks]
@@ -139,9 +139,9 @@ def compare(before: PlanRecord, after: PlanRecord) -> Differences:
 def paired(
     before: Sequence[ChunkRecord], after: Sequence[ChunkRecord]
 ) -> tuple[list[tuple[int, int]], list[int], list[int]]:
-    """Return which states of two records belong together, and the rest of each.
+    """Return the pairs of states in two records that are the same state, and the remaining states of each.
 
-    It is those with the same tag; of the others, those of one module with the same ID, first in the same SLS.
+    Pairs have the same tag; of the others, the same module and the same ID, preferably in the same SLS.
     """
     pairs: list[tuple[int, int]] = []
     left, right = list(range(len(before))), list(range(len(after)))
@@ -165,7 +165,7 @@ _ALIKE: tuple[Callable[[ChunkRecord], object], ...] = (
 
 
 def _node_names(record: PlanRecord, chunks: Sequence[str]) -> list[str]:
-    """Return a name for each node by which to find it in another record; different nodes have different ones."""
+    """Return a name for each node by which to find it in another record; different nodes have different names."""
     names = list(chunks)
     for node in record.nodes:
         match node.kind:
@@ -185,7 +185,7 @@ def _node_names(record: PlanRecord, chunks: Sequence[str]) -> list[str]:
 
 
 class _Pair(Value):
-    """Compares states that belong together."""
+    """Compares paired states."""
 
     before: PlanRecord
     after: PlanRecord
@@ -194,14 +194,14 @@ class _Pair(Value):
     comparable: bool
 
     def change(self, old: int, new: int) -> StateChange | None:
-        """Return what changed, None if nothing did."""
+        """Return the change of a state, None if nothing changed."""
         left, right = self.before.chunks[old], self.after.chunks[new]
         found = [
             ArgumentChange(name, _listed(getattr(left, name)), _listed(getattr(right, name)))
             for name in _TREATED
             if getattr(left, name) != getattr(right, name)
         ]
-        if not self.comparable or left != right:  # what people read may have been altered, and the digest kept
+        if not self.comparable or left != right:  # the readable part may have been altered, and the digest kept
             found = [*self._arguments(left, right), *self._requisites(left, right), *found]
             if self.comparable and not found and left.digest != right.digest:
                 found = [ArgumentChange("what it refers to", hidden=True)]
@@ -222,7 +222,7 @@ class _Pair(Value):
                 yield ArgumentChange(name, hidden=True)
 
     def _requisites(self, left: ChunkRecord, right: ChunkRecord) -> Iterator[ArgumentChange]:
-        """Yield the requisites that refer to other states than before, although the state says the same."""
+        """Yield the requisites that refer to other states than before, although their text is the same."""
         mine, theirs = _referred(left, self.before, self.nodes_before), _referred(right, self.after, self.nodes_after)
         for kind in {**mine, **theirs}:
             if mine.get(kind) != theirs.get(kind) and left.args.get(kind) == right.args.get(kind):

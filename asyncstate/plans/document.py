@@ -1,4 +1,4 @@
-"""Reads and writes plan records as JSON. What it reads may be anything: old, cut, spoiled, or made to do harm."""
+"""Reads and writes plan records as JSON. Input is not trusted: it may be old, truncated, damaged or hostile."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 LARGEST: Final = 1 << 27
-"""Bytes of a document, at most: a plan of 100,000 states has about 60 million."""
+"""The maximum of bytes of a document: a plan of 100,000 states has about 60 million."""
 _MOST_VALUES: Final = 12_000_000
-"""Values of a document, at most: a few bytes of JSON can become a hundred bytes of memory."""
+"""The maximum of values in a document: a few bytes of JSON can become a hundred bytes of memory."""
 
 _PIECE: Final = 1 << 16
 _AGAIN: Final = "Make it again: asyncstate plan --plan-out FILE"
@@ -27,7 +27,7 @@ class _Version(msgspec.Struct):
 
 
 def encode(record: PlanRecord, indent: int = 0) -> bytes:
-    """Return a record as JSON; with ``indent``, one that people can read."""
+    """Return a record as JSON; with ``indent``, in a form that people can read."""
     data = encoded(record)
     return msgspec.json.format(data, indent=indent) + b"\n" if indent else data
 
@@ -50,7 +50,7 @@ def encode_pieces(frame: PlanRecord, parts: Mapping[str, Iterable[msgspec.Struct
 
 
 def require_bounds(data: bytes, origin: str) -> None:
-    """Raise PlanError for a document that is too large to be read; who writes one for others asks, too."""
+    """Raise PlanError for a document that is too large to be read; writers call it, too."""
     if len(data) > LARGEST:
         raise PlanError(f"{origin}: this is no plan that can be read: it has more than {LARGEST >> 20} MiB")
     if sum(map(data.count, (b",", b":", b"["))) > _MOST_VALUES:
@@ -60,7 +60,7 @@ def require_bounds(data: bytes, origin: str) -> None:
 def decode(data: bytes, origin: str = "the plan", again: str = _AGAIN) -> PlanRecord:
     """Return the record that `encode` wrote.
 
-    Raises PlanError, which names ``origin``, says what is wrong, and ends with ``again``: what to do then.
+    Raises PlanError, which names ``origin`` and the mistake, and ends with ``again``: advice on the next step.
     """
     require_bounds(data, origin)
     try:

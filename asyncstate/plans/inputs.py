@@ -1,4 +1,4 @@
-"""The digests of what a plan is compiled from."""
+"""Digests of the inputs that a plan is compiled from."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ OF_THE_MOMENT: Final = frozenset(
     ip_interfaces ip4_interfaces ip6_interfaces ipv4 ipv6 fqdns fqdn_ip4 fqdn_ip6 hwaddr_interfaces ip_gw ip4_gw
     ip6_gw""".split()
 )
-"""Grains of this process, its network and its disks: they change from one hour to the next, and runs change them. Where
-one of them decides what is compiled, the states differ."""
+"""Grains of this process, its network and its disks: they change from one hour to the next, and runs change them. If
+one of them affects the compilation, the states differ."""
 
 DECIDING: Final = (
     "disabled_requisites duplicate_ids failhard global_state_conditions implicit_order jinja_env jinja_sls_env lanes "
     "nodegroups pillarenv providers renderer saltenv state_aggregate state_auto_order state_top "
     "state_top_saltenv top_file_merging_strategy"
 ).split()
-"""The options that decide what a run does."""
+"""The options that affect a run."""
 
 _IMPORTED: Final = re.compile(rb"""\{%[-+]?\s*(?:import|include|from|extends)\s+["']([^"'\n]+)["']""")
 _LARGE: Final = 1 << 20
-"""Larger files are no templates, and are read once."""
+"""The size above which a file is no template, and is read once."""
 
 
 def inputs_of(
@@ -49,9 +49,9 @@ def inputs_of(
     grains: Mapping[str, Any],
     opts: Mapping[str, Any],
 ) -> Inputs:
-    """Return the digests of what a plan was compiled from.
+    """Return the digests of the inputs that a plan was compiled from.
 
-    ``files`` are those of the tree, ``plugins`` the files of its plugins, each with the sha256 of its content.
+    ``files`` are the tree's files, ``plugins`` the files of its plugins, each with the sha256 of its content.
     ``roots`` are the folders of each environment: a file below one is called ``salt://…``.
     """
     return Inputs(
@@ -76,7 +76,7 @@ def digests_of(key: Key, contents: Mapping[str, str], roots: Mapping[str, Sequen
 def contents_of(files: Mapping[str, str], roots: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return the sha256 of files of the tree, and of those that the templates among them import; "" for none.
 
-    ``files`` are paths, each with the sha256 of what was read, "" if it is to be read now.
+    ``files`` are paths, each with the sha256 of the content read, "" if it is to be read now.
     """
     return {path: known or content_of(path) for path, known in _with_imports(files, roots).items()}
 
@@ -89,7 +89,7 @@ def contents_of_plugins(folders: Iterable[str]) -> dict[str, str]:
 def _with_imports(files: Mapping[str, str], roots: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return the files, and those that the templates among them import when a state renders them.
 
-    What SLS files import is among the files: the compiler has read it.
+    Imports of SLS files are among the files: the compiler has read them.
     """
     found = dict(files)
     waiting = [path for path in files if not path.endswith(".sls")]
@@ -157,7 +157,7 @@ def content_of(path: str) -> str:
 
 
 _of_large: Final[dict[str, tuple[tuple[int, ...], str]]] = {}
-"""The digests of large files: several records of one run are of the same files."""
+"""The digests of large files: several records of one run cover the same files."""
 
 
 def _plugins(folder: str) -> Iterator[str]:

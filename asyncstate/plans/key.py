@@ -1,6 +1,6 @@
 """The key of the digests in plan records.
 
-A record says of a secret only whether it has changed. With a plain digest, anybody who has the record could try all
+A record reveals only whether a secret has changed. With a plain digest, any reader of the record could try all
 likely secrets; so the digests are keyed with random bytes that stay on this machine, in ``state_dir``, private.
 """
 
@@ -25,11 +25,11 @@ _BYTES: Final = 32
 _DIGEST_BYTES: Final = 16
 _REMOVE: Final = "Remove the file: the next plan makes a new key, and plans made before can no longer be applied"
 MARK: Final = b"!"
-"""What the bytes of a value begin with that JSON has no form of its own for."""
+"""The prefix of the bytes of a value that has no form in JSON."""
 
 
 class Key:
-    """Makes digests that nobody without the key can check a guess against. Equal values have equal digests."""
+    """Makes digests against which a guess can only be checked with the key. Equal values have equal digests."""
 
     __slots__ = ("_hash", "name")
 
@@ -40,7 +40,7 @@ class Key:
 
     @classmethod
     def of(cls, state_dir: str, *, make: bool = True) -> Key:
-        """Return the key of ``state_dir``. If there is none, one is made.
+        """Return the key of ``state_dir``, made if missing.
 
         Raises PlanError if it cannot be read or made. Without ``make`` a key that is missing, or that this user may
         not read, is replaced by one that is used once: its digests can be compared with no others.
@@ -73,10 +73,10 @@ class Key:
 
 
 def canonical(value: object) -> bytes:
-    """Return the bytes that stand for a value: the same for equal values, whatever the order of keys in mappings.
+    """Return the bytes of a value: the same for equal values, at any order of keys in mappings.
 
-    Values that JSON has no form for, or one that another value has too (dates, keys that are numbers), are written with
-    their types.
+    Values that JSON has no form for, or whose form another value shares (dates, keys that are numbers), are written
+    with their types.
     """
     try:
         data = encoded(value, SORTED)
@@ -99,7 +99,7 @@ def _read(path: str) -> bytes:
 
 
 def _make(state_dir: str, path: str) -> None:
-    """Make a key. Of two programs that do so at once, the first to give it its name decides for both."""
+    """Make a key. If two programs do so at once, both use the first one that gets the file name."""
     filesystem.makedirs(state_dir, 0o700)
     with Replacement(path, 0o600) as new:
         new.write(os.urandom(_BYTES))
@@ -113,7 +113,7 @@ def _make(state_dir: str, path: str) -> None:
 
 
 def _typed(value: object, depth: int = 0) -> object:
-    """Return plain data that says of each value what type it has."""
+    """Return plain data that holds the type of each value."""
     kind = type(value)
     if depth > DEEPEST:
         return CUT

@@ -1,4 +1,4 @@
-"""PlanRecord: a plan as data. It shows no secret, and it cannot be run: what is hidden in it is known to nobody."""
+"""PlanRecord: a plan as data. It shows no secret, and cannot be run, as hidden values cannot be recovered."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ KindName = Literal["check", "set", "stage", "group", "listener", "remote"]
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What of a tree was compiled.
+    """The part of a tree that was compiled.
 
     ``sls`` is None for the highstate; ``file`` is one file in place of SLS files. ``saltenv``, ``exclude`` and ``ids``
-    are the options of these names (`--id`). ``pillar`` are the names of the keys that the command line gave: their
-    values may be secrets, so they are given again.
+    are the options of these names (`--id`). ``pillar`` are the names of the keys given on the command line: their
+    values may be secrets, so they must be given again.
     """
 
     sls: tuple[str, ...] | None = None
@@ -34,11 +34,11 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Inputs(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The digests of what a plan was compiled from, by name.
+    """The digests of a plan's inputs, by name.
 
     ``files`` are the files of the tree that the compiler read or that states fetch (``salt://web/init.sls``),
     ``pillar`` and ``grains`` the top-level keys, ``plugins`` the plugin files of the tree and the version of this
-    package, ``options`` the settings that decide what a run does.
+    package, ``options`` the settings that affect a run.
     """
 
     files: dict[str, str] = {}
@@ -51,13 +51,13 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class ChunkRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One state of the plan; its number is its place among them, from 0.
 
-    ``tag`` is the key of its row, which has ``state`` and ``fun``, ``id``, ``name`` and ``sls``. ``env`` is its
-    environment, ``order`` its order, ``file`` and ``line`` say where it is declared. ``requisites`` are
-    ``[kind, node]`` for each state, or set of states, that it refers to.
+    ``tag`` is the key of its row, made of ``state``, ``id``, ``name`` and ``fun``; ``sls`` is its SLS. ``env`` is its
+    environment, ``order`` its order, ``file`` and ``line`` its declaration. ``requisites`` are ``[kind, node]`` for
+    each state, or set of states, that it refers to.
 
     ``args`` are shown as in every output, secrets masked; ``hidden`` has a digest for each field and argument that is
-    not shown as it is. ``digest`` stands for function, ID, name, SLS, arguments and resolved requisites, wherever the
-    state stands in the plan. ``failhard``, ``exclusive`` and ``lanes`` say how the run treats the state.
+    not shown as it is. ``digest`` covers function, ID, name, SLS, arguments and resolved requisites, but not the
+    place of the state in the plan. ``failhard``, ``exclusive`` and ``lanes`` are its treatment in a run.
     """
 
     tag: str
@@ -93,8 +93,8 @@ class NodeRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     """A node of the graph that is not a state. Nodes are numbered: the states first, then these.
 
     ``kind``: a check (of a state in test mode, for a `prereq`), a set (several targets in one), a stage (a barrier
-    between explicit orders), a group (aggregated states), a listener. ``chunk`` is the number of the state, of a check
-    or a listener. ``members`` are the nodes that it joins, ``label`` says what it stands for, ``transaction`` whether
+    between explicit orders), a group (aggregated states), a listener. ``chunk`` is the number of the state, for a check
+    or a listener. ``members`` are the nodes that it joins, ``label`` is its name, ``transaction`` whether
     a group was formed by default.
     """
 
@@ -126,13 +126,13 @@ class ContingentRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class PlanRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A plan as data.
 
-    ``program`` is the version of asyncstate that wrote it, ``version`` that of the format, ``host`` the ID of the host.
-    ``digest`` stands for the whole plan. ``key`` names the key of the digests: those of two records can be compared
-    only if it is the same. ``selection`` is what was compiled, ``inputs`` what it was compiled from. ``chunks`` are the
-    states in the order of a serial run without checks in between, ``nodes`` the other nodes. ``edges`` say which node
-    waits for which, ``contingent`` which edges end early. ``rank`` is the place of each node in the serial order.
-    ``lanes`` are the places of each lane. ``foreseen`` are the tags of the rows in which a dry run said that it would
-    change something; None if there was none.
+    ``program`` is the version of asyncstate that wrote it, ``version`` the format's, ``host`` the ID of the host.
+    ``digest`` covers the whole plan. ``key`` names the key of the digests: those of two records can be compared
+    only if it is the same. ``selection`` is the compiled part of the tree, ``inputs`` its inputs. ``chunks`` are the
+    states in the order of a serial run without checks in between, ``nodes`` the other nodes. ``edges`` are the waits of
+    nodes for others, ``contingent`` those that may end early. ``rank`` is the place of each node in the serial order.
+    ``lanes`` are the places of each lane. ``foreseen`` are the tags of the rows in which a dry run would change
+    something; None without a dry run.
     """
 
     version: int
@@ -151,9 +151,9 @@ class PlanRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     foreseen: tuple[str, ...] | None = None
 
     def plan(self) -> Plan:
-        """Return a plan with this graph, on which a `Machine` can be built. It is not to be dispatched.
+        """Return a plan with this graph, on which a `Machine` can be built. It must not be dispatched.
 
-        What is hidden in this record is hidden in the plan.
+        Values hidden in this record are hidden in the plan.
         """
         chunks = tuple(
             LowChunk(
@@ -204,5 +204,5 @@ class PlanRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def lanes_of(self) -> dict[int, tuple[str, ...]]:
-        """The lanes of each state that has some."""
+        """The lanes of each state in any."""
         return {index: chunk.lanes for index, chunk in enumerate(self.chunks) if chunk.lanes}

@@ -1,4 +1,4 @@
-"""Makes the record of a plan."""
+"""PlanRecorder: makes the record of a plan."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Treatment(msgspec.Struct, frozen=True):
-    """How a run treats the states of a plan: by index, those of `Machine`."""
+    """The treatment of a plan's states in a run: by index, as in `Machine`."""
 
     failhard: frozenset[int] = frozenset()
     exclusive: frozenset[int] = frozenset()
@@ -44,9 +44,9 @@ class Treatment(msgspec.Struct, frozen=True):
 
 
 class PlanRecorder:
-    """Makes the record of a plan, which shows neither the secrets known now nor what ``no_log`` hides.
+    """Makes the record of a plan, without the secrets known now and the values that ``no_log`` hides.
 
-    ``chunks[i]`` is that of chunk ``i``. The same plan always has an equal record.
+    ``chunks[i]`` is the record of chunk ``i``. The same plan always has an equal record.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class PlanRecorder:
             return structs.replace(self._frame, **{name: tuple(part) for name, part in parts.items()})
 
     def encoded(self) -> Iterator[bytes]:
-        """Yield the record as JSON, in pieces of about 64 KiB: that of a large plan is larger than the plan."""
+        """Yield the record as JSON, in pieces of about 64 KiB: the record of a large plan is larger than the plan."""
         return encode_pieces(self._frame, self._parts(msgspec.Raw))
 
     def _parts(self, read: Callable[[bytes], Any]) -> dict[str, Iterator[msgspec.Struct]]:
@@ -115,7 +115,7 @@ class PlanRecorder:
 def chunk_digests(plan: Plan, key: Key) -> tuple[str, ...]:
     """Return a digest for each chunk: of function, ID, name, SLS, arguments, and the targets of its requisites.
 
-    Where the chunk stands in the plan, and what a footprint makes it wait for, is no part of it.
+    The place of the chunk in the plan, and its waits because of footprints, are not covered.
     """
     targets = _Targets(plan, key)
     return tuple(_digest(chunk, canonical(chunk.args), targets, key) for chunk in plan.chunks)
@@ -133,7 +133,7 @@ def _digest(chunk: LowChunk, args: bytes, targets: _Targets, key: Key) -> str:
 
 
 class _Targets:
-    """What stands for a node in the digest of a chunk that refers to it."""
+    """The form of a node in the digest of a chunk that refers to it."""
 
     def __init__(self, plan: Plan, key: Key) -> None:
         self.plan = plan
@@ -156,7 +156,7 @@ class _Targets:
 
 
 class _ChunkRecorder:
-    """Makes the records of the chunks of a plan. ``read`` makes of JSON what a record has as the arguments."""
+    """Makes the records of the chunks of a plan. ``read`` parses the JSON of arguments into their form in a record."""
 
     def __init__(
         self, plan: Plan, shown: ShownPlan, key: Key, treatment: Treatment, read: Callable[[bytes], Any]
@@ -170,7 +170,7 @@ class _ChunkRecorder:
         self._common: dict[tuple[str, ...], list[str]] = {}
 
     def _texts(self, *texts: str) -> list[str]:
-        """Return texts that many chunks have in common, as they are shown."""
+        """Return texts that many chunks have in common, without secrets."""
         known = self._common.get(texts)
         if known is None:
             known = self._common[texts] = [utf8(self._shown.text(text)) for text in texts]
@@ -229,7 +229,7 @@ def _node(node: Node) -> NodeRecord:
 def _hidden(chunk: LowChunk, tag: str, shown: Mapping[str, Any], args: Mapping[str, Any], key: Key) -> dict[str, str]:
     """Return a digest for each argument that is not shown as it is, by the name that is shown.
 
-    Each differs for equal values in different places, so it does not tell who shares a password with whom.
+    Equal values in different places have different digests, so the digests do not reveal shared passwords.
     """
     # Masking keeps the arguments in their order.
     return {
@@ -240,7 +240,7 @@ def _hidden(chunk: LowChunk, tag: str, shown: Mapping[str, Any], args: Mapping[s
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as it is after it was written to JSON and read again."""
+    """Return a value in its form after a round trip through JSON."""
     if type(value) is str:
         return utf8(value)
     try:

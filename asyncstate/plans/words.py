@@ -1,4 +1,4 @@
-"""Says in words how two plans differ."""
+"""The differences of two plans as text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Line(Value):
 
 
 def difference_lines(differences: Differences) -> Iterator[Line]:
-    """Yield what differs: states with their arguments, the order, edges between states of both, and inputs."""
+    """Yield the differences: states with their arguments, the order, edges between states of both, and inputs."""
     yield from (Line("+", _headline(each)) for each in differences.added)
     yield from (Line("-", _headline(each)) for each in differences.removed)
     for each in differences.changed:
@@ -52,7 +52,7 @@ def difference_lines(differences: Differences) -> Iterator[Line]:
 
 
 def label(name: str) -> str:
-    """Return how a state, or another node of the graph, is called in a line: ``file.managed: conf (/etc/x)``."""
+    """Return the name of a state, or of another node of the graph, in a line: ``file.managed: conf (/etc/x)``."""
     for before in ("check of ", "group of "):
         if name.startswith(before):
             return before + label(name.removeprefix(before))
@@ -64,7 +64,7 @@ def label(name: str) -> str:
 
 
 def argument_lines(argument: ArgumentChange) -> Iterator[Line]:
-    """Yield what changed of an argument; of a long text only the lines that differ."""
+    """Yield the changes of an argument; only the differing lines of a long text."""
     before, after = argument.before, argument.after
     if isinstance(before, str) and isinstance(after, str) and "\n" in before + after:
         yield Line(" ", f"{argument.name}:", 1)
