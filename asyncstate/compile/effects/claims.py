@@ -83,7 +83,6 @@ _WHOSE: dict[str, tuple[str, ...]] = {
     "grains": ("delimiter",),
     "mount": ("fs_file",),
     "pkg": (),
-    "pkgrepo": (),
     "ssh_known_hosts": ("user", "config"),
     **dict.fromkeys(("postgres_database", "postgres_group", "postgres_schema", "postgres_user"), _POSTGRES),
     **dict.fromkeys(("postgres_extension", "postgres_privileges", "postgres_tablespace"), _POSTGRES),
@@ -115,6 +114,7 @@ _MOUNTS = {"mounted": THERE, "unmounted": GONE}
 ENTRIES = {
     "alias.present": ("name", "target"),
     "cron.env_present": ("name",),
+    "cron.file": ("name",),
     "cron.present": ("name",),
     "git.config_set": ("value",),
     "host.only": ("name", "hostnames"),
@@ -129,6 +129,19 @@ ENTRIES = {
     "sysctl.present": ("name",),
 }
 """Functions that put entries into a file, and arguments without which they do not; most entries have their words."""
+REMOVALS: dict[str, tuple[str, ...]] = {
+    "alias.absent": (),
+    "cron.absent": (),
+    "cron.env_absent": (),
+    "git.config_unset": (),
+    "kmod.absent": ("persist",),
+    "mount.fstab_absent": ("fs_file",),
+    "mount.unmounted": ("persist",),
+    "pkgrepo.absent": (),
+    "ssh_known_hosts.absent": (),
+}
+"""Functions that take entries out of a file, and arguments without which they do not."""
+OF_ENTRIES = ENTRIES | REMOVALS
 _IN_ONE_OF = frozenset({"cron", "kmod", "sysctl"})
 """State modules whose footprints name several files; the machine uses one of them."""
 _ZONE_LINK = "/etc/localtime"
@@ -141,11 +154,22 @@ _RELATIONS = {
 }
 _USUAL = {**dict.fromkeys(("minute", "hour", "daymonth", "month", "dayweek"), "*"), "commented": False}
 """What these settings are where a state does not give them."""
-_PIP_PROGRAM = re.compile(r"(/bin/(pip|python)[\d.]*)?/?$")
-_PIP_NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^]]*\]\s*)?(?:===?\s*([^\s,;*]+)\s*$)?")
 _KEY = re.compile(r"(?:(.*?)\s*((?:sk-)?(?:ssh-|ecds)[\w@.-]+)\s+)?(\S+)\s*(.*)")
 """The options, the kind, the key and the comment in a line of a file of keys."""
 _ACCOUNTS = ("user:", "group:")
+_ALIASES = (
+    ("chrony", "chronyd"),
+    ("mariadb", "mysql", "mysqld"),
+    ("named", "bind9"),
+    ("network-manager", "NetworkManager"),
+    ("nfs-kernel-server", "nfs-server"),
+    ("ntp", "ntpd", "ntpsec"),
+    ("redis", "redis-server"),
+    ("rsyslog", "syslog"),
+    ("ssh", "sshd"),
+)
+"""Names of services under which distributions know one unit."""
+_UNIT_OF = {name: " or ".join(names) for names in _ALIASES for name in names}
 _SWAPPED = str.maketrans("./", "/.")
 """The other spelling of a kernel setting."""
 _ANY = "random"
@@ -154,37 +178,49 @@ _ANY = "random"
 
 def claims(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str, Any]]:
     """Yield what a state wants: a thing in words, the resource that it is, and the value that it is to have."""
-    if chunk.state in {"file", "x509"} or chunk.function in FILL:
-        made = [*of_path(chunk), *(_of_pip(chunk) if chunk.state == "virtualenv" else ())]
+    if chunk.state in {"pip", "virtualenv"}:
+        from asyncstate.compile.effects.python_packages import of_pip  # noqa: PLC0415 - few trees have any
+
+        made = [*of_path(chunk), *of_pip(chunk)]
+    elif chunk.state in {"file", "x509"} or chunk.function in FILL:
+        made = [*of_path(chunk)]
     elif chunk.state == "ini":
         made = [*of_path(chunk), *of_options(chunk)]
     elif chunk.state == "cmd":
         made = [*of_made(chunk)]
     elif chunk.state == "ssh_auth":
         made = [*of_keys(chunk)]
-    elif chunk.state in {"service", "pip"}:
-        made = [*(_of_service(chunk) if chunk.state == "service" else _of_pip(chunk))]
+    elif chunk.state == "service":
+        made = [*_of_service(chunk)]
+    elif chunk.state == "pkgrepo":
+        from asyncstate.compile.effects.package_sources import of_source  # noqa: PLC0415 - few trees have one
+
+        made = [*of_source(chunk)]
     elif chunk.function in _OF_THE_MACHINE:
         made = [(f"the {chunk.state} of the system", chunk.state, plain("name", chunk.name))]
         made += _of_zone(chunk)
     else:
         made = [*_of_relations(chunk), *_of_things(chunk, footprint)]
-    files = files_with_entries(chunk, footprint)
-    left = FILE if len(files) == 1 or chunk.state == "cron" else Marked(FILE, PERHAPS)
+    files = files_with_entries(chunk, footprint) if chunk.function in ENTRIES else ()
+    is_sure = chunk.state == "cron" or (len(files) == 1 and chunk.state != "pkgrepo")  # its line may be elsewhere
+    left = FILE if is_sure else Marked(FILE, PERHAPS)
     made += [(file, f"{PATH}{file}", left) for file in files]
     yield from made
     yield from _of_accounts(chunk, footprint, made)
 
 
 def files_with_entries(chunk: LowChunk, footprint: Footprint) -> tuple[str, ...]:
-    """Return the file that a state of another module has entries in, or all that it may be; none if it is not known."""
-    words = ENTRIES.get(chunk.function, ("name",) if chunk.function == "cron.file" else ())
-    if not words or not all(chunk.args.get(each) for each in words if each != "name"):
+    """Return the file that a state of another module has entries in, or all that it may be; none if it is not known.
+
+    Where it takes them out, too.
+    """
+    words = OF_ENTRIES.get(chunk.function)
+    if words is None or not all(chunk.args.get(each) for each in words if each != "name"):
         return ()
     if chunk.state == "mount":
         return (str(chunk.args.get("config") or "/etc/fstab"),) if chunk.args.get("persist", True) is True else ()
     if chunk.state == "pkgrepo":
-        return (plain_path(str(chunk.args["file"])),)
+        return (plain_path(str(chunk.args["file"])),) if chunk.args.get("file") else ()
     files = files_written(footprint)
     return files if len(files) == 1 or chunk.state in _IN_ONE_OF else ()
 
@@ -385,11 +421,14 @@ def _versions(chunk: LowChunk) -> dict[str, Any]:
 def _of_service(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
     name = str(chunk.name).removesuffix(".service")
     resource = f"service:{name}"
-    if chunk.fun in {"running", "dead"}:
-        yield f"service {name}", resource, THERE if chunk.fun == "running" else GONE
     at_boot = {"enabled": True, "disabled": False}.get(chunk.fun, chunk.args.get("enable"))
-    if isinstance(at_boot, bool):
-        yield f"start of service {name} at boot", resource, THERE if at_boot else GONE
+    wanted = [("service {}", {"running": THERE, "dead": GONE}.get(chunk.fun))]
+    wanted += [("start of service {} at boot", {True: THERE, False: GONE}[at_boot])] if at_boot in {True, False} else []
+    for words, value in wanted:
+        if value is not None:
+            yield words.format(name), resource, value
+            if unit := _UNIT_OF.get(name):  # on this machine, they may be two
+                yield words.format(unit), f"service:{unit}", Marked(value, PERHAPS)
     if chunk.fun in {"masked", "unmasked"}:
         yield f"mask of service {name}", resource, THERE if chunk.fun == "masked" else GONE
     elif at_boot is True:
@@ -401,21 +440,3 @@ def _of_service(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
 def unmasks(chunk: LowChunk) -> bool:
     """Whether a state of a service removes a mask."""
     return chunk.fun == "unmasked" or chunk.args.get("unmask") is True
-
-
-def _of_pip(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:
-    if chunk.state == "virtualenv":
-        where, names = plain_path(str(chunk.name)), chunk.args.get("pip_pkgs")
-    else:
-        where = plain_path(_PIP_PROGRAM.sub("", str(chunk.args.get("bin_env") or "the system")))
-        names = chunk.args.get("pkgs") or [chunk.name]
-    gone = chunk.fun == "removed"
-    for each in names if isinstance(names, list) and (gone or chunk.fun in {"installed", "managed"}) else ():
-        found = _PIP_NAME.match(each) if isinstance(each, str) else None
-        if found is None or "/" in each:
-            continue
-        name = re.sub("[-_.]+", "-", found[1]).lower()
-        words, resource = f"Python package {name} of {where}", f"pip:{where}:{name}"
-        yield words, resource, GONE if gone else THERE
-        if found[2] and not gone:
-            yield f"version of {words}", resource, ("version", found[2])

@@ -108,6 +108,11 @@ def clashes(
 
         for chunk, (thing, resource, value) in claims_of_lines(steps, keepers, known, sources.source_of):
             claimed.setdefault((thing, resource), []).append(Claim(chunk, value))
+    if any("requirements" in chunk.args for chunk in steps):
+        from asyncstate.compile.effects.requirements import claims_of_files  # noqa: PLC0415 - few trees have any
+
+        for chunk, (thing, resource, value) in claims_of_files(steps, sources):
+            claimed.setdefault((thing, resource), []).append(Claim(chunk, value))
     _add_folders(claimed, steps, chunks, known, sources)
     found: dict[tuple[int, int], Clash] = {}
     barring = set[int]()

@@ -46,6 +46,7 @@ _TAKE_AWAY = frozenset({"absent", "rename", "copy", "symlink", "hardlink"})
 _OF_FILES = frozenset({"file", "ini", "x509"})
 _REPLACE_WITH = {"hardlink": "force", "private_key_managed": "overwrite"}
 """Functions that fail over another file, and the argument with which they replace it."""
+_SOURCES = "/etc/apt/sources.list"
 _ONE_WRITER = "let one state say all that is in the file; with replace: False it is written only where it is missing"
 
 
@@ -126,16 +127,22 @@ def _written_differently(
     """Yield the pairs that want other text in one file. An order of theirs only says what a run leaves behind."""
     files: dict[str, list[LowChunk]] = {}
     perhaps = set[int]()
+    in_any: list[LowChunk] = []
     crontabs: dict[str, str] = {}
     for chunk in steps:
         is_file = chunk.state in _OF_FILES and isinstance(chunk.name, str)
         paths = (plain_path(chunk.name),) if is_file else files_with_entries(chunk, known[chunk.index])
         if chunk.state == "cron":
             crontabs |= dict.fromkeys(paths, f"the crontab of {chunk.args.get('user') or 'root'}")
-        elif len(paths) > 1:
+        elif len(paths) > 1 or chunk.function == "pkgrepo.managed":
             perhaps.add(chunk.index)
         for path in paths:
             files.setdefault(path, []).append(chunk)
+        if chunk.state == "pkgrepo" and not paths:
+            in_any.append(chunk)
+    for path in files if in_any else ():  # an entry without a file of its own is looked for in each of them
+        if path.startswith(_SOURCES) and path.endswith(".list"):
+            files[path] = sorted((*files[path], *in_any), key=lambda chunk: chunk.index)
     for path, name in crontabs.items():  # only the program crontab knows which of them there is
         states = files.setdefault(name, [])
         states += [chunk for chunk in files.pop(path) if chunk not in states]
@@ -162,7 +169,7 @@ def _written_differently(
         if len(states) < 2:
             continue
         found = (writer(chunk, text_of, accumulated=chunk.name in added) for chunk in states)
-        writers = [each.replaced(edit=None) if each.chunk.index in perhaps else each for each in found if each]
+        writers = [each for each in found if each]
         own = {each.chunk.index for each in writers}
         others = [chunk for chunk in chunks if chunk.index not in own]
         for one, other in suspects(writers):
@@ -176,7 +183,7 @@ def _written_differently(
                 fails = any(each.args.get(_REPLACE_WITH[each.fun]) is not True for each in both)
                 outcome = ONE_FAILS if fails else TO_AND_FRO
                 message = f"{second.place} and {first.place} write {path} differently: {outcome}"
-                is_certain = certain is True and not meant
+                is_certain = certain is True and not meant and perhaps.isdisjoint({first.index, second.index})
                 yield Contradiction(UNDONE, first.index, second.index, message, _ONE_WRITER, path, is_certain)
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from asyncstate.compile.effects.claims import ENTRIES, key_in
+from asyncstate.compile.effects.claims import OF_ENTRIES
+from asyncstate.compile.effects.lines_of_entries import OnlyARunKnows, edit_of, sample_of, strings
 from asyncstate.data import edits, serializers
 from asyncstate.data.key_values import KeyValues
 from asyncstate.errors import AsyncStateError
@@ -48,12 +49,11 @@ _PATTERNS = {
 _ENCODED = frozenset(f"{kind}_managed" for kind in ("private_key", "certificate", "csr", "crl", "pem"))
 """Functions of ``x509``: they leave a file alone that holds what they would make."""
 _OPTIONS = frozenset({"options_present", "options_absent", "sections_present"})
-_LOOKED_FOR = _ENCODED | {"replace", "line", *_OPTIONS, *(each.partition(".")[2] for each in ENTRIES)}
+_LOOKED_FOR = _ENCODED | {"replace", "line", *_OPTIONS, *(each.partition(".")[2] for each in OF_ENTRIES)}
 """Edits that may change what another state writes, where only a run knows that."""
 _BEGINNING = "-----BEGIN "
 _LARGEST = 1 << 12
 """The longest text in which a pattern of the tree is searched for: that may take long."""
-_NO_OPTIONS = re.compile(r"\[[^]]*\]")
 _REPEATED_GROUP = re.compile(r"\)[*+?{]")
 _FAILURES = (AsyncStateError, re.error, ValueError, TypeError, LookupError, AttributeError, RecursionError)
 _ROUNDS = 3
@@ -76,10 +76,6 @@ class Writer(Value):
     sample: str = ""
 
 
-class _OnlyARunKnows(Exception):
-    """What becomes of this text."""
-
-
 def writer(chunk: LowChunk, text_of_source: Callable[[LowChunk], str | None], *, accumulated: bool) -> Writer | None:
     """Return what a chunk does with the text of its file, None if it does not write it each time.
 
@@ -94,9 +90,9 @@ def writer(chunk: LowChunk, text_of_source: Callable[[LowChunk], str | None], *,
         named = structs.replace(chunk, args={**args, "source": chunk.name})
         text = None if args.get("template") else text_of_source(named)
         return Writer(chunk, whole=True, edit=_always(text)) if args.get("replace", True) is True else None
-    if chunk.function in ENTRIES or fun in _OPTIONS:
-        edit = None if args.get("source") else _with_entries(_words(chunk), gone=fun == "options_absent")
-        return Writer(chunk, whole=False, edit=edit, sample=_lines(chunk))
+    if chunk.function in OF_ENTRIES or fun in _OPTIONS:
+        edit = None if args.get("source") else edit_of(chunk)
+        return Writer(chunk, whole=False, edit=edit, sample=sample_of(chunk))
     if chunk.state != "file":
         return None
     if fun in {"managed", "serialize"} and not args.get("merge_if_exists"):
@@ -136,10 +132,12 @@ def contradict(first: Writer, second: Writer) -> bool | None:
         try:
             text = whole("")
             return other(text) != text
-        except _OnlyARunKnows:
+        except OnlyARunKnows:
             return None
         except _FAILURES:
             return False
+    if first.chunk.state == second.chunk.state != "file":
+        return False  # what these want of one entry is compared with its values
     settled = {_settle(first.edit, second.edit, text) for text in _texts(first, second)}
     if False in settled:
         return None if True in settled else True
@@ -199,7 +197,7 @@ def _tried(edit: Edit, text: str) -> str:
     """Return what a state makes of a text, the text itself if it fails or only a run knows."""
     try:
         return edit(text)
-    except (_OnlyARunKnows, *_FAILURES):
+    except (OnlyARunKnows, *_FAILURES):
         return text
 
 
@@ -221,7 +219,7 @@ def _settle(one: Edit, other: Edit, text: str) -> bool | None:
         if not changing:
             return True
         return False if any(edit(edit(text)) == edit(text) for edit in changing) else None
-    except (_OnlyARunKnows, *_FAILURES):
+    except (OnlyARunKnows, *_FAILURES):
         return None
 
 
@@ -239,53 +237,8 @@ def _always(text: str | None) -> Edit | None:
 
 def _encoded(text: str) -> str:
     if _BEGINNING in text:
-        raise _OnlyARunKnows
+        raise OnlyARunKnows
     return _BEGINNING
-
-
-def _words(chunk: LowChunk) -> list[str]:
-    """Return words that the entries of a state have."""
-    if chunk.state == "ini":
-        sections = chunk.args.get("sections") or {}
-        groups = [sections] if chunk.fun == "sections_present" or not isinstance(sections, dict) else sections.values()
-        return [str(name) for options in groups if isinstance(options, (dict, list)) for name in options]
-    if chunk.state == "pkgrepo":
-        return [each.rstrip("/") for each in _NO_OPTIONS.sub("", str(chunk.name)).split() if ":/" in each]
-    if chunk.state == "kmod":
-        return _strings(chunk.args.get("mods") or chunk.name)
-    given = [chunk.name if each == "name" else chunk.args.get(each) for each in ENTRIES[chunk.function]]
-    texts = [str(each) for value in given for each in (value if isinstance(value, list) else [value])]
-    if chunk.state == "cron":
-        return texts[0].split()
-    if chunk.state == "git":
-        return re.findall(r"\w+", texts[0] if given[0] is not True else "true")
-    if chunk.state == "ssh_auth":
-        return [word for text in texts if (line := key_in(text)) for word in (line[3], *line[4].split())]
-    return [text.replace("/", ".").rpartition(".")[2] for text in texts] if chunk.state == "sysctl" else texts
-
-
-def _lines(chunk: LowChunk) -> str:
-    """Return the lines of the entries of a state, "" if they are not known."""
-    args, pairs = chunk.args, []
-    if chunk.function == "host.present":
-        pairs = [f"{address}\t{chunk.name}" for address in _strings(args.get("ip"))]
-    elif chunk.state == "mount":
-        pairs = ["\t".join(str(chunk.name if each == "name" else args.get(each)) for each in ENTRIES[chunk.function])]
-    elif chunk.function == "sysctl.present":
-        pairs = [f"{chunk.name} = {args.get('value')}"]
-    elif chunk.function == "ini.options_present" and isinstance(args.get("sections"), dict):
-        groups = [options for options in args["sections"].values() if isinstance(options, dict)]
-        pairs = [f"{option} = {value}" for options in groups for option, value in options.items()]
-    return "".join(f"{pair}\n" for pair in pairs)
-
-
-def _with_entries(words: Sequence[str], *, gone: bool) -> Edit:
-    def with_entries(text: str) -> str:
-        if any(word in text for word in words) if gone else all(word in text for word in words):
-            raise _OnlyARunKnows
-        return text if gone else text + "\n".join(words)
-
-    return with_entries
 
 
 def _managed(args: dict[str, Any], chunk: LowChunk, text_of_source: Callable[[LowChunk], str | None]) -> str | None:
@@ -294,7 +247,7 @@ def _managed(args: dict[str, Any], chunk: LowChunk, text_of_source: Callable[[Lo
         return None
     if contents is None:
         return text_of_source(chunk) if isinstance(source, str) else None
-    parts = _strings(contents)
+    parts = strings(contents)
     return edits.contents_text(parts, newline=bool(args.get("contents_newline", True))) if parts else None
 
 
@@ -323,16 +276,10 @@ def _decoded(data: Any) -> str | None:
         return None
 
 
-def _strings(value: Any) -> list[str]:
-    """Return a text or a list of texts and numbers as texts, [] for anything else."""
-    items = value if isinstance(value, list) else [value]
-    return [str(item) for item in items] if all(isinstance(item, (str, int, float)) for item in items) else []
-
-
 def _bounded(edit: Edit) -> Edit:
     def bounded(text: str) -> str:
         if len(text) > _LARGEST:
-            raise _OnlyARunKnows
+            raise OnlyARunKnows
         return edit(text)
 
     return bounded
@@ -343,19 +290,19 @@ def _collected(edit: Edit, markers: str) -> Edit:
 
     def collected(text: str) -> str:
         if all(marker in text for marker in markers.splitlines()):
-            raise _OnlyARunKnows
+            raise OnlyARunKnows
         return edit(text)
 
     return collected
 
 
 def _append(args: dict[str, Any]) -> tuple[Edit, str]:
-    chunks = _strings(args["text"])
+    chunks = strings(args["text"])
     return lambda text: _added(text, edits.missing_lines(text, chunks), edits.appended), ""
 
 
 def _prepend(args: dict[str, Any]) -> tuple[Edit, str]:
-    chunks = _strings(args["text"])
+    chunks = strings(args["text"])
     missing = edits.missing_header if args.get("header") else edits.missing_lines
     return lambda text: _added(text, missing(text, chunks), edits.prepended), ""
 

@@ -197,7 +197,9 @@ def test_sources_of_the_tree_are_read():
         ("cron.file: [{name: 'salt://tab'}]", set()),
         ("cron.file: [{name: 'salt://other'}]", {"undone"}),
         ("cron.file: [{name: 'salt://other'}, {replace: False}]", set()),
-        ("cron.present: [{name: /bin/true -x}]", {"may-undo"}),
+        ("cron.present: [{name: /bin/true -x}]", {"undone"}),  # above the line of Salt, no job is looked for
+        ("cron.absent: [{name: /bin/true -x}]", set()),
+        ("cron.absent: [{name: /bin/true -x}, {user: app}]", set()),
         ("cron.present: [{name: /bin/false}]", {"undone"}),
         ("cron.present: [{name: /bin/false}, {user: app}]", set()),
         ("cron.env_present: [{name: MAILTO}, {value: a}]", {"undone"}),
@@ -213,7 +215,7 @@ def undone(*states, apart=True):
     """The things that states of two SLS files, or of one, want differently for certain, and those that they may."""
     texts = [f"s{number}: {{{state}}}" for number, state in enumerate(states)]
     tree = {f"a{number}": text for number, text in enumerate(texts)} if apart else {"a0": "\n".join(texts)}
-    made = plan(tree, list(tree), states=Bundled(), implicit_order="footprint")
+    made = plan({**tree, **FILES}, list(tree), states=Bundled(), implicit_order="footprint")
     found = [each for each in made.contradictions if each.code == "E430"]
     assert len([issue for issue in made.warnings if issue.code == "E430"]) == len([e for e in found if e.certain])
     return [each.thing for each in found if each.certain], [each.thing for each in found if not each.certain]
@@ -252,6 +254,13 @@ GIT = "git.config_set: [{name: user.email}, {value: me@x}"
 SOURCE = "pkgrepo.managed: [{name: 'deb [signed-by=/k] http://x/ stable main'}, {file: /x.list}]"
 KMOD = "kmod.present: [{name: a}, {persist: True}]"
 ROME = "file.symlink: [{name: /etc/localtime}, {target: /usr/share/zoneinfo/Europe/Rome}]"
+ALIASES = "file.managed: [{name: /etc/aliases}, "
+SETTINGS = "file.managed: [{name: /srv/x/.git/config}, {contents: "
+VENV = "virtualenv.managed: [{name: /v}, {requirements: 'salt://needed'}]"
+FILES = {
+    "salt://needed": "-r more\na.b == 1 # why\nc --hash=sha256:0\nd==1; os_name == 'nt'\n",
+    "salt://other": "a-b==2\n",
+}
 OPPOSED = [
     ("file.managed: [{name: /x/y}, {contents: a}]", "file.absent: [{name: /x/y}]", "/x/y"),
     ("file.touch: [{name: /x/y}]", "file.absent: [{name: /x}]", "/x/y"),
@@ -357,8 +366,18 @@ OPPOSED = [
     (f"{GIT}, {{global: True}}]", "file.absent: [{name: /root/.gitconfig}]", "/root/.gitconfig"),
     (f"{GIT}, {{global: True}}, {{user: app}}]", "file.managed: [{name: /home/app/.gitconfig}, {contents: a}]", "/home/app/.gitconfig"),
     (f"{GIT}, {{repo: /srv/x}}]", "file.managed: [{name: /srv/x/.git/config}, {contents: a}]", "/srv/x/.git/config"),
-    (SOURCE, "file.managed: [{name: /x.list}, {contents: '# none'}]", "/x.list"),
-    (SOURCE, "file.absent: [{name: /x.list}]", "/x.list"),
+    ("alias.absent: [{name: root}]", f"{ALIASES}{{contents: ['root: ada', 'eva: root']}}]", "/etc/aliases"),
+    ("git.config_unset: [{name: 'user\\.(email|name)'}, {repo: /srv/x}]", f"{SETTINGS}['[user]', email = me@x]}}]", "/srv/x/.git/config"),
+    ("mount.fstab_absent: [{name: /dev/x}, {fs_file: /m}]", "file.append: [{name: /etc/fstab}, {text: /dev/x /m ext4 defaults 0 0}]", "/etc/fstab"),
+    ("mount.unmounted: [{name: /m}, {persist: True}]", "file.append: [{name: /etc/fstab}, {text: /dev/x /m ext4 defaults 0 0}]", "/etc/fstab"),
+    ("ssh_known_hosts.absent: [{name: h}]", f"file.managed: [{{name: /etc/ssh/ssh_known_hosts}}, {{contents: 'g,h ssh-ed25519 {KEY}'}}]", "/etc/ssh/ssh_known_hosts"),
+    ("pkgrepo.absent: [{name: 'deb http://x stable main'}]", "file.managed: [{name: /etc/apt/sources.list.d/x.list}, {contents: 'deb [signed-by=/k] http://x/  stable main contrib'}]", "/etc/apt/sources.list.d/x.list"),
+    (SOURCE, "pkgrepo.absent: [{name: 'deb http://x stable main'}]", "pkgrepo deb http://x stable main"),
+    (SOURCE, SOURCE.replace("main", "main contrib"), "line of pkgrepo deb http://x stable main"),
+    (SOURCE, SOURCE.replace("/k", "/l").replace(", {file: /x.list}", ""), "line of pkgrepo deb http://x stable main"),
+    (VENV, "pip.installed: [{name: a_b==2}, {bin_env: /v}]", "version of Python package a-b of /v"),
+    (VENV, "pip.removed: [{pkgs: [z, c]}, {bin_env: /v/bin/pip}]", "Python package c of /v"),
+    (VENV, "pip.installed: [{requirements: ['salt://other']}, {bin_env: /v}]", "version of Python package a-b of /v"),
     ("pip.installed: [{name: a==2}, {bin_env: /v/bin/python3}]", "virtualenv.managed: [{name: /v}, {pip_pkgs: [a==1]}]", "version of Python package a of /v"),
     ("cron.present: [{name: /bin/true}]", "file.absent: [{name: /var/spool/cron/crontabs/root}]", "/var/spool/cron/crontabs/root"),
     ("cron.env_present: [{name: A}, {value: b}, {user: app}]", "file.absent: [{name: /var/spool/cron/app}]", "/var/spool/cron/app"),
@@ -376,7 +395,11 @@ def test_states_that_want_one_thing_differently_are_a_mistake(first, second, thi
 OF_PATHS = [
     *((MANAGED, MANAGED.replace("a = 1", "b"), "/x"),),
     *((*pair, "/x") for pair in OF_NO_TEXT),
-    *(each for each in OPPOSED if each[0].startswith(("file.", "git.", "ini.", "virtualenv."))),
+    *(
+        each
+        for each in OPPOSED
+        if each[0].startswith(("file.", "git.", "ini.", "virtualenv.")) and not each[1].startswith("pip.")
+    ),
 ]
 
 
@@ -564,6 +587,25 @@ def test_a_requisite_that_another_state_writes_counts_too(meant):
         (f"{GIT}, {{global: True}}]", "file.managed: [{name: /root/.gitconfig}, {contents: a}, {replace: False}]"),
         (f"{GIT}, {{global: True}}]", "file.managed: [{name: /home/app/.gitconfig}, {contents: a}]"),
         (SOURCE, "file.managed: [{name: /y.list}, {contents: a}]"),
+        (SOURCE, "file.managed: [{name: /x.list}, {contents: ['# ours', 'deb [signed-by=/k]  http://x stable main']}]"),
+        (SOURCE, SOURCE.replace("stable", "testing")),
+        (SOURCE, SOURCE.replace("main", "contrib")),
+        ("pkgrepo.managed: [{name: 'deb http://x stable main'}]", "file.managed: [{name: /etc/apt/sources.list}, {contents: a}]"),
+        ("pkgrepo.absent: [{name: 'deb http://x stable main'}]", "file.managed: [{name: /etc/apt/sources.list}, {contents: a}]"),
+        (f"{GIT}, {{global: True}}]", "file.managed: [{name: /root/.gitconfig}, {contents: ['[user]', '  Email = me@x']}]"),
+        ("git.config_unset: [{name: user.name}, {repo: /srv/x}]", f"{SETTINGS}['[user]', email = me@x]}}]"),
+        ("ini.options_present: [{name: /x}, {sections: {a: {b: 1}}}]", "file.managed: [{name: /x}, {contents: ['[a]', b = 1]}]"),
+        ("ini.options_absent: [{name: /x}, {sections: {a: [b]}}]", "file.managed: [{name: /x}, {contents: ['[c]', b = 1]}]"),
+        ("sysctl.present: [{name: a.b}, {value: 1}]", "file.managed: [{name: /etc/sysctl.conf}, {contents: a.b = 1}]"),
+        ("kmod.absent: [{name: a}, {persist: True}]", "file.managed: [{name: /etc/modules}, {contents: ['# a', b]}]"),
+        ("kmod.absent: [{name: a}]", "file.managed: [{name: /etc/modules}, {contents: a}]"),
+        ("alias.absent: [{name: root}]", f"{ALIASES}{{contents: ['# root: ada', 'eva: root']}}]"),
+        ("alias.present: [{name: root}, {target: ada}]", f"{ALIASES}{{contents: 'root:  ada # her'}}]"),
+        ("mount.unmounted: [{name: /m}]", "file.managed: [{name: /etc/fstab}, {contents: /dev/x /m ext4 defaults 0 0}]"),
+        (VENV, "pip.installed: [{pkgs: [a-b==1, c, d==2]}, {bin_env: /v}]"),
+        (VENV, "pip.removed: [{name: d}, {bin_env: /v}]"),
+        (VENV, "pip.removed: [{name: c}]"),
+        ("pip.installed: [{name: c}, {requirements: 'salt://other'}, {bin_env: /v}]", "pip.removed: [{name: c}, {bin_env: /v}]"),
         (KMOD.replace("True", "False"), "file.absent: [{name: /etc/modules}]"),
         ("timezone.system: [{name: Europe/Rome}]", ROME),
         ("virtualenv.managed: [{name: /v}, {pip_pkgs: [a]}]", "pip.installed: [{name: a==2}, {bin_env: /v}]"),
@@ -596,12 +638,18 @@ def test_states_that_want_different_things_do_not_clash(first, second):
         ("pkg.installed: [{pkgs: [a: '>=1']}]", "pkg.removed: [{pkgs: [a: '1', b]}]"),
         ("x509.private_key_managed: [{name: /x}]", "file.managed: [{name: /x}, {contents: '-----BEGIN PRIVATE KEY-----'}]"),
         ("x509.private_key_managed: [{name: /x}]", "file.managed: [{name: /x}, {source: 'salt://k'}, {template: jinja}]"),
-        ("ini.options_present: [{name: /x}, {sections: {a: {b: 1}}}]", "file.managed: [{name: /x}, {contents: ['[a]', b = 1]}]"),
+        ("ini.options_present: [{name: /x}, {sections: {a: {b: 1}}}]", "file.managed: [{name: /x}, {contents: ['[a]', b=1]}]"),
         ("ssh_auth.present: [{name: k}, {user: a}, {source: 'salt://k'}, {config: /x}]", "file.managed: [{name: /x}, {contents: l}]"),
         ("service.running: [{name: a}]", "service.masked: [{name: a}]"),
         ("file.symlink: [{name: /x}, {target: /z}]", "file.managed: [{name: /x/y}, {contents: a}, {makedirs: True}]"),
         ("archive.extracted: [{name: /x/y}, {source: /a.tgz}]", "file.managed: [{name: /x}, {contents: a}]"),
-        (f"{GIT}, {{global: True}}]", "file.managed: [{name: /root/.gitconfig}, {contents: ['[user]', email = me@x]}]"),
+        (SOURCE, "file.managed: [{name: /x.list}, {contents: '# none'}]"),
+        (SOURCE, "file.absent: [{name: /x.list}]"),
+        ("service.running: [{name: ssh}]", "service.dead: [{name: sshd}]"),
+        ("service.enabled: [{name: mysql}]", "service.dead: [{name: mariadb.service}, {enable: False}]"),
+        ("kmod.absent: [{name: a}, {persist: True}]", "file.managed: [{name: /etc/modules}, {contents: [a, b]}]"),
+        (f"{GIT}, {{global: True}}]", "file.managed: [{name: /root/.gitconfig}, {contents: ['[include]', path = /x]}]"),
+        ("pkgrepo.managed: [{name: 'deb http://x stable main'}]", "file.managed: [{name: /etc/apt/sources.list}, {contents: 'deb http://x stable contrib'}]"),
         (SOURCE, "file.managed: [{name: /x.list}, {contents: deb http://x stable main}]"),
         (KMOD, "file.managed: [{name: /etc/modules}, {contents: b}]"),
         ("timezone.system: [{name: UTC}]", ROME),

@@ -27,7 +27,8 @@ ONLY_A_RUN_TELLS = {
     "mount and an edit of its line",  # how the line in fstab is written
     "two replacements of one line",  # whether the file has the line
     "two values of one key",
-    "options that are removed and a file with them",  # whether they are in that section
+    "options and a file with them",  # whether its lines are as they are written anew
+    "package source and its file without it",  # whether another file has it
     "removed group of the name of a user",  # whether the machine makes a group for a user
 }
 """Trees with two states that may undo each other's work, as lint warns."""

@@ -1,0 +1,46 @@
+"""What the requirements files of `pip` and `virtualenv` ask for, as far as the tree has their text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from asyncstate.compile.effects.python_packages import of_requirements
+from asyncstate.compile.effects.resources import plain_path
+from asyncstate.compile.effects.texts import writer
+from asyncstate.data.urls import SALT_SCHEME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from asyncstate.compile.low.salt_sources import SaltSources
+    from asyncstate.model.chunk import LowChunk
+
+_INSTALL = frozenset({"pip.installed", "virtualenv.managed"})
+
+
+def claims_of_files(steps: Sequence[LowChunk], sources: SaltSources) -> Iterator[tuple[LowChunk, tuple[str, str, Any]]]:
+    """Yield what the requirements say that these states install."""
+    written = {plain_path(chunk.name): chunk for chunk in steps if chunk.function == "file.managed"}
+    for chunk in steps:
+        given = chunk.args.get("requirements") if chunk.function in _INSTALL else None
+        for file in given if isinstance(given, list) else [given]:
+            text = _text(file, chunk, written, sources) if isinstance(file, str) else None
+            yield from (
+                (chunk, claim) for claim in of_requirements(chunk, map(_requirement, (text or "").splitlines()))
+            )
+
+
+def _text(file: str, chunk: LowChunk, written: dict[str, LowChunk], sources: SaltSources) -> str | None:
+    if file.startswith(SALT_SCHEME):
+        return sources.source_of(structs.replace(chunk, args={**chunk.args, "source": file}))
+    maker = written.get(plain_path(file))
+    made = writer(maker, sources.source_of, accumulated=False) if maker is not None else None
+    return made.edit("") if made is not None and made.edit is not None else None
+
+
+def _requirement(line: str) -> str:
+    """Return the package of a line, with its version; "" for an option, and where only some machines need it."""
+    text = line.partition("#")[0].partition(" --")[0].strip()
+    return "" if text.startswith("-") or ";" in text else text
