@@ -40,6 +40,7 @@ RULES = {
 """Each rule, and the findings it covers."""
 
 CODES = {
+    "E305": "tree",
     "E401": "unknown-function",
     "E402": "unknown-argument",
     "E403": "missing-argument",

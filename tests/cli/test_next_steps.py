@@ -97,7 +97,7 @@ CASES = {
     ),
     "an extension of an SLS that is not included": (
         {"salt/s.sls": "extend:\n  conf:\n    test: [{order: 1}]\n", "salt/b/init.sls": "conf:\n  test.nop: []\n"},
-        "s.sls:1 [E217]",
+        "s.sls:2 [E217]",
         "SLS 'b' declares 'conf' and is not included: include it",
     ),
     "no pillar root": (
@@ -154,6 +154,54 @@ CASES = {
         "did you mean 'file.managed'?",
         "States: 1 bundled, 1 missing (file.mangaed).",
     ),
+    "an argument without a blank": (
+        {"salt/s.sls": "web:\n  file.managed:\n    - contents:a\n"},
+        "s.sls:2 [E207]",
+        "a blank is missing behind the colon: - contents: a",
+    ),
+    "two functions": (
+        {"salt/s.sls": "web:\n  file:\n    - managed\n    - absent\n"},
+        "s.sls:2 [E207]",
+        "keep one, and give the others an ID of their own",
+    ),
+    "no function": (
+        {"salt/s.sls": "web:\n  file:\n    - contents: a\n"},
+        "s.sls:2 [E206]",
+        "write it behind the module, with a dot: file.FUNCTION",
+    ),
+    "an ID that stands twice": (
+        {"salt/s.sls": "web: test.nop\nx: test.nop\nweb: test.nop\n"},
+        "s.sls:3 [E104]",
+        "a key stands twice in one mapping: rename one, or put together what is below both",
+    ),
+    "an extension of nothing": (
+        {"salt/s.sls": "web: test.nop\nextend:\n  zz:\n    test: [{order: 1}]\n"},
+        "s.sls:3 [E217]",
+        "include the SLS file that declares 'zz', or remove it from extend",
+    ),
+    "a requisite that adds itself to nothing": (
+        {"salt/s.sls": "web:\n  test.nop:\n    - onchanges_in: [{cmd: zz}]\n"},
+        "s.sls:1 [E217]",
+        "onchanges_in of 'web' names it: correct that, or remove it",
+    ),
+    "a name that is that of the state itself": (
+        {"salt/s.sls": "/x: {file.exists: []}\nweb:\n  file.exists:\n    - name: /x\n    - require: [{file: /x}]\n"},
+        "[E307]",
+        "give the other one an ID of its own, and name that",
+    ),
+    "a listener to a state of another module": (
+        {"salt/s.sls": "web:\n  test.nop:\n    - listen:\n      - file: x\nx: test.nop\n"},
+        "s.sls:3 [E305]",
+        "'x' is there, but as test: write '- test: x'",
+    ),
+    "a listener to nothing": (
+        {"salt/s.sls": "web:\n  test.nop:\n    - listen_in:\n      - test: qqqqq\n"},
+        "s.sls:3 [E305]",
+        "declare it, or remove it from listen_in",
+    ),
+    "a misspelt listener": ({"salt/s.sls": "web: {test.nop: [{listen: [{test: wbe}]}]}\n"}, "s.sls:1 [E305]", "did you mean 'web'?"),
+    "a link to nothing": ({"salt/s.sls": "/x:\n  file.symlink:\n    - target: ''\n"}, "s.sls:3 [E419]", "write the value"),
+    "no text to add": ({"salt/s.sls": "/x:\n  file.append: []\n"}, "[E403]", "needs 'text' or 'source' or 'sources'"),
 }  # fmt: skip
 
 
@@ -185,6 +233,23 @@ def test_a_message_says_what_was_expected_and_the_next_step(look, name):
     assert code == 1
     for text in expected:
         assert text in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("[{name: a}, {order: frist}]", "did you mean 'first'?"),
+        ("[{name: a}, {order: soon}]", "write a number, first or last"),
+        ("[{name: a}, {name: b}]", "has more than one 'name'; only the last one counts"),
+        (
+            "[{require: [{test: x}]}, {require: [{test: x}]}]",
+            "has more than one 'require' block; only the last one counts",
+        ),
+    ],
+)
+def test_what_counts_otherwise_than_it_is_written_is_a_warning(look, arguments, said):
+    code, text = look({"salt/s.sls": f"web: {{test.nop: {arguments}}}\nx: test.nop\n"}, "check")
+    assert (code, said in text) == (0, True)
 
 
 def test_settings_without_effect_are_named_once_by_check_and_by_a_run(look, tmp_path):

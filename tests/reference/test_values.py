@@ -559,6 +559,8 @@ NEEDING = (
     ("file.line", {"content": "x", "mode": "ensure"}, {"after": "y"}),
     ("file.line", {"content": "x", "mode": "insert"}, {"location": "end"}),
     ("file.line", {"content": "x", "mode": "Insert"}, {"before": "y"}),
+    ("file.append", {}, {"text": "x"}),
+    ("file.prepend", {}, {"text": "x"}),
     ("file.keyvalue", {}, {"key_values": {"a": "b"}}),
     ("file.keyvalue", {"key": "a"}, {"value": "b"}),
     ("file.keyvalue", {"value": "a"}, {"key": "b"}),

@@ -51,7 +51,8 @@ def _of_its_own(links: list[Link], findings: Findings) -> list[str]:
     if draft.id in findings.shared_requisites:
         each = f"so each of its states has it, {draft.state} too: write it under the state that is to wait"
         return [f"'{kind}' stands directly under ID '{draft.id}', {each}"]
-    return [f"'{kind}' names {draft.state}: {draft.id} itself. An ID alone, or a name, means all states that have it"]
+    means = "An ID alone, or a name, means all states that have it: give the other one an ID of its own, and name that"
+    return [f"'{kind}' names {draft.state}: {draft.id} itself. {means}"]
 
 
 def open_cycles(graph: RequisiteGraph) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from asyncstate.model.tag import state_tag
+from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,8 +63,10 @@ class _Listeners:
             draft = self._drafts[number]
             for module, target in self._references(draft, "listen"):
                 self._listen(draft.state, draft.id, self._targets(module, target))
+                self._require_known(draft, "listen", module, target)
             for module, listener in self._references(draft, "listen_in"):
                 self._listen(module, listener, self._targets(draft.state, draft.id))
+                self._require_known(draft, "listen_in", module, listener)
 
     def _references(self, draft: Draft, key: str) -> Iterator[tuple[str, Any]]:
         """Yield (module, ID or name) of each item. A bare ID or name means the first state that has it."""
@@ -104,6 +107,22 @@ class _Listeners:
         if not listeners:
             self._listening.broken.append((targets, *_error_row(module, name)))
         self._listening.listeners.extend((listener, targets) for listener in listeners)
+
+    def _require_known(self, draft: Draft, key: str, module: str, name: Any) -> None:
+        """Note a name that no state has: a run makes a failed row of it, and others go on."""
+        if (module, name) in self._known:
+            return
+        message = (
+            f"Referenced state does not exist for requisite [{key}: ({module}: {name})] in state [{draft.name}] in SLS "
+            f"[{draft.sls}]"
+        )
+        line = draft.lines.of(draft.id, draft.state, key) if draft.lines is not None else 0
+        near = nearest(str(name), [str(known) for own, known in self._known if own == module])
+        others = [own for own, known in self._known if known == name]
+        hint = f"'{name}' is there, but as {others[0]}: write '- {others[0]}: {name}'" if others else ""
+        hint = hint or (f"did you mean '{near}'?" if near else self._findings.include_hint(name, draft.env))
+        hint = hint or f"declare it, or remove it from {key}"
+        self._findings.noted("E305", message, draft.file, line or draft.line, hint, mistake=True)
 
     def _warn(self, draft: Draft, what: str) -> None:
         message = f"{what} (state '{draft.id}' in SLS '{draft.sls}')"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.compile.graph.requisite_graph import PREREQUIRED, REQUIRE, SET_MEMBER
 from asyncstate.compile.low.draft import UNSET
 from asyncstate.model.plan import NodeKind
+from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,7 +61,9 @@ def settle_orders(drafts: Sequence[Draft], findings: Findings) -> None:
             draft.order = _finite(draft.order)
         elif not draft.automatic:
             message = f"order '{draft.order}' of state '{draft.id}' in SLS '{draft.sls}' is no order and is ignored"
-            findings.warn_at("W206", message, draft.file, draft.line)
+            near = nearest(str(draft.order), ("first", "last"))
+            hint = f"did you mean '{near}'?" if near else "write a number, first or last"
+            findings.warn_at("W206", message, draft.file, draft.line, hint)
             draft.automatic = True
 
 

@@ -231,16 +231,23 @@ def _unknown(extension: Extension, data: Mapping[Any, Any], findings: Findings) 
     else:
         ids = (id_ for id_ in data if isinstance(id_, str) and not id_.startswith("__"))
         near = nearest(str(name), ids) if len(findings.errors) < _HINT_LIMIT else ""
-        hint = findings.include_hint(name, env) or (f"did you mean '{near}'?" if near else "")
+        hint = findings.include_hint(name, env) or (f"did you mean '{near}'?" if near else _where_named(extension))
     findings.misdirected |= {
         (module, argument)
         for module, arguments in extension.states.items()
         for each in (arguments if isinstance(arguments, list) else ())
         for argument in (each if isinstance(each, dict) else ())
     }
-    findings.error(
-        "E217", message, env=env, sls=sls, id_=extension.by if extension.by is not None else "extend", hint=hint
-    )
+    by, state = ("extend", str(name)) if extension.by is None else (extension.by, None)
+    findings.error("E217", message, env=env, sls=sls, id_=by, state=state, hint=hint)
+
+
+def _where_named(extension: Extension) -> str:
+    """Return what to do where no state is like the one that is named: by ``extend``, or by a requisite with _in."""
+    if extension.by is None:
+        return f"include the SLS file that declares '{extension.name}', or remove it from extend"
+    keys = [key for arguments in extension.states.values() for each in arguments for key in each]
+    return f"{keys[0]}_in of '{extension.by}' names it: correct that, or remove it" if keys else ""
 
 
 def _not_a_list(extension: Extension, target: Any, findings: Findings) -> None:

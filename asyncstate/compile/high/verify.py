@@ -109,7 +109,7 @@ class _Checker:
             self._no_list(id_, body, module, arguments)
             return
         functions = 1 if "." in module else 0
-        seen: list[str] = []
+        seen: list[Any] = []
         for argument in arguments:
             if isinstance(argument, str):
                 functions += 1
@@ -118,13 +118,13 @@ class _Checker:
             elif isinstance(argument, dict):
                 if len(argument) > 1:
                     self._warn_crowded(id_, body, module, argument)
+                seen += argument
                 for key in argument:
                     if key in _CHECKED:
-                        seen.append(key)
                         self._argument(id_, body, module, argument, key)
         if functions != 1:
             self._functions(id_, body, module, arguments, functions)
-        if len(seen) > 1:
+        if len(seen) > 1 and len(set(seen)) < len(seen):
             self._repeated(id_, body, module, seen)
 
     def _argument(self, id_: Any, body: dict[str, Any], module: str, argument: dict[Any, Any], key: str) -> None:
@@ -187,23 +187,24 @@ class _Checker:
         self._error("E208", message, id_, body, module)
 
     def _functions(self, id_: Any, body: dict[str, Any], module: str, arguments: list[Any], count: int) -> None:
-        sls = body.get("__sls__", "")
+        sls, names = body.get("__sls__", ""), list[str]()
         if not count:
             message = f"No function declared in state '{id_}' in SLS '{sls}'"
         else:
-            names = [module.split(".", 1)[1]] if "." in module else []
+            names += [module.split(".", 1)[1]] if "." in module else []
             names += [argument for argument in arguments if isinstance(argument, str)]
             message = (
                 f"Too many functions declared in state '{id_}' in SLS '{sls}'. Please choose one of the following: "
                 f"{', '.join(names)}"
             )
-        self._error("E207" if count else "E206", message, id_, body, module, hint=misplaced(module))
+        hint = misplaced(module) or _one_function(module, names)
+        self._error("E207" if count else "E206", message, id_, body, module, hint=hint)
 
-    def _repeated(self, id_: Any, body: dict[str, Any], module: str, seen: list[str]) -> None:
-        for key in sorted({key for key in seen if seen.count(key) > 1 and key in REQUISITE_KEYWORDS}):
+    def _repeated(self, id_: Any, body: dict[str, Any], module: str, seen: list[Any]) -> None:
+        for key in dict.fromkeys(key for key in seen if seen.count(key) > 1):
+            what = f"'{key}' block" if key in REQUISITE_KEYWORDS else f"'{key}'"
             message = (
-                f"State '{id_}' in SLS '{body.get('__sls__', '')}' has more than one '{key}' block; "
-                "only the last one counts"
+                f"State '{id_}' in SLS '{body.get('__sls__', '')}' has more than one {what}; only the last one counts"
             )
             env, sls = body.get("__env__", "base"), body.get("__sls__", "")
             self._findings.warn("W109", message, env=env, sls=sls, id_=id_, state=module)
@@ -263,3 +264,14 @@ def requisite_mistakes(references: list[Any], id_: Any, sls: str) -> Iterator[tu
 
 def _is_hashable(value: Hashable) -> bool:
     return not isinstance(value, (list, dict, set))
+
+
+def _one_function(module: str, names: list[str]) -> str:
+    """Return how to write the one function of a state that has none, or all of these."""
+    joined = next((name for name in names if ":" in name.rstrip(":")), "")
+    if joined:
+        key, _, value = joined.partition(":")
+        return f"a blank is missing behind the colon: - {key}: {value}"
+    if names:
+        return "a text without a colon is a function: keep one, and give the others an ID of their own"
+    return f"write it behind the module, with a dot: {module}.FUNCTION"

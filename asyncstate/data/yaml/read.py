@@ -36,6 +36,7 @@ _NEXT_STEPS: Final = {
     "did not find expected '-' indicator": "this line, or one above it, is indented otherwise than those it belongs to",
     "did not find expected ',' or": "a bracket or a brace is not closed, or a comma is missing",
     "that cannot start any token": "put the text in quotes: no plain text begins with this character",
+    "found conflicting ID": "a key stands twice in one mapping: rename one, or put together what is below both",
     "found unexpected end of stream": "a quotation mark is not closed",
 }
 """What to do, by what the parser says."""

@@ -70,7 +70,7 @@ def test_unknown_and_ambiguous_ids():
         f"Ensure that a state with an ID of '{id_}' is available\nin environment 'base' and to SLS 's'"
         for id_ in ("ghost", "same")
     ]
-    assert {issue.line for issue in found} == {2}
+    assert [issue.line for issue in found] == [3, 4]
 
 
 def test_an_extension_from_an_excluded_sls_does_not_count_but_must_make_sense():

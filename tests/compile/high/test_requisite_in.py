@@ -163,4 +163,4 @@ def test_an_unknown_target_comes_with_the_nearest_id():
     [issue] = mistakes("web: {test.nop: [{require_in: [{test: databse}]}]}\ndatabase: test.nop\n")
     assert issue.hint == "did you mean 'database'?"
     [other] = mistakes("web: {test.nop: [{require_in: [{test: xyz}]}]}\ndatabase: test.nop\n")
-    assert other.hint == ""
+    assert other.hint == "require_in of 'web' names it: correct that, or remove it"
