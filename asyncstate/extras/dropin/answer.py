@@ -1,4 +1,4 @@
-"""What a function of ``salt-call`` gives: a value, an exit code, and how it likes to be shown."""
+"""The answer of a ``salt-call`` function: its value, its exit code, and the outputter that it prefers."""
 
 from __future__ import annotations
 

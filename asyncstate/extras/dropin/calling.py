@@ -27,19 +27,19 @@ _KEYWORD = re.compile(r"([^\W\d][\w.-]*)=(?!=)(.*)")
 _IN_SHELL = frozenset({"run", "run_all", "run_bg", "run_stderr", "run_stdout", "retcode", "script", "script_retcode"})
 """Functions of ``cmd`` that use a shell if they are called from a command line, unless ``python_shell=False``."""
 _BEFORE_SHELL = 6
-"""Positional arguments of these before ``python_shell``."""
+"""The number of their positional arguments before ``python_shell``."""
 _MASK = "**********"
 _MASKED = frozenset({"pillar.get", "pillar.item", "pillar.items", "pillar.data", "pillar.ext"})
 """Functions whose values Salt masks unless they are called with ``unmask=True``."""
 _VERBOSE = frozenset({"all", "garbage", "trace", "debug"})
 _KEYS = frozenset({int, float, bool, type(None)})
-"""Types of keys that JSON writes, too."""
+"""The types of keys besides text that JSON writes."""
 _SHOWN = _MASKED | {"pillar.raw"}
 """Functions that show secrets if they are asked to."""
 
 
 def read_arguments(words: Sequence[str], unparsed: Sequence[str] = ()) -> tuple[list[Any], dict[str, Any]]:
-    """Sort words into positional and keyword values, in YAML but for those named in ``unparsed``."""
+    """Split words into positional and keyword arguments, read as YAML unless named in ``unparsed``."""
     positional: list[Any] = []
     keywords: dict[str, Any] = {}
     for word in words:
@@ -132,7 +132,7 @@ def _failure(console: Console, function: str, error: Exception) -> Refused:
 
 
 def _others_like(console: Console, settings: Settings, function: str, error: FunctionNotFound) -> Answer:
-    """Answer a call of a function that does not exist with the documentation of those whose names begin like it.
+    """Answer a call of an unknown function with the documentation of the functions whose names begin with it.
 
     Raises Refused if there are none.
     """
@@ -164,7 +164,7 @@ def _shown(console: Console, function: str, value: Any, unmask: Any) -> Any:
 
 
 def _with_types(value: Any, shown: Any) -> Any:
-    """Return what is shown of a value with the value's tuples, and its keys that are no texts: ``raw`` tells."""
+    """Return the shown value with the tuples and non-text keys of the original: ``raw`` shows them."""
     if type(shown) is list and type(value) in {list, tuple}:
         return type(value)(map(_with_types, value, shown))
     if type(shown) is dict and type(value) is dict and len(shown) == len(value):

@@ -1,4 +1,4 @@
-"""A run from the command line whose report is an answer: with its lock, its signals and its journal."""
+"""Runs whose report becomes an answer, with the lock, signals and journal of every run from the command line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Collected(Session):
-    """A run that keeps its report and its plan. With ``failhard`` in it, it is a serial one: all stops there."""
+    """A run that keeps its report and its plan. With ``failhard`` in a state it is serial, as in Salt."""
 
     report: RunReport | None = None
     plan: Plan | None = None
@@ -35,7 +35,7 @@ class _Collected(Session):
             if "asked_for" in self.options:
                 check_enabled(runtime.host.grains, self.options["asked_for"])
             if self.options.get("state_top"):
-                runtime.host.opts["state_top"] = self.options["state_top"]  # that of the pillar is another
+                runtime.host.opts["state_top"] = self.options["state_top"]  # the pillar keeps its own top file
             plan = await planned(runtime)
             if any(chunk.args.get("failhard", runtime.settings.failhard) for chunk in plan.chunks):
                 runtime.settings = changed(runtime.settings, concurrency=1)
@@ -51,13 +51,13 @@ def collect(
     start: Callable[[Session], int],
     order: Callable[[Mapping[str, Row], Plan], Mapping[str, Row]] | None = None,
 ) -> Answer:
-    """Run what ``start`` starts, and return its rows, in another ``order`` if given.
+    """Do the run that ``start`` starts, and return its rows, in another ``order`` if given.
 
-    ``options`` are those of a session; with ``asked_for``, SLS names or None for the highstate, that these are not
-    disabled, and with ``state_top`` another top file. Raises CompileError, LockHeld, JournalError.
+    ``options`` are the options of a session and two more: ``asked_for``, SLS names or None for the highstate, refuses
+    disabled ones; ``state_top`` names another top file. Raises CompileError, LockHeld, JournalError.
     """
     session = _Collected(console, settings, options)
-    console.out = "json"  # what a session says to people is said by the outputter here
+    console.out = "json"  # the outputter shows the result, not the session
     try:
         ended = start(session)
     except Disabled as disabled:

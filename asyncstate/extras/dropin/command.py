@@ -1,4 +1,4 @@
-"""The command ``salt-call``: its words go to Salt's own parser of options."""
+"""The command ``salt-call``, which leaves its command line to the parser of Salt's options."""
 
 from __future__ import annotations
 

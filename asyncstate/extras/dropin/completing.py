@@ -1,4 +1,4 @@
-"""What a shell completes on a line of ``salt-call``."""
+"""Shell completion of ``salt-call`` command lines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TAKE_SLS = frozenset(f"state.{name}" for name in "apply sls test show_sls show_
 
 
 def complete_salt_call(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer what stands in a line of ``salt-call``: a function, then SLS, IDs or arguments, as it takes them."""
+    """Complete a line of ``salt-call``: a function, then the SLS, IDs or arguments that it takes."""
     try:
         request = parse([*(ctx.params.get("words") or ()), incomplete or "."])
     except WrongUsage:
@@ -60,7 +60,7 @@ def _functions_of_state() -> list[str]:
 
 
 def _own_options(request: Request) -> dict[str, Any]:
-    """Return where the tree is, as the options of other commands say it."""
+    """Return the location of the tree as options of the other commands."""
     file = os.path.join(request.config_dir or os.environ.get("SALT_CONFIG_DIR") or CONFIG_DIR, "minion")
     return {
         "config": (file,) if os.path.isfile(file) else (),

@@ -1,6 +1,6 @@
-"""SLS files and the highstate that ``state.disable`` keeps ``state.apply`` from applying, until ``state.enable``.
+"""``state.disable`` and ``state.enable``: SLS files, or the highstate, that ``state.apply`` refuses to apply.
 
-Their names are a static grain, so they hold for Salt's own ``salt-call`` on this machine, too.
+A static grain has their names, so Salt's own ``salt-call`` on this machine refuses them, too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _GRAIN = "state_runs_disabled"
 
 
 class Disabled(Exception):
-    """A run of something that is disabled. ``answer`` is Salt's, ``told`` what it does not show people."""
+    """A disabled SLS or highstate was to run. ``answer`` is Salt's, ``told`` are lines for standard error."""
 
     def __init__(self, answer: Answer, *told: str) -> None:
         super().__init__(*told)

@@ -1,4 +1,4 @@
-"""What the replacement of salt-call adds to the engine."""
+"""What the salt-call replacement adds to the engine."""
 
 from __future__ import annotations
 

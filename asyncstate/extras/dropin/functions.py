@@ -1,4 +1,4 @@
-"""Which code answers a function: the ``state`` module is part of the engine here, all others are plugins."""
+"""Dispatch of function calls: the ``state`` module is implemented in this package, all others are plugins."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def answer_of(console: Console, settings: Settings, request: Request) -> Answer:
-    """Do what a command line asks for. Raises Refused.
+    """Run the function of a command line. Raises Refused.
 
-    If the pillar does not render, what bears that gets the part that does, as in Salt.
+    If the pillar does not render, functions that can do without get the part that renders, as in Salt.
     """
     try:
         return _answer_of(console, settings, request)
@@ -64,7 +64,7 @@ def _call_state(console: Console, settings: Settings, request: Request) -> Answe
 
 
 def _with_state_module(console: Console, settings: Settings, request: Request, value: Any) -> Any:
-    """Return what ``sys`` says of functions, with those of the state module, which is no plugin here."""
+    """Return an answer of ``sys``, with the functions of the state module added, which is no plugin here."""
     if request.function not in {"sys.doc", "sys.list_functions", "sys.list_modules"}:
         return value
     patterns = [word if "." in word else f"{word}.*" for word in request.arguments] or ["*"]

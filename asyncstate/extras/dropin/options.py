@@ -28,7 +28,7 @@ _REFUSED = {
 
 
 class WrongUsage(AsyncStateError):
-    """The command line cannot be read, or asks for something that is not there. ``lines`` say what."""
+    """The command line is malformed, or names something that does not exist. ``lines`` are the message."""
 
     def __init__(self, *lines: str, exit_code: int = USAGE_ERROR) -> None:
         super().__init__("\n".join(lines))
@@ -37,7 +37,7 @@ class WrongUsage(AsyncStateError):
 
 
 class Request(msgspec.Struct, kw_only=True):
-    """What a command line of ``salt-call`` asks for. Paths are as they were given."""
+    """A parsed command line of ``salt-call``. Paths are as given."""
 
     function: str = ""
     arguments: list[str] = []

@@ -1,4 +1,4 @@
-"""Packages of salt-ssh, which ``state.pkg`` applies: an archive with low chunks, pillar, and the files of the tree."""
+"""Packages of salt-ssh, applied by ``state.pkg``: an archive of low chunks, pillar, and files of the tree."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _NO_ARGUMENTS = frozenset({"state", "fun", "name"})
 
 
 def unpack(path: str, digest: str, hash_type: str, folder: str) -> str:
-    """Unpack a package into a folder; return why not, if it is not there, or not this one. Raises Refused."""
+    """Unpack a package into a folder. Returns the reason if it is missing or its digest differs. Raises Refused."""
     try:
         opened = open_read(path)
     except (OSError, PathRefused):
         return f"There is no file {path}."
-    with opened as file:  # once: the name may lead to another file after the check
+    with opened as file:  # opened once: the path may lead to another file after the check
         try:
             found = hashlib.file_digest(file, hash_type).hexdigest()
         except (ValueError, TypeError):  # a digest of no fixed length

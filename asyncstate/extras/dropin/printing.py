@@ -1,4 +1,4 @@
-"""Writes an answer in the form that the command line, or the function, wants, and gives the exit code."""
+"""Writes an answer with the outputter that the command line, or the function, chose, and gives the exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows as Salt's salt-call returns them: their keys and, where Salt calls states by name, themselves in its order."""
+"""Rows in Salt's order: the keys of each and, where Salt calls states by name, the rows themselves."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ _CALLED = (
     Kind.REQUIRE, Kind.REQUIRE_ANY, Kind.WATCH, Kind.WATCH_ANY, Kind.PREREQUIRED, Kind.ONFAIL, Kind.ONFAIL_ANY,
     Kind.ONFAIL_ALL, Kind.ONCHANGES, Kind.ONCHANGES_ANY,
 )  # fmt: skip
-"""The requisites of a state in the order in which Salt calls what they name."""
+"""The requisites of a state in the order in which Salt calls their targets."""
 
 
 def as_in_salt(tag: str, row: Row) -> Row:
     """Return the row of a tag with its keys in Salt's order.
 
-    One that no state function gave has not the keys that only these have.
+    A row that no state function returned lacks the keys that only those set.
     """
     if row.get("__id__", "") is None:
         return {key: value for key, value in row.items() if key not in _OF_STATES}
@@ -65,7 +65,7 @@ def as_in_salt(tag: str, row: Row) -> Row:
 
 
 def called_for(id_: str) -> Callable[[Mapping[str, Row], Plan], dict[str, Row]]:
-    """Return what puts rows in the order in which Salt calls the states of an ID: before each, what it requires."""
+    """Return a function that sorts rows as Salt calls the states of an ID: before each, the states it requires."""
 
     def order(rows: Mapping[str, Row], plan: Plan) -> dict[str, Row]:
         tags: dict[str, None] = {}
@@ -81,7 +81,7 @@ def called_for(id_: str) -> Callable[[Mapping[str, Row], Plan], dict[str, Row]]:
 
 
 def _call(index: int, plan: Plan, tags: dict[str, None]) -> None:
-    """Add the tags of what a chunk requires, then its own. A stack, for a chain may be longer than Python's."""
+    """Add the tags of the chunks that a chunk requires, then its own. Not recursive: chains may be long."""
     waiting: list[tuple[int, bool]] = [(index, False)]
     while waiting:
         index, is_due = waiting.pop()

@@ -1,4 +1,4 @@
-"""The settings of a ``salt-call``: Salt's configuration folder, then the command line."""
+"""The settings of a ``salt-call``: from Salt's configuration folder, then from the command line."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _expanded(folders: list[str]) -> list[str]:
 
 
 def past_pillar(settings: Settings, error: PillarError) -> Settings:
-    """Return settings with what did render of a pillar in the place of its files, and its mistakes as ``_errors``."""
+    """Return settings with the rendered part of the pillar in place of its files, and its errors as ``_errors``."""
     other = copy.copy(settings)
     other.pillar_roots = {}
     other.pillar = {**error.rendered, "_errors": [issue.message for issue in error.issues[1:]]}
@@ -96,7 +96,7 @@ def past_pillar(settings: Settings, error: PillarError) -> Settings:
 
 
 def changed(settings: Settings, **values: Any) -> Settings:
-    """Return a copy of the settings with other values; None leaves one as it is. ``pillar`` is merged over theirs."""
+    """Return a copy of the settings with other values; None keeps a value. ``pillar`` is merged over theirs."""
     other = copy.copy(settings)
     pillar = values.pop("pillar", None)
     for name, value in values.items():

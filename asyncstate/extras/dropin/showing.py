@@ -24,7 +24,7 @@ SHOWING = (
 
 
 def words(value: Any) -> list[Any]:
-    """Return the elements of a list, or those of text that commas separate."""
+    """Return the elements of a list, or of comma-separated text."""
     if isinstance(value, (list, tuple)):
         return list(value)
     return [part.strip() for part in str(value).split(",")]
@@ -106,7 +106,7 @@ class Showing:
         return self._of(kwargs, lambda runtime: self._dot(runtime, None, kwargs))
 
     def _of(self, kwargs: dict[str, Any], look: Callable[[StateRuntime], Any]) -> Answer:
-        """Return what ``look`` sees, or the errors of the tree."""
+        """Return the result of ``look``, or the errors of the tree."""
         try:
             with self._runtime(kwargs) as runtime:
                 return Answer(value=self._console.hide(look(runtime)))

@@ -66,7 +66,7 @@ class StateModule:
         }
 
     def near(self, name: str) -> str:
-        """Return the nearest name to one that is none, as the end of a sentence."""
+        """Return a suggestion for an unknown function, to end a message with."""
         found = nearest(name, self.functions)
         return f" Did you mean 'state.{found}'?" if found else ""
 
@@ -254,9 +254,9 @@ class StateModule:
         more: Mapping[str, Any] | None = None,
         implicit_order: str | None = None,
     ) -> Answer:
-        """Apply SLS files or the highstate; of these, one ID, in Salt's order. Raises CompileError for that.
+        """Apply SLS files or the highstate, or one ID of them, in Salt's order. An ID may raise CompileError.
 
-        ``more`` are options of `collect`, ``implicit_order`` replaces that setting.
+        ``more`` are options of `collect`, ``implicit_order`` overrides the setting.
         """
         exclude = tuple(exclusion(name) for name in words(kwargs.get("exclude") or []))
         selection = Selection(sls, kwargs.get("saltenv"), exclude, () if id_ is None else (id_,))
@@ -275,7 +275,7 @@ class StateModule:
         return answer
 
     def _run_plan(self, kwargs: dict[str, Any], compiled: Callable[[StateRuntime], Plan], *, sls: str | None) -> Answer:
-        """Run a plan that comes from no tree; ``sls`` is what its rows have as the name of their SLS file."""
+        """Run a plan that comes from no tree; ``sls`` is the SLS name in its rows."""
 
         async def planned(runtime: StateRuntime) -> Plan:
             return await runtime.host.workers.run(compiled, runtime)
@@ -294,7 +294,7 @@ class StateModule:
         order: Callable[[Mapping[str, Row], Plan], dict[str, Row]] | None = None,
         more: Mapping[str, Any] | None = None,
     ) -> Answer:
-        """Run what ``start`` starts. Raises PillarError; with an ``order``, other errors of the tree, too."""
+        """Do the run that ``start`` starts. Raises PillarError; with an ``order``, other errors of the tree, too."""
         queue = kwargs.get("queue")
         if queue is None:
             queue = settings.extra.get("state_queue")

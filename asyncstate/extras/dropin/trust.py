@@ -1,4 +1,4 @@
-"""Whom a ``salt-call`` that was started with sudo trusts: provisioners keep their trees in folders of their own user.
+"""Trust in the user behind sudo: provisioners run ``sudo salt-call`` on trees in that user's folders.
 
 Root follows no configuration and loads no plugin that others can change. Somebody who runs ``sudo salt-call`` decides
 anyway what root does, so files that only this user can change are trusted here as if they were root's.
@@ -51,7 +51,7 @@ class _Caller(NamedTuple):
 
     @classmethod
     def found(cls) -> Self | None:
-        """Return the user, as sudo tells it; None if there is none. Whoever can write that variable is root."""
+        """Return the user, from the variables that sudo sets; None without sudo. Only root could forge them."""
         uid, gid = os.environ.get("SUDO_UID", ""), os.environ.get("SUDO_GID", "")
         if os.geteuid() != 0 or not uid.isdecimal() or uid == "0":
             return None
@@ -87,7 +87,7 @@ def _way(path: str) -> Iterator[str]:
 
 
 def _below(path: str) -> Iterator[str]:
-    """Yield what is in a folder, and where its links lead."""
+    """Yield the paths in a folder, and the targets of its links."""
     for at, folders, files in os.walk(path):
         for name in (*folders, *files):
             each = os.path.join(at, name)

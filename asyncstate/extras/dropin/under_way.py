@@ -1,4 +1,4 @@
-"""Functions of ``state`` for runs under way and for events: which run it is, and what cannot be done with it here."""
+"""Functions of ``state`` about runs under way and events: the holder of the lock, and refusals of the others."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class UnderWay:
         self.functions: dict[str, Callable[..., Answer]] = {name: getattr(self, name) for name in UNDER_WAY}
 
     def running(self, concurrent: bool = False) -> Answer:
-        """Return which run holds the lock."""
+        """Return the run that holds the lock."""
         from asyncstate.run.lock import RunLock
 
         holder = None if concurrent else RunLock(self._settings.cachedir).holder()

@@ -1,4 +1,4 @@
-"""Code actions: the requisite that lint misses, and the name that a mistake was probably meant to be."""
+"""Code actions: add the requisite that lint misses, replace a mistaken name with its likely correction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WRONG = (
     re.compile(r"(salt://[^\s'\"]+)"),
     re.compile(r"['\"]([^'\"\n]+)['\"]"),
 )
-"""How a finding names what is wrong; the first that stands in the text counts."""
+"""Patterns of the wrong word in a finding's message; the first that matches counts."""
 
 
 class Action(NamedTuple):
@@ -35,7 +35,7 @@ class Action(NamedTuple):
 
 
 def actions(path: str, text: str, told: Iterable[Diagnostic], fixes: Sequence[Fix], lines: range) -> Iterator[Action]:
-    """Yield the changes for what the editor was told of some lines of a file."""
+    """Yield the changes for the published diagnostics of some lines of a file."""
     written = text.split("\n")
     for each in told:
         if each.place.line not in lines:
@@ -47,7 +47,7 @@ def actions(path: str, text: str, told: Iterable[Diagnostic], fixes: Sequence[Fi
 
 
 def _end_of_text(fix: Fix, written: list[str]) -> tuple[tuple[int, int], tuple[int, int], str]:
-    """Return the edit of a fix; one behind the last line of a text without a line feed at its end brings its own."""
+    """Return the edit of a fix. An edit after a last line without a line feed begins with one."""
     last = len(written) - 1
     if fix.end <= last:
         return (fix.start, 0), (fix.end, 0), fix.text
@@ -67,7 +67,7 @@ def _meant(each: Diagnostic, written: list[str]) -> Iterator[Action]:
 
 
 def _place_of_mistake(each: Diagnostic, written: list[str]) -> Place | None:
-    """Return where the word stands that a diagnostic calls wrong: in its line, or below in the same declaration."""
+    """Return the place of the word that a diagnostic calls wrong: in its line, or below in the same declaration."""
     message = each.message[: each.message.rfind("\n")] if "\n" in each.message else each.message
     for pattern in _WRONG:
         for wrong in pattern.findall(message):

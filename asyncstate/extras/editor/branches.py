@@ -1,4 +1,4 @@
-"""Which lines of a text render together: the template blocks (``if``, ``for`` …) around each place."""
+"""Template blocks (``if``, ``for`` …) around each place of a text: lines in the same ones render together."""
 
 from __future__ import annotations
 

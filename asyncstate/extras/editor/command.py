@@ -62,14 +62,14 @@ def command(console: Console, /, *, compiler: bool, **options: Any) -> int:
     def settings(of: Mapping[str, Any]) -> Settings:
         return settings_from(console, dict(of))
 
-    # pygls closes its streams at the end; those of the program are not its own
+    # pygls closes its streams at the end, so it gets copies of the program's
     with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as read, os.fdopen(os.dup(answers.fileno()), "wb") as write:
         serve(Program(options, settings, _COMPILER), read, write)
     return 0
 
 
 def _compile(console: Console, answers: BinaryIO) -> None:
-    """Read jobs, and write what is said of them."""
+    """Read jobs, and write the compiler's replies."""
     from asyncstate.extras.editor.standby import serve
 
     def say(lines: bytes) -> None:

@@ -1,4 +1,4 @@
-"""The compiler's process, as the server sees it: started once, asked at every change, stopped if it is stuck."""
+"""The compiler's process, as the server sees it: started once, given a job at every change, replaced if stuck."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PATIENCE = 30.0
 class Compiler:
     """A program that reads jobs, one a line, and writes replies. ``take`` is called for each, in another thread.
 
-    If the program breaks, the last job has a reply that says so, and the next one starts the program again.
+    If the program breaks, the last job gets a reply that says so, and the next one starts the program again.
     """
 
     def __init__(self, argv: Sequence[str], reaper: Reaper, take: Callable[[Reply], None]) -> None:

@@ -1,7 +1,7 @@
-"""What the compiler says of a tree: first what needs no order of its states, then the whole.
+"""The compiler's answers about a tree: first the ones that need no order of its states, then all.
 
-No state runs. Templates are rendered, but of the execution functions that they call only those that read are called:
-`harmless` has the list, and stand-ins for the others. What is wrong in a file with a stand-in is no certain mistake.
+No state runs. Templates are rendered, but they call only execution functions that read: `harmless` has the list,
+and stand-ins for the others. A mistake in a file with a stand-in is reported as uncertain.
 """
 
 from __future__ import annotations
@@ -56,23 +56,23 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 _ATTEMPTS = 20
-"""So many requisites are tried, each of which is a compilation."""
+"""The number of requisites that are tried, at one compilation each."""
 _DEEPEST = 6
-"""Pillar keys are offered down to this depth."""
+"""The depth to which pillar keys are offered."""
 
 
 def early(job: Job, settings: Settings, kept: Renderings, is_out_of_date: Callable[[], bool]) -> Iterator[Answer]:
-    """Yield what this host has, and what is to be said of the tree without a plan of it.
+    """Yield the keys of this host, and the diagnostics of the tree that need no plan.
 
-    What is rendered is kept. Ends soon, with answers that mean nothing, once the job is out of date.
+    Renderings are kept. Ends soon, with meaningless answers, once the job is out of date.
     """
     yield from _Look(job, settings, kept, is_out_of_date).answers(whole=False)
 
 
 def whole(job: Job, settings: Settings, kept: Renderings) -> Iterator[Answer]:
-    """Yield all state functions if the job asks for them, then all that is to be said of the tree, and its states.
+    """Yield all state functions if the job asks for them, then the diagnostics of the tree, and its states.
 
-    Who types ends a look at the tree again and again; what is the same for all of them comes before that.
+    The functions come first, as they outlive the job: typing ends job after job before its diagnostics.
     """
     look = _Look(job, settings, kept)
     if job.catalog:
@@ -82,7 +82,7 @@ def whole(job: Job, settings: Settings, kept: Renderings) -> Iterator[Answer]:
 
 
 def _guarded(findings: Iterable[Finding], left_out: LeftOut) -> Iterator[Finding]:
-    """Yield the findings: those of files in which calls were left out as no mistakes, and what was left out."""
+    """Yield the findings, as no mistakes in files whose calls were left out, and one for the calls left out."""
     for finding in findings:
         yield structs.replace(finding, mistake=finding.mistake and finding.file not in left_out.by_file)
     for path, names in left_out.by_file.items():
@@ -115,7 +115,7 @@ class _Look:
         return _catalog(self.runtime)
 
     def answers(self, *, whole: bool) -> Iterator[Answer]:
-        """Yield what is said early, or the whole."""
+        """Yield the early answers, or all."""
         try:
             with self.runtime.open_sync():
                 host = self.runtime.host
@@ -129,7 +129,7 @@ class _Look:
         yield Found(tuple(dict.fromkeys(_guarded(findings, self._left_out))), whole)
 
     def _tree(self, *, whole: bool) -> tuple[list[Finding], tuple[Rendered, ...] | None]:
-        """Return what check and lint say, and the states of the whole."""
+        """Return the findings of check and lint, and with ``whole`` the states."""
         judge_values(self.runtime)
         pillar = self.runtime.planner.watch_pillar()
         found: list[Finding] = []
@@ -177,7 +177,7 @@ class _Look:
         return self.runtime.shown(plan)
 
     def fixes(self) -> Iterator[Fix]:
-        """Yield the requisites that can be written in open files, as far as the tree compiles with them."""
+        """Yield missing requisites that can be written into open files, if the tree compiles with them."""
         tried = 0
         for plan, findings in self._plans:
             for finding in findings:

@@ -1,4 +1,4 @@
-"""What may be written at the cursor."""
+"""Completion: the words that may be written at the cursor."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from asyncstate.extras.editor.tree import File
 
 MOST = 200
-"""So many items are offered at once; more letters choose from the others."""
+"""The number of items offered at once; more letters narrow the choice."""
 _WORDS = {"include": "SLS files that belong to this one", "extend": "more for IDs of other SLS files", "exclude": ""}
 
 
 class Item(NamedTuple):
-    """One word to choose. ``text`` takes the place of the word; ``kind`` says what it is, for its picture.
+    """One choice. ``text`` replaces the word; ``kind`` chooses the editor's icon.
 
     ``order`` 0 comes first. ``doc`` is Markdown.
     """
@@ -49,7 +49,7 @@ class Offer(NamedTuple):
 
 
 def complete(knowledge: Knowledge, file: File, line: int, column: int) -> Offer:
-    """Return what may be written at a cursor."""
+    """Return the words that may be written at a cursor."""
     here = context(file.text, line, column)
     row = file.text.split("\n")[here.place.line]
     wanted = here.prefix.lower()
@@ -154,7 +154,7 @@ def _values(knowledge: Knowledge, here: Context) -> Iterator[Item]:
 
 
 def _modules(knowledge: Knowledge, file: File, here: Context, colon: str) -> Iterator[Item]:
-    """Yield what a requisite begins with: the modules of the tree, then each ID with its module."""
+    """Yield beginnings of a requisite: the modules of the tree, then each ID with its module."""
     dash = "" if here.dash else "- "
     used = Counter(
         state.module for _, declared in knowledge.tree.declarations() for state in declared.states if state.module

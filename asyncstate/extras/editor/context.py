@@ -1,4 +1,4 @@
-"""What stands at the cursor: a state, an argument, the target of a requisite, a path, a pillar key. No text raises."""
+"""The context of the cursor: a state, an argument, a requisite's target, a path, a pillar key. No text raises."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from asyncstate.extras.editor.outline import Entry, Within, Word
 
 _FAR: Final = 2000
-"""A template statement is looked for this far before the cursor."""
+"""The number of characters before the cursor in which a template statement is looked for."""
 _SALT_URL = re.compile(r"salt://(?P<word>[^\s'\"|,]*)\Z")
 _TEMPLATE = re.compile(r"\{%-?\s*(?:import|from|include|extends)\s+['\"](?P<word>[^'\"\n]*)\Z")
 _CALL = re.compile(
@@ -34,7 +34,7 @@ _REST: Final = {
 
 
 class Context(NamedTuple):
-    """What is being written.
+    """The context of the word at the cursor.
 
     ``kind`` is one of: id (at the left margin), extended (an ID under ``extend``), state, function (of a module that
     stands alone), argument, value (of an argument), module (of a requisite), target (of a requisite), include, salt,
@@ -54,7 +54,7 @@ class Context(NamedTuple):
 
 
 def context(text: str, line: int, column: int) -> Context:
-    """Return what stands at a cursor: line and column from 0, in characters. Places beyond the text are its end."""
+    """Return the context of a cursor: line and column from 0, in characters. Places beyond the text are its end."""
     lines = text.split("\n")
     line = max(0, min(line, len(lines) - 1))
     column = max(0, min(column, len(lines[line])))
@@ -72,7 +72,7 @@ class _Cursor(NamedTuple):
         return self.text[: self.column]
 
     def context(self, kind: str, prefix: str, rest: re.Pattern[str] = _WORD, **more: Any) -> Context:
-        """Return a context whose word is the prefix and what follows of the same kind."""
+        """Return a context whose word is the prefix and the characters after it that match ``rest``."""
         following = rest.match(self.text, self.column)
         end = following.end() if following else self.column
         place = Place(self.line, self.column - len(prefix), end)
@@ -83,7 +83,7 @@ class _Cursor(NamedTuple):
 
 
 def _in_template(lines: list[str], cursor: _Cursor) -> Context | None:
-    """Return what is written inside a template statement or expression; None outside."""
+    """Return the context inside a template statement or expression; None outside."""
     before = cursor.before
     number = cursor.line
     while number > 0 and len(before) < _FAR and not _DELIMITER.search(before):
@@ -110,7 +110,7 @@ def _in_template(lines: list[str], cursor: _Cursor) -> Context | None:
 
 
 def _closes(lines: list[str], cursor: _Cursor) -> bool:
-    """Return whether the next delimiter after a cursor ends a statement: one that nothing ends is only its line."""
+    """Return whether the next delimiter after a cursor ends a statement: an unclosed one is only its line."""
     after = cursor.text[cursor.column :]
     for number in range(cursor.line, len(lines)):
         if found := _DELIMITER.search(after if number == cursor.line else lines[number]):
@@ -124,7 +124,7 @@ def _in_url(cursor: _Cursor) -> Context | None:
 
 
 def _in_data(text: str, cursor: _Cursor) -> Context:
-    """Return what is written in the data of an SLS file."""
+    """Return the context in the data of an SLS file."""
     start = START.match(cursor.text)
     if start is None or re.search(r"(?:^|\s)#", cursor.before) or not is_sls_data(text):
         return cursor.nothing()
@@ -151,7 +151,7 @@ def _in_data(text: str, cursor: _Cursor) -> Context:
 
 
 def _in_flow(cursor: _Cursor, found: list[Entry], flow: Within) -> Context:
-    """Return what is written in flow style."""
+    """Return the context in flow style."""
     prefix = cursor.text[flow.start : cursor.column]
     here = _Here(cursor, found, flow.above, dash=flow.dash)
     if flow.key is not None:
@@ -171,7 +171,7 @@ class _Here:
         self._dash = dash
 
     def word(self, prefix: str, rest: re.Pattern[str], *, listed: bool = False) -> Context:
-        """Return what a key, or a list item without one, is; ``listed``: an item in flow style, outside of braces."""
+        """Return the context of a key or a keyless list item; ``listed``: an item in flow style, outside of braces."""
         quoted = prefix[:1] in {"'", '"'}
         prefix = prefix[1:] if quoted else prefix
         rest = _REST["template"] if quoted else rest
@@ -195,7 +195,7 @@ class _Here:
         return cursor.context(kind, prefix, rest, dash=self._dash)
 
     def value(self, key: str, prefix: str) -> Context:
-        """Return what the value of a key is."""
+        """Return the context of a key's value."""
         bare = prefix[1:] if prefix[:1] in {"'", '"'} else prefix
         names, cursor = self._names, self._cursor
         if not names:

@@ -1,4 +1,4 @@
-"""Diagnostics: what check and lint say, at its place in the texts of the editor."""
+"""Diagnostics: the findings of check and lint, placed in the texts of the editor."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _QUOTED = re.compile(r"'([^'\n]+)'")
 _COMMENT = re.compile(r"(?<=\s)#")
 _MISSING = re.compile(r"Specified SLS (\S+) in saltenv|Specified SLS \S+: (\S+) is not")
 _FOR_INFORMATION = frozenset({"not-called", "unknown-effects", "unused-pillar"})
-"""Rules whose findings are no faults of the text."""
+"""Rules whose findings are no faults of the text: level information."""
 
 
 class Diagnostic(NamedTuple):
@@ -33,7 +33,7 @@ class Diagnostic(NamedTuple):
 
 
 def diagnostics(tree: Tree, findings: Iterable[Finding]) -> dict[str, list[Diagnostic]]:
-    """Return the findings by path. One that has no file stands in the top file that names what it is about."""
+    """Return the findings by path. A finding without a file goes to the top file that names its subject."""
     found: dict[str, list[Diagnostic]] = {}
     tops = [file.path for file in tree.files.values() if file.relpath == "top.sls"]
     for finding in findings:

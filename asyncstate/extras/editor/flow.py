@@ -1,4 +1,4 @@
-"""Flow style, ``[a, {b: c}]``, as it stands in the editor: over several lines, and while no bracket closes it."""
+"""Flow style, ``[a, {b: c}]``, in unfinished texts: over several lines, and without a closing bracket."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _TOKEN: Final = re.compile(
     r"|(?P<plain>[^\s\[\]{},'\"&*!](?:[^\n\[\]{},:#]|:(?![\s,\[\]{}]|\Z)|(?<=\S)#)*)|(?P<odd>.)"
 )
 _DEEPEST: Final = 100
-"""Nothing is read of brackets within so many brackets."""
+"""The depth of brackets below which nothing is read."""
 _WORDS: Final = frozenset({"quoted", "begun", "plain"})
 _BETWEEN: Final = frozenset({"blank", "comment", "line"})
 _CONTINUES: Final = frozenset({"", "#", "]", "}", ","})
-"""What a line begins with that ends nothing, wherever it begins."""
+"""Beginnings of a line that continue a list or mapping, however little they are indented."""
 
 
 class Span(NamedTuple):
@@ -59,7 +59,7 @@ class Flow:
         self.pairs: list[Pair] = []
         self.end: int = start
         self.word: Span | None = None
-        """What stands at the end, if it is not closed and a word does."""
+        """The word at the end, if it is not closed."""
         self._frames: list[_Frame] = []
         self._read(text, start, floor, dash=dash)
 
@@ -70,27 +70,27 @@ class Flow:
 
     @property
     def above(self) -> tuple[Span, ...]:
-        """The keys above what follows; without the one whose value it is."""
+        """The keys above the next word, without the key whose value it is."""
         return self._frames[-1].above
 
     @property
     def key(self) -> Span | None:
-        """The key whose value follows."""
+        """The key whose value comes next."""
         return self._frames[-1].key
 
     @property
     def listed(self) -> bool:
-        """Whether what follows is an item of a list, outside of braces."""
+        """Whether the next word is an item of a list, outside of braces."""
         return self._frames[-1].listed
 
     @property
     def dash(self) -> bool:
-        """Whether what follows is an item of a list, or a pair of one."""
+        """Whether the next word is an item of a list, or a pair in one."""
         return self._frames[-1].dash
 
     @property
     def unfinished(self) -> Pair:
-        """What stands at the end, if it is not closed."""
+        """The context at the end, if it is not closed."""
         frame = self._frames[-1]
         if frame.key is not None or not frame.listed:
             return Pair(frame.above, frame.dash, frame.key or self.word, self.word if frame.key else None)
@@ -134,7 +134,7 @@ class Flow:
         self._frames.append(_Frame(above, listed=listed, dash=listed or (frame.listed and frame.key is None)))
 
     def _end_pair(self) -> None:
-        """Take the key that waits for a value as one without."""
+        """Add the key that waits for a value without one."""
         frame = self._frames[-1]
         if frame.key is not None:
             self.pairs.append(Pair(frame.above, frame.dash, frame.key, None))

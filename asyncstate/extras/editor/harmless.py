@@ -1,7 +1,7 @@
-"""What templates may call while somebody writes them: functions that only read, and change nothing.
+"""Calls that unfinished templates may make: functions that only read, and change nothing.
 
-Everything else is a command of a half-written text. A stand-in takes its place, and what was left out is kept, by the
-file whose template named it.
+A stand-in takes the place of any other function, as a half-written text must not change the machine. The calls left
+out are kept by the file whose template makes them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NETWORK_FILTERS: Final = ("http_query", "dns_check")
 
 
 class LeftOut:
-    """A `Restraint`. ``by_file`` has what was not called or run in its templates, by path."""
+    """A `Restraint`. ``by_file`` has the functions and programs left out of templates, by path."""
 
     deep: Final = False
 
@@ -29,7 +29,7 @@ class LeftOut:
 
     def functions(self, functions: Mapping[str, Any], path: str) -> Mapping[str, Any]:
         """Return the functions with stand-ins for those that may do more than read."""
-        self._file = path or self._file  # a text without a file is one that a template of the last file renders
+        self._file = path or self._file  # a text without a path is rendered by a template of the last file
         return _Functions(functions, self._file, self) if isinstance(functions, FunctionMap) else functions
 
     def filters(self, path: str) -> Mapping[str, Callable[..., Any]]:
@@ -43,7 +43,7 @@ class LeftOut:
         raise RenderError(f"the renderer '{renderer}' would run this text as a program", file=path, line=1)
 
     def note(self, name: str, path: str) -> None:
-        """Keep what was left out."""
+        """Note that a call was left out."""
         self.by_file.setdefault(path, {})[name] = None
 
 
@@ -100,12 +100,12 @@ def _stand_in(left_out: LeftOut, name: str, path: str) -> Callable[..., Any]:
 
 
 class _Unknown(ChainableUndefined):
-    """The value of a call that was left out. Whatever a template does with it gives such a value, or nothing."""
+    """The value of a call that was left out. Any operation on it returns such a value, or an empty one."""
 
     __slots__ = ()
 
     def __call__(self, *_args: Any, **_kwargs: Any) -> Self:  # type: ignore[override]
-        """Return a value that is not known either."""
+        """Return an unknown value, too."""
         return self
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What an editor says of the word under the pointer, in Markdown."""
+"""Hover texts in Markdown: documentation of the word under the pointer."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from asyncstate.extras.editor.tree import At, File
 
 _MOST = 12
-"""So many places are named; the rest is counted."""
+"""The number of places that are named; the rest is counted."""
 
 
 def hover(knowledge: Knowledge, file: File, line: int, column: int) -> tuple[str, Place] | None:
-    """Return what is known of the word at a place, and the word; None if nothing is."""
+    """Return the documentation of the word at a place, and the word; None if there is none."""
     what = subject(file, line, column)
     if what.kind == "id":
         return _of_id(knowledge, file, what), what.word.place
@@ -89,7 +89,7 @@ def _of_pillar(knowledge: Knowledge, file: File, line: int, column: int, what: S
 
 
 def _of_word(knowledge: Knowledge, file: File, line: int, column: int) -> tuple[str, Place] | None:
-    """Return what is known of an argument or of a word of the language."""
+    """Return the documentation of an argument or a keyword."""
     here = context(file.text, line, column)
     word = file.text.split("\n")[here.place.line][here.place.start : here.place.end]
     if here.kind not in {"argument", "id", "function"} and not (here.kind == "state" and topic_of(word)):

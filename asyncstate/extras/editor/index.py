@@ -1,4 +1,4 @@
-"""What one SLS file declares and refers to, read from its text: for completion, definitions, references, renaming."""
+"""Index of one SLS file's declarations and references: for completion, definitions, references, renaming."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Link(NamedTuple):
 
 
 class FileIndex(NamedTuple):
-    """All of one file. ``pillar`` are the keys that its templates read, ``a:b`` for a key within a key."""
+    """The index of one file. ``pillar`` are the keys that its templates read, ``a:b`` for a key within a key."""
 
     declarations: tuple[Declaration, ...]
     references: tuple[Reference, ...]
@@ -75,7 +75,7 @@ EMPTY: Final = FileIndex((), (), (), (), ())
 
 
 def index(text: str) -> FileIndex:
-    """Read a text. Never raises: what makes no sense is left out."""
+    """Read a text. Never raises: malformed parts are left out."""
     reader = _Reader()
     for entry in entries(text):
         reader.take(entry)

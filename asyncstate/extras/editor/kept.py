@@ -1,7 +1,7 @@
-"""Rendered SLS files, kept while somebody types: only what a change concerns is rendered again.
+"""Cache of rendered SLS files: a change renders again only the files that it concerns.
 
-A rendering is used again while the texts that it read are the same, the grains, and what it read of the pillar. What
-else a template may look at, such as a file of this machine, is looked at again when the disk is (`Renderings.forget`).
+A rendering is used again while the texts, grains and pillar values that it read are the same. Anything else that a
+template reads, such as a file of this machine, is read again when the disk may have changed (`Renderings.forget`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PECULIAR: Final = re.compile(rb"\A#!.*gpg|rendered_sls|\sdo\s[^%]*pillar")
 """A text whose rendering does more than return data: it decrypts, or changes the pillar of the others."""
 
 _OF_PROCESS: Final = "pid"
-"""A grain that is another one in each process, also in the fork that looks at the whole."""
+"""A grain that differs between processes, also in the fork that compiles the whole."""
 
 
 class _Kept(NamedTuple):
@@ -40,7 +40,7 @@ class _Kept(NamedTuple):
 
 
 class Renderings:
-    """The renderings of one tree, from one look at it to the next."""
+    """The renderings of one tree, kept from job to job."""
 
     def __init__(self) -> None:
         self._kept: dict[SlsFile, _Kept] = {}
@@ -92,7 +92,7 @@ class Renderings:
         return rendered
 
     def _compare(self, grains: Mapping[str, Any], pillar: WatchedPillar | None) -> None:
-        """Forget what was rendered with other grains, or with other values of what it read of the pillar."""
+        """Forget renderings that read other grains or other pillar values."""
         if self._grains is not grains:
             lasting = {name: value for name, value in grains.items() if name != _OF_PROCESS}
             if self._grains_seen != lasting:

@@ -1,4 +1,4 @@
-"""All that answers are made of: the texts, and what the compiler said last."""
+"""The data that answers are made of: the texts, and the compiler's last answers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What one SLS file says of IDs, exactly: each word that declares or names one, as YAML reads it.
+"""The words of one SLS file that declare or name an ID, exactly, as YAML reads them.
 
-`index` reads unfinished texts, for answers that may miss a word. Who edits a tree may miss none: here the text is read
-as YAML, with its templates masked, and a text that cannot be read so says why.
+`index` reads unfinished texts, for answers that may miss a word. An edit of a tree must miss none: here the text is
+parsed as YAML, with its templates masked, and a text that does not parse is refused with the reason.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _LETTER: Final = "\ue000"
-"""What stands for a character of a template expression in the text that YAML reads."""
+"""The placeholder for each character of a template expression in the text that YAML reads."""
 _BREAKS: Final = str.maketrans(dict.fromkeys("\r\x85\u2028\u2029", _LETTER) | {HOLE: _LETTER})
-"""What YAML takes for the end of a line, and editors do not."""
+"""Characters that end a line in YAML and not in editors."""
 _TEMPLATE: Final = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 
 
@@ -54,12 +54,12 @@ class Scalar(NamedTuple):
 
     @property
     def says_nothing(self) -> bool:
-        """Whether nothing of what is computed can be read here."""
+        """Whether a template computes all of the text."""
         return "{%" in self.text or not _TEMPLATE.sub("", self.text).strip()
 
 
 class Slot(NamedTuple):
-    """Where a state takes an argument: ``before`` and ``after`` stand around it. ``refused`` says why it takes none."""
+    """The place for a new argument of a state, with the text ``before`` and ``after`` it, or why it is ``refused``."""
 
     place: Place
     before: str = ""
@@ -122,12 +122,12 @@ class Mention(NamedTuple):
 
     @property
     def inward(self) -> bool:
-        """Whether it is resolved before names are known: to an ID, and to the value of an argument only without one."""
+        """Whether it is resolved before names are known: to an ID, or if there is none to the value of an argument."""
         return self.keyword in {"use", "use_in"} or (self.keyword.endswith("_in") and self.keyword != "listen_in")
 
 
 class Reading(NamedTuple):
-    """All that a file says of IDs; or the ``problem`` for which it cannot be read, and its line."""
+    """All words of a file about IDs; or the ``problem`` that prevents reading it, and its line."""
 
     declared: tuple[Declared, ...] = ()
     mentions: tuple[Mention, ...] = ()

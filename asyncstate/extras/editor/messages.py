@@ -1,4 +1,4 @@
-"""What the language server and its compiler say to each other: one JSON text a line."""
+"""Messages between the language server and its compiler: one JSON text a line."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Argument(msgspec.Struct, frozen=True):
 
 
 class Function(msgspec.Struct, frozen=True):
-    """What is known of a state function."""
+    """A state function and its documentation."""
 
     doc: str
     arguments: tuple[Argument, ...]
@@ -63,7 +63,7 @@ class Rendered(msgspec.Struct, frozen=True):
 
 
 class Seen(msgspec.Struct, frozen=True, tag="seen"):
-    """What this host has: the keys of its pillar and its grains (``a:b`` for a key within a key), without values."""
+    """The keys of this host's pillar and grains (``a:b`` for a key within a key), without values."""
 
     pillar: tuple[str, ...] = ()
     grains: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class Compiled(msgspec.Struct, frozen=True, tag="compiled"):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What check or lint says of a place. ``line`` counts from 1, 0 if unknown; ``mistake``: check fails with it."""
+    """A finding of check or lint. ``line`` counts from 1, 0 if unknown; ``mistake``: check fails with it."""
 
     rule: str
     message: str
@@ -88,14 +88,14 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True, tag="found"):
-    """What is to be said of the tree: all of it, or (not ``whole``) what does not need the order of its states."""
+    """The findings of the tree: all, or (not ``whole``) the ones that do not need the order of its states."""
 
     findings: tuple[Finding, ...]
     whole: bool = True
 
 
 class Fix(msgspec.Struct, frozen=True):
-    """A change that ends the finding of a rule in a line: ``text`` in place of lines.
+    """A change that resolves the finding of a rule in a line: ``text`` replaces lines.
 
     ``line`` counts from 1; ``start`` and ``end`` are the lines that it replaces, from 0, ``end`` excluded.
     """
@@ -110,17 +110,17 @@ class Fix(msgspec.Struct, frozen=True):
 
 
 class Fixes(msgspec.Struct, frozen=True, tag="fixes"):
-    """The changes that are known to compile, for the files that are open."""
+    """The fixes for open files; the tree compiles with each."""
 
     fixes: tuple[Fix, ...]
 
 
 Answer = Catalog | Seen | Compiled | Found | Fixes
-"""What the compiler says."""
+"""An answer of the compiler."""
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """An answer to the job ``number``, or the end of them: ``done``, with why there are no more if something broke."""
+    """An answer to the job ``number``, or the end of its answers: ``done``, with the error if something broke."""
 
     number: int
     answer: Answer | None = None

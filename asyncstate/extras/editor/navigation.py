@@ -1,4 +1,4 @@
-"""Where a word of an SLS file leads: from a requisite to the ID, from an include to the file, and back."""
+"""Navigation between words of SLS files: from a requisite to the ID, from an include to the file, and back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORDS_OF_ALL = frozenset({"", "id"})
 
 
 class Subject(NamedTuple):
-    """What the cursor is on.
+    """The subject of the word at the cursor.
 
     ``kind`` is id (``module: word``; no module for an ID), link, function (a state), pillar, or "".
     """
@@ -39,7 +39,7 @@ NOTHING = Subject("", Word("", _TOP))
 
 
 def subject(file: File, line: int, column: int) -> Subject:
-    """Return what the cursor is on, by what the index has of the file."""
+    """Return the subject at a cursor, from the index of the file."""
     for link in file.found.links:
         if link.target.place.holds(line, column):
             return Subject("link", link.target, link=link)
@@ -66,7 +66,7 @@ def subject(file: File, line: int, column: int) -> Subject:
 
 
 def definitions(knowledge: Knowledge, file: File, line: int, column: int) -> list[At]:
-    """Return where what the cursor is on is declared."""
+    """Return the places that declare the subject at a cursor."""
     tree = knowledge.tree
     what = subject(file, line, column)
     if what.link is not None:
@@ -94,7 +94,7 @@ def definitions(knowledge: Knowledge, file: File, line: int, column: int) -> lis
 
 
 def _source(knowledge: Knowledge, name: str) -> Iterator[At]:
-    """Yield where a state function is written in its module."""
+    """Yield the place of a state function in its module."""
     function = knowledge.functions.get(name)
     if function is None or not function.file.endswith(".py"):
         return
@@ -118,7 +118,7 @@ def means(declared: Declaration, module: str, target: str) -> bool:
 
 
 def references(knowledge: Knowledge, file: File, line: int, column: int, *, declaration: bool) -> list[At]:
-    """Return where what the cursor is on is referred to; with ``declaration`` also where it is declared."""
+    """Return the places that refer to the subject at a cursor; with ``declaration`` also its declarations."""
     tree = knowledge.tree
     what = subject(file, line, column)
     found = definitions(knowledge, file, line, column) if declaration else []

@@ -1,6 +1,6 @@
-"""The structure of one SLS file as it stands in the editor: with its templates, and while it does not parse.
+"""The structure of one unfinished SLS file: with its templates, and while it does not parse.
 
-Lines are read one by one. Indentation and dashes say what belongs to what; template statements count as blanks, and an
+Lines are read one by one. Indentation and dashes give the nesting; template statements count as blanks, and an
 expression as a part of a word. No text raises.
 """
 
@@ -31,10 +31,10 @@ _BLOCK = re.compile(r"[|>][-+\d]*\s*$")
 _SHEBANG = re.compile(r"#!\s*(?P<pipe>[^\n]*)")
 _OTHER_LANGUAGES = frozenset({"py", "pyobjects", "pydsl", "json", "json5", "toml", "hjson", "msgpack"})
 _LONGESTKEY = 1000
-"""No longer key is looked for: the time for a line without one grows with the square of its blanks."""
+"""The longest key that is looked for: the time for a line without one grows with the square of its blanks."""
 
 HOLE = "\0"
-"""What stands for each character of a template expression."""
+"""The placeholder for each character of a template expression."""
 
 
 class Place(NamedTuple):
@@ -64,7 +64,7 @@ class Entry(NamedTuple):
     """One line of a mapping or a list. ``path`` has the keys above it; ``key`` is None for a list item without one.
 
     ``column`` is where the entry begins: its dash, else its key. ``value`` is None if nothing follows the key on its
-    line, or a list or mapping in flow style: what that holds are entries with ``flow``.
+    line, or a list or mapping in flow style, whose parts are entries with ``flow``.
     """
 
     path: tuple[Word, ...]
@@ -125,13 +125,13 @@ class Within(NamedTuple):
 
 
 def at_cursor(text: str, line: int, column: int) -> tuple[list[Entry], Within | None]:
-    """Return the entries of a text, and what is written at a cursor if that is in flow style."""
+    """Return the entries of a text, and the position of a cursor in flow style, if it is in one."""
     lines = _Lines(text)
     return list(lines.entries()), lines.within(line, column)
 
 
 def entries(text: str) -> Iterator[Entry]:
-    """Yield the entries of a text in their order. Lines of block scalars, comments and what is no YAML are left out."""
+    """Yield the entries of a text in their order. Lines of block scalars, comments and invalid YAML are left out."""
     if is_sls_data(text):
         yield from _Lines(text).entries()
 
@@ -191,7 +191,7 @@ class _Lines:
             above.append(_Above(indent, rest, key))
 
     def _within(self, flow: Flow, path: tuple[Word, ...]) -> Iterator[Entry]:
-        """Yield what a list or a mapping in flow style holds."""
+        """Yield the entries of a list or a mapping in flow style."""
         self._flows.append((flow, path))
         for pair in flow.pairs if flow.closed else (*flow.pairs, flow.unfinished):
             key, value = (None if span is None else self._at(span) for span in (pair.key, pair.value))
@@ -201,7 +201,7 @@ class _Lines:
                 yield Entry(above, word.place.start, pair.dash, key, value, flow=True)
 
     def within(self, line: int, column: int) -> Within | None:
-        """Return what is at a cursor among the entries, if that is in flow style."""
+        """Return the position of a cursor in flow style, if it is in one."""
         cursor = self._starts[line] + column
         for flow, path in self._flows:
             if flow.start < cursor and (
@@ -229,7 +229,7 @@ class _Lines:
         return self._unquoted(number, span.start - start, span.end - start)
 
     def _word(self, number: int, start: int) -> Word | None:
-        """Return what follows on a line, without blanks and comments; None if nothing does."""
+        """Return the word from a column on, without blanks and comments; None if there is none."""
         text = _COMMENT.sub("", self._lines[number][start:])
         stripped = text.strip()
         if not stripped:

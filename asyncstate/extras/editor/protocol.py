@@ -1,6 +1,6 @@
 """The protocol of the language server: pygls', with an answer to each message that is malformed.
 
-pygls logs a traceback and answers nothing where a message is no request it can read, so an editor waits for ever.
+pygls logs a traceback and does not answer a request that it cannot read, so the editor would wait for ever.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Protocol(LanguageServerProtocol):
             )  # pygls would leave out an ID of null
 
     def _judge(self, message: Any) -> None:
-        """Raise JsonRpcException for what is no message, or is none now."""
+        """Raise JsonRpcException for a malformed message, and for one at the wrong time."""
         if not isinstance(message, dict) or message.get("jsonrpc") != self.VERSION:
             raise JsonRpcInvalidRequest("Invalid Request: a message is an object with jsonrpc: 2.0")
         if "id" in message and not _is_id(message["id"]):
@@ -112,7 +112,7 @@ def parse_error(error: Exception) -> JsonRpcException | None:
 
 
 def is_worth_a_line(record: logging.LogRecord) -> bool:
-    """Return whether a line of pygls' log is more than an error that is the answer to a message."""
+    """Return whether a line of pygls' log is more than an error that a message was answered with."""
     error = record.exc_info[1] if record.exc_info else None
     if record.msg == "Unable to handle message" and isinstance(error, Exception):
         return parse_error(error) is None
@@ -121,7 +121,7 @@ def is_worth_a_line(record: logging.LogRecord) -> bool:
 
 
 def _mistakes(error: BaseException | None) -> str:
-    """Return what is wrong with parameters: what was expected, and where."""
+    """Return the mistakes in parameters: the expected type, and the place."""
     if isinstance(error, ClassValidationError):
         return "; ".join(transform_error(error)[:_SHOWN])
     return str(error)
@@ -132,7 +132,7 @@ def _is_id(value: Any) -> bool:
 
 
 def _wrong_addresses(params: Any) -> Any:
-    """Yield the addresses in parameters that lead to no file that could exist: not one part of them is a path."""
+    """Yield the URIs in parameters that no file can have."""
     if isinstance(params, dict):
         for key, value in params.items():
             if key.lower().endswith("uri") and isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Publishes diagnostics: sends what changed since the last look, and takes back what is mended."""
+"""Publishes diagnostics: sends what changed since the last answer, and withdraws what is mended."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LEVELS = {
 
 
 class Publisher:
-    """What an editor was told of each file.
+    """The diagnostics published for each file.
 
     ``send`` tells the editor; ``range_in(path, place)`` and ``locations`` give places as the editor counts.
     """
@@ -48,10 +48,10 @@ class Publisher:
         self._texts: dict[str, str] = {}
 
     def take(self, answer: Answer, tree: Tree) -> None:
-        """Publish the findings of a look; any other answer is left alone.
+        """Publish the findings of a job; other answers are ignored.
 
-        What only the whole of the look before has found stays until that of this one is there: it moves with its line,
-        and goes if the line has changed.
+        Findings that only a whole compilation gives stay until the next one replaces them: they move with their line,
+        and go if the line has changed.
         """
         if not isinstance(answer, Found):
             return
@@ -71,7 +71,7 @@ class Publisher:
         self._told = found
 
     def _moved(self, tree: Tree) -> Iterator[Finding]:
-        """Yield what only the whole of the look before has found, with the lines of now."""
+        """Yield the findings that only the last whole compilation gave, at their present lines."""
         lines: dict[str, Callable[[int], int]] = {}
         for path, text in self._texts.items():
             file = tree.file(path)
@@ -83,11 +83,11 @@ class Publisher:
                 yield structs.replace(finding, line=line)
 
     def told(self, path: str) -> list[Diagnostic]:
-        """Return what the editor was told of a file."""
+        """Return the published diagnostics of a file."""
         return self._told.get(path, [])
 
     def shown(self, path: str, it: Diagnostic) -> types.Diagnostic:
-        """Return a finding as the editor has it."""
+        """Return a diagnostic in the protocol's form."""
         related = [types.DiagnosticRelatedInformation(at, "see here") for at in self._locations(it.related)]
         return types.Diagnostic(
             range=self._range_in(path, it.place),
@@ -100,7 +100,7 @@ class Publisher:
 
 
 def line_map(before: Sequence[str], after: Sequence[str]) -> Callable[[int], int]:
-    """Return where a line of a text is after a change: lines count from 1, and one that has changed is at -1."""
+    """Return a function from a line before a change to its line after it, from 1; -1 for a changed line."""
     most = min(len(before), len(after))
     above = 0
     while above < most and before[above] == after[above]:

@@ -1,4 +1,4 @@
-"""Execution functions that only read, and those among them that read this machine."""
+"""Execution functions that only read, and the subset that reads this machine."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _CALL: Final = re.compile(r"\bsalt(?:\.|\[['\"])(?P<name>\w+\.\w+)")
 
 
 def asks_machine(text: str) -> bool:
-    """Return whether a template reads what is on this machine, outside of the tree."""
+    """Return whether a template calls a function that reads this machine, outside of the tree."""
     return any(
         found["name"] in READING and found["name"] not in INDEPENDENT
         for found in (_CALL.finditer(text) if "salt" in text else ())

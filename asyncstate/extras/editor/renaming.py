@@ -1,4 +1,4 @@
-"""Renaming an ID: every place of the tree that means it, or the reason why it cannot be done truly.
+"""Renaming an ID: every place of the tree that names it, or the reason for a refusal.
 
 The tree compiles to the same states afterwards, but for the ID. So a state whose name is its ID gets that name as an
 argument, and each requisite must still mean the states that it meant before.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class RenameRefused(AsyncStateError):
-    """An ID cannot be renamed truly: the text says why, and where."""
+    """An ID cannot be renamed without changing the tree: the text says why, and where."""
 
 
 class Edit(NamedTuple):
@@ -54,7 +54,7 @@ def prepare(knowledge: Knowledge, file: File, line: int, column: int) -> Word | 
 
 
 def rename(knowledge: Knowledge, file: File, line: int, column: int, new: str) -> Renaming:
-    """Return what renames the ID at a cursor. Raises RenameRefused."""
+    """Return the edits that rename the ID at a cursor. Raises RenameRefused."""
     found = _word_at(knowledge, file, line, column)
     if found is None:
         raise RenameRefused("there is no ID here: put the cursor on one, or on a requisite that names one")
@@ -85,7 +85,7 @@ def _word_at(knowledge: Knowledge, file: File, line: int, column: int) -> tuple[
 
 
 class _Renamer:
-    """One ID of a tree, with all that means it."""
+    """Renames one ID of a tree."""
 
     def __init__(self, knowledge: Knowledge, file: File, old: str, module: str) -> None:
         self._old = old
@@ -100,7 +100,7 @@ class _Renamer:
             self._refuse(f"{other} declares it too, by a template or in another language than YAML")
 
     def to(self, new: str) -> Renaming:
-        """Return what renames the ID."""
+        """Return the edits that rename the ID."""
         self._new = new
         if place := self._scope.declares(new):
             self._refuse(f"the ID '{new}' is already declared in {place}")
@@ -117,7 +117,7 @@ class _Renamer:
         raise RenameRefused(f"the ID '{self._old}' cannot be renamed{goal}: {reason}")
 
     def _words(self) -> Iterator[Edit]:
-        """Yield the words to replace, and hold every other requisite to what it means now."""
+        """Yield the words to replace. Refuse if another requisite would change its meaning."""
         for here, declared in self._scope.everything():
             if declared.id.text == self._old and not declared.id.templated:
                 yield self._replaced(here, declared.id)
@@ -168,7 +168,7 @@ class _Renamer:
             yield Edit(here.file.path, state.slot.place, state.slot.filled(f"name: {spelled(self._old)}"))
 
     def _hold_by_name(self, state: StateOf) -> None:
-        """Refuse if a state that gets a second name is found by an argument: what has it twice is not found."""
+        """Refuse if a state that gets a second name is found by an argument: an argument given twice is not found."""
         values = self._scope.values(state.module)
         for here, mention in self._scope.mentions():
             word = mention.target
@@ -188,7 +188,7 @@ class _Renamer:
                 )
 
     def _keep(self, here: Here, mention: Mention) -> None:
-        """Refuse if a requisite that is not edited would no longer mean what it means."""
+        """Refuse if a requisite that is not edited would mean other states."""
         target = mention.target
         if target.templated:
             return

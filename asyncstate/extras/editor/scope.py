@@ -1,4 +1,4 @@
-"""The files in which an ID means one thing: those of its environment, with what each of their words means."""
+"""The scope of an ID: the files of its environment, with the meaning of each word in them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _COMMENT = re.compile(r"(?m)(?:^|(?<=\s))#.*$|\{#(?s:.*?)#\}")
 
 
 class Here(NamedTuple):
-    """A file with what it says of IDs."""
+    """A file with its words about IDs."""
 
     file: File
     reading: Reading
 
     def place(self, line: int) -> str:
-        """Return how a line is called."""
+        """Return the name of a line in messages."""
         return f"{self.file.relpath}:{line}"
 
     @property
@@ -52,7 +52,7 @@ class Named(NamedTuple):
 
 
 class Scope:
-    """What one environment says of an ID. ``unseen`` are places that may name it, known only after rendering."""
+    """The words of one environment about an ID. ``unseen`` are places that may name it, known only after rendering."""
 
     def __init__(self, knowledge: Knowledge, file: File, id_: str) -> None:
         self.tree: Tree = knowledge.tree
@@ -81,13 +81,13 @@ class Scope:
     # what the texts say
 
     def everything(self) -> Iterator[tuple[Here, Declared]]:
-        """Yield all that declares or extends an ID."""
+        """Yield all declarations and extensions of IDs."""
         for here in self._files:
             for declared in here.reading.declared:
                 yield here, declared
 
     def mentions(self) -> Iterator[tuple[Here, Mention]]:
-        """Yield all that names an ID."""
+        """Yield all words that name IDs."""
         for here in self._files:
             for mention in here.reading.mentions:
                 yield here, mention
@@ -161,7 +161,7 @@ class Scope:
         return bool(names) and self._id not in names
 
     def obscure(self, new: str) -> Iterator[str]:
-        """Yield why a place that cannot be read may name the ID; note in ``unseen`` what nobody can know."""
+        """Yield why a place that cannot be read may name the ID; add unknowable places to ``unseen``."""
         for here in self._files:
             known = not is_sls_data(here.file.text) and self._is_rendered(here)
             if here.reading.problem and not known and _says(here.file.text, self._id):
@@ -253,7 +253,7 @@ class Scope:
         }
 
     def values(self, module: str) -> set[str]:
-        """Return all that the arguments of a state of the ID say, in one word each."""
+        """Return all texts among the arguments of the ID's states of a module."""
         return {value for _, _, state in self.states() if state.module == module for value in state.values}
 
     def _called(self, each: Named, new: str) -> str:
@@ -291,7 +291,7 @@ def fits(text: str, target: str) -> bool:
 
 
 def _likely(word: Scalar, text: str) -> bool:
-    """Return whether what is written beside the expressions of a template makes a text likely."""
+    """Return whether the literal parts of a templated word make a text likely."""
     return word.templated and not word.says_nothing and word.may_be(text)
 
 

@@ -1,4 +1,4 @@
-"""The language server: the editor's requests, answered from what a `Session` knows, on the asyncio loop of pygls."""
+"""The language server: answers the editor's requests from a `Session`, on the asyncio loop of pygls."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _LONGEST_LINE = 4096
 """Bytes of a line of its header."""
 _SHOWN = 60
 _MOST_UNSEEN = 3
-"""So many places that nobody can know are named."""
+"""The number of unknowable places that are named."""
 
 
 class Refused(JsonRpcException):
@@ -94,7 +94,7 @@ class Server(LanguageServer):
         return self._session
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Answer a message that is not JSON; show the user any other mistake that no answer tells of."""
+        """Answer a message that is not JSON; show the user any other error that no answer reports."""
         refused = parse_error(error) if source is JsonRpcException else None
         if refused is not None and isinstance(self.protocol, Protocol):
             self.protocol.refuse(None, refused)
@@ -102,12 +102,12 @@ class Server(LanguageServer):
             super().report_server_error(error, source)
 
     def tell(self, text: str) -> None:
-        """Show the user a mistake that belongs to no place in a file."""
+        """Show the user an error without a place in a file."""
         log.warning("%s", text)
         self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, f"asyncstate: {text}"))
 
     async def watch(self) -> None:
-        """Have the editor tell what changes in the tree, or watch it ourselves if it cannot."""
+        """Ask the editor to report changes in the tree, or watch the tree if it cannot."""
         wanted = registration(self.client_capabilities, self.session.knowledge.tree.roots, uri_of)
         try:
             if wanted is not None:
@@ -119,7 +119,7 @@ class Server(LanguageServer):
 
     @property
     def encoding(self) -> str:
-        """How the editor counts columns."""
+        """The encoding in which the editor counts columns."""
         agreed = self.server_capabilities.position_encoding or types.PositionEncodingKind.Utf16
         return agreed.value if isinstance(agreed, types.PositionEncodingKind) else agreed
 
@@ -159,7 +159,7 @@ class Server(LanguageServer):
         )
 
     async def renaming(self, find: Callable[[Knowledge], _Found]) -> _Found:
-        """Return what is found in the texts of now, without keeping the editor waiting. Raises Refused."""
+        """Return the result of ``find`` on the present texts, found outside of the event loop. Raises Refused."""
         from asyncstate.extras.editor.renaming import RenameRefused
 
         knowledge = self.session.knowledge
@@ -203,13 +203,13 @@ class Server(LanguageServer):
 
 
 def path_of(uri: str) -> str:
-    """Return the path of a file; "" for what is none, such as a text without a name."""
+    """Return the path of a URI; "" for a URI of no file, such as an unnamed text."""
     parts = urlsplit(uri)
     return os.path.normpath(unquote(parts.path)) if parts.scheme == "file" and parts.path else ""
 
 
 def uri_of(path: str) -> str:
-    """Return the address of a file."""
+    """Return the URI of a file."""
     return from_fs_path(path) or f"file://{path}"
 
 
@@ -240,7 +240,7 @@ def serve(program: Program, stdin: BinaryIO, stdout: BinaryIO) -> None:
 
 
 class _Incoming:
-    """What an editor sends. pygls would make room for a message of any length, or break at its number."""
+    """The input from an editor. pygls would allocate memory for a message of any length, or fail at its length."""
 
     def __init__(self, stdin: BinaryIO) -> None:
         self._stdin = stdin

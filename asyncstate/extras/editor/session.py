@@ -1,9 +1,9 @@
-"""One editor's session: its texts, the tree around them, and the look at it that is under way.
+"""One editor's session: its texts, the tree around them, and the compilation under way.
 
 It lives on the asyncio loop of pygls.
 
-Texts are taken at once, and given to the compiler, which looks at the newest. Where the disk may have changed,
-it is looked at before, in a thread. What the compiler says of older texts is not listened to.
+Texts are taken at once, and given to the compiler, which compiles the newest. If the disk may have changed, a thread
+reads it first. Answers of the compiler about older texts are ignored.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 _PAUSE = 0.3
-"""Seconds without a change after which the disk is looked at."""
+"""Seconds without a change after which the disk is read."""
 
 
 class Program(NamedTuple):
-    """How the tree is found and compiled.
+    """The settings and the compiler of a session.
 
     ``options`` are those of the command line, ``settings`` makes settings of them and raises what is wrong with them;
     ``compiler`` is the command that reads jobs.
@@ -52,7 +52,7 @@ class Program(NamedTuple):
 
 
 class Session:
-    """What the server knows. ``tell`` shows a text to the user; ``took`` is called for each answer of the compiler."""
+    """The server's data. ``tell`` shows a text to the user; ``took`` is called for each answer of the compiler."""
 
     def __init__(
         self, program: Program, tell: Callable[[str], None], took: Callable[[Answer], None] | None = None
@@ -60,7 +60,7 @@ class Session:
         self.knowledge: Knowledge = Knowledge(Tree(Roots({}, {}), {}, {}, {}, {}))
         self.buffers: dict[str, str] = {}
         self.fixes: tuple[Fix, ...] = ()
-        """The changes that are known for the texts of now."""
+        """The fixes for the present texts."""
         self.ready: asyncio.Event = asyncio.Event()
         self._program = program
         self._tell = tell
@@ -75,7 +75,7 @@ class Session:
         self._asking = ThreadPoolExecutor(1, "asyncstate-asking")  # one thread, so that jobs keep their order
         self._job = 0
         self._looks_at_disk = True
-        self._changed = True  # what was rendered is out of date, whatever the buffers are
+        self._changed = True  # renderings are out of date, whatever the buffers are
         self._settings_before: Settings | None = None
         self._task: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
@@ -94,15 +94,15 @@ class Session:
         self._start(0)
 
     def close(self, path: str) -> None:
-        """The editor no longer has a file: its text is that of the disk."""
+        """Take the text of a file from the disk: the editor has closed it."""
         self.buffers.pop(path, None)
         self.knowledge.tree.closed(path)
         self.look()
 
     def look(self, *, anew: bool = False) -> None:
-        """Look at the disk again after a pause, and compile; what is under way is out of date.
+        """Read the disk again after a pause, and compile; the job under way is out of date.
 
-        With ``anew`` all is rendered again, also where the disk has not changed.
+        With ``anew`` everything is rendered again, even if the disk has not changed.
         """
         self._looks_at_disk = True
         self._changed = self._changed or anew
@@ -123,13 +123,13 @@ class Session:
         self._task = self._loop.create_task(self._look(pause))
 
     def watch(self) -> None:
-        """Look at the disk from now on, for an editor that does not tell what changes there."""
+        """Poll the disk from now on, for an editor that does not report changes there."""
         self._watching = self._loop.create_task(
             look_for_changes(lambda: self.knowledge.tree, self._read_now, self.buffers, self.look)
         )
 
     async def end(self) -> None:
-        """Stop what is under way, and wait until it is gone."""
+        """Stop all tasks and the compiler, and wait for their end."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -220,14 +220,14 @@ class Session:
         return settings
 
     def _say(self, text: str) -> None:
-        """Show a text to the user, once until it changes."""
+        """Show a text to the user, unless it is the last one shown."""
         if text and text != self._told:
             self._tell(text)
         self._told = text
 
 
 def _read(settings: Settings, before: Tree, buffers: Mapping[str, str]) -> Tree:
-    """Look at the disk with new clients, which list the files of now."""
+    """Read the disk with new clients, which list its present files."""
     opts = settings.opts()
     files, pillar = LocalFileClient.from_opts(opts), LocalFileClient.from_opts(opts, "pillar_roots")
     return read_tree(files, pillar, before, buffers)
@@ -238,14 +238,14 @@ def _exist(roots: Mapping[str, Sequence[str]]) -> bool:
 
 
 def _has_changed(before: Tree, now: Tree, buffers: Collection[str]) -> bool:
-    """Return whether what was rendered may be out of date: the tree, or what its templates ask of this machine."""
+    """Return whether renderings may be out of date: by the tree, or as templates read this machine."""
     return differs(before, now, buffers) or any(
         asks_machine(file.text) for files in (now.files, now.pillar) for file in files.values()
     )
 
 
 def _plugins(tree: Tree) -> frozenset[tuple[str, tuple[int, int]]]:
-    """Return what the tree has of state modules of its own: where that changes, all states are described anew."""
+    """Return the custom state modules of a tree: a change of them asks for a new catalog."""
     return frozenset(
         (path, tree.stamps.get(path, (0, 0)))
         for listed in tree.listing.values()
@@ -255,7 +255,7 @@ def _plugins(tree: Tree) -> frozenset[tuple[str, tuple[int, int]]]:
 
 
 def _guess(folder: str, buffers: Mapping[str, str]) -> dict[str, Any]:
-    """Return options for a tree that the editor has open: a folder with top.sls, and a pillar beside it."""
+    """Return options for a tree in the editor's folder or above a buffer: its top.sls, and a pillar beside it."""
     candidates = [os.path.join(folder, name) for name in ("", "salt", "states", "srv/salt")] if folder else []
     for path in buffers:
         above = os.path.dirname(path)

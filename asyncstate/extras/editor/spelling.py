@@ -1,4 +1,4 @@
-"""How a word is written in YAML: as it stands if that reads back as the same text, else between quotation marks."""
+"""YAML spelling of a word: plain if that reads back as the same text, else quoted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from asyncstate.errors import RenderError
 from asyncstate.extras.editor.index import DIRECTIVES
 
 _LONGEST = 1000
-"""YAML reads no longer key on one line."""
+"""The longest key that YAML reads on one line."""
 _TEMPLATE = re.compile(r"\{[{%#]")
 
 
@@ -28,7 +28,7 @@ def spelled(text: str, style: str = "") -> str:
 
 
 def unsayable(text: str) -> str:
-    """Return why a text can be no ID, "" if it can."""
+    """Return why a text cannot be an ID, "" if it can."""
     if not text.strip():
         return "an ID is not empty"
     odd = next((letter for letter in text if not letter.isprintable()), "")
@@ -47,7 +47,7 @@ def unsayable(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _stands_alone(text: str) -> bool:
-    """Return whether a text without quotation marks is itself: as a key and as a value, in block and in flow."""
+    """Return whether a plain text reads back as itself: as a key and as a value, in block and in flow style."""
     try:
         block = load_yaml(f"{text}: 1\nk:\n- {text}\n- k: {text}\n")
         flow = load_yaml(f"[{text}, {{k: {text}}}, {{{text}: 1}}, k: {text}]")

@@ -1,6 +1,6 @@
-"""The compiler's process: it takes jobs one after the other, and only the newest counts.
+"""The main loop of the compiler's process: jobs come one after the other, and only the newest counts.
 
-Rendering, and what is said early, happens here, so that it is kept for the next job. What takes longer happens in a
+Rendering and the early answers happen here, so that renderings are kept for the next job. The rest happens in a
 fork, which is killed when a new job comes.
 """
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 _decode = msgspec.json.Decoder(Job).decode
 _BLOCK = 1 << 16
 _PAUSE = 0.2
-"""Seconds without a new job after which the fork begins: somebody who types fast would stop it at every letter."""
+"""Seconds without a new job after which the fork starts: fast typing would stop it at every letter."""
 _BROKEN = "the compiler failed: the log of the server has the reason"
 
 
 def serve(source: int, say: Callable[[bytes], None], settings_of: Callable[[Mapping[str, Any]], Settings]) -> None:
     """Read jobs from a file descriptor, one a line, and write replies, until it is closed.
 
-    ``settings_of`` makes settings of the options of a job, and raises what is wrong with them.
+    ``settings_of`` makes settings of the options of a job, and raises the mistakes in them.
     """
     _Standby(source, say, settings_of).serve()
 
@@ -63,7 +63,7 @@ class _Standby:
             self._end_fork()
 
     def _next(self) -> Job | None:
-        """Wait for the newest job, and pass on what the fork says meanwhile. Return None once there are no more."""
+        """Wait for the newest job, and forward the fork's output meanwhile. Return None once there are no more."""
         while b"\n" not in self._read:
             waiting = [self._source] if self._fork is None else [self._source, self._fork.stream]
             ready, _, _ = select.select(waiting, [], [], None if self._due is None else _PAUSE)
@@ -81,7 +81,7 @@ class _Standby:
         return structs.replace(jobs[-1], changed=any(job.changed for job in jobs))
 
     def _listen(self, fork: Fork) -> None:
-        """Pass on the whole lines of what the fork says, and its end."""
+        """Forward the fork's output by whole lines, and its end."""
         block = fork.listen()
         lines, end, self._heard = (self._heard + block).rpartition(b"\n")
         if lines:

@@ -1,7 +1,7 @@
-"""Texts of an editor, and what it changes in them.
+"""The editor's texts, and changes of them.
 
-pygls ends lines also at characters such as U+2028 and a form feed, where an editor does not: its text would be another
-than that of the editor from the next change on.
+pygls ends lines also at characters such as U+2028 and a form feed, where an editor does not: its text would differ
+from the editor's after the next change.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def changed_text(text: str, changes: Iterable[types.TextDocumentContentChangeEve
 
 
 def whole(text: str) -> str:
-    """Return a text without halves of characters, which no file can have."""
+    """Return a text without lone surrogates, which no file can have."""
     return text if text.isascii() else _HALF.sub(_REPLACEMENT, text)
 
 

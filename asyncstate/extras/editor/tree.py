@@ -1,7 +1,7 @@
-"""All SLS files of a tree with what they declare, as the editor has them: its buffers, and the rest from disk.
+"""All SLS files of a tree with their declarations: the editor's buffers, and the other files from disk.
 
-`read_tree` looks at the disk and reads again only what has changed; nothing else here does. Buffers are given by
-`Tree.edited`, so that an answer never waits for a disk or for the text of more than one file.
+`read_tree` looks at the disk and reads only changed files; nothing else here does. `Tree.edited` takes the buffers,
+so that an answer never waits for a disk or for the text of more than one file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from asyncstate.sources.fileclient import FileClient
 
 _LARGEST = 1 << 22
-"""A larger file is not read, in bytes."""
+"""The largest file that is read, in bytes."""
 _NEVER = (".git/", ".hg/", ".svn/")
 _LINE_END = re.compile(r"\r\n?")
 
@@ -43,7 +43,7 @@ class Roots(NamedTuple):
         return None
 
     def leads_outside(self, path: str) -> str:
-        """Return where a file really is if that is in no folder of the tree, else "". Asks the disk."""
+        """Return the real path of a file if that is outside of the tree, else "". Reads the disk."""
         real = os.path.realpath(path)
         folders = [os.path.realpath(folder) for of_env in self.files.values() for folder in of_env]
         return "" if any(real.startswith(f"{folder.rstrip('/')}/") for folder in folders) else real
@@ -52,7 +52,7 @@ class Roots(NamedTuple):
 class File(NamedTuple):
     """One SLS file. ``found`` is what it declares and refers to, ``keys`` are those of a pillar file.
 
-    ``stamp`` is what the disk said of it, None for a buffer.
+    ``stamp`` is its state on disk when it was read, None for a buffer.
     """
 
     path: str
@@ -77,10 +77,10 @@ class At(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """What is known of all files: the texts of ``files`` and ``pillar`` by path.
+    """All files: the texts of ``files`` and ``pillar`` by path.
 
     ``listing`` and ``pillar_listing`` have all files by environment, as paths below the roots, with their paths;
-    ``stamps`` are what the disk said of each, by path.
+    ``stamps`` are their states on disk, by path.
     """
 
     roots: Roots
@@ -175,7 +175,7 @@ def sls_name(relpath: str) -> str:
 
 
 def read_tree(files: FileClient, pillar: FileClient, before: Tree | None, buffers: Mapping[str, str]) -> Tree:
-    """Look at the disk and return the tree of now. Blocks: for a thread. Files that did not change are not read."""
+    """Return the present tree on disk. Blocks: for a thread. Unchanged files are not read."""
     roots = Roots(_folders(files), _folders(pillar))
     listing, pillar_listing = _listing(files), _listing(pillar)
     stamps = {
@@ -192,7 +192,7 @@ def read_tree(files: FileClient, pillar: FileClient, before: Tree | None, buffer
 
 
 def changed(tree: Tree) -> str:
-    """Return the path of an SLS file that is not on the disk as it was read, "" if there is none. Asks the disk."""
+    """Return the path of an SLS file that has changed on disk since it was read, "" for none. Reads the disk."""
     for path, file in tree.files.items():
         if file.stamp is not None and file.stamp != _stamp(path):
             return path
@@ -200,7 +200,7 @@ def changed(tree: Tree) -> str:
 
 
 def differs(before: Tree, now: Tree, buffers: Collection[str]) -> bool:
-    """Return whether the disk has changed between two looks; files with a buffer count only as far as they are code."""
+    """Return whether the disk has changed between two looks; files with a buffer count only if they are code."""
     if (before.roots, before.listing, before.pillar_listing) != (now.roots, now.listing, now.pillar_listing):
         return True
     code = {path for listed in now.listing.values() for name, path in listed.items() if name.startswith("_")}

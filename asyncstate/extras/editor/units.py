@@ -1,4 +1,4 @@
-"""Columns as editors count them (UTF-16 units, unless both sides agree on another encoding) and as characters."""
+"""Conversion of columns between characters and the editor's units (UTF-16 unless another encoding was agreed)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def to_units(line: str, column: int, encoding: str) -> int:
 
 
 def from_units(line: str, column: int, encoding: str) -> int:
-    """Return the column in characters for that of an editor. A column within a character is that of the character."""
+    """Return the column in characters for a column of an editor. A column within a character is the character's."""
     if line.isascii() or encoding not in _BYTES:
         return max(0, min(column, len(line)))
     codec, size = _BYTES[encoding]

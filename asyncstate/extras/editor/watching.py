@@ -1,4 +1,4 @@
-"""Files that change outside of the editor: the editor tells of them, or the server looks for itself.
+"""Changes of files outside of the editor: reported by the editor, or found by polling.
 
 It lives on the asyncio loop of pygls.
 """
@@ -26,14 +26,14 @@ log: logging.Logger = get_logger(__name__)
 _PAUSE = 2.0
 """Seconds between two looks at the disk."""
 _SHARE = 20
-"""A look takes at most one part of so many of the time."""
+"""The share of the time that looks take is at most one in this number."""
 _KINDS = types.WatchKind.Create | types.WatchKind.Change | types.WatchKind.Delete
 
 
 def registration(
     capabilities: types.ClientCapabilities, roots: Roots, uri_of: Callable[[str], str]
 ) -> types.RegistrationParams | None:
-    """Return what the editor is asked to watch: all folders of the tree; None if it does not watch on request."""
+    """Return a request to watch all folders of the tree; None if the editor does not watch on request."""
     workspace = capabilities.workspace
     able = workspace.did_change_watched_files if workspace is not None else None
     if able is None or not able.dynamic_registration:
@@ -53,7 +53,7 @@ def _folders(roots: Roots) -> list[str]:
 
 
 def concerns(roots: Roots, paths: Iterable[str]) -> bool:
-    """Return whether one of these paths is in the tree or the pillar; True while it is not known where they are."""
+    """Return whether one of these paths is in the tree or the pillar; True while their folders are unknown."""
     if not roots.files:
         return True
     places = filter(None, map(roots.of, paths))

@@ -1,4 +1,4 @@
-"""Salt's ``highstate`` outputter, letter for letter: what scripts and provisioners search for words."""
+"""Salt's ``highstate`` outputter, letter for letter: scripts and provisioners search its text."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Host:
         self._changed = 0
         self._duration = 0.0
         self._beside = 0.0
-        """The longest of the states with ``parallel``: Salt counts only that."""
+        """The longest duration of a state with ``parallel``: Salt adds no other of them to the total."""
 
     def text(self, host: str, data: Any) -> str:
         """Return the text under the name of the host."""
