@@ -1,8 +1,8 @@
-"""Board: what the parties of a fleet write to and read from. They never speak to each other directly.
+"""Board: the shared store of a fleet's parties, which never speak to each other directly.
 
-It keeps the last value of every key, and a stream of messages for every subject. A server (NATS with JetStream) or,
-in tests, this process stands behind it. `subjects` names the keys and subjects: tokens joined by
-dots. In a pattern, ``*`` stands for one token and a last ``>`` for one or more.
+It keeps the last value of every key, and a stream of messages for every subject. Its store is a server (NATS with
+JetStream) or this process. `subjects` names the keys and subjects: tokens joined by dots. In a pattern, ``*`` matches
+one token and a last ``>`` one or more.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _AT_ONCE: Final = 64
-"""How many values are on their way to the board at once."""
+"""The number of values that are sent to the board at once."""
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -71,8 +71,8 @@ async def put_all(board: Board, values: Iterable[tuple[str, bytes]]) -> None:
 class Board(Protocol):
     """A connection to the board, as one party. Used by several tasks of one event loop at once.
 
-    A connection that is lost is made again inside, and every call waits for it; an iterator goes on where it was. All
-    methods raise `BoardError` once that has been given up, when the server refuses a key or subject to this party, and
+    A lost connection is re-established, and every call waits for it; an iterator goes on where it was. All methods
+    raise `BoardError` once reconnecting has been given up, when the server refuses a key or subject to this party, and
     when a value is too large. Writing the same twice has the effect of writing it once.
     """
 
@@ -91,13 +91,13 @@ class Board(Protocol):
         """Return the last value of a key, None if it has none."""
 
     async def entries(self, pattern: str) -> list[Entry]:
-        """Return the values that the keys which fit have now, by rising revision."""
+        """Return the present values of all matching keys, by rising revision."""
 
     def watch(self, pattern: str) -> AsyncGenerator[Entry, None]:
-        """Yield the value that each key which fits has now, by rising revision, then each change. It does not end.
+        """Yield the present value of each matching key, by rising revision, then each change. It does not end.
 
-        Every revision comes once, in order. Values that were replaced before they were sent may be left out, the last
-        one of a key never is.
+        Every revision comes once, in order. A value that was replaced before it was sent may be left out, but never
+        the last one of a key.
         """
 
     async def publish(self, subject: str, data: bytes, *, id: str) -> None:
@@ -107,13 +107,13 @@ class Board(Protocol):
         """
 
     def messages(self, subject: str, *, since: int = 0) -> AsyncGenerator[Message, None]:
-        """Yield the messages of all subjects that fit, from after sequence ``since``, then new ones. It does not end.
+        """Yield the messages of all matching subjects after sequence ``since``, then new ones. It does not end.
 
-        Each comes once unless its ``id`` was sent again much later: readers number what must count once.
+        Each comes once unless its ``id`` was sent again much later: parties number messages that must count once.
         """
 
     async def position(self) -> int:
-        """Return the sequence of the last message so far: `messages` since then are those that come from now on.
+        """Return the sequence of the last message so far: `messages` since then yields only new ones.
 
-        An operator's only.
+        For operators only.
         """

@@ -1,4 +1,4 @@
-"""Credentials: all that a host or an operator needs beside the address of the server, in one private file."""
+"""Credentials: everything that a host or an operator needs besides the server's address, in one private file."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _LARGEST: Final = 1 << 20
 
 
 class Credentials(msgspec.Struct, frozen=True, kw_only=True):
-    """What `read` and `write` keep, as a JSON object.
+    """The content of a credentials file, a JSON object.
 
-    ``name`` is the host's, or that of the operator's key, and ``role`` `HOST` or `OPERATOR`. ``seed`` is the key
+    ``name`` names the host or the operator's key, and ``role`` is `HOST` or `OPERATOR`. ``seed`` is the key
     that connects, ``authority`` the certificate in PEM that the server's must be signed by, ``operators`` the public
     keys that a host obeys, ``since`` the time of enrolment in seconds since 1970. An operator's file has its private
-    key for signatures, ``signs``, and what the server is to keep: ``replicas`` of each message, ``largest`` bytes in
-    all, runs for ``kept_days``, and ``limits`` in bytes of single streams, by name.
+    key for signatures, ``signs``, and the server's limits: ``replicas`` of each message, ``largest`` bytes in all, runs
+    for ``kept_days``, and ``limits`` in bytes of single streams, by name.
     """
 
     name: str
@@ -66,7 +66,7 @@ def write(path: str, credentials: Credentials) -> None:
 def require_writable(path: str, name: str) -> None:
     """Raise FleetError if `write` could not, or should not, write the credentials of a host there.
 
-    To be asked before the former ones are taken from the host. The credentials of somebody else are not replaced: an
+    For a check before the host's former credentials are revoked. Credentials of another name are not replaced: an
     operator's exist only once.
     """
     folder = os.path.dirname(os.path.abspath(path))
@@ -76,7 +76,7 @@ def require_writable(path: str, name: str) -> None:
         return
     try:
         found = read(path)
-    except FleetError:  # nobody's, or nobody can use them
+    except FleetError:  # missing or unusable
         return
     if (found.role, found.name) != (HOST, name):
         whose = f"host {found.name}" if found.role == HOST else "an operator"

@@ -1,4 +1,4 @@
-"""A fleet on this machine to try: a server and three agents, each a process with a tree and folders of its own.
+"""A demo fleet on this machine: a server and three agents, each a process with a tree and folders of its own.
 
     DIR/server/            the folder of the server
     DIR/db1/ app1/ lb1/    a host each: tree/, root/ (what its states make), state/ (its journal), cache/, agent.yaml,
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 HOSTS: Final = {"db1": "database", "app1": "application", "lb1": "balancer"}
 """The hosts and their roles, in the order in which they come into their state."""
 _START: Final = 60.0
-"""Seconds that agents may take until they are there, on a busy machine."""
+"""Seconds that agents may take to start, on a busy machine."""
 _STOP: Final = 15.0
 _LAST_LINES: Final = 3
 
 
 class DemoFleet:
-    """A fleet in the folder ``path``. What is there already stays: trees that were changed are applied as they are."""
+    """A fleet in the folder ``path``. Existing files stay: changed trees are applied as they are."""
 
     def __init__(self, path: str) -> None:
         self.path: str = os.path.abspath(path)
@@ -107,12 +107,12 @@ class DemoFleet:
             *("--creds", self._within(host, "agent.creds"), "--nats", self.url),
             *("--config", self._within(host, "agent.yaml"), "--log-file", self._within(host, "agent.log")),
         ]
-        # The variables of this program would be stronger than the configuration of a host.
+        # The variables of this program would override the configuration of a host.
         environ = {name: value for name, value in os.environ.items() if not name.startswith("ASYNCSTATE_")}
         return Service(command, environ=environ)
 
     async def _until_there(self, board: NatsBoard, agents: Mapping[str, Service], before: Mapping[str, bytes]) -> None:
-        """Wait for a sign of life of each agent that it did not give before. Raises FleetError."""
+        """Wait for a new sign of life of each agent. Raises FleetError."""
         missing = set(agents)
         ended: list[str] = []
 

@@ -1,4 +1,4 @@
-"""Events: what a host tells operators by a tag, and how they wait for it."""
+"""Events: tagged messages from hosts to operators, and the waits for them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 _OF_A_MINION: Final = re.compile(r"salt/minion/([^/]*)/.*", re.DOTALL)
-"""Tags that say which host fired them."""
+"""Tags that name the host that fired them."""
 
 
 class HostEvents:
@@ -40,7 +40,7 @@ class HostEvents:
 async def events_since(board: Board, position: int) -> AsyncGenerator[HostEvent, None]:
     """Yield the events of all hosts that come after a position of the board (`Board.position`). It does not end.
 
-    What a host fires in the name of another is passed over. Raises BoardError.
+    Events that a host fires in the name of another are ignored. Raises BoardError.
     """
     async with aclosing(board.messages(subjects.event(), since=position)) as messages:
         async for message in messages:

@@ -1,7 +1,7 @@
-"""A board in this process: what hosts share that no server stands between. The access rules are those of a server.
+"""A board in this process, for parties without a server between them. The access rules are a server's.
 
 `LocalStore` keeps the values and the messages, `LocalBoard` is one party's `asyncstate.extras.fleet.board.Board` on it.
-Nothing is kept after the process: whoever needs that uses a server.
+Nothing outlives the process; only a server is durable.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _fits_word(word: str, token: str) -> bool:
 
 
 def covers(pattern: str, name: str) -> bool:
-    """Return whether all that a key, subject or pattern stands for fits a pattern."""
+    """Return whether everything that ``name``, a key, subject or pattern, matches fits ``pattern``."""
     words, tokens = pattern.split("."), name.split(".")
     for place, word in enumerate(words):
         if word == ">":
@@ -43,7 +43,7 @@ def covers(pattern: str, name: str) -> bool:
 
 
 class _Reader:
-    """One iterator's place: what has come that it has not taken yet. Of a key only the last value waits."""
+    """The queue of one iterator: entries that it has not taken yet, of each key the last only."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
@@ -61,7 +61,7 @@ class _Reader:
 
 
 class LocalStore:
-    """What all parties share. It belongs to one event loop."""
+    """The store shared by all parties. It belongs to one event loop."""
 
     def __init__(self) -> None:
         self._last: dict[str, Entry] = {}
@@ -80,7 +80,7 @@ class LocalStore:
         entry = self._last[key] = Entry(key, value, self._revision)
         for reader in self._readers:
             if fits(reader.pattern, key):
-                reader.entries.pop(key, None)  # the place of the last change counts
+                reader.entries.pop(key, None)  # the last change decides the order
                 reader.entries[key] = entry
                 reader.ring()
 
@@ -116,11 +116,11 @@ class LocalStore:
         return len(self._stream)
 
     def past(self, pattern: str, since: int) -> Iterator[Message]:
-        """Yield the messages of all subjects that fit, from after sequence ``since``."""
+        """Yield the messages of all matching subjects after sequence ``since``."""
         return (message for message in self._stream[since:] if fits(pattern, message.subject))
 
     def open(self, reader: _Reader) -> None:
-        """Let a reader have what comes from now on."""
+        """Give a reader new entries from now on."""
         self._readers.append(reader)
 
     def close(self, reader: _Reader) -> None:
@@ -129,7 +129,7 @@ class LocalStore:
 
 
 class LocalBoard:
-    """The board of one party, which may use what `asyncstate.extras.fleet.subjects` gives it and nothing else."""
+    """The board of one party, limited to its access rights in `asyncstate.extras.fleet.subjects`."""
 
     def __init__(self, store: LocalStore, host: str | None) -> None:
         self._store = store

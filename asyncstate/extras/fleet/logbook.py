@@ -1,9 +1,9 @@
 """The log of a host's agent on the board: the last pages of it, for operators.
 
 A host has `_PAGES` pages, which it fills one after the other and then again from the first: the board never keeps more.
-Nothing waits for it. What cannot be sent in time is dropped, and a line says how much.
+Nothing waits for the log. Lines that cannot be sent in time are dropped, and a line has their number.
 
-This uses asyncio, as its event loop is told of lines by other threads.
+It uses asyncio, as other threads notify its event loop of lines.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ log: logging.Logger = get_logger(__name__)
 
 _PAGES: Final = 16
 _MOST_BYTES: Final = 16 << 10
-"""A page has no more than this, before it is compressed, and at least one line."""
+"""The largest page before compression, unless it is one line."""
 _LONGEST: Final = 2000
-"""Characters of each text in a line that would otherwise be too long for a page."""
+"""The length to which each text is cut in a line that is too long for a page."""
 _WAITING: Final = 1000
-"""How many lines may wait to be sent."""
+"""The number of lines that may wait to be sent."""
 _PAUSE: Final = 0.5
 """Seconds between two writes, so that lines that follow each other share one."""
 _AGAIN: Final = 30.0
-"""Seconds after which writing is tried again that the server refused."""
+"""Seconds after which a refused write is retried."""
 
 
 class Logbook:
@@ -75,7 +75,7 @@ class Logbook:
         """Do nothing: `send` is cancelled."""
 
     async def send(self, board: Board) -> None:
-        """Send what there is, again and again. Does not end, and raises nothing."""
+        """Send lines as they come. Does not end, and raises nothing."""
         self._loop = asyncio.get_running_loop()
         number = -1
         page: list[str] = []
@@ -109,7 +109,7 @@ class Logbook:
     async def _last_page(self, board: Board) -> int:
         """Return the number of the page that was written last, by an earlier process of this host; -1 if there is none.
 
-        Only its rest by `_PAGES` counts: it is where not to begin.
+        Only its remainder modulo `_PAGES` counts: this process starts on another page.
         """
         written = await board.entries(subjects.log(self._host))
         last = written[-1].key.rpartition(".")[2] if written else ""
@@ -120,7 +120,7 @@ class Logbook:
         await board.put(subjects.log(self._host, str(number % _PAGES)), encode(message))
 
     def _taken(self, room: int) -> list[str]:
-        """Take the next lines, as many as there is room for."""
+        """Take the next lines that fit into ``room``."""
         taken: list[str] = []
         with self._lock:
             if self._dropped:
@@ -152,7 +152,7 @@ def _shortened(line: str) -> str:
 
 
 def fields_of(line: str) -> dict[str, Any]:
-    """Return the fields of a line: what it says is ``event``. A line that is no JSON object is all event."""
+    """Return the fields of a line: its message is ``event``. A line that is no JSON object is all ``event``."""
     try:
         return msgspec.json.decode(line, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeError):
@@ -173,7 +173,7 @@ class LogReader:
         return [line for entry in entries for line in self._new(entry.key, entry.value)]
 
     async def coming(self) -> AsyncGenerator[str, None]:
-        """Yield the lines that come, and any that have not been read yet. Raises BoardError; does not end."""
+        """Yield new lines, and any that have not been read yet. Raises BoardError; does not end."""
         async with aclosing(self._board.watch(subjects.log(self._host))) as entries:
             async for entry in entries:
                 for line in self._new(entry.key, entry.value):

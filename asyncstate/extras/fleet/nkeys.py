@@ -1,7 +1,7 @@
-"""NATS's keys: ed25519 keys as text, a seed for its owner and a public key for everybody.
+"""NATS's keys: ed25519 keys as text, a seed for the owner and a public key for everyone.
 
-The text is base32 of a prefix that says what the key is for, the 32 bytes of the key, and their CRC-16. Seeds begin
-with ``S``: ``SU`` is that of a user, who connects, ``SO`` that of an operator, who signs. The format is that of
+The text is base32 of a prefix for the key's role, the 32 bytes of the key, and their CRC-16. Seeds begin with ``S``:
+``SU`` for a user, who connects, ``SO`` for an operator, who signs. The format is that of
 https://github.com/nats-io/nkeys; its Python package is not used because it brings a second library for ed25519.
 """
 
@@ -29,7 +29,7 @@ _SIZE: Final = 32
 
 
 class KeyPair:
-    """A private key: signs, and is known by its public key. Its seed is shown by ``seed`` only, never by ``repr``."""
+    """A private key for signatures, named by its public key. Its seed is shown by ``seed`` only, never by ``repr``."""
 
     def __init__(self, role: str, secret: bytes) -> None:
         self.role = role
@@ -77,7 +77,7 @@ def verified(public: str, signature: bytes, data: bytes) -> bool:
 
 
 def role_of(public: str) -> str:
-    """Return what a public key is for, `USER` or `OPERATOR`. Raises ValueError if it is no public key."""
+    """Return the role of a public key, `USER` or `OPERATOR`. Raises ValueError if it is no public key."""
     _raw_public(public)
     return public[0]
 

@@ -1,14 +1,14 @@
-"""The messages of a fleet, as they are written to the board.
+"""The messages between the parties of a fleet, as written to the board.
 
     offer ─▶ host plan ─▶ go ─▶ node results, reports ─▶ the last report
 
 Every message names its run and its host. Offers, goes, stops and notices of loss come from an operator, who signs them;
-a server lets a host write under its own name only. Arguments of states and the pillar of hosts are in none of them, but
-for what stands in the name of a state, or in what it reports, and is not known as a secret. What the operator gives as
-pillar is part of the offers: the server and the hosts keep it with them.
+a server lets a host write under its own name only. Arguments of states and the pillar of hosts are in no message,
+except where the name or the report of a state has them and they are not known as secrets. The operator's pillar data
+are part of the offers, which the server and the hosts keep.
 
-No clock is compared with that of another host: patience is counted by whoever waits, and a go is fresh because it
-repeats the ``nonce`` of the plan that it answers.
+Clocks of hosts are never compared: the waiting party counts its patience, and a go is fresh because it repeats the
+``nonce`` of the plan that it answers.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Options(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a host runs its part, as the options of ``apply``.
 
-    ``on_lost`` says what becomes of states that wait for a lost host: fail, wait. ``top`` is the top file of a
+    ``on_lost`` is the fate of states that wait for a lost host: fail, wait. ``top`` is the top file of a
     highstate, "" for that of the host's configuration. ``exclude`` is as on a command line: ``NAME`` or ``sls:NAME``
     is an SLS, ``id:NAME`` an ID.
     """
@@ -85,8 +85,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Offer(_Message, frozen=True, kw_only=True, omit_defaults=True):
     """An operator asks a host to take part in a run of these SLS (none: the highstate), or to ``call`` a function.
 
-    ``issued`` is the time of day by the operator's clock; a host compares it with those of earlier offers only. The
-    host waits ``patience`` seconds for the go, and as long for a sign of the controller while it waits for other hosts.
+    ``issued`` is the time by the operator's clock; a host compares it with earlier offers, and roughly with its own.
+    It waits ``patience`` seconds for the go, and as long for a sign of the controller while it waits for other hosts.
     """
 
     sls: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class Offer(_Message, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class State(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What others may know of a state of a host: what a requisite can name, and where it is declared."""
+    """The public part of a host's state: its names for requisites, and the place of its declaration."""
 
     state: str
     fun: str
@@ -125,12 +125,12 @@ class Mistake(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class HostPlan(_Message, frozen=True, kw_only=True, omit_defaults=True):
-    """What a host would run. ``mistakes`` say why there is no plan; then all else is empty.
+    """The plan of a host. ``mistakes`` are the reasons why there is none; then all else is empty.
 
     ``states`` are the chunks in serial order, which are the first nodes of the graph; ``nodes`` is the number of all
     nodes. ``edges`` are pairs of nodes in one row, before and after, of which ``sources`` has a text for each pair.
     ``checks`` are the states that have a test-mode call before a ``prereq``, with its node, ``orders`` those with a
-    ``fleet_order``, ``lanes`` those in a lane of the fleet. ``unfit`` is what the run excludes and the tree of the host
+    ``fleet_order``, ``lanes`` those in a lane of the fleet. ``unfit`` are exclusions of the run that the host's tree
     does not have. ``nonce`` is new for each plan.
     """
 
@@ -149,7 +149,7 @@ class HostPlan(_Message, frozen=True, kw_only=True, omit_defaults=True):
 
 
 TESTED: Final = frozenset({RequisiteKind.PREREQ.value, RequisiteKind.PREREQUIRED.value})
-"""The sources of edges of a plan that the test-mode call of a state does not have."""
+"""The sources of a state's edges that its test-mode call does not have."""
 
 
 def node_name(chunk: int, *, check: bool = False, end: bool = False) -> str:
@@ -163,9 +163,9 @@ def has_row(name: str) -> bool:
 
 
 class RemoteState(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A state of another host, as a go names it: ``check`` stands for its test-mode call before a ``prereq``.
+    """A state of another host, as a go names it; with ``check``, its test-mode call before a ``prereq``.
 
-    With ``end``, who waits is told that the state has ended, and not how.
+    With ``end``, the waiting host is told that the state has ended, without its outcome.
     """
 
     host: str
@@ -191,8 +191,8 @@ class Wait(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Barrier(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A barrier between the states of all hosts up to a ``fleet_order`` and those after.
 
-    When the states ``before`` have ended, the host says so; the states ``after`` wait until it is told that all hosts
-    have.
+    The host reports the end of the states ``before``; the states ``after`` wait until the operator reports the same of
+    all hosts.
     """
 
     order: int
@@ -203,10 +203,9 @@ class Barrier(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Go(_Message, frozen=True, kw_only=True, omit_defaults=True):
     """The host may start. ``nonce`` and ``digest`` are those of its plan, ``join`` is the digest of the joined graph.
 
-    ``remote`` are the states of other hosts that it waits for, ``waits`` says which of its own wait for them, and
-    ``readers`` has for each own node (`RemoteState.node`) the hosts that wait for it. Only the order of states is said
-    by ``follows`` (own states, the first after the second has ended), ``remote_follows`` (the same with a place in
-    ``remote``) and ``barriers``.
+    ``remote`` are the states of other hosts that it waits for, ``waits`` maps its own states to them, and ``readers``
+    has for each own node (`RemoteState.node`) the hosts that wait for it. ``follows`` (own states, the first after the
+    second has ended), ``remote_follows`` (the same with a place in ``remote``) and ``barriers`` only order states.
     """
 
     nonce: str
@@ -221,9 +220,9 @@ class Go(_Message, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class NodeResult(_Message, frozen=True, kw_only=True, omit_defaults=True):
-    """A state of ``host`` ended: what requisites ask of its row. Nothing of its changes or its comment.
+    """The outcome of a state of ``host``, for requisites: neither its changes nor its comment.
 
-    ``why`` says, for a state that will have no row, why it did not run; then its result is False.
+    For a state without a row, ``why`` is the reason why it did not run, and its result is False.
     """
 
     node: str
@@ -238,11 +237,11 @@ class NodeResult(_Message, frozen=True, kw_only=True, omit_defaults=True):
 class Report(_Message, frozen=True, kw_only=True, omit_defaults=True):
     """Events of a host's run, masked, in order.
 
-    ``attempt`` rises when the host begins anew, after its agent was killed: then the events of the attempt before are
-    void. ``seq`` counts the reports of an attempt from 0 without a gap. The last one has ``ended``: `FINISHED`, or why
-    the host has no run to report. It comes at a key of its own if the stream of reports refuses it.
+    ``attempt`` rises when the host starts again after its agent was killed: then the events of the earlier attempt are
+    void. ``seq`` counts the reports of an attempt from 0 without a gap. The last one has ``ended``: `FINISHED`, or the
+    reason why there is no run to report. It comes at a separate key if the stream of reports refuses it.
 
-    ``lost`` is how many events of the attempt the board refused; with them, ``exit_code`` is that of the run.
+    ``lost`` is the number of the attempt's events that the board refused; then ``exit_code`` is the run's.
     """
 
     attempt: int
@@ -258,9 +257,9 @@ FINISHED: Final = "finished"
 
 
 class Lost(_Message, frozen=True, kw_only=True, omit_defaults=True):
-    """The host ``lost`` is lost, as far as the run goes: it did not renew its lease for ``seconds``.
+    """The host ``lost`` is lost to the run: it did not renew its lease for ``seconds``.
 
-    With ``why`` it is there, but its part ended for that reason: what has no row will have none.
+    With ``why`` it is there, but its part ended for that reason: no further rows come.
     """
 
     lost: str
@@ -281,7 +280,7 @@ class Reached(_Message, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Stop(_Message, frozen=True, kw_only=True, omit_defaults=True):
-    """The host starts nothing more in this run. ``reason`` is shown; ``now`` ends what is running, too."""
+    """The host starts nothing more in this run. ``reason`` is shown; ``now`` ends running states, too."""
 
     reason: str
     now: bool = False
@@ -296,8 +295,7 @@ class Pulse(_Message, frozen=True, kw_only=True, omit_defaults=True):
 class Lease(_Message, frozen=True, kw_only=True, omit_defaults=True):
     """A host is there. ``beat`` rises; the next comes within ``interval`` seconds. ``boot`` is new for each process.
 
-    ``where`` names the machine, "" for agents that do not say it; ``runs`` are those that it takes part in now, None
-    for such agents.
+    ``where`` names the machine, ``runs`` are the runs that it takes part in now; older agents leave them "" and None.
     """
 
     boot: str
@@ -308,7 +306,7 @@ class Lease(_Message, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def two_machines(host: str, one: str, other: str) -> str:
-    """Return what is wrong if two machines renew one lease, and what helps."""
+    """Return the message for two machines that renew one lease, with a remedy."""
     return (
         f"two machines have the credentials of {host} ({one or 'a machine'}; {other or 'a machine'}): is one a clone "
         "of the other? Neither takes part in runs until one of the agents ends: enrol its machine by a name of its own."
@@ -316,14 +314,14 @@ def two_machines(host: str, one: str, other: str) -> str:
 
 
 class HostEvent(_Message, frozen=True, kw_only=True, omit_defaults=True):
-    """A state or a function of ``host`` fired an event. ``data`` are what it says; who fired it, ``host`` says."""
+    """A state or a function of ``host`` fired an event. ``data`` are its content; only ``host`` tells the sender."""
 
     tag: str
     data: dict[str, Any] = {}
 
 
 class HostInfo(_Message, frozen=True, kw_only=True, omit_defaults=True):
-    """What a host says of itself, for targets."""
+    """The description of a host, for targets."""
 
     grains: dict[str, Any] = {}
     version: str = ""
@@ -342,11 +340,11 @@ class LogPage(_Message, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Rollout(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """In which order and number hosts take part. ``batch`` and ``max_failures`` are numbers or percentages of hosts.
+    """The order and number of hosts under way. ``batch`` and ``max_failures`` are numbers or percentages of hosts.
 
     ``batch``: how many hosts are under way at once; "": all. ``canary``: a target expression; the others begin once
     these hosts have ended without failure. ``max_failures``: once more hosts have failed, nothing more begins; "": go
-    on. ``lanes``: how many states of a fleet lane run at once on all hosts together; one where nothing is said.
+    on. ``lanes``: the number of states of a fleet lane that run at once on all hosts together, by default one.
     """
 
     batch: str = ""
@@ -356,12 +354,12 @@ class Rollout(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RunRecord(_Message, frozen=True, kw_only=True, omit_defaults=True):
-    """What operators keep of a run: who was asked to do what, and how it ended. Times are by the operator's clock.
+    """The record of a run for operators: its request, its hosts, and its end. Times are by the operator's clock.
 
-    ``turns`` are the hosts whose plans were joined, once that is so: those that begin together, in the order in which
-    they begin. The others have no part in the run. ``canaries`` are the hosts that fit `Rollout.canary`. ``halted``
-    says why no further host began. ``function`` is the one that hosts were asked to call, "" if they ran states. With
-    ``plans_only`` the run ends once the plans are joined. ``by`` is who asked for the run, as ``account@machine``.
+    ``turns`` are the hosts whose plans were joined, in groups that begin together, in the order of their start;
+    empty before the join. Other hosts have no part in the run. ``canaries`` are the hosts that fit `Rollout.canary`.
+    ``halted`` is the reason why no further host began. ``function`` is the called function, "" for states. With
+    ``plans_only`` the run ends once the plans are joined. ``by`` is the requester, as ``account@machine``.
     """
 
     target: str
@@ -390,10 +388,10 @@ M = TypeVar("M", bound=_Message)
 
 
 def encode(message: _Message) -> bytes:
-    """Return the message as bytes: JSON, compressed if it is long. Raises ValueTooLarge for what nobody would take."""
+    """Return the message as bytes: JSON, compressed if it is long. Raises ValueTooLarge if no reader would take it."""
     try:
         data = encoded(message)
-    except (TypeError, ValueError, OverflowError, RecursionError):  # grains and pillar hold what plugins put into them
+    except (TypeError, ValueError, OverflowError, RecursionError):  # grains and pillar hold any value of plugins
         fields = {name: getattr(message, name) for name in message.__struct_fields__}
         data = encoded(plain(msgspec.to_builtins(fields, enc_hook=plain)))
     if len(data) > _LARGEST:
@@ -402,7 +400,7 @@ def encode(message: _Message) -> bytes:
 
 
 def decode(data: bytes, kind: type[M]) -> M:
-    """Return the message that `encode` made of one of this kind. Raises MessageRefused for anything else."""
+    """Return the message of this kind that `encode` wrote. Raises MessageRefused for anything else."""
     data = _expanded(data)
     try:
         version = msgspec.json.decode(data, type=_Version).v
@@ -434,6 +432,6 @@ def _expanded(data: bytes) -> bytes:
 
 
 def require_fields(message: _Message, *, run: str, host: str) -> None:
-    """Raise MessageRefused if a message is of another run or host than the key that it came under."""
+    """Raise MessageRefused if a message names another run or host than its key."""
     if (message.run, message.host) != (run, host):
         raise MessageRefused(f"a message under the names {run}, {host} says it is of {message.run}, {message.host}")

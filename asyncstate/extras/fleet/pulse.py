@@ -1,4 +1,4 @@
-"""The pulse of a run: the sign that its controller is there, and how long hosts go on without it."""
+"""The pulse of a run: the sign of its controller, and the time for which hosts go on without it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from asyncstate.extras.fleet.board import Board
 
 PULSE: Final = 5.0
-"""Seconds between two signs of the controller, at most: hosts with little patience hear of it more often."""
+"""The longest time between two signs of the controller, in seconds: hosts with little patience get them more often."""
 _PATIENT: Final = 3.0
-"""How many signs there are within the patience of hosts, at least."""
+"""The least number of signs within the patience of hosts."""
 _LOOK: Final = 60.0
-"""Seconds after which the sign of the controller is looked for again, at most: a reader of it would cost more."""
+"""The longest time between two looks for the controller's sign, in seconds: a reader of it would cost more."""
 
 
 async def beat(board: Board, run: str, patience: float, heard: Callable[[float], None]) -> None:
-    """Show that the controller of a run is there. Calls ``heard(interval)`` when the board answers. Does not end."""
+    """Send signs of a run's controller. Calls ``heard(interval)`` when the board answers. Does not end."""
     number, interval = 0, min(PULSE, patience / _PATIENT)
     while True:
         await board.put(subjects.pulse(run), encode(Pulse(run=run, beat=number)))
@@ -33,7 +33,7 @@ async def beat(board: Board, run: str, patience: float, heard: Callable[[float],
 
 
 async def silence(board: Board, run: str, patience: float, clock: Callable[[], float] = anyio.current_time) -> None:
-    """Return once there has been no sign of the controller of a run for ``patience`` seconds."""
+    """Wait until a run's controller has been silent for ``patience`` seconds."""
     seen, last = clock(), b""
     look = min(patience / 4, _LOOK)
     while True:

@@ -1,4 +1,4 @@
-"""The options of fleets in a configuration file."""
+"""The fleet options of a configuration file."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class FleetSettings(msgspec.Struct, kw_only=True):
     fleet_policy: dict[str, Any] = {}
 
     def validate(self, origins: Mapping[str, str]) -> None:
-        """Raise ConfigError, which names where the option was set, for a policy that has no meaning."""
+        """Raise ConfigError, which names the origin of the option, for a policy without a meaning."""
         policy_of(self.fleet_policy, origins.get(OPTION, ""))
 
     @staticmethod
     def schemas() -> dict[str, type[msgspec.Struct]]:
-        """Return the types that the values of options have, where these are read later."""
+        """Return the types of options whose values are read later."""
         return {OPTION: Policy}

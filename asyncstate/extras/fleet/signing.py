@@ -1,8 +1,8 @@
-"""The signature of an operator on what hosts obey: offers, goes, stops, notices of loss.
+"""The signature of an operator on messages that hosts obey: offers, goes, stops, notices of loss.
 
-The server alone does not decide who starts a run: whoever takes it over, or copies its disk, has no operator's key. The
-operator signs with a key of its own, never with the one that connects, for with that one it signs whatever number a
-server shows it. What is signed begins with words that nothing else signed does.
+The server alone cannot start a run: an attacker who takes it over, or copies its disk, has no operator's key. The
+operator signs with a separate key, never with the one that connects, as that one signs any nonce of a server. Signed
+messages begin with a text of their own, which no other signed data have.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class OperatorSigner:
             raise MessageRefused("this is not an operator's key, but one that only connects")
 
     def seal(self, payload: bytes, key: str = "") -> bytes:
-        """Return the payload with a signature. ``key`` is its place on the board: it is good for no other."""
+        """Return the payload with a signature, valid only for its place ``key`` on the board."""
         return _FORMAT + self._key.sign(_signed(key, payload)) + payload
 
     def open(self, sealed: bytes, key: str = "") -> bytes:
@@ -71,6 +71,6 @@ class OperatorVerifier:
 
 
 def _signed(key: str, payload: bytes) -> bytes:
-    """Return what the signature is of. The length of the key stands first: no other pair gives the same bytes."""
+    """Return the signed bytes. The length of the key stands first: no other pair gives the same bytes."""
     place = key.encode()
     return b"%s%d:%s%s" % (_ABOUT, len(place), place, payload)

@@ -1,20 +1,20 @@
-"""The names of everything on the board, so that a server can say by patterns alone who may read and write what.
+"""The names of keys and subjects on the board, from which a server derives access rights by patterns alone.
 
 A message of an operator to one host begins with ``to`` and that host; every other key with its kind. A key that a host
-writes has the writer as its second token if operators read it, as its fourth if another host does. So a few patterns a
-host hold for ever, whatever runs there are, and the server need not look into messages:
+writes has the writer as its second token if operators read it, as its fourth if another host does. So a few patterns
+for each host hold for all runs, and the server need not look into messages:
 
     to.<reader>.<run>.offer                 operator → host       take part in a run
-    to.<reader>.<run>.go                    operator → host       which states wait for which: start
+    to.<reader>.<run>.go                    operator → host       start, with the waits between states
     to.<reader>.<run>.lost.<host>           operator → host       a host that the reader waits for is lost
     to.<reader>.<run>.stop                  operator → host       cancel, or do not begin
     to.<reader>.<run>.barrier.<order>       operator → host       all states before a barrier have ended, on all hosts
     row.<reader>.<run>.<writer>.<node>      host → host           a state ended that the reader waits for
-    plan.<writer>.<run>                     host → operator       what it would run there, and what that requires
+    plan.<writer>.<run>                     host → operator       the states of its plan, and their requisites
     report.<writer>.<run>                   host → operator       a stream: the events of its run
     end.<writer>.<run>                      host → operator       the last report, if the stream of reports refused it
-    event.<writer>                          host → operator       a stream: what its states and functions fire
-    pulse.<run>                             operator → all hosts  the controller of a run is there; says nothing else
+    event.<writer>                          host → operator       a stream: events fired by its states and functions
+    pulse.<run>                             operator → all hosts  the controller of a run is there
     lease.<writer>                          host → operator       the host is there
     host.<writer>                           host → operator       its grains, for targets
     log.<writer>.<page>                     host → operator       lines of its agent's log; old pages are overwritten
@@ -22,7 +22,7 @@ host hold for ever, whatever runs there are, and the server need not look into m
     held.<run>.<host>                       operator only         the go of a host, until it may begin
     reached.<writer>.<run>.<order>          host → operator       its states before a barrier have ended
 
-A row goes to each reader under a key of its own: a host reads the states that it requires and nothing else of others.
+Each reader of a row has a separate key: a host reads the states that it requires and nothing else of others.
 The messages of operators to a host in a run fit one pattern and come in order; so do the rows for it.
 """
 
@@ -36,7 +36,7 @@ _ESCAPE: Final = re.compile(rb"=([0-9A-F]{2})")
 _EMPTY: Final = "="
 _TO: Final = "to"
 ROW: Final = "row"
-"""The kind of what a state ended with, for one of the hosts that wait for it."""
+"""The kind of a state's outcome, for one of the hosts that wait for it."""
 
 
 def token(text: str) -> str:
@@ -49,7 +49,7 @@ def token(text: str) -> str:
 
 
 def text_of(encoded: str) -> str:
-    """Return the text of a token. Raises ValueError for what `token` never returns."""
+    """Return the text of a token. Raises ValueError for any text that `token` never returns."""
     text = ""
     if encoded != _EMPTY:
         text = _ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), encoded.encode()).decode("utf-8", "surrogatepass")
@@ -76,7 +76,7 @@ def parts(key: str) -> tuple[str, ...]:
 
 
 def kind(key: str) -> str:
-    """Return the kind of a key, "" for what is none."""
+    """Return the kind of a key, "" for an invalid key."""
     first, *rest = key.split(".", 4)
     if first != _TO:
         return first
@@ -84,7 +84,7 @@ def kind(key: str) -> str:
 
 
 def mail(reader: str, run: str) -> str:
-    """Return the pattern of what operators tell ``reader`` in a run."""
+    """Return the pattern of operators' messages to ``reader`` in a run."""
     return f"{_TO}.{token(reader)}.{token(run)}.>"
 
 
@@ -99,7 +99,7 @@ def go(reader: str, run: str) -> str:
 
 
 def row(reader: str, writer: str, run: str, node: str) -> str:
-    """Return the key of what a state of ``writer`` ended with, for ``reader``."""
+    """Return the key of the outcome of a state of ``writer``, for ``reader``."""
     return _key(ROW, reader, run, writer, node)
 
 
@@ -129,12 +129,12 @@ def goes(run: str) -> str:
 
 
 def reached(writer: str, run: str, order: int) -> str:
-    """Return the key that tells that the states of a host before a barrier have ended."""
+    """Return the key for the end of a host's states before a barrier."""
     return _key("reached", writer, run, str(order))
 
 
 def all_reached(run: str) -> str:
-    """Return the pattern of all that hosts tell of barriers in a run."""
+    """Return the pattern of all reports on barriers in a run."""
     return f"reached.*.{token(run)}.*"
 
 
@@ -149,7 +149,7 @@ def rows_written(writer: str, run: str) -> str:
 
 
 def pulse(run: str) -> str:
-    """Return the key that shows that a run has its controller."""
+    """Return the key of the sign of a run's controller."""
     return _key("pulse", run)
 
 
@@ -194,7 +194,7 @@ def lease(writer: str = "") -> str:
 
 
 def host(writer: str = "") -> str:
-    """Return the key of what a host says of itself; without a host, the pattern of all."""
+    """Return the key of a host's description; without a host, the pattern of all."""
     return _key("host", writer)
 
 
@@ -246,7 +246,7 @@ STREAMS: Final = ("report", "event")
 """The kinds that are streams of messages; of all others, a key has one value."""
 
 COUNTABLE: Final = frozenset({*STREAMS, ROW, "lease", "pulse", "log"})
-"""The kinds of which no second value of a key says anything that matters for long."""
+"""The kinds in which missing a second value of a key does no lasting harm."""
 
 _BY_OPERATOR: Final = (
     *(f"{_TO}.*.*.offer", f"{_TO}.*.*.go", f"{_TO}.*.*.stop", f"{_TO}.*.*.lost.*", f"{_TO}.*.*.barrier.*"),
@@ -257,7 +257,7 @@ READ_BY_OPERATOR: Final = (
     *("plan.>", "report.>", "end.>", "reached.>", "event.>", "lease.*", "host.*", "log.>"),
     *_BY_OPERATOR,
 )
-"""The patterns of all that an operator may read: what hosts tell it, and what operators wrote themselves."""
+"""The patterns of all that an operator may read: the messages of hosts to operators, and operators' own."""
 
 WRITTEN_BY_OPERATOR: Final = (*_BY_OPERATOR, "pulse.*")
 """The patterns of all that an operator may write: nothing in a host's name."""

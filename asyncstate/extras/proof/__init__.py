@@ -1,1 +1,1 @@
-"""Finding missing orders: ``shake`` tries the orders that a plan allows, ``trace`` sees what states touch."""
+"""Proofs of order: ``shake`` runs a tree in the orders that its plan allows, ``trace`` records accesses of states."""

@@ -1,4 +1,4 @@
-"""What proofs of order add to the engine."""
+"""Registration of proofs of order with the engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``asyncstate fleet apply``: a run across hosts, from its offer to its report. On asyncio, as signals are."""
+"""``asyncstate fleet apply``: a run across hosts, from its offer to its report. Signals need asyncio's loop."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ async def _run_over_ssh(settings: Settings, session: Session, request: Request, 
 
 
 async def run_across_hosts(settings: Settings, board: Board, signer: Signer, request: Request, shown: Shown) -> int:
-    """Do what is asked for and show it; return the exit code. Raises BoardError, FleetError."""
+    """Do the run and show it; return the exit code. Raises BoardError, FleetError."""
     async with board:
         end = await _driven(settings, board, signer, request, shown)
     return shown.end(end)

@@ -1,4 +1,4 @@
-"""``asyncstate fleet attach``: takes up a run whose ``fleet apply`` has ended before it."""
+"""``asyncstate fleet attach``: takes over a run whose ``fleet apply`` ended before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a shell completes in the commands of a fleet: hosts and runs, as the server knows them."""
+"""Shell completion for the commands of a fleet: hosts and runs, as the server knows them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import click
 
 _PATIENCE = 2.0
-"""Seconds after which a shell is answered without the server."""
+"""Seconds after which completion gives up on the server."""
 _BEFORE_A_HOST = re.compile(r"(?:.*[\s,(]|)(?:[LE]@|)", re.DOTALL)
 
 
@@ -24,12 +24,12 @@ def complete_runs(ctx: click.Context, _param: click.Parameter, incomplete: str) 
 
 
 def complete_hosts(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Offer the hosts that were ever there, if credentials and address are known by then."""
+    """Offer all hosts that the fleet ever had, if credentials and address are known by then."""
     return _beginning(_known(ctx)["hosts"], incomplete)
 
 
 def complete_target(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Offer hosts in a target expression, where one is begun: of the roster of --ssh, else those of the server."""
+    """Complete a host in a target expression: from the roster of --ssh, else from the server."""
     found = _BEFORE_A_HOST.match(incomplete)
     before = found[0] if found else ""
     hosts = ids_in(str(ctx.params["ssh"])) if ctx.params.get("ssh") else _known(ctx)["hosts"]
@@ -37,7 +37,7 @@ def complete_target(ctx: click.Context, _param: click.Parameter, incomplete: str
 
 
 def complete_enrolled(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Offer the hosts that are enrolled in the folder that ``--dir`` names, if it stands before."""
+    """Offer the hosts enrolled in the folder of ``--dir``, if that option comes before."""
     from asyncstate.errors import AsyncStateError
     from asyncstate.extras.fleet.nats.folder import Folder
 
@@ -52,7 +52,7 @@ def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
 
 
 def _known(ctx: click.Context) -> dict[str, list[str]]:
-    """Return hosts and runs, as the server says; none if it does not answer soon."""
+    """Return the hosts and runs that the server knows; none if it does not answer soon."""
     found: dict[str, list[str]] = {"hosts": [], "runs": []}
     if not ctx.params.get("creds") or not ctx.params.get("nats"):
         return found

@@ -1,4 +1,4 @@
-"""What the commands of a fleet's parties share: where the server is, and who asks."""
+"""Connection options shared by the commands of a fleet: the server's address and the credentials."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def connection_options(function: Any) -> Any:
-    """Add the options that say where the server is, and with which credentials."""
+    """Add the options for the server's address and the credentials."""
     return _with_connection(function, is_required=True)
 
 

@@ -92,7 +92,7 @@ async def _demo(console: Console, folder: str, progress: str, *, stays: bool) ->
 
 
 def _next_steps(fleet: DemoFleet) -> Iterator[str]:
-    """Yield what to try while the fleet is there."""
+    """Yield commands to try while the fleet runs."""
     yield ""
     yield "The fleet stays until Ctrl-C. In another terminal:"
     yield f"  export ASYNCSTATE_FLEET_CREDS={shlex.quote(fleet.operator_creds)} ASYNCSTATE_FLEET_NATS={fleet.url}"

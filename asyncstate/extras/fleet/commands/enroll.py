@@ -70,7 +70,7 @@ def _within(folder: str, host: str) -> str:
 
 
 def _make_folder(path: str) -> None:
-    """Make the folder that credentials are written to, for its owner only. Raises UsageError if that fails."""
+    """Make the folder for credentials, for its owner only. Raises UsageError if that fails."""
     try:
         os.makedirs(path, mode=0o700, exist_ok=True)
     except OSError as error:

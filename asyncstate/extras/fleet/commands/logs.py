@@ -1,4 +1,4 @@
-"""``asyncstate fleet logs``: what the agent of a host has logged."""
+"""``asyncstate fleet logs``: the log of a host's agent."""
 
 from __future__ import annotations
 

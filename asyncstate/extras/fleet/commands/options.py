@@ -1,4 +1,4 @@
-"""The options that commands of a fleet share which show a run."""
+"""Options shared by the fleet commands that show a run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ progress_option: Callable[[Any], Any] = option(
 
 
 def deadline_option(where: str = "") -> Callable[[Any], Any]:
-    """Declare ``--deadline``; ``where`` says for what it counts, if not for all."""
+    """Declare ``--deadline``; ``where`` limits its meaning in the help text."""
     return option(
         "--deadline",
         section="Run",
@@ -46,7 +46,7 @@ def deadline_option(where: str = "") -> Callable[[Any], Any]:
 
 
 def patience_option(more: str = "") -> Callable[[Any], Any]:
-    """Declare ``--patience``; ``more`` says who else waits as long."""
+    """Declare ``--patience``; ``more`` is appended to the help text."""
     return option(
         "--patience",
         section="Run",
@@ -69,7 +69,7 @@ _report_option = option(
 
 
 def compile_options(function: Any) -> Any:
-    """Add the options that say what each host compiles: what is left out, the environment, pillar data."""
+    """Add the options of compilation on each host: exclusions, the environment, pillar data."""
     decorators: tuple[Callable[[Any], Any], ...] = (
         option(
             "--exclude",
@@ -94,14 +94,14 @@ def compile_options(function: Any) -> Any:
 
 
 def driving_options(function: Any) -> Any:
-    """Add the options of commands that drive a run to its end: what signals do, and what other programs are told."""
+    """Add the options of commands that drive a run to its end: signals, and output for other programs."""
     for decorate in (traces_option, metrics_option, outcome_options, progress_option, grace_option):
         function = decorate(function)
     return function
 
 
 def run_options(function: Any, *, server_required: bool = True) -> Any:
-    """Add the options of every command that shows a run: where the server is, and how the run is shown."""
+    """Add the options of every command that shows a run: the server's address, and the form of the output."""
     forms = data_option("human", "github", "json", "jsonl")
     for decorate in (forms, _report_option, display_options, config_file_options):
         function = decorate(function)

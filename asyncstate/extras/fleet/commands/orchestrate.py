@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from asyncstate.services import Embedding
 
 _STEPS: Final = 64
-"""Steps at once, if nothing is said: they only wait for hosts."""
+"""The default number of concurrent steps: they only wait for hosts."""
 
 
 @click.command(
@@ -147,7 +147,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 
 
 class Said(Observer):
-    """Says what goes wrong on hosts while a step goes on."""
+    """Prints failures on hosts while a step runs."""
 
     def __init__(self, console: Console, step: str) -> None:
         self._console = console

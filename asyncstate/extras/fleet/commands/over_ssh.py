@@ -1,4 +1,4 @@
-"""``asyncstate fleet apply --ssh``: the options of runs on hosts without an agent, and the session they ask for."""
+"""``asyncstate fleet apply --ssh``: the options of runs on hosts without an agent, and their session."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ONLY_HERE = ("ssh_known_hosts", "ssh_keep")
 
 
 def way_options(function: Any) -> Any:
-    """Add the options that say how hosts are reached over ssh."""
+    """Add the options of connections over ssh."""
     decorators: tuple[Callable[[Any], Any], ...] = (
         option(
             "--ssh",
@@ -60,7 +60,7 @@ def way_options(function: Any) -> Any:
 
 
 def root_options(function: Any) -> Any:
-    """Add the options that say where the tree for hosts over ssh is."""
+    """Add the options for the location of the tree for hosts over ssh."""
     decorators: tuple[Callable[[Any], Any], ...] = (
         option(
             "--file-root",
@@ -90,7 +90,7 @@ def _with(function: Any, decorators: tuple[Callable[[Any], Any], ...]) -> Any:
 
 
 def require_one_way(options: dict[str, Any], only_over_ssh: Iterable[str]) -> None:
-    """Raise UsageError unless the options say either a roster, or a server and credentials for it.
+    """Raise UsageError unless the options name either a roster, or a server and credentials for it.
 
     ``only_over_ssh`` are options that mean something with a roster only.
     """

@@ -1,4 +1,4 @@
-"""``asyncstate fleet prune``: removes runs from the server, and says how much room that made."""
+"""``asyncstate fleet prune``: removes runs from the server, and prints the bytes that this freed."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ async def _prune(
 
 
 def used(room: dict[str, tuple[int, int]]) -> int:
-    """Return how many bytes all streams of a server have."""
+    """Return the bytes in use by all streams of a server."""
     return sum(has for has, _ in room.values())
 
 
 def size(count: int) -> str:
-    """Return a number of bytes for people."""
+    """Return a number of bytes in a human-readable form."""
     value, unit = float(max(count, 0)), "bytes"
     for larger in ("KiB", "MiB", "GiB"):
         if value < 1024:

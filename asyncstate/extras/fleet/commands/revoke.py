@@ -1,4 +1,4 @@
-"""``asyncstate fleet revoke``: a host may no longer connect."""
+"""``asyncstate fleet revoke``: withdraws a host's right to connect."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def command(console: Console, /, host: str, folder: str) -> int:
 
 
 async def _forget(folder: Folder, host: str) -> str | None:
-    """Let a running server know, and remove what there is of the host: no target finds it. Return how much that was."""
+    """Tell a running server, and remove the host's entries, so that no target finds it. Return the bytes removed."""
     from asyncstate.extras.fleet import subjects
     from asyncstate.extras.fleet.commands.prune import size, used
     from asyncstate.extras.fleet.nats.board import NatsBoard

@@ -1,4 +1,4 @@
-"""The options of ``asyncstate fleet apply`` that say in which order and number hosts take part."""
+"""The roll-out options of ``asyncstate fleet apply``: the order and the number of hosts under way."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def rollout_options(function: Any) -> Any:
 
 
 def rollout_of(options: dict[str, Any], settings: Settings) -> Rollout:
-    """Return the roll-out that the options and the configuration ask for."""
+    """Return the roll-out of the options and the configuration."""
     from asyncstate.extras.fleet.protocol import Rollout
     from asyncstate.extras.fleet.settings import FleetSettings, Hosts, SomeHosts
 
@@ -70,7 +70,7 @@ def rollout_of(options: dict[str, Any], settings: Settings) -> Rollout:
 
 
 def lanes_of(options: dict[str, Any]) -> dict[str, int]:
-    """Return the places of the lanes that the options name. Raises BadParameter."""
+    """Return the widths of the lanes in the options. Raises BadParameter."""
     return dict(map(_lane, options["lanes"]))
 
 

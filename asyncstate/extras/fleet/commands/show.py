@@ -1,4 +1,4 @@
-"""``asyncstate fleet show``: the report of a run across hosts, as far as it came."""
+"""``asyncstate fleet show``: the report of a run across hosts so far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the commands of a fleet show a run: its progress, its events, its report."""
+"""Display of a run by the commands of a fleet: its progress, its events, its report."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def shown_as(options: dict[str, Any]) -> dict[str, Any]:
-    """Return what options say about how a run is shown that is driven to its end."""
+    """Return the display options of a command that drives a run to its end."""
     named = ("progress", "report", "junit", "quiet_ok", "detailed_exitcode", "diffs")
     return {"traced": True, **{name: options[name] for name in named}}
 
@@ -37,8 +37,8 @@ def shown_as(options: dict[str, Any]) -> dict[str, Any]:
 class Shown(Relay):
     """Shows a run: its events as lines of JSON while it goes on, else its progress, and its reports at the end.
 
-    The names of further arguments are those of the options. What is ``traced`` is so if the settings want it. Raises
-    ConfigError if that cannot be.
+    Further arguments are named as the options. ``traced`` sends traces if the settings ask for them. Raises ConfigError
+    if that is impossible.
     """
 
     def __init__(
@@ -118,12 +118,12 @@ class Shown(Relay):
             raise
 
     def planned(self, host: str, plan: HostPlan) -> None:
-        """Keep where the states of a host are declared."""
+        """Keep the files and lines of a host's states."""
         super().planned(host, plan)
         self._plans[host] = plan
 
     def joined(self, plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> None:
-        """Keep what hosts wait for; say which of the lanes that the options name have no state."""
+        """Keep the states that hosts wait for; name lanes in the options that have no state."""
         from asyncstate.extras.fleet.rollout.admission import lanes_without_states
 
         super().joined(plans, goes)
@@ -131,12 +131,12 @@ class Shown(Relay):
         self._console.say(*lanes_without_states(self._lanes, plans.values()))
 
     def noted(self, words: str) -> None:
-        """Say what the operator should know before hosts begin."""
+        """Print notes for the operator before hosts begin."""
         super().noted(words)
         self._console.say(words)
 
     def begun(self, host: str, attempt: int) -> None:
-        """Begin the report of a host anew."""
+        """Start the report of a host again."""
         from asyncstate.report.recorded import RecordedReport
 
         self._reports[host] = RecordedReport()
@@ -192,7 +192,7 @@ class Shown(Relay):
         return end.exit_code or (CHANGED if changed else 0)
 
     def _results(self, end: FleetEnd) -> Iterator[HostResult]:
-        """Yield how the run ended on each host, also on those of which there is no report."""
+        """Yield the result of each host, also of hosts without a report."""
         from asyncstate.extras.fleet.report.held import held_back_on_host
         from asyncstate.report.host_result import HostResult
 
@@ -205,7 +205,7 @@ class Shown(Relay):
             yield HostResult(host=host, report=report, places=places, held=held, problem=host_end.why)
 
     def _report_of(self, host: str, end: HostEnd) -> RunReport:
-        """Return the report of a host. Without a sign of its beginning, it has no rows and is not cut short."""
+        """Return the report of a host; an empty one that is not cut short if its beginning was not reported."""
         from asyncstate.report.recorded import RecordedReport
 
         recorded = self._reports.get(host, RecordedReport())
@@ -213,7 +213,7 @@ class Shown(Relay):
 
     @property
     def _tells_places(self) -> bool:
-        """Whether a file or an annotation names the places of states."""
+        """Whether an output file or an annotation shows the places of states."""
         return self._junit is not None or self._report is not None or self._console.out == "github"
 
     def _places(self, host: str) -> dict[str, tuple[str, int]]:
@@ -247,7 +247,7 @@ class Shown(Relay):
             write_answer(self._console, self._report, page)
 
     def _hints(self) -> Iterator[str]:
-        """Yield why hosts found no states for themselves, and what helps: their only row does not say it."""
+        """Yield for hosts without states the reason and a hint: their only row has neither."""
         from asyncstate.sources.topfile import NO_STATES_TAG
 
         for each in self._console.results:

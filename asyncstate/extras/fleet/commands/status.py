@@ -1,4 +1,4 @@
-"""``asyncstate fleet status``: which hosts there are, and which of them have an agent now."""
+"""``asyncstate fleet status``: all hosts of the fleet, and whether each has an agent now."""
 
 from __future__ import annotations
 

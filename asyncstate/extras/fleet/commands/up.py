@@ -1,4 +1,4 @@
-"""``asyncstate fleet up``: the server that stands between the hosts of a fleet. On asyncio, as NATS's client is."""
+"""``asyncstate fleet up``: the server between the hosts of a fleet. On asyncio, as NATS's client is."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def _url(settings: Settings) -> str:
 
 
 def _for_a_cluster(folder: Folder) -> str:
-    """Return what the servers of an existing cluster need, as their own configuration, with words."""
+    """Return the configuration for the servers of an existing cluster, with instructions."""
     from asyncstate.extras.fleet.nats.folder import LARGEST_MESSAGE
     from asyncstate.extras.fleet.nats.server import OLDEST
 

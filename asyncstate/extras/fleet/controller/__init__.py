@@ -1,1 +1,1 @@
-"""An operator's side of runs: what hosts are asked to do, and what becomes of it."""
+"""An operator's side of runs: offers to hosts, their plans, their reports, and the result."""

@@ -2,8 +2,8 @@
 
     targets ─▶ offers ─▶ plans ─▶ join ─▶ goes, held back ─▶ goes, as hosts may begin ─▶ reports, leases ─▶ record
 
-Nothing flows through it that hosts wait for, but for permissions and notices of loss. If it dies, the hosts go on with
-what they can. All goes are on the board before the first host begins, so that who takes up the run needs no plans.
+Hosts wait for the controller only for permissions and notices of loss. If it dies, they go on as far as they can. All
+goes are on the board before the first host begins, so another controller can take over the run without plans.
 """
 
 from __future__ import annotations
@@ -53,19 +53,19 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 _QUIET: Final = 30.0
-"""Seconds without a report after which the run may stand still because the server has dropped messages."""
+"""Seconds without a report after which dropped messages on the server may be stalling the run."""
 _NAMED: Final = 5
-"""How many of the states of a lost host are named that were under way."""
+"""The number of running states of a lost host that are named."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What an operator asks for: SLS (none: the highstate), or the ``call`` of a function.
+    """An operator's request: SLS (none: the highstate), or the ``call`` of a function.
 
-    ``hosts`` are those that fit the target, if that is known.
+    ``hosts`` are the hosts that fit the target, if known already.
 
-    Hosts have ``deadline`` seconds for their plans. ``patience`` is that of the offers: how long a host waits for its
-    go, or goes on waiting for others without a sign of the controller; and how long the run waits for a lost host if
-    states are to wait for it. With ``plans_only`` the run ends once the plans are joined: nothing runs.
+    Hosts have ``deadline`` seconds for their plans. A host waits ``patience`` seconds for its go, or
+    for other hosts without a sign of the controller; the run waits as long for a lost host if states are to wait
+    for it. With ``plans_only`` the run ends once the plans are joined: nothing runs.
     """
 
     target: str
@@ -80,7 +80,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Controller:
-    """One run. ``nodegroups`` are those of the configuration, ``wall`` the time of day of the operator."""
+    """One run. ``nodegroups`` come from the configuration, ``wall`` is the operator's time of day."""
 
     def __init__(
         self,
@@ -118,13 +118,13 @@ class Controller:
         self._sender = Sender(board, signer, run)
 
     def cancel(self, reason: str, *, now: bool = False) -> None:
-        """Let all hosts start nothing more; with ``now``, end what runs, too."""
+        """Tell all hosts to start nothing more; with ``now``, to end running states, too."""
         self._cancelled = self._cancelled or reason
         self._now = self._now or now
         self._news.set()
 
     async def abandon(self, reason: str) -> None:
-        """Do what is left once `drive` was cancelled: end what runs on hosts, and keep that the run has ended."""
+        """Clean up after `drive` was cancelled: end running states on hosts, and record the end of the run."""
         if self._record.begun:
             await self._sender.stop(list(self._record.hosts), reason, now=True)
             await self._keep(ended=self._wall(), exit_code=CANCELLED)
@@ -134,7 +134,7 @@ class Controller:
         return await self._unwrapped(self._drive())
 
     async def take_up(self, record: RunRecord) -> FleetEnd:
-        """Take up a run whose controller has died, where it was. Raises BoardError, MessageRefused."""
+        """Take over a run whose controller has died, at its present point. Raises BoardError, MessageRefused."""
         return await self._unwrapped(self._take_up(record))
 
     async def _unwrapped(self, driving: Awaitable[FleetEnd]) -> FleetEnd:
@@ -153,7 +153,7 @@ class Controller:
         hosts = list(self._request.hosts) or known.targets(self._request.target)
         canaries = known.canaries(self._request.rollout.canary, hosts)
         self._record = msgspec.structs.replace(self._record, hosts=tuple(hosts), canaries=canaries)
-        resolved(self._request.rollout, self._record)  # refuses what is no number before anybody is asked
+        resolved(self._request.rollout, self._record)  # refuses an invalid number before any host is asked
         await self._begin(hosts)
         return await self._go_on(hosts)
 
@@ -217,7 +217,7 @@ class Controller:
         self._news.set()
 
     async def _agree(self, hosts: list[str]) -> list[Issue]:
-        """Gather the plans and join them; return what is wrong. Hosts without a plan have failed."""
+        """Gather the plans and join them; return the mistakes. Hosts without a plan have failed."""
         plans = self._plans = Plans(self._board, self._record, self._observer.planned)
         await plans.gather(self._request.deadline, self._until_cancelled)
         self._end_without_plan(hosts, f"did not answer within {self._request.deadline:.0f} s")
@@ -254,7 +254,7 @@ class Controller:
         return []
 
     async def _leave_out(self, hosts: list[str], blocked: Mapping[str, str]) -> None:
-        """Tell hosts that the run begins without them; ``blocked`` are those that wait for hosts without a plan."""
+        """Tell hosts that the run begins without them; ``blocked`` hosts wait for hosts without a plan."""
         plans = self._plans
         late = [host for host in hosts if host not in plans.known]
         await self._sender.stop(late, "the run began without this host: its plan came too late")
@@ -275,7 +275,7 @@ class Controller:
         await self._board.put(subjects.run(self._run), encode(self._record))
 
     async def _take_over(self, hosts: list[str]) -> None:
-        """Go on with the goes that another controller has made. Plans that hosts sent since then do not count.
+        """Go on with the goes of another controller. Plans that hosts have sent since then do not count.
 
         Raises MessageRefused for goes that this operator has not signed.
         """
@@ -333,7 +333,7 @@ class Controller:
         await self._sender.stop(gone, "the run ended without this host: it was lost")
 
     async def _prepare_admission(self) -> None:
-        """Make out who may begin; who has begun already, under another controller, goes on."""
+        """Set up the admission of hosts; hosts that began under another controller go on."""
         record = self._record
         batch, most = resolved(record.rollout, record)
         self._staged = bool(batch or record.canaries)
@@ -351,7 +351,7 @@ class Controller:
         await self._sender.let_begin({host: self._goes[host] for host in hosts})
 
     async def _admit(self) -> None:
-        """Let hosts begin that may; end those that never will."""
+        """Admit the hosts that may begin; end hosts that never will."""
         if self._cancelled:
             return
         await self._let_begin(self._admission.next())
@@ -393,9 +393,9 @@ class Controller:
         self._news = anyio.Event()
 
     async def _give_up(self, watch: Leases, told: set[str], told_over: set[str]) -> None:
-        """Tell those who wait for a lost host, and end its part once nobody else is waited for.
+        """Tell the hosts that wait for a lost host, and end its part once no other host is waited for.
 
-        Until then it may come back. If states are to wait for lost hosts, those have the patience of the run first.
+        Until then it may come back. If states are to wait for lost hosts, the patience of the run has to pass first.
         """
         patience = self._request.patience if self._request.options.on_lost == "wait" else 0.0
         open_ = self._open()
@@ -406,7 +406,7 @@ class Controller:
                 await self._tell_lost(host, watch.silence(host))
                 self._admission.failed(host)
                 self._barriers.over(host)
-                if self._staged:  # its place is given to another, so it must not go on when it is back
+                if self._staged:  # another host gets its place, so it must not go on when it is back
                     told_over.add(host)
                     await self._sender.stop([host], "it was lost, and its place was given to others")
                     self._end_lost(host, watch)
@@ -421,16 +421,16 @@ class Controller:
         self._end(host, HostEnd(2, f"lost: there was no sign of it for {watch.silence(host):.0f} s{under_way}"))
 
     async def _tell_over(self, told: set[str]) -> None:
-        """Tell those who wait for a host whose part ended without a run to report: it sends them nothing more."""
+        """Tell the hosts that wait for a host whose part ended without a run: it sends nothing more."""
         for host, end in list(self._ends.items()):
             if end.why and host in self._goes and host not in told:
                 told.add(host)
                 await self._tell_lost(host, 0.0, end.why)
 
     async def _go_on_without(self, watch: Leases, told: set[tuple[str, str]]) -> None:
-        """Let nobody wait for messages that the server has dropped, as it does if somebody writes too many.
+        """End waits for messages that the server has dropped, as it does if a host writes too many.
 
-        Hosts on which nothing runs hear which hosts have ended. A host that takes no part any more has ended, too.
+        Idle hosts are told which hosts have ended. A host that takes no part any more has ended, too.
         """
         for host in watch.without_part(self._open()):
             self._end(host, HostEnd(2, "its part is over, but the server no longer has its last report"))
@@ -460,7 +460,7 @@ class Controller:
             self._take_report(watch, message.subject, message.data, message.stored)
 
     async def _read_ends(self, watch: Leases) -> None:
-        """Take last reports that had no room among the others."""
+        """Read last reports that the stream of reports refused."""
         async for entry in self._board.watch(subjects.ends(self._run)):
             self._take_report(watch, entry.key, entry.value, 0.0)
 

@@ -1,4 +1,4 @@
-"""Leases: which hosts of a run are there, by the clock of whoever listens."""
+"""Leases: the hosts of a run that are alive, by the clock of the listening process."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from asyncstate.extras.fleet.protocol import Lease
 
 _MISSED: Final = 3.0
-"""A host is lost that let this many intervals of its lease pass."""
+"""The intervals of its lease after which a silent host is lost."""
 _WITHOUT: Final = 3
 """Leases in a row that do not name a run, after which the host takes no part in it any more."""
 
 
 class Leases:
-    """When there was a sign of each host, by the clock of this process.
+    """The time of each host's last sign of life, by the clock of this process.
 
-    The silence of hosts counts only while this process hears: not while it is stopped, or the board is out of reach.
+    Silence counts only while this process listens: not while it is stopped, or the board is unreachable.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Leases:
         self.lost: set[str] = set()
 
     def expect(self, hosts: Iterable[str]) -> None:
-        """Begin to wait for signs of these hosts."""
+        """Start to expect signs of these hosts."""
         self._heard = now = anyio.current_time()
         self._signs = dict.fromkeys(hosts, now)
         self._intervals = dict.fromkeys(self._signs, 10.0)
@@ -57,7 +57,7 @@ class Leases:
         return was_lost
 
     def two_machines(self, lease: Lease) -> str:
-        """Return what is wrong if two processes renew the lease of one host by turns, once for each host; else ""."""
+        """Return a message if two machines renew the lease of one host by turns, once for each host; else ""."""
         before = self._renewals.get(lease.host)
         self._renewals[lease.host] = lease
         if before is None or before.boot == lease.boot:

@@ -1,4 +1,4 @@
-"""Plans: what the hosts of a run would do, gathered from the board and joined."""
+"""Plans: the plans of a run's hosts, gathered from the board and joined."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ log: logging.Logger = get_logger(__name__)
 
 
 class Plans:
-    """The plans of a run's hosts. ``planned`` is told of each as it comes; those of others are refused."""
+    """The plans of a run's hosts. ``planned`` is called for each as it comes; plans of other hosts are refused."""
 
     def __init__(self, board: Board, record: RunRecord, planned: Callable[[str, HostPlan], None]) -> None:
         self._board = board
@@ -34,7 +34,7 @@ class Plans:
         self._pool = Pool()
         self.known: dict[str, HostPlan] = {}
         self.refused: dict[str, str] = {}
-        """Why the plans of hosts are no plans, though they were sent as such."""
+        """The reason for each host whose plan is malformed."""
 
     @property
     def sound(self) -> dict[str, HostPlan]:
@@ -42,7 +42,7 @@ class Plans:
         return {host: plan for host, plan in self.known.items() if not plan.mistakes}
 
     async def gather(self, seconds: float, stopped: Callable[[], Awaitable[None]]) -> None:
-        """Wait until all hosts have sent theirs, for so many seconds at most, or until ``stopped`` returns."""
+        """Wait until all hosts have sent their plans, for ``seconds`` at most, or until ``stopped`` returns."""
         missing = set(self._record.hosts)
 
         async def read() -> None:
@@ -62,12 +62,12 @@ class Plans:
                 group.start_soon(stop)
 
     async def look(self) -> None:
-        """Read those that the board has now."""
+        """Read the plans that the board has now."""
         for entry in await self._board.entries(subjects.plans(self._record.run)):
             self._read(entry)
 
     def _read(self, entry: Entry) -> str:
-        """Take a plan; return its host, "" if it was not asked. One that is refused is a mistake of its host."""
+        """Take a plan; return its host, "" if it was not asked. A malformed plan is a failure of its host."""
         run = self._record.run
         try:
             _, host, _ = subjects.parts(entry.key)
@@ -91,7 +91,7 @@ class Plans:
         return host
 
     def join(self, among: Callable[[str, Iterable[str]], Collection[str]]) -> Join | list[Issue]:
-        """Join the plans that can run, or return why they do not fit. ``among`` is that of `Selection`."""
+        """Join the plans that can run, or return the mistakes between them. ``among`` is `Selection.among`."""
         hosts = self._record.hosts
         try:
             return join(
@@ -106,7 +106,7 @@ class Plans:
             return list(error.issues)
 
     def notes(self) -> list[str]:
-        """Return what the operator should know of the plans that can run: what is excluded fits none of them."""
+        """Return notes for the operator on the plans that can run: exclusions that fit none of them."""
         unfit = [set(plan.unfit) for plan in self.sound.values()]
         excluded = self._record.options.exclude
         return [
@@ -116,7 +116,7 @@ class Plans:
         ]
 
     def failures(self, hosts: Iterable[str], unheard: str) -> Iterator[tuple[str, str]]:
-        """Yield which of these hosts cannot run, and why: ``unheard`` for those that sent nothing."""
+        """Yield the hosts among these that cannot run, with the reason: ``unheard`` for a host that sent nothing."""
         for host in hosts:
             plan = self.known.get(host)
             if plan is None:

@@ -1,4 +1,4 @@
-"""Pool: one of equal parts of plans, so that the plans of many hosts with one tree take little more than one."""
+"""Pool: shares equal parts of plans, so that the plans of many hosts with one tree take little more memory than one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Pool:
-    """What the plans of a run have in common. It holds what it has seen."""
+    """The equal parts of the plans of a run. It keeps all values that it has seen."""
 
     def __init__(self) -> None:
         self._states: dict[State, State] = {}
@@ -20,7 +20,7 @@ class Pool:
         self._texts: dict[str, str] = {}
 
     def plan(self, plan: HostPlan) -> HostPlan:
-        """Return the same plan, made of what other plans have, too."""
+        """Return an equal plan that shares its parts with other plans."""
         sources = tuple(self._texts.setdefault(each, each) for each in plan.sources)
         return msgspec.structs.replace(
             plan,

@@ -1,4 +1,4 @@
-"""What the board has of hosts and runs, for operators."""
+"""Records of hosts and runs on the board, for operators."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LONGEST: Final = 60.0
 
 
 def operator_account() -> str:
-    """Return who runs this program, ``ana@desk``: behind sudo, whoever called it. Nobody vouches for it."""
+    """Return the account that runs this program, ``ana@desk``; behind sudo, its caller. It is not authenticated."""
     try:
         account = os.environ.get("SUDO_USER") or pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -38,7 +38,7 @@ def operator_account() -> str:
 
 
 async def host_infos(board: Board) -> dict[str, HostInfo]:
-    """Return what each host that was ever there says of itself."""
+    """Return the description of each host that the fleet ever had."""
     found: dict[str, HostInfo] = {}
     for entry in await board.entries(subjects.host()):
         try:
@@ -53,7 +53,7 @@ async def host_infos(board: Board) -> dict[str, HostInfo]:
 
 
 async def signs_of_life(board: Board) -> set[str]:
-    """Return the hosts that give a sign of life within the time in which they promise to."""
+    """Return the hosts that renew their lease within its interval."""
     before: dict[str, Lease] = {}
     there: set[str] = set()
     for entry in await board.entries(subjects.lease()):
@@ -70,7 +70,7 @@ async def signs_of_life(board: Board) -> set[str]:
                 there.add(lease.host)
                 if there >= before.keys():
                     return there
-    # What was said in time is on the board, also if this program was held up and did not hear it.
+    # A lease renewed in time is on the board, even if this program was too busy to hear it.
     leases = map(read_lease, await board.entries(subjects.lease()))
     return there | {lease.host for lease in leases if lease is not None and lease != before.get(lease.host)}
 
@@ -116,7 +116,7 @@ async def find_record(board: Board, run: str) -> RunRecord:
 
 
 async def joined_plans(board: Board, signer: Signer, run: str) -> tuple[dict[str, HostPlan], dict[str, Go]]:
-    """Return the plans and the goes of the hosts that were joined in a run. Raises FleetError if there are none.
+    """Return the plans and the goes of the joined hosts of a run. Raises FleetError if there are none.
 
     A warning names the hosts whose plans the server has dropped.
     """

@@ -1,4 +1,4 @@
-"""Which hosts an operator means."""
+"""Selection of hosts by target expressions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PILLAR_STAYS: Final = "asks for the pillar of hosts, which does not leave them: 
 
 
 class Selection:
-    """Finds hosts by target expressions. ``grains`` has all hosts that were ever there, ``nodegroups`` named ones."""
+    """Finds hosts by target expressions. ``grains`` are of all hosts that the fleet ever had, by host."""
 
     def __init__(self, grains: Mapping[str, Mapping[str, Any]], nodegroups: Mapping[str, Any]) -> None:
         self._grains = grains
@@ -34,7 +34,7 @@ class Selection:
         return Matcher(options, dict(self._grains.get(host, {})), {}).compound(expression)
 
     def among(self, expression: str, hosts: Iterable[str]) -> list[str]:
-        """Return which of these hosts fit, or if none does, which others that were ever there.
+        """Return the matching hosts among these or, if none matches, among all that the fleet ever had.
 
         Raises FleetError for an expression that fits no host, whatever hosts there are.
         """
@@ -46,7 +46,7 @@ class Selection:
         """Return the hosts of a run. Raises FleetError, which names the nearest, if there is none."""
         require_sound(target, self._nodegroups)
         hosts = {host for host in self._grains if self.fits(target, host)}
-        if _NAMES.fullmatch(target):  # a host that is named is meant, even if it has never been seen
+        if _NAMES.fullmatch(target):  # a named host is targeted, even if it has never been seen
             hosts |= set(target.removeprefix("L@").split(",")) - {""} if not hosts or target.startswith("L@") else set()
         if hosts and (hosts & self._grains.keys() or target.startswith("L@")):
             return sorted(hosts)
@@ -56,7 +56,7 @@ class Selection:
         raise FleetError(f"no host fits the target {target!r}: {f'did you mean {near!r}?' if near else known}")
 
     def canaries(self, expression: str, hosts: Sequence[str]) -> tuple[str, ...]:
-        """Return those of the hosts of a run that go first; none for "". Raises FleetError if none of them fits."""
+        """Return the hosts of a run that go first; none for "". Raises FleetError if no host fits."""
         if expression:
             require_sound(expression, self._nodegroups)
         found = tuple(host for host in hosts if self.fits(expression, host)) if expression else ()

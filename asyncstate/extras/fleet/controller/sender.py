@@ -1,4 +1,4 @@
-"""Sender: what an operator tells the hosts of one run. Each message is signed for the place at which it lies."""
+"""Sender: an operator's messages to the hosts of one run, each signed for its key on the board."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Sender:
-    """Writes to the board what the hosts of one run are told. All methods raise a group of `BoardError`."""
+    """Writes the messages to the hosts of one run to the board. All methods raise a group of `BoardError`."""
 
     def __init__(self, board: Board, signer: Signer, run: str) -> None:
         self._board = board
@@ -30,7 +30,7 @@ class Sender:
         await self._tell((subjects.offer(host, self._run), msgspec.structs.replace(offer, host=host)) for host in hosts)
 
     async def hold(self, goes: Mapping[str, Go]) -> None:
-        """Put goes where they are held, sealed for that place: whoever copies one to its host lets nobody begin."""
+        """Keep goes on the board, sealed for their keys there: a copy of one at its host's key starts nothing."""
         await self._tell((subjects.held(self._run, host), go) for host, go in goes.items())
 
     async def let_begin(self, goes: Mapping[str, Go]) -> None:
@@ -38,14 +38,14 @@ class Sender:
         await self._tell((subjects.go(host, self._run), go) for host, go in goes.items())
 
     async def open(self, barriers: Iterable[tuple[int, str]]) -> None:
-        """Let hosts go on beyond an order that all have reached."""
+        """Open barriers for hosts: all hosts have reached them."""
         await self._tell(
             (subjects.barrier(host, self._run, order), Opened(run=self._run, host=host, order=order))
             for order, host in barriers
         )
 
     async def lost(self, host: str, readers: Iterable[str], seconds: float, why: str = "") -> None:
-        """Tell those who wait for states of a host that it sends nothing more."""
+        """Tell the hosts that wait for states of a host that it sends nothing more."""
         notice = Lost(run=self._run, lost=host, seconds=seconds, why=why)
         await self._tell(
             (subjects.lost(reader, self._run, host), msgspec.structs.replace(notice, host=reader))
@@ -53,7 +53,7 @@ class Sender:
         )
 
     async def stop(self, hosts: Iterable[str], reason: str, *, now: bool = False) -> None:
-        """Let hosts start nothing more; with ``now``, end what runs, too."""
+        """Tell hosts to start nothing more; with ``now``, to end running states, too."""
         await self._tell(
             (subjects.stop(host, self._run), Stop(run=self._run, host=host, reason=reason, now=now)) for host in hosts
         )

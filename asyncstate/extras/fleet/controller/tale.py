@@ -1,4 +1,4 @@
-"""What hosts report of a run, as an operator hears it: each event once, in order."""
+"""The event stream of a run, as an operator reads it from the hosts' reports: each event once, in order."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 QUIET: Final = 5.0
-"""Seconds of silence after which the board has no more to say of a run; at first, four times as long."""
+"""Seconds of silence after which the board has no more reports of a run; at first, four times as long."""
 CANCELLED: Final = 125
 """The exit code of a run that was cancelled, by no signal."""
 _MOST_EARLY: Final = 1000
-"""How many reports of a host may be kept until those before them arrive."""
+"""The number of a host's reports that may be kept until earlier ones arrive."""
 
 
 class HostEnd(msgspec.Struct, frozen=True):
-    """How the part of a host ended. ``why`` says why it failed without a report, "" otherwise.
+    """The end of a host's part. ``why`` is the reason of a failure without a report, else "".
 
-    ``passed_over`` says that it did not begin because other hosts had failed.
+    ``passed_over``: it did not begin because other hosts had failed.
     """
 
     exit_code: int
@@ -47,7 +47,7 @@ class HostEnd(msgspec.Struct, frozen=True):
 
 
 class FleetEnd(msgspec.Struct, frozen=True):
-    """How a run ended, by host; ``issues`` say why nothing began. ``cancelled`` is the reason of a cancellation."""
+    """The end of a run, by host; ``issues`` prevented its start, ``cancelled`` is the reason of a cancellation."""
 
     run: str
     hosts: dict[str, HostEnd]
@@ -56,7 +56,7 @@ class FleetEnd(msgspec.Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        """0: success on all hosts; 1: no host has a plan; 2: a state failed, or a host; else that of a cancellation."""
+        """0: success on all hosts; 1: no host has a plan; 2: a state or a host failed; else the cancellation's code."""
         codes = {each.exit_code for each in self.hosts.values()}
         if self.issues or codes == {1}:
             return 1
@@ -68,25 +68,25 @@ class FleetEnd(msgspec.Struct, frozen=True):
 
 
 class Observer:
-    """What a program may want to know while a run goes on. All methods do nothing."""
+    """An observer of a run under way. All methods do nothing."""
 
     def planned(self, host: str, plan: HostPlan) -> None:
         """Note that a host has sent its plan."""
 
     def joined(self, plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> None:
-        """Note that the plans of these hosts fit together, and what each of them waits for."""
+        """Note that the plans of these hosts were joined, with the states that each waits for."""
 
     def noted(self, words: str) -> None:
-        """Note something about the run that its operator should know."""
+        """Take a note for the run's operator."""
 
     def begun(self, host: str, attempt: int) -> None:
-        """Note that a host begins to report. What it reported in an earlier attempt is void."""
+        """Note that a host begins to report. Reports of an earlier attempt are void."""
 
     def event(self, host: str, event: AnyEvent) -> None:
         """Take an event of a host."""
 
     def told(self, host: str, time: float, stored: float) -> None:
-        """Note that what a host told up to ``time`` of its run was stored at ``stored``, by the clock of the board."""
+        """Note that a host's events up to ``time`` of its run were stored at ``stored``, by the clock of the board."""
 
     def ended(self, host: str, end: HostEnd) -> None:
         """Note that the part of a host is over."""
@@ -96,7 +96,7 @@ class Observer:
 
 
 class Relay(Observer):
-    """Passes on everything to further observers, in order. What does something of its own besides is a subclass."""
+    """Forwards all calls to further observers, in order. Subclasses do more."""
 
     def __init__(self, *observers: Observer) -> None:
         self._observers = observers
@@ -150,14 +150,14 @@ class Failures(Relay):
         self._failed = failed
 
     def event(self, host: str, event: AnyEvent) -> None:
-        """Tell, and pass it on."""
+        """Call ``failed`` if a state failed, and pass it on."""
         if isinstance(event, ChunkFinished) and event.row["result"] is False and not event.check:
             self._failed(host)
         super().event(host, event)
 
 
 class Tale:
-    """The reports of one host in one run, put in order. Each counts once."""
+    """The events of one host in one run, from its reports in order. Each report counts once."""
 
     def __init__(self, host: str, observer: Observer) -> None:
         self._host = host
@@ -170,13 +170,13 @@ class Tale:
 
     @property
     def running(self) -> list[str]:
-        """The states that had begun and not ended when the host told of them last, as ``function: ID``."""
+        """The states that were running at the host's last report, as ``function: ID``."""
         return list(dict.fromkeys(_label(tag) for tag, _ in self._running))
 
     def add(self, report: Report, stored: float) -> HostEnd | None:
-        """Take a report, and when the board stored it; return how the part ended, if it did.
+        """Take a report, and the time at which the board stored it; return the end of the part, if it has ended.
 
-        Raises MessageRefused for what is no event.
+        Raises MessageRefused for a malformed event.
         """
         if report.attempt < 0 or report.seq < 0:
             raise MessageRefused(f"no report has the numbers {report.attempt}, {report.seq}")
@@ -186,7 +186,7 @@ class Tale:
             self._attempt, self._next, self._early = report.attempt, 0, {}
             self._running = {}
             self._observer.begun(self._host, report.attempt)
-        if report.ended and report.seq < self._next:  # what had this number had arrived although it seemed refused
+        if report.ended and report.seq < self._next:  # this number had arrived although it seemed refused
             return self._end(report)
         if report.seq < self._next + _MOST_EARLY or (report.ended and len(self._early) <= _MOST_EARLY):
             self._early[report.seq] = report, stored
@@ -211,7 +211,7 @@ class Tale:
         return HostEnd(self._exit_code) if last.ended == FINISHED else HostEnd(2, last.ended)
 
     def _tell(self, raw: bytes) -> float:
-        """Tell an event; return its time."""
+        """Pass an event to the observer; return its time."""
         try:
             event = event_of(raw)
         except JournalError as error:
@@ -237,9 +237,9 @@ def _label(tag: str) -> str:
 
 
 async def read_tales(board: Board, run: str, hosts: Iterable[str], observer: Observer) -> dict[str, HostEnd]:
-    """Tell an observer what the board has of the reports of a run; return how the parts of hosts ended that did.
+    """Pass the events of a run on the board to an observer; return the end of each host's part that has ended.
 
-    This listens until all have ended, or nothing more comes. Raises BoardError.
+    It listens until all have ended, or nothing more comes. Raises BoardError.
     """
     missing, ends, tales = set(hosts), dict[str, HostEnd](), dict[str, Tale]()
 

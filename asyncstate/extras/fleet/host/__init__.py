@@ -1,1 +1,1 @@
-"""A host's side of runs: its agent, its part in each run, and what it lets operators do."""
+"""A host's side of runs: its agent, its part in each run, and its policy."""

@@ -1,8 +1,8 @@
 """Agent: takes part in runs for one host, from the offer to the last report.
 
-    offers ─▶ a Member for each run ─▶ what it has promised and done, kept on disk
+    offers ─▶ a Member for each run ─▶ its plan, go and end, kept on disk
 
-What it has promised and done is kept, so that an agent that was killed goes on: a state that ended does not run again.
+The files let an agent that was killed go on with its runs: a state that ended does not run again.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 _ANEW = 720
-"""After so many signs of life a host says anew what it is: grains change, and a board forgets what is old."""
+"""The number of signs of life after which a host republishes its grains: they change, and a board drops old entries."""
 LEASE = 5.0
 """Seconds between two signs of life."""
 _SHARE = 5
 _QUIET = 3
 """Number of signs of life of this host after which a silent twin counts as gone."""
 _LONGEST = 12
-"""A sign of life comes after so many times what the last one took, and after so many times the usual at the latest."""
+"""The interval of signs of life is `_SHARE` times the duration of the last one, at most `_LONGEST` times the usual."""
 
 
 class _Twin:
@@ -71,10 +71,10 @@ class _Twin:
         self.where = ""
 
     def look(self, found: Lease | None) -> None:
-        """Look at the lease that the board has before this process renews its own."""
+        """Look at the lease on the board before this process renews its own."""
         self._looked += 1
         if self._looked == 1:
-            self._before = found  # of the process before, if it is not one that goes on
+            self._before = found  # left by an earlier process, unless it is renewed again
         elif found is None or found.boot == self._boot:
             self._quiet += 1
             if self._quiet >= _QUIET:
@@ -87,9 +87,9 @@ class _Twin:
 class Agent:
     """The agent of one host.
 
-    ``accept(offer)`` returns why an offer is not taken, "" if it is; it raises MessageRefused for one that may be a
-    repetition, whose answer must not replace an earlier one. ``allow(offer, plan)`` returns why a plan may not run.
-    ``ready`` is called once the host takes offers. ``beside`` are tasks that go on meanwhile with the board; they raise
+    ``accept(offer)`` returns the reason to refuse an offer, else ""; it raises MessageRefused for a possible
+    repetition, as its answer must not replace an earlier one. ``allow(offer, plan)`` returns the reason why a plan may
+    not run. ``ready`` is called once the host takes offers. ``beside`` are further tasks that use the board; they raise
     nothing.
     """
 
@@ -126,12 +126,12 @@ class Agent:
         self._where = ""
         self._twin = _Twin("")
         self.running: str = ""
-        """The run whose states run now. A host takes part in one at a time."""
+        """The run whose states run now, at most one."""
         self.called: set[str] = set()
-        """The runs whose functions are called now: beside each other, and beside the run of states."""
+        """The runs whose functions run now, concurrently with each other and with the run of states."""
 
     async def serve(self) -> None:
-        """Take part in runs until cancelled. Raises BoardError once the board has been given up."""
+        """Take part in runs until cancelled. Raises BoardError once reconnecting to the board has been given up."""
         self._kept = await self._memory.load()
         lost: list[BoardError] = []
         async with self.board:
@@ -180,7 +180,7 @@ class Agent:
         group.start_soon(self.unless_running, part)
 
     async def unless_running(self, task: Callable[[], Awaitable[None]]) -> None:
-        """Do a task. If the board is given up, what runs comes to its end before BoardError is raised."""
+        """Do a task. If it gives up the board, running states come to their end before BoardError is raised."""
         lost: list[BoardError] = []
         try:
             await task()
@@ -192,7 +192,7 @@ class Agent:
             raise lost[0]
 
     def has_run(self, run: str) -> None:
-        """Note that nothing of this run goes on here any more."""
+        """Note that this host has finished with a run."""
         self.called.discard(run)
         if self.running == run:
             self.running = ""
@@ -206,7 +206,7 @@ class Agent:
         await self.board.put(subjects.host(self.host), encode(info))
 
     async def _renew_lease(self) -> None:
-        """Say that the host is there. A busy server hears it less often, and everybody knows how often."""
+        """Renew the lease. A busy server gets it less often; the lease has the interval."""
         boot, beat, interval = self.draw(), 0, self._lease
         self._twin = _Twin(boot)
         while True:
@@ -235,7 +235,7 @@ class Agent:
             log.error("%s", self._two_machines())
 
     async def has_twin(self) -> bool:
-        """Whether another machine renews the lease of this host: this waits until it must have."""
+        """Whether another machine renews the lease of this host: waits until it must have done so."""
         if not self._twin.where:
             await anyio.sleep(2 * self._lease)
         return bool(self._twin.where)
@@ -244,7 +244,7 @@ class Agent:
         return two_machines(self.host, self._where, self._twin.where)
 
     async def decline(self, run: str, why: str) -> None:
-        """Tell the operator of a run why this host refuses its offer, unless the run has an answer of this host."""
+        """Tell the operator of a run the reason for refusing its offer, unless this host has answered it already."""
         log.warning("The offer of run %s is refused: %s", run, why)
         mistake = Mistake(f"this host refuses the offer: {why}")
         plan = HostPlan(run=run, host=self.host, nonce=self.draw(), mistakes=(mistake,))
@@ -265,17 +265,17 @@ class Agent:
         return None if kept is not None and kept.ended else offer
 
     def kept(self, offer: Offer) -> Kept | None:
-        """Return what is kept of a run, None for a new one."""
+        """Return the stored state of a run, None for a new one."""
         return self._kept.get(offer.run)
 
     def accept(self, offer: Offer) -> str:
-        """Return why an offer is not taken, "" if it is. Raises MessageRefused for one that may be a repetition."""
+        """Return the reason to refuse an offer, else "". Raises MessageRefused for a possible repetition."""
         if self._twin.where:
             raise MessageRefused(self._two_machines())
         return self._accept(offer)
 
     async def keep(self, kept: Kept) -> Kept:
-        """Keep this of a run, on disk before it returns; of one that ended, neither its arguments nor its pillar."""
+        """Store the state of a run, on disk before it returns; without arguments and pillar once the run has ended."""
         if kept.ended:
             offer = Offer(run=kept.offer.run, host=kept.offer.host, issued=kept.offer.issued)
             kept = Kept(offer=offer, attempt=kept.attempt, ended=kept.ended)
@@ -285,6 +285,6 @@ class Agent:
 
 
 def _where(grains: Mapping[str, Any]) -> str:
-    """Return what tells this machine from a clone of it: its name and its addresses."""
+    """Return the name and the addresses of this machine, which tell it from a clone."""
     addresses = [str(each) for each in grains.get("ipv4") or () if not str(each).startswith("127.")]
     return " ".join([str(grains.get("nodename") or "a machine"), *addresses[:3]])

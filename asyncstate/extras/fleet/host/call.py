@@ -1,6 +1,6 @@
-"""One call of an execution function, as a state: so it is run, kept, masked and reported as states are.
+"""A call of an execution function as a state, so that it is run, kept, masked and reported as states are.
 
-Its row has what Salt's minion answers: ``ret`` is what the function returns, ``retcode`` is 0 if it succeeded.
+Its row has the answer of Salt's minion: ``ret`` is the return value, ``retcode`` is 0 if the function succeeded.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FUNCTION: Final = "fleet.call"
-"""The state's name. It is there in the runtime of a call only."""
+"""The name of the state, which exists in the runtime of a call only."""
 _NOT_THERE: Final = 254
 _BY_SHELL: Final = frozenset(
     {"cmd.run", "cmd.run_all", "cmd.run_bg", "cmd.run_stderr", "cmd.run_stdout", "cmd.retcode"}
 )
-"""What goes to the shell, as in Salt, if it is called from afar and does not say; in a tree it does not."""
+"""Functions that use the shell by default when an operator calls them, as in Salt; in a tree they do not."""
 
 
 async def call(name: str, arg: list[Any], kwarg: Mapping[str, Any]) -> Row:
-    """Call the execution function ``name``. The row has failed if its exit status, or its answer, says so."""
+    """Call the execution function ``name``. The row fails by its exit status or its return value, as in Salt."""
     if name not in __salt__:
         return _answered(name, f"'{name}' is not available.", _NOT_THERE)
     __context__["retcode"] = 0

@@ -1,7 +1,7 @@
-"""Which functions a state calls, as far as its declaration says: its own, and those that its arguments name.
+"""The functions that a state calls, as far as its declaration names them: its own, and any in its arguments.
 
-Conditions run commands and functions, slots call functions, and ``module.run`` is there to call any. What a template
-calls, and what a function does in the end, is not to be seen there. A call for an operator is a state, too.
+Conditions run commands and functions, slots call functions, and ``module.run`` calls any function. Calls made by
+templates, or inside of functions, are not found. A call for an operator is a state, too.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
 
 COMMAND: Final = "cmd.run"
-"""What the commands of ``onlyif``, ``unless`` and ``check_cmd`` count as."""
+"""The function that the commands of ``onlyif``, ``unless`` and ``check_cmd`` count as."""
 _CONDITIONS: Final = ("onlyif", "unless", "check_cmd")
 _SLOT: Final = re.compile(r"__slot__:\w+:\s*([\w.]+)")
 
 
 def functions_of(chunk: LowChunk) -> dict[str, str]:
-    """Return the functions that a state calls, each with where it is named; "" is the state itself."""
+    """Return the functions that a state calls, each with the argument that names it, "" for the state itself."""
     found = {str(chunk.name) if chunk.function == FUNCTION else chunk.function: ""}
     for condition in _CONDITIONS:
         entries = chunk.args.get(condition)

@@ -1,4 +1,4 @@
-"""This host, as its agent uses it: runs like those of `asyncstate apply`, in the same journal, under the same lock."""
+"""This host, as its agent uses it: its runs share journal and lock with `asyncstate apply`."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 _RUN: Final = "fleet_run"
-"""Where the journal has the fleet's run of a run of this host."""
+"""The key of a journal entry for the fleet's run."""
 _SUFFIX: Final = ".run"
 _MOST_KEPT: Final = 200
-"""How many runs are kept that have ended."""
+"""The number of ended runs that are kept."""
 
 
 class LocalStation:
-    """This host. ``settings`` are those of every run; an offer may replace some of them.
+    """This host. ``settings`` hold for every run; an offer may override some of them.
 
-    ``embedding`` is that of its runtimes; ``allowed`` says which SLS may be rendered.
+    ``embedding`` is given to its runtimes; ``allowed`` decides which SLS may be rendered.
     """
 
     def __init__(self, settings: Settings, embedding: Embedding | None = None, allowed: Policy | None = None) -> None:
@@ -67,7 +67,7 @@ class LocalStation:
 
     @asynccontextmanager
     async def prepare(self, offer: Offer) -> AsyncIterator[LocalPart]:
-        """Compile what is offered."""
+        """Compile an offer."""
         asked, options = offer.call, offer.options
         states = {} if asked is None else {call.FUNCTION: call.call}
         settings, embedding = self._settings_for(offer), self._embedding_for(offer)
@@ -86,7 +86,7 @@ class LocalStation:
             yield LocalPart(runtime, offer, plan)
 
     def _embedding_for(self, offer: Offer) -> Embedding:
-        """Return what is around the runtime of an offer."""
+        """Return the embedding of the runtime of an offer."""
         del offer
         return self._embedding
 
@@ -94,7 +94,7 @@ class LocalStation:
         settings, options = self._settings, offer.options
         changed: dict[str, Any] = {"test": options.test}
         if offer.call is not None:
-            changed["journal"] = "required"  # what is not known to have been called would be called again
+            changed["journal"] = "required"  # without an entry in the journal, the function would be called again
         elif settings.journaled == "off":
             changed["journal"] = "on"  # an agent that is killed goes on from it
         if options.pillarenv is not None:
@@ -126,7 +126,7 @@ class LocalPart:
         self._offer = offer
 
     def rename(self, plan: Plan) -> None:
-        """Take a plan that differs from this one in the names of files only."""
+        """Replace the plan by one that differs in the names of files only."""
         self.plan, self.shown = plan, ShownPlan(plan, self._runtime.secrets)
 
     def can_watch(self, module: str) -> bool:
@@ -134,7 +134,7 @@ class LocalPart:
         return self._runtime.host.loaders["states"].has(f"{module}.{MOD_WATCH}")
 
     async def past_events(self) -> Sequence[AnyEvent] | None:
-        """Return the events of the part if it came to its end before; None if it did not."""
+        """Return the events of the part if it has ended before, else None."""
 
         def read() -> Sequence[AnyEvent] | None:
             journal = Journal.open(self._runtime.settings.state_dir)
@@ -181,7 +181,7 @@ class LocalPart:
 
 
 class RunFiles:
-    """What this host keeps of its runs: a private file each. An `asyncstate.extras.fleet.host.station.Memory`."""
+    """The stored state of this host's runs: a private file each. An `asyncstate.extras.fleet.host.station.Memory`."""
 
     def __init__(self, state_dir: str, host: str) -> None:
         self._folder = os.path.join(state_dir, "fleet", token(host))
@@ -189,7 +189,7 @@ class RunFiles:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Let no other agent serve this host meanwhile. Raises FleetError if one does."""
+        """Hold the lock of this host's agent. Raises FleetError if another agent has it."""
         path = os.path.join(self._folder, "agent.lock")
         try:
             filesystem.makedirs(self._folder, 0o700)
@@ -204,11 +204,11 @@ class RunFiles:
             os.close(lock)
 
     async def load(self) -> dict[str, Kept]:
-        """Return all runs that are kept. Raises FleetError."""
+        """Return all stored runs. Raises FleetError."""
         return await anyio.to_thread.run_sync(self._load)
 
     async def save(self, kept: Kept) -> None:
-        """Keep this of a run, on disk before it returns, and forget the oldest that ended. Raises FleetError."""
+        """Store the state of a run, on disk before it returns, and drop the oldest ended ones. Raises FleetError."""
         await anyio.to_thread.run_sync(self._save, kept)
         if kept.ended:
             self._over[kept.offer.run] = kept.offer.issued
@@ -268,7 +268,7 @@ class RunFiles:
     # which offers are taken
 
     def taken(self, enrolled: float) -> replay.Taken:
-        """Return which runs this host took; ``enrolled`` is the time of its credentials. Raises FleetError."""
+        """Return the runs that this host took; ``enrolled`` is the time of its credentials. Raises FleetError."""
         path = self._taken_path()
         try:
             with filesystem.open_read(path) as file:
@@ -281,7 +281,7 @@ class RunFiles:
             raise FleetError(f"{path} is damaged: which runs were taken is unknown. Enrol the host again.") from None
 
     def keep_taken(self, taken: replay.Taken) -> None:
-        """Keep which runs this host took, on disk before it returns. Raises FleetError."""
+        """Store the runs that this host took, on disk before it returns. Raises FleetError."""
         self.write(self._taken_path(), encoded(taken))
 
     def _taken_path(self) -> str:
@@ -289,7 +289,7 @@ class RunFiles:
 
 
 class Gate:
-    """What this host takes part in: no run twice, and nothing that its policy forbids."""
+    """Checks of offers and plans: no run twice, and nothing that the host's policy forbids."""
 
     def __init__(self, files: RunFiles, allowed: Policy, *, enrolled: float, wall: Callable[[], float]) -> None:
         self._files = files
@@ -298,13 +298,13 @@ class Gate:
         self._taken = files.taken(enrolled)
 
     def accept(self, offer: Offer) -> str:
-        """Return why an offer is not taken, "" if it is. Raises MessageRefused for one that was taken before."""
+        """Return the reason to refuse an offer, else "". Raises MessageRefused for a run that was taken before."""
         self._taken = replay.take(self._taken, offer.run, offer.issued, self._wall())
         self._files.keep_taken(self._taken)
         return "; ".join(_noted(offer, policy.refusals_of_offer(self._policy, offer)))
 
     def allow(self, offer: Offer, plan: Plan) -> list[str]:
-        """Return why a plan may not run: the policy may be stricter than when its offer was taken."""
+        """Return the reasons why a plan may not run: the policy may be stricter than when its offer was taken."""
         refused = policy.refusals_of_offer(self._policy, offer)
         for words, chunk in policy.refusals_of_plan(self._policy, plan.chunks):
             where = f" ({chunk.file}:{chunk.line})" if chunk.file else ""
@@ -313,7 +313,7 @@ class Gate:
 
 
 def _noted(offer: Offer, refused: list[str]) -> list[str]:
-    """Note in the log of this host what it refuses, and return it."""
+    """Log the reasons of a refusal, and return them."""
     for words in refused:
         log.warning("Run %s is refused: %s", offer.run, words)
     return refused

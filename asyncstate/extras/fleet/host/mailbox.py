@@ -1,4 +1,4 @@
-"""Mailbox: all entries of others for one host in one run, read from the board once and handed out by kind."""
+"""Mailbox: all entries of others for one host in one run, read from the board once and sorted by kind."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 _ROOM: Final = 8 << 20
-"""Bytes of rows that are kept before it is known which of them are awaited: some 20,000 as hosts write them."""
+"""Bytes of rows kept before the awaited ones are known: some 20,000 typical rows."""
 
 
 class Mailbox:
-    """What is for ``host`` in ``run``. It keeps what comes until somebody asks for its kind.
+    """The entries for ``host`` in ``run``. It keeps entries until their kind is asked for.
 
-    Any host may write rows for another, awaited or not. Until `await_rows` it keeps as many as have ``room``, in bytes.
+    Any host may write rows for another, awaited or not. Until `await_rows` it keeps up to ``room`` bytes of them.
     """
 
     def __init__(self, board: Board, host: str, run: str, *, room: int = _ROOM) -> None:
@@ -44,11 +44,11 @@ class Mailbox:
 
     @property
     def unread(self) -> list[Entry]:
-        """What is kept for whoever asks."""
+        """The entries that were not read yet."""
         return [entry for queue in self._unread.values() for entry in queue]
 
     async def receive(self) -> None:
-        """Take entries as they come. Does not end; `entries` raises the error if the board is given up."""
+        """Take entries as they come. Does not end; `entries` raises the error once the board has been given up."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._receive, subjects.mail(self._host, self._run))
             with anyio.CancelScope() as self._row_watch:
@@ -80,7 +80,7 @@ class Mailbox:
         return self._room >= 0
 
     async def await_rows(self, keys: Collection[str]) -> None:
-        """From now on, keep the rows of these keys and no others; those that had no room are read again.
+        """From now on, keep the rows of these keys and no others; rows dropped for lack of room are read again.
 
         Raises BoardError.
         """
@@ -102,7 +102,7 @@ class Mailbox:
     async def entries(self, *kinds: str) -> AsyncGenerator[Entry, None]:
         """Yield the entries of these kinds, each to one reader only. Raises BoardError at the end.
 
-        Those of one kind come in the order in which they were written.
+        Entries of one kind come in the order in which they were written.
         """
         while True:
             queue = next((self._unread[kind] for kind in kinds if self._unread.get(kind)), None)

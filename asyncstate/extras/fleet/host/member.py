@@ -60,13 +60,13 @@ log: logging.Logger = get_logger(__name__)
 
 _PAUSE: Final = 5.0
 _LONGEST_PAUSE: Final = 60.0
-"""Seconds before it is tried again to tell that a part is over: at first, and at most."""
+"""Seconds before the report of a part's end is retried: at first, and at most."""
 
 
 class Shared(Protocol):
-    """What the parts of one host share: its agent (`asyncstate.extras.fleet.host.agent.Agent`).
+    """The interface shared by the parts of one host: its agent (`asyncstate.extras.fleet.host.agent.Agent`).
 
-    ``running`` is the run whose states run now, "" if there is none; ``called`` are those whose functions are called.
+    ``running`` is the run whose states run now, "" if there is none; ``called`` are the runs of functions under way.
     """
 
     board: Board
@@ -79,29 +79,29 @@ class Shared(Protocol):
     called: set[str]
 
     def accept(self, offer: Offer) -> str:
-        """Return why an offer is not taken, "" if it is. Raises MessageRefused for one that may be a repetition."""
+        """Return the reason to refuse an offer, else "". Raises MessageRefused for a possible repetition."""
 
     async def has_twin(self) -> bool:
-        """Whether another machine renews the lease of this host: this waits until it must have."""
+        """Whether another machine renews the lease of this host: waits until it must have done so."""
 
     async def decline(self, run: str, why: str) -> None:
-        """Tell the operator of a run why this host refuses its offer, unless the run has an answer of this host."""
+        """Tell the operator of a run the reason for refusing its offer, unless this host has answered it already."""
 
     def kept(self, offer: Offer) -> Kept | None:
-        """Return what is kept of a run, None for a new one."""
+        """Return the stored state of a run, None for a new one."""
 
     async def keep(self, kept: Kept) -> Kept:
-        """Keep this of a run, on disk before it returns."""
+        """Store the state of a run, on disk before it returns."""
 
     async def unless_running(self, task: Callable[[], Awaitable[None]]) -> None:
-        """Do a task. If the board is given up, what runs comes to its end before BoardError is raised."""
+        """Do a task. If it gives up the board, running states come to their end before BoardError is raised."""
 
     def has_run(self, run: str) -> None:
-        """Note that nothing of this run goes on here any more."""
+        """Note that this host has finished with a run."""
 
 
 def _words(error: BaseException) -> list[str]:
-    """Return what the errors of a group say, each once."""
+    """Return the messages of a group of errors, each once."""
     if isinstance(error, BaseExceptionGroup):
         return list(dict.fromkeys(words for each in error.exceptions for words in _words(each)))
     if isinstance(error, LockHeld):
@@ -113,7 +113,7 @@ def _words(error: BaseException) -> list[str]:
 
 
 class _Over(Exception):
-    """The part of this host is over before it ran; the text says why."""
+    """The part of this host ended before it ran; the text is the reason."""
 
 
 class _OnTwin(Exception):
@@ -135,7 +135,7 @@ class Member:
         self._readers: dict[str, tuple[str, ...]] = {}
 
     async def take_part(self) -> None:
-        """Take part, to the last report; a part that fails has its words there. Raises BoardError."""
+        """Take part, to the last report; the last report of a failed part has the reason. Raises BoardError."""
         lost: list[BoardError] = []
         failed: list[BaseExceptionGroup[Exception]] = []
         try:
@@ -156,7 +156,7 @@ class Member:
             await self._fail(self._stop.reason if self._stop is not None and waited else "; ".join(_words(each)))
 
     async def _fail(self, why: str) -> None:
-        """Tell that the part failed, as far as the disk of this host takes it, and once the board does."""
+        """Report that the part failed as soon as the board takes it; give up if the disk of this host fails."""
         log.error("The part of this host in run %s failed: %s", self._offer.run, why)
         pause = _PAUSE
         while True:
@@ -254,15 +254,15 @@ class Member:
                 await self._end(kept, str(error))
 
     async def _refuse(self, kept: Kept, issues: list[Issue] | tuple[Issue, ...]) -> None:
-        """Say why there is no plan."""
+        """Publish the reasons why there is no plan."""
         mistakes = tuple(Mistake(each.message, each.file, each.line, each.hint, each.code) for each in issues)
         plan = HostPlan(run=self._offer.run, host=self._host, nonce=self._agent.draw(), mistakes=mistakes)
         await self._board.put(subjects.plan(self._host, self._offer.run), encode(plan))
         await self._end(kept, "it has no plan: " + "; ".join(each.message for each in issues[:3]))
 
     async def _end(self, kept: Kept, why: str) -> None:
-        """End the part before it ran, or could be told to have run, and tell those who would wait."""
-        # Of an earlier attempt there may be true rows: then the controller tells those who wait for the others.
+        """End a part that did not run, or whose run cannot be reported, and tell the hosts that wait for its states."""
+        # An earlier attempt may have sent true rows: then the controller tells the hosts that wait for the others.
         for node, readers in self._readers.items() if not kept.attempt else ():
             words = f"{self._host} did not run it: {why}."
             result = NodeResult(run=self._offer.run, host=self._host, node=node, result=False, ran=False, why=words)
@@ -274,7 +274,7 @@ class Member:
         await self._agent.keep(msgspec.structs.replace(kept, attempt=attempt, ended=why))
 
     async def _agree(self, kept: Kept, prepared: Prepared) -> Kept:
-        """Publish the plan, and wait for the go. One that came before the agent was killed still counts."""
+        """Publish the plan, and wait for the go. A go that came before the agent was killed still counts."""
         plan = prepared.plan
         if kept.go:
             if await prepared.past_events() is None:
@@ -303,7 +303,7 @@ class Member:
         return await self._agent.keep(kept)
 
     async def _require_wanted(self) -> None:
-        """Raise _Over for a run that was stopped, or is forgotten, while this host was away."""
+        """Raise _Over for a run that was stopped or removed while this host was away."""
         key = subjects.stop(self._host, self._offer.run)
         sealed = await self._board.get(key)
         stop = self._read_stop(key, sealed) if sealed is not None else None
@@ -355,7 +355,7 @@ class Member:
         return found[0]
 
     async def _leave_to_twin(self, kept: Kept) -> None:
-        """Raise _OnTwin if the plan on the board is another machine's: what this one reported would end its part."""
+        """Raise _OnTwin if the plan on the board is another machine's: a report of this one would end that part."""
         value = await self._board.get(subjects.plan(self._host, self._offer.run))
         if value is not None and decode(value, HostPlan).nonce != kept.nonce and await self._agent.has_twin():
             raise _OnTwin
@@ -368,7 +368,7 @@ class Member:
         return go
 
     async def _run(self, kept: Kept, prepared: Prepared, part: Part) -> None:
-        """Run the part, and tell those who wait of what ends."""
+        """Run the part, and send the rows that other hosts wait for."""
         reporter = Reporter(self._board, self._offer.run, self._host, kept.attempt)
         others = Others(self._board, self._mail, self._offer, part, self._agent.verifier)
         again = kept.attempt > 1
@@ -391,7 +391,7 @@ class Member:
         lost: list[BoardError] = []
 
         async def goes_on(task: Callable[[], Awaitable[None]]) -> None:
-            """Let the states that run come to their end, even if the board is out of reach for good."""
+            """Let running states come to their end, even if the board is unreachable for good."""
             try:
                 await task()
             except* BoardError as errors:
@@ -412,7 +412,7 @@ class Member:
 
 
 def _tell_past(plan: Plan, prepared: Prepared, others: Others, events: Sequence[AnyEvent]) -> None:
-    """Tell those who wait what had ended, as it did when it ran."""
+    """Send the outcomes of an earlier run of the part to the hosts that wait for them."""
     checks = {node.chunk: number for number, node in enumerate(plan.nodes) if node.kind is NodeKind.CHECK}
     nodes = {(prepared.shown.tag(chunk.tag), False): chunk.index for chunk in plan.chunks}
     nodes |= {(prepared.shown.tag(plan.chunks[chunk].tag), True): node for chunk, node in checks.items()}

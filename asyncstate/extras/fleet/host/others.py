@@ -1,4 +1,4 @@
-"""Others: the other hosts of a run, as the engine of one host sees them, fed from the board.
+"""Others: the other hosts of a run, as the engine of one host sees them through the board.
 
 rows, notices of loss ──▶ arrivals ──▶ the machine's REMOTE nodes, ``__running__``
 nodes that end ──▶ outbox ──▶ rows for the hosts that wait for them
@@ -42,11 +42,11 @@ log: logging.Logger = get_logger(__name__)
 
 _DONE = Outcome(result=True, changed=False)
 FAILED = Outcome(result=False, changed=False, ran=False)
-"""What a state counts as of which nothing can be known."""
+"""The outcome of a state whose real outcome is unknown."""
 
 
 _REMIND: Final = 60.0
-"""Seconds after which a host sends again that it has reached a barrier which is still closed."""
+"""Seconds after which a host reports again that it has reached a barrier that is still closed."""
 
 
 class Others:
@@ -89,7 +89,7 @@ class Others:
     # what the engine asks
 
     async def outcomes(self) -> AsyncGenerator[tuple[int, Outcome], None]:
-        """Yield each REMOTE node with what its state ended with, once."""
+        """Yield each REMOTE node with the outcome of its state, once."""
         while True:
             while self._arrived:
                 yield self._arrived.pop(0)
@@ -98,7 +98,7 @@ class Others:
                 await self._news.wait()
 
     def ended(self, node: int, outcome: Outcome) -> None:
-        """Put what a node ended with into the outbox, if a host or a barrier waits for it."""
+        """Put the outcome of a node into the outbox, if a host or a barrier waits for it."""
         for name in self._names.get(node, ()):
             if name not in self._sent:
                 told = _DONE if name == node_name(node, end=True) else outcome
@@ -127,13 +127,13 @@ class Others:
                 self._mail.set()
 
     def words(self, nodes: Iterable[int]) -> str:
-        """Say why nodes failed of which nothing is known."""
+        """Return the reasons for nodes that failed with an unknown outcome."""
         return " ".join(dict.fromkeys(self._why[node] for node in nodes if node in self._why))
 
     async def close(self, why: str, *, again: bool = False) -> None:
-        """Tell the hosts that wait that the nodes which have not ended never will.
+        """Tell waiting hosts that the remaining nodes will never end.
 
-        With ``again`` the part was begun before: what was told then is true and stays.
+        With ``again`` the part was begun before: rows that were sent then stay valid.
         """
         told: set[str] = set()
         if again:
@@ -151,7 +151,7 @@ class Others:
         self._end_before_barriers({node for nodes in self._part.before.values() for node in nodes})
 
     def _post(self, result: NodeResult, told: Collection[str] = ()) -> None:
-        """Put a row into the outbox, once, for each host that waits. The keys in ``told`` have one already."""
+        """Put a row into the outbox, once, for each waiting host. The keys in ``told`` have one already."""
         self._sent.add(result.node)
         row = encode(result)
         for reader in self._part.read[result.node][1]:
@@ -163,9 +163,9 @@ class Others:
     # what comes and goes
 
     async def receive(self) -> None:
-        """Take the rows that other hosts write for this one, and the operator's word on hosts that are lost.
+        """Take the rows of other hosts for this one, and the operator's notices of lost hosts.
 
-        Rows that were there before a notice that their host is lost count. Does not end.
+        Rows that came before the notice of their host's loss count. Does not end.
         """
         offer = self._offer
         await self._inbox.await_rows(
@@ -225,7 +225,7 @@ class Others:
         self.give_up(why, host=notice.lost)
 
     async def _look_for_rows(self, writer: str) -> None:
-        """Take the rows of a host that the board has and this process has not heard of."""
+        """Take the rows of a host on the board that this process has not received."""
         for (host, node), number in self._part.remote.items():
             if host == writer and number not in self._known:
                 key = subjects.row(self._offer.host, writer, self._offer.run, node)
@@ -234,9 +234,9 @@ class Others:
                     self._take_row(Entry(key, value, 0))
 
     def give_up(self, why: str, host: str | None = None) -> None:
-        """Let the states of a host, or of all, count as failed that have not ended.
+        """Count all unfinished states of a host, or of all hosts, as failed.
 
-        A host that is lost keeps nobody from taking its turn; without a host, nobody knows whose turn it is.
+        A REMOTE node that only orders states counts as done after the loss of its host, as failed after that of all.
         """
         for (writer, _), number in self._part.remote.items():
             if host in {None, writer}:
@@ -259,7 +259,7 @@ class Others:
         self._news.set()
 
     def _show(self, number: int, outcome: Outcome, why: str) -> None:
-        """Add what a state ended with to the rows. States of several hosts can have one tag: their row is common."""
+        """Add the outcome of a state to the rows. States of several hosts with one tag share a row."""
         chunk = self._part.plan.elsewhere[number]
         known = self.rows.get(chunk.tag, {"result": True, "changes": {}, "comment": "", STATE_RAN: False})
         results = (known["result"], outcome.result)
@@ -274,15 +274,15 @@ class Others:
         }
 
     async def watch_controller(self) -> None:
-        """Give up what is awaited once there is no sign of the run's controller for the patience of the offer."""
+        """Give up on other hosts once the run's controller has been silent for the patience of the offer."""
         patience = self._offer.patience
         await silence(self._board, self._offer.run, patience, self._clock)
         self.give_up(f"There was no sign of the controller of the run for {patience:.0f} s.")
 
     async def remind(self) -> None:
-        """Send again that this host has reached barriers which are still closed: the server may have dropped it.
+        """Report again that this host has reached barriers that are still closed. Does not end.
 
-        Does not end.
+        The server may have dropped the first report.
         """
         while True:
             await anyio.sleep(_REMIND)
@@ -291,7 +291,7 @@ class Others:
             self._mail.set()
 
     async def send(self) -> None:
-        """Write what is in the outbox, for each host that waits. Does not end."""
+        """Send the outbox to the waiting hosts, as it fills. Does not end."""
         while True:
             await self.flush()
             self._mail = anyio.Event()
@@ -299,7 +299,7 @@ class Others:
                 await self._mail.wait()
 
     async def flush(self) -> None:
-        """Write what is in the outbox now."""
+        """Send the present outbox."""
         while self._outbox:
             rows = list(self._outbox)
             await put_all(self._board, rows)

@@ -1,4 +1,4 @@
-"""A host's part of a fleet run: what of its plan others may know, and the plan that its engine runs.
+"""A host's part of a fleet run: the public part of its plan, and the plan that its engine runs.
 
 Plan ──host_plan──▶ HostPlan ──(join)──▶ Go ──part_of──▶ Part: a Plan with REMOTE nodes
 """
@@ -32,9 +32,9 @@ SET_FROM = 8
 def host_plan(
     plan: Plan, shown: ShownPlan, *, run: str, host: str, nonce: str, exclude: Iterable[str] = ()
 ) -> HostPlan:
-    """Return what others may know of a plan: names, places and edges, without secrets. Arguments stay here.
+    """Return the public part of a plan: names, places and edges, without arguments and secrets.
 
-    ``exclude`` is what the run excludes.
+    ``exclude`` are the exclusions of the run.
     """
     warned = {issue.message for issue in plan.warnings}
     edges: list[int] = []
@@ -78,11 +78,11 @@ def _checks(plan: Plan) -> list[tuple[int, Node]]:
 
 
 class Part(msgspec.Struct, frozen=True):
-    """``plan`` is what the engine runs. ``remote`` has its REMOTE nodes, by host and name on the board.
+    """``plan`` is for the engine. ``remote`` has its REMOTE nodes, by host and name on the board.
 
     ``read`` has the names on the board that others wait for: the node of this host, and the hosts. ``ordering`` are the
-    REMOTE nodes of which only the end counts; ``barriers`` has those of the barriers of the run, and ``before`` the
-    nodes that end before a barrier.
+    REMOTE nodes that only order states, whatever their outcome; ``barriers`` has the REMOTE nodes of barriers, and
+    ``before`` the nodes that end before a barrier.
     """
 
     plan: Plan
@@ -94,9 +94,9 @@ class Part(msgspec.Struct, frozen=True):
 
 
 def part_of(plan: Plan, shown: ShownPlan, go: Go, *, can_watch: Callable[[str], bool]) -> Part:
-    """Return the plan with the states of other hosts that it waits for, as a go names them.
+    """Return the plan with REMOTE nodes for the states of other hosts in a go.
 
-    ``can_watch`` says which state modules have ``mod_watch``: what cannot watch requires in its place, as in any plan.
+    ``can_watch`` returns whether a state module has ``mod_watch``: without it, a watch becomes a require, as always.
     Raises MessageRefused if the go is not for this plan.
     """
     if go.digest != shown.digest:
@@ -159,7 +159,7 @@ class _Extension:
         )
 
     def _add_barrier(self, barrier: Barrier) -> int:
-        """Add what the states after a barrier wait for."""
+        """Add the node that the states after a barrier wait for."""
         text = str(barrier.order)
         node = self._add(Node(NodeKind.REMOTE, label=f"{FLEET_ORDER} {text}"))
         self._elsewhere[node] = LowChunk(-1, "fleet", "order", text, text, FLEET_ORDER, self._plan.saltenv, 0, {})
@@ -168,9 +168,9 @@ class _Extension:
         return node
 
     def _order(self, chunk: int, node: int, source: str) -> None:
-        """Let a state begin after a node that ends with success, unless nothing can be known of it.
+        """Order a state after a node, by a requisite that fails only if the node's end is unknown.
 
-        Its check and its group need not wait.
+        The state's check and group need not wait.
         """
         self._requisites[chunk].append(Requisite(RequisiteKind.REQUIRE, node))
         self._dag.add(node, chunk, source)
@@ -226,7 +226,7 @@ class _Extension:
         self._require(chunk.index, kind, joined)
 
     def _require(self, chunk: int, kind: RequisiteKind, node: int) -> None:
-        """Let a state, and its check, wait for a node. Its group does not: the join does not know of such an edge."""
+        """Make a state, and its check, wait for a node. Its group does not: the join has no such edge."""
         requisite = Requisite(kind, node)
         if requisite in self._requisites[chunk]:
             return

@@ -1,4 +1,4 @@
-"""Whether a host's policy lets a run happen: before anything is compiled, before an SLS is rendered, before it runs."""
+"""Enforcement of a host's policy: before compilation, before an SLS is rendered, before a plan runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def refusals_of_offer(policy: Policy, offer: Offer) -> list[str]:
-    """Return why a host does not even compile what is offered; nothing if it does. No SLS stands for the highstate."""
+    """Return the reasons not to compile an offer; none if it may be compiled. No SLS means the highstate."""
     refused: list[str] = []
     if offer.call is not None:
         refused += _refusals_of_call(policy, offer.call.function)
@@ -31,12 +31,12 @@ def refusals_of_offer(policy: Policy, offer: Offer) -> list[str]:
 
 
 def refusal_of_sls(policy: Policy, sls: str) -> str:
-    """Return why an SLS is not rendered; "" if it may be."""
+    """Return the reason not to render an SLS; "" if it may be rendered."""
     return _outside(policy, f"the SLS {sls}", sls, policy.allow_sls, "allow_sls")
 
 
 def refusals_of_plan(policy: Policy, chunks: Iterable[LowChunk]) -> list[tuple[str, LowChunk]]:
-    """Return why a host does not run what it compiled, for each function the first state that calls it."""
+    """Return the reasons not to run a compiled plan, for each function the first state that calls it."""
     refused: dict[str, LowChunk] = {}
     if policy.allow_functions is not None:
         for chunk in chunks:
@@ -49,7 +49,7 @@ def refusals_of_plan(policy: Policy, chunks: Iterable[LowChunk]) -> list[tuple[s
 
 
 def _refusals_of_call(policy: Policy, function: str) -> list[str]:
-    """Return why a host does not call an execution function for an operator; nothing if it may."""
+    """Return the reasons not to call an execution function for an operator; none if it may be called."""
     if policy.deny_test_false:
         return [f"this host allows dry runs only (deny_test_false of {policy.where}): a call of a function is none"]
     if policy.allow_functions is None and policy.allow_sls is not None:

@@ -1,10 +1,9 @@
-"""Which offers a host takes: each run once, whoever sends it again, now or in a year.
+"""Protection from replayed offers: a host takes each run once, whoever sends it again, now or in a year.
 
-A signature does not grow old, so a host remembers the runs it took. The list stays short: runs that are issued long
-before the newest are dropped, and with them everything issued up to then is refused. Times are those of the operator's
-clock, compared with each other. The clock of the host only bounds them, generously, since it may be wrong by hours:
-that refuses what is old to a host that remembers nothing yet, and a time far ahead, after which nothing else would be
-taken.
+A signature does not expire, so a host remembers the runs it took. The list stays short: runs issued long before the
+newest are dropped, and every offer issued up to then is refused. Times are by the operator's clock, and compared with
+each other. The clock of the host only bounds them, generously, since it may be wrong by hours: this refuses old offers
+on a host that remembers nothing yet, and a time far ahead, after which no other offer would be taken.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ import msgspec
 from asyncstate.errors import MessageRefused
 
 CLOCKS_DIFFER: Final = 24 * 3600.0
-"""Seconds that the clocks of operator and host may differ by, with the time an offer may wait for its host."""
+"""Seconds by which the clocks of operator and host may differ, plus the time that an offer may wait for its host."""
 KEPT: Final = 7 * 24 * 3600.0
 """Seconds before the newest run for which runs are remembered one by one."""
 _UNITS: Final = (("hours", 3600), ("minutes", 60), ("s", 1))
 MOST: Final = 10_000
-"""How many runs are remembered one by one."""
+"""The number of runs that are remembered one by one."""
 
 
 class Taken(msgspec.Struct, frozen=True):
-    """The runs a host took: when each was issued. Nothing that was issued at ``closed`` or before is taken any more.
+    """The runs a host took, with their times of issue. Offers issued at ``closed`` or before are refused.
 
     A host begins with the time of its enrolment as ``closed``.
     """
@@ -35,14 +34,14 @@ class Taken(msgspec.Struct, frozen=True):
 
 
 def take(taken: Taken, run: str, issued: float, now: float) -> Taken:
-    """Return what is remembered once the host has taken a run; keep it on disk before the run begins.
+    """Return the memory after the host has taken a run. The caller stores it on disk before the run begins.
 
     ``issued`` is the operator's time, ``now`` the host's, in seconds since 1970. Raises MessageRefused for a run that
-    was taken before, or that may have been, and for times that cannot be.
+    was, or may have been, taken before, and for impossible times.
     """
     if run in taken.runs:
         raise MessageRefused(f"run {run} was taken before: its offer was sent again")
-    if not abs(issued - now) <= CLOCKS_DIFFER:  # a time that is no number is refused, too
+    if not abs(issued - now) <= CLOCKS_DIFFER:  # refuses NaN, too
         raise MessageRefused(
             f"run {run} was issued {_apart(issued, now, 'ago', 'ahead')} by the clock of this host. More than "
             f"{CLOCKS_DIFFER / 3600:.0f} hours are refused: set the clocks, or start the run anew."

@@ -33,27 +33,27 @@ log: logging.Logger = get_logger(__name__)
 
 _FIRST_BYTES: Final = 16 << 10
 _MOST_BYTES: Final = 256 << 10
-"""A report has no more than this, and at least one event. It begins with less, and grows while reports are quick.
+"""The largest report, unless it is one event. Reports start smaller, and grow while they are sent quickly.
 
 Signs of life wait behind a report, so a large one on a slow link would make a live host look lost.
 """
 _QUICK: Final = 1.0
 _SLOW: Final = 4.0
-"""Seconds in which a report went through that may grow, and must shrink."""
+"""Seconds for sending a report below which reports grow, and above which they shrink."""
 _LONGEST_SEND: Final = 20.0
-"""Seconds that one event may take on a slow link; of a larger one goes what says how its state ended."""
+"""Seconds that one event may take on a slow link; a larger one is shortened to the state's outcome."""
 _LARGEST: Final = 4 << 20
-"""Bytes of an event. Servers take messages of 8 MiB; what is left out is still in the journal of the host."""
+"""The largest event in bytes that is sent in full: servers take messages of 8 MiB. The host's journal has all."""
 _SHORT: Final = 4096
 _PAUSE: Final = 0.2
 _LONGEST_PAUSE: Final = 3.0
 """Seconds between two reports, so that the events of many short states share one: at least, and at most."""
 _SHARE: Final = 5
-"""The pause is so many times what the last report took: a busy server gets fewer and larger ones."""
+"""The pause is N times the duration of the last report: a busy server gets fewer and larger ones."""
 
 
 class Reporter:
-    """The reports of one attempt of a run. What the board refuses is lost; the last report says how much."""
+    """The reports of one attempt of a run. Events that the board refuses are lost; the last report has their number."""
 
     def __init__(self, board: Board, run: str, host: str, attempt: int) -> None:
         self._board = board
@@ -70,17 +70,17 @@ class Reporter:
         self._news = anyio.Event()
 
     def on_event(self, event: AnyEvent) -> None:
-        """Take an event of the run, as it is shown."""
+        """Take an event of the run, without secrets."""
         if isinstance(event, RunFinished):
             self._exit_code = event.exit_code
         self._events.append(_fitting(event))
         self._news.set()
 
     async def send(self) -> None:
-        """Send what there is, again and again. Does not end."""
+        """Send events as they come. Does not end."""
         while True:
             began = anyio.current_time()
-            await self._flush(len(self._batch) + len(self._events))  # what comes meanwhile shares the next report
+            await self._flush(len(self._batch) + len(self._events))  # events that come meanwhile share the next report
             took = anyio.current_time() - began
             self._news = anyio.Event()
             if not self._events:
@@ -88,7 +88,7 @@ class Reporter:
             await anyio.sleep(min(max(_PAUSE, _SHARE * took), _LONGEST_PAUSE))
 
     async def end(self, ended: str) -> None:
-        """Send what is left, and that it was all: the board has room for that also if it has none for reports."""
+        """Send the remaining events and the end: the board has room for the end even if it has none for reports."""
         await self._flush(len(self._batch) + len(self._events))
         try:
             await self._publish([], ended)
@@ -96,9 +96,9 @@ class Reporter:
             await self._board.put(subjects.end(self._host, self._run), encode(self._report([], ended)))
 
     async def _flush(self, count: int) -> None:
-        """Send so many events, and those that share a report with them."""
+        """Send ``count`` events, and any that share a report with them."""
         while count > 0:
-            # A batch that was cut off while it was sent is sent again as it was: it may have arrived under its number.
+            # A batch that was cancelled while it was sent is repeated unchanged: it may have arrived under its number.
             self._batch = self._batch or self._next_batch()
             began, size = anyio.current_time(), sum(map(len, self._batch))
             try:
@@ -117,7 +117,7 @@ class Reporter:
                 self._measure(size, anyio.current_time() - began)
 
     def _measure(self, size: int, took: float) -> None:
-        """Note how long a report took. A small one says nothing of how many bytes go through."""
+        """Adapt the size of reports to the time that one took. A small report tells nothing about throughput."""
         if size < _FIRST_BYTES // 2:
             return
         self._longest = math.inf if took < _QUICK else size / took * _LONGEST_SEND
@@ -169,7 +169,7 @@ class Reporter:
 
 
 def _fitting(event: AnyEvent) -> bytes:
-    """Return an event as bytes; of one that is too large, what says how it ended."""
+    """Return an event as bytes; if it is too large, shortened to the outcome."""
     data = encode_event(event)
     if len(data) <= _LARGEST:
         return data
@@ -177,7 +177,7 @@ def _fitting(event: AnyEvent) -> bytes:
 
 
 def _shortened(event: AnyEvent, why: str) -> bytes:
-    """Return an event without what is long in it, and with words that say so."""
+    """Return an event without its long values, and with a comment about the omission."""
     said = f"{why}: the journal of this host has all of it"
     replace = msgspec.structs.replace
     match event:

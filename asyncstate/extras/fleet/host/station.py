@@ -1,4 +1,4 @@
-"""What an agent needs of its host: to compile, to run, to remember."""
+"""Interfaces that an agent needs of its host: compilation, runs, and storage."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a host keeps of a run, so that it goes on where it was when its agent is killed.
+    """The stored state of a run, from which it goes on after its agent was killed.
 
-    ``go`` is the message as it came, signed. ``attempt`` counts the beginnings. ``ended`` is that of the last report.
+    ``go`` is the message as it came, signed. ``attempt`` counts starts. ``ended`` is the one of the last report.
     """
 
     offer: Offer
@@ -35,13 +35,13 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Memory(Protocol):
-    """What a host keeps of its runs, safe against its death."""
+    """The durable storage of a host's runs."""
 
     async def load(self) -> dict[str, Kept]:
-        """Return all runs that are kept, by ID. Raises FleetError."""
+        """Return all stored runs, by ID. Raises FleetError."""
 
     async def save(self, kept: Kept) -> None:
-        """Keep this of a run, on disk before it returns. Raises FleetError."""
+        """Store the state of a run, on disk before it returns. Raises FleetError."""
 
 
 class Running(Protocol):
@@ -59,11 +59,11 @@ class Running(Protocol):
         """Start nothing more."""
 
     def cancel(self, reason: str) -> None:
-        """Start nothing more, and end what runs."""
+        """Start nothing more, and end running states."""
 
 
 class Prepared(Protocol):
-    """A part that is compiled."""
+    """A compiled part."""
 
     @property
     def plan(self) -> Plan:
@@ -71,16 +71,16 @@ class Prepared(Protocol):
 
     @property
     def shown(self) -> ShownPlan:
-        """How it is shown, without secrets."""
+        """The plan as shown to others, without secrets."""
 
     def can_watch(self, module: str) -> bool:
         """Whether a state module has ``mod_watch``."""
 
     async def past_events(self) -> Sequence[AnyEvent] | None:
-        """Return the events of this run if it came to its end here before; None if it did not."""
+        """Return the events of this run if it has ended on this host before, else None."""
 
     async def start(self, part: Part, others: Others, observe: Callable[[AnyEvent], None], *, again: bool) -> Running:
-        """Return the run of a part. With ``again`` it resumes what was cut off here, if anything was."""
+        """Return the run of a part. With ``again`` it resumes a run that was cut off here, if there is one."""
 
 
 class Station(Protocol):
@@ -90,4 +90,4 @@ class Station(Protocol):
         """Return the grains of the host, for targets."""
 
     def prepare(self, offer: Offer) -> AbstractAsyncContextManager[Prepared]:
-        """Compile what is offered; the block is left when its run is over. Raises CompileError and other errors."""
+        """Compile an offer; the block is left when its run is over. Raises CompileError and other errors."""

@@ -1,1 +1,1 @@
-"""The join of the plans of all hosts to one graph, checked before anything starts. It is pure."""
+"""The join of all hosts' plans into one graph, checked before anything starts. It is pure."""

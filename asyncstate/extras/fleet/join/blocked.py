@@ -1,4 +1,4 @@
-"""Blocked hosts: they cannot begin, because their states wait for states of a host that does not begin."""
+"""Blocked hosts: hosts that cannot begin, as their states wait for states of a host that does not begin."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def without_blocked(
 ) -> tuple[list[Need], dict[str, str]]:
     """Return the needs of the hosts that can begin, and the reasons why the others cannot.
 
-    ``blocked`` are the first of these: their states wait for hosts without a plan, or for a missing target. A host that
-    waits for a blocked host is blocked as well. A need that other hosts can meet, too, is left to these.
+    ``blocked`` are the first of them: their states wait for hosts without a plan, or for a missing target. A host that
+    waits for a blocked host is blocked as well, unless other hosts meet the same need.
     """
     left = list(needs)
     found = dict(blocked)

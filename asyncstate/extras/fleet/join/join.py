@@ -2,7 +2,7 @@
 
 It is a pure function of the plans, whatever their order. Requisites on states of other hosts become edges between the
 graphs of the hosts; a missing target and a cycle are errors with host, file and line. Each host gets its slice: the
-states of others that its own wait for, and the hosts that wait for its states.
+states of other hosts that its own states wait for, and the hosts that wait for its states.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def join(
     ``absent`` are the hosts of the run without a plan, with the reason. The join leaves out hosts that wait for them,
     hosts with a requisite whose target is missing, and hosts that wait for those.
 
-    ``lanes`` are the places of the fleet's lanes that have more than one. If hosts are ``batched``, hosts that begin
+    ``lanes`` has the number of places of each fleet lane with more than one. If hosts are ``batched``, hosts that begin
     later have later turns in lanes, too.
 
     Raises CompileError with every mistake of every plan, with every missing target if no host is left, and for a canary
@@ -159,7 +159,7 @@ def _require_canaries_first(
 
 
 class _Slices:
-    """The slices of the graph: for each host the states that its own wait for, and the hosts that wait for it."""
+    """The slices of the graph: for each host the remote states that it waits for, and the hosts that wait for it."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """The graph of all states of all hosts: its cycles, and the order of states in lanes.
 
-Barriers (``fleet_order``) are nodes of it: an edge leads from each state of one number, on any host, to a barrier, and
-from there to each state of the next number.
+Barriers (``fleet_order``) are nodes: an edge leads from each state of one number, on any host, to a barrier, and from
+there to each state of the next number.
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ class JoinedGraph:
         """Yield pairs of states of one lane: the second begins when the first has ended. Each pair comes once.
 
         The states of a lane are numbered in one topological order of the whole graph, hosts with an earlier ``turn``
-        first. Each waits for the one that is as many numbers before it as the lane has ``places``: so there are never
-        more of them at once, and no edge leads backwards. Call it for a graph without a cycle.
+        first. Each waits for the one ``places`` numbers before it: so at most ``places`` states of a lane run at once,
+        and no edge leads backwards. Call it for a graph without a cycle.
         """
         lanes: dict[str, list[Place]] = {}
         wanted: dict[int, list[tuple[str, Place]]] = {}
@@ -155,7 +155,7 @@ class JoinedGraph:
         return self._plans[place[0]].states[place[1]]
 
     def _links(self, cycle: list[int]) -> Iterator[tuple[Place, Place, list[str]]]:
-        """Yield the links of a cycle: a state, the state that it waits for, and why. Other nodes are passed over."""
+        """Yield the links of a cycle: a state, the state that it waits for, and why. Other nodes are left out."""
         places = {check: place for place, check in self._checks.items()}
         for host, plan in self._plans.items():
             places |= {self._first[host] + chunk: (host, chunk) for chunk in range(len(plan.states))}

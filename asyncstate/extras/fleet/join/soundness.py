@@ -16,9 +16,9 @@ _SPARE: Final = 1000
 
 
 def require_sound(plan: HostPlan) -> None:
-    """Raise MessageRefused for a plan that refers to states it does not have, or whose states wait in a circle.
+    """Raise MessageRefused for a plan that refers to missing states, or whose states wait in a cycle.
 
-    The memory that a sound plan takes grows with its size in bytes, whatever number of nodes it claims.
+    The memory for a sound plan is proportional to its size in bytes, whatever number of nodes it claims.
     """
     states, nodes = len(plan.states), plan.nodes
     refers = (

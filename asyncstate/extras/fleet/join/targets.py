@@ -1,4 +1,4 @@
-"""Targets of requisites on other hosts: the states of the fleet, found in the plans of all hosts."""
+"""Targets of requisites on other hosts: resolution among the states in the plans of all hosts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Need(msgspec.Struct, frozen=True):
 
 
 class _Names:
-    """The states of one host, by the names that a requisite can have for them."""
+    """The states of one host, by all names that a requisite can use."""
 
     def __init__(self, states: tuple[State, ...]) -> None:
         self._states = states

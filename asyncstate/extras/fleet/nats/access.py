@@ -1,21 +1,21 @@
-"""Who may do what on the server, as its own configuration: one account for each host, which holds nothing.
+"""Access rights on the server, as its own configuration: one account for each host, which holds no data.
 
-The server keeps four streams (`STREAMS`), each with its own limit: data in one take no room of another. Each is in an
-account of its own without users. The account of a host sees a few services of these and nothing else:
+The server has four streams (`STREAMS`), each with a separate limit: data in one take no room of another. Each is in a
+separate account without users. The account of a host imports a few of their services and nothing else:
 
     put.KEY             write the key
     get.KEY             its last value
-    watch.NAME.PATTERN  a reader of all keys that fit
+    watch.NAME.PATTERN  a reader of all matching keys
     next.NAME           the next entries for that reader; next.STREAM.NAME in other streams than `CONTROL`
     live.PATTERN        new entries, republished as they are stored: no reader on the server is needed for them
 
-Each is imported only for the keys that the host may read or write. Users of one account, kept apart by permissions for
-subjects, would not do: NATS answers a request to whatever subject the client names for the answer, and checks no
+Each is imported only for the keys that the host may read or write. Users of one account with permissions for
+subjects would be unsafe: NATS answers a request to any subject that the client names for the answer, and checks no
 permission there. A host could have the server answer *to the key of another host*, and the stream would keep that.
 Between accounts, an answer returns into the account that asked. For the same reason an account has one stream only: a
 reader can be told to deliver to any subject of the account but one of its own stream.
 
-Names of readers are random, so that nobody can ask for the entries of another's.
+Names of readers are random, so that no host can ask for the entries of another host's reader.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from asyncstate.extras.fleet import subjects
 BUCKET: Final = "asyncstate"
 STREAM: Final = f"KV_{BUCKET}"
 ROOT: Final = f"$KV.{BUCKET}."
-"""The prefix of the subjects of a stream: it can be read as a bucket of NATS's key-value store."""
+"""The prefix of a stream's subjects, so that it can be read as a bucket of NATS's key-value store."""
 
 LIVE: Final = "live."
 """The prefix of the subjects under which the server republishes the entries of a stream."""
@@ -37,10 +37,10 @@ LIVE: Final = "live."
 class Stream(NamedTuple):
     """A stream, called `STREAM` in its ``account``.
 
-    It has the keys that fit ``patterns``, `CONTROL` all others. ``share`` is its part of the bytes that have no
-    limit of their own. When it is nearly full, an operator's program removes the oldest of ``patterns``; from
-    `CONTROL`, the rest of the runs that ended first. A stream that ``rolls`` needs none of that: it drops its oldest
-    entries by itself, and takes every new one.
+    It has the keys that fit ``patterns``, `CONTROL` all others. ``share`` is its share of the bytes without a separate
+    limit. When it is nearly full, an operator's program removes the oldest keys of ``patterns``; from `CONTROL`, the
+    remains of the runs that ended first. A stream that ``rolls`` drops its oldest entries by itself, and takes every
+    new one.
     """
 
     name: str
@@ -51,9 +51,9 @@ class Stream(NamedTuple):
 
 
 CONTROL: Final = Stream("control", "BOARD", 1)
-"""The messages of operators. Hosts have two keys each there, their lease and their grains, so none can fill it."""
+"""The messages of operators. Hosts have two keys each in it, their lease and their grains, so none can fill it."""
 ANSWERS: Final = Stream("answers", "BOARD-ANSWERS", 1, ("plan.>", "row.>", "reached.>", "end.>"), rolls=True)
-"""The answers of hosts that a run waits for. Hosts choose their names, so their number has no limit."""
+"""The answers of hosts that a run waits for. Hosts choose the keys, so their number has no limit."""
 DATA: Final = Stream("data", "BOARD-DATA", 5, ("report.>", "event.>"))
 """Reports of hosts to operators. Without room for them, a run goes on and says how many events it lost."""
 ARCHIVE: Final = Stream("archive", "BOARD-ARCHIVE", 1, ("log.>",))
@@ -61,7 +61,7 @@ ARCHIVE: Final = Stream("archive", "BOARD-ARCHIVE", 1, ("log.>",))
 STREAMS: Final = (CONTROL, ANSWERS, DATA, ARCHIVE)
 
 _LEAST: Final = 1 << 20
-"""Bytes that a stream has at least."""
+"""The smallest limit of a stream, in bytes."""
 
 CONTROL_ACCOUNT: Final = "CONTROL"
 OPERATOR_ACCOUNT: Final = "OPERATOR"
@@ -73,7 +73,7 @@ _STREAM_CALLS: Final = ("CREATE", "UPDATE", "INFO", "PURGE")
 
 
 class _Party(NamedTuple):
-    """The rights of a party: services by the names it sees, with account and name there; patterns that it follows."""
+    """The rights of a party: services by their local name, with account and name there; patterns that it follows."""
 
     services: dict[str, tuple[str, str]]
     followed: tuple[str, ...]
@@ -90,13 +90,13 @@ def accounts(operator: str, control: str, hosts: dict[str, str]) -> dict[str, An
 
 
 def stream_of(pattern: str) -> Stream:
-    """Return the stream that has the keys which fit a pattern: those of one kind, or those that are for a host."""
+    """Return the stream with the keys of a pattern, which is for keys of one kind, or for one host."""
     kind = pattern.partition(".")[0]
     return next((each for each in STREAMS if f"{kind}.>" in each.patterns), CONTROL)
 
 
 def limits_of(largest: int, own: dict[str, int]) -> dict[str, int]:
-    """Return the bytes that each stream may have, ``largest`` together: its ``own``, or a share of the rest.
+    """Return the limit of each stream in bytes, ``largest`` together: its ``own``, or a share of the rest.
 
     Raises FleetError if that leaves a stream without room.
     """
@@ -118,7 +118,7 @@ def next_for(stream: Stream, reader: str) -> str:
 
 
 def stored(pattern: str) -> str:
-    """Return the pattern of a party's keys as the stream has it: each message of a stream is a key of its own."""
+    """Return the pattern of a party's keys in the stream, where each message of a subject has a separate key."""
     kind, _, rest = pattern.partition(".")
     return pattern if kind not in subjects.STREAMS or rest.endswith(">") else f"{pattern}.*"
 
@@ -139,7 +139,7 @@ def _of_host(name: str) -> _Party:
 
 
 def _own_keys(name: str) -> list[str]:
-    """Return what a host wrote itself: it may read that, too."""
+    """Return the keys that a host writes, which it may read, too."""
     return [pattern for pattern in subjects.written_by(name) if pattern.partition(".")[0] not in subjects.STREAMS]
 
 
@@ -154,7 +154,7 @@ def _of_operator() -> _Party:
 
 
 def _keys(written: tuple[str, ...], read: tuple[str, ...]) -> dict[str, tuple[str, str]]:
-    """Return services as the party sees them, with their accounts and their names there."""
+    """Return services by their local names, with their accounts and their names there."""
     seen = {f"put.{stored(each)}": (stream_of(each).account, f"{ROOT}{stored(each)}") for each in written}
     for each in read:
         stream = stream_of(each)

@@ -1,4 +1,4 @@
-"""What the server answers: a stored message, a status in its place, or JSON of JetStream, with an error or without."""
+"""Answers of the server: a stored message, a status in its place, or JSON of JetStream, with or without an error."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 NOTHING: Final = "404"
 NO_RESPONDER: Final = "503"
-"""Statuses: there is no such message; there is no such service."""
+"""Statuses: no such message; no such service."""
 SEQUENCE: Final = "Nats-Sequence"
-"""The header with the sequence of a stored message, which the server adds."""
+"""The header with a stored message's sequence, added by the server."""
 _STATUS: Final = "Status"
 
 NO_STREAM: Final = 10059
 NO_CONSUMER: Final = 10014
 WRONG_LAST_SEQUENCE: Final = 10071
-"""Codes of errors: there is no such stream; no such reader; the key has a value already, or another than expected."""
+"""Codes of errors: no such stream; no such reader; the key has a value already, or not the expected one."""
 
 
 _BUSY: Final = frozenset({429, 503})
-"""The statuses of errors that pass, unless the code or the text says otherwise."""
+"""The statuses of transient errors, except for some codes and texts."""
 _PASS_TOO: Final = frozenset(
     {
         10005,  # no server of the cluster can take it now
@@ -42,7 +42,7 @@ _PASS_TOO: Final = frozenset(
         10226,  # the stream is being changed
     }
 )
-"""Errors that pass although their status does not say so."""
+"""Codes of transient errors with another status."""
 _STAY: Final = frozenset(
     {
         10010,  # this is no cluster
@@ -53,16 +53,16 @@ _STAY: Final = frozenset(
         10076,  # the server has no JetStream
     }
 )
-"""Errors that do not pass although their status says so: somebody must change what the server is."""
+"""Codes of permanent errors with a transient status: the server must be changed."""
 _NO_SPACE: Final = 10047
 _NOT_STORED: Final = 10077
 _FULL: Final = "maximum bytes"
 _LIMITS: Final = (_FULL, "maximum messages", "message too large")
-"""The server's words for a message that a limit of the stream keeps out, which does not pass by itself."""
+"""The server's texts for a message beyond a limit of the stream, which is permanent."""
 
 
 class Unavailable(BoardError):
-    """JetStream cannot do it now: the servers have no majority, or one is busy. Asked again, it may."""
+    """JetStream cannot do it now: the servers have no majority, or one is busy. A retry may succeed."""
 
 
 class Refused(BoardRefused):
@@ -74,16 +74,16 @@ class Refused(BoardRefused):
 
 
 def status_of(message: Msg) -> str:
-    """Return the status that the server gives in place of a message, "" if it is a message.
+    """Return the status that the server sent in place of a message, "" for a message.
 
-    Writers choose the headers of what is stored: a status there says nothing.
+    A status among a stored message's headers is ignored: the writer chooses those.
     """
     headers = message.headers or {}
     return "" if SEQUENCE in headers else headers.get(_STATUS, "")
 
 
 def answer_of(message: Msg) -> dict[str, Any]:
-    """Return the answer. Raises Refused or Unavailable if it is an error, BoardError if it is none of JetStream's."""
+    """Return the answer. Raises Refused or Unavailable for an error, BoardError if it is no answer of JetStream."""
     try:
         answer = json.loads(message.data)
         error = answer.get("error")
@@ -103,9 +103,9 @@ def answer_of(message: Msg) -> dict[str, Any]:
 
 
 def passes(status: int, code: int, text: str) -> bool:
-    """Whether an error of JetStream can pass by itself, so that the same may be asked again.
+    """Whether an error of JetStream is transient, so that a retry may succeed.
 
-    ``status`` is its class, as in HTTP, and ``code`` its number. What this does not know is judged by the status.
+    ``status`` is its class, as in HTTP, and ``code`` its number. Unknown codes are judged by the status.
     """
     if code == _NOT_STORED and any(limit in text for limit in _LIMITS):
         return False

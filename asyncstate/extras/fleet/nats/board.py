@@ -29,13 +29,13 @@ _ONLY_IF_NEW: Final = {"Nats-Expected-Last-Subject-Sequence": "0"}
 class NatsBoard:
     """A party's board on the servers at ``url``, see `asyncstate.extras.fleet.board.Board`.
 
-    An operator's makes the streams that are missing, and removes what is old (`stream.tidy`). A message of
-    ``publish`` is kept under a key of its own, made of its subject and ``id``, which is written only once: a repeated
-    ``id`` is dropped as long as the first is kept, and no other party can make the server drop a message.
+    An operator's board makes missing streams, and removes old runs (`stream.tidy`). A message of ``publish`` has a key
+    made of its subject and ``id``, which is written only once: a repeated ``id`` is dropped as long as the first is
+    kept, and no other party can make the server drop a message.
 
     ``patient``: whether to wait for a server that does not answer yet.
 
-    ``get`` may be answered by a server of a cluster that has not heard of the last change yet; ``watch`` misses none.
+    In a cluster, ``get`` may be answered by a server without the last change; ``watch`` misses none.
     """
 
     def __init__(self, url: str, credentials: Credentials, *, give_up: float = GIVE_UP, patient: bool = False) -> None:
@@ -87,11 +87,11 @@ class NatsBoard:
         return bytes(message.data)
 
     async def entries(self, pattern: str) -> list[Entry]:
-        """Return the values that the keys which fit have now, by rising revision."""
+        """Return the present values of all matching keys, by rising revision."""
         return [Entry(each.key, each.value, each.sequence) for each in await present(self._connection, pattern)]
 
     async def watch(self, pattern: str) -> AsyncGenerator[Entry, None]:
-        """Yield what each key that fits has, by rising revision, then each change."""
+        """Yield the value of each matching key, by rising revision, then each change."""
         async with aclosing(follow(self._connection, pattern)) as entries:
             async for entry in entries:
                 yield Entry(entry.key, entry.value, entry.sequence)
@@ -106,23 +106,23 @@ class NatsBoard:
                 raise
 
     async def messages(self, subject: str, *, since: int = 0) -> AsyncGenerator[Message, None]:
-        """Yield the messages of all subjects that fit, from after ``since``, then new ones."""
+        """Yield the messages of all matching subjects after ``since``, then new ones."""
         async with aclosing(follow(self._connection, stored(subject), since=since)) as entries:
             async for entry in entries:
                 yield Message(entry.key.rpartition(".")[0], entry.value, entry.sequence, entry.stored)
 
     async def position(self) -> int:
-        """Return the sequence of the last message so far. An operator's only."""
+        """Return the sequence of the last message so far. For operators only."""
         return await stream.last_sequence(self._connection, DATA)
 
     async def forget(self, *patterns: str) -> None:
-        """Remove all keys that fit. An operator's only."""
+        """Remove all matching keys. For operators only."""
         await stream.forget(self._connection, *patterns)
 
     async def forget_before(self, moment: datetime) -> None:
-        """Remove everything of runs that was written before a moment, by the server's clock. An operator's only."""
+        """Remove everything of runs written before a moment, by the server's clock. For operators only."""
         await stream.forget_before(self._connection, moment)
 
     async def room(self) -> dict[str, tuple[int, int]]:
-        """Return how many bytes each stream has, and how many it may have. An operator's only."""
+        """Return the bytes in use by each stream, and its limit. For operators only."""
         return await stream.room(self._connection)

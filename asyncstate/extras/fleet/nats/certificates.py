@@ -1,4 +1,4 @@
-"""The authority of a fleet, and the certificate of its server."""
+"""The certificate authority of a fleet, and its server's certificate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 AUTHORITY_LIFE: Final = timedelta(days=20 * 365)
 SERVER_LIFE: Final = timedelta(days=2 * 365)
 RENEWED_BEFORE: Final = timedelta(days=365)
-"""A server that starts with a certificate that ends sooner gets a new one."""
+"""The remaining validity below which a starting server's certificate is renewed."""
 _CLOCKS_DIFFER: Final = timedelta(days=1)
 
 
@@ -29,7 +29,7 @@ class Issued(NamedTuple):
 
 
 def new_authority() -> Issued:
-    """Return an authority that signs the certificates of one fleet's servers, and nothing below them."""
+    """Return an authority for the certificates of one fleet's servers, without intermediate authorities."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "asyncstate fleet authority")])
     usage = x509.KeyUsage(
@@ -54,7 +54,7 @@ def new_authority() -> Issued:
 
 
 def new_server(authority: Issued, names: Sequence[str]) -> Issued:
-    """Return a certificate for a server that is called by these DNS names and addresses."""
+    """Return a certificate for a server with these DNS names and addresses."""
     signer = x509.load_pem_x509_certificate(authority.certificate)
     signing_key = serialization.load_pem_private_key(authority.key, None)
     if not isinstance(signing_key, ec.EllipticCurvePrivateKey):
@@ -73,7 +73,7 @@ def new_server(authority: Issued, names: Sequence[str]) -> Issued:
 
 
 def still_good(certificate: bytes, names: Sequence[str], now: datetime) -> bool:
-    """Return whether a server can go on with its certificate: it has these names and does not end soon."""
+    """Return whether a server can keep its certificate: it has these names and does not expire soon."""
     found = x509.load_pem_x509_certificate(certificate)
     has = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     return set(has) >= {_alternative(name) for name in names} and found.not_valid_after_utc - now > RENEWED_BEFORE

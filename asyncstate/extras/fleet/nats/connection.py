@@ -1,9 +1,9 @@
-"""One party's connection to the server: encrypted, authenticated, and made again when it is lost.
+"""One party's connection to the server: encrypted, authenticated, and re-established when it is lost.
 
-TLS is not a matter of what the server says: a connection whose server offers none is given up before the key has signed
-anything. Otherwise somebody in between could pass the server's number to the key and connect in its owner's name.
+TLS is mandatory: a connection to a server that does not offer it is given up before the key signs anything. Otherwise
+a man in the middle could pass the server's nonce to the key and connect in its owner's name.
 
-This uses asyncio, as NATS's client does.
+It uses asyncio, as NATS's client does.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ GIVE_UP: Final = 300.0
 _CONNECT: Final = 5
 _CLOSE: Final = 2.0
 _REFUSED_AGAIN: Final = (0.1, 0.3, 1.0, 2.0)
-"""Seconds until a key is shown again that the server does not know: it knows none while it reads its configuration."""
+"""Seconds between retries of a key that the server does not know: it knows none while it reads its configuration."""
 _ATTEMPTS: Final = len(_REFUSED_AGAIN) + 1
 _ANSWER: Final = 5.0
 _LONGEST_ANSWER: Final = 60.0
-"""Seconds in which the server has to answer; twice as many each time, as asking again does not help a busy server."""
+"""Seconds for an answer of the server, doubled with each retry, as retries do not help a busy server."""
 _SLOWEST: Final = 2000
-"""Bytes a second that a link takes at least: a question is not asked again while it is still on its way."""
+"""The slowest link in bytes a second: a request is not repeated while it may still be in transit."""
 _PAUSES: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
 _PING: Final = 10
 _VIOLATION: Final = re.compile(r'permissions violation for (?:publish|subscription) to \\?"([^"\\]+)', re.IGNORECASE)
@@ -64,7 +64,7 @@ _DATES: Final = re.compile("certificate (is not yet valid|has expired)")
 
 
 class _Advice(logging.Filter):
-    """Leaves out what asyncio says of every TLS connection that begins as a plain one, as NATS's do, when it ends."""
+    """A log filter for asyncio's message at the end of a TLS connection that began as a plain one, as NATS's do."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return "eof_received() has no effect" not in record.getMessage()
@@ -77,14 +77,14 @@ logging.getLogger("asyncio").addFilter(_Advice())
 
 
 class NoAnswer(BoardError):
-    """There is a connection, but what was asked for has no answer."""
+    """There is a connection, but a request was not answered."""
 
 
 class Connection:
     """A connection to a server, or to several of one cluster (a list with commas). Use it with ``async with``.
 
-    ``give_up`` are seconds: how long it tries to get a lost connection back, and to get an answer. All methods raise
-    BoardError once it has given up, and when the server refuses. ``patient``: whether it waits, with a warning, for a
+    ``give_up`` is the time limit in seconds for a lost connection, and for an answer. All methods raise BoardError
+    once it has given up, and when the server refuses. ``patient``: whether it waits, with a warning, for a
     server that does not answer yet.
     """
 
@@ -108,7 +108,7 @@ class Connection:
         self._inboxes: set[Inbox] = set()
 
     async def __aenter__(self) -> Self:
-        """Connect. Raises BoardError if no server answers, or it does not take the key."""
+        """Connect. Raises BoardError if no server answers, or it refuses the key."""
         refusals, told = 0, False
         while True:
             try:
@@ -137,16 +137,16 @@ class Connection:
         return self
 
     def _was_cut_off(self, error: Exception) -> bool:
-        """Whether the server has closed at once, as it does when it refuses a key: its reason can be lost with that."""
+        """Whether the server has closed at once, as when it refuses a key: the reason may be lost."""
         cut_off = isinstance(error, (BrokenPipeError, ConnectionResetError)) or _CUT_OFF.search(self._last_words)
         return bool(cut_off) and not _REFUSED_KEY.search(self._last_words)
 
     def _key_refused(self, error: Exception) -> bool:
-        """Whether the server seems not to know the key."""
+        """Whether the server refused the key, as far as the error shows."""
         return self._was_cut_off(error) or bool(_REFUSED_KEY.search(self._last_words))
 
     def _refused(self, error: Exception) -> bool:
-        """Whether there is a server that will not take this party, or that this party does not trust."""
+        """Whether a server refused this party, or this party does not trust the server."""
         return self._was_cut_off(error) or bool(_REFUSED.search(self._last_words))
 
     async def _connect(self) -> None:
@@ -190,16 +190,16 @@ class Connection:
     async def request(self, subject: str, payload: bytes) -> Msg:
         """Ask a service of the server until it answers.
 
-        Raises BoardError; NoAnswer if the server, or what it asks itself, does not answer.
+        Raises BoardError; NoAnswer if the server, or JetStream behind it, does not answer.
         """
         return await self._until_answered(subject, payload, None, lambda message: message)
 
     async def ask(
         self, subject: str, payload: bytes, headers: dict[str, str] | None = None, *, patience: float = math.inf
     ) -> dict[str, Any]:
-        """Ask JetStream until it can do what is asked, at least once, for ``patience`` seconds at most.
+        """Send JetStream a request until it succeeds, at least once, for ``patience`` seconds at most.
 
-        Raises Refused, BoardError; NoAnswer if there is no answer, or JetStream cannot do it all that time.
+        Raises Refused, BoardError; NoAnswer if there is no answer, or JetStream is unavailable for so long.
         """
         return await self._until_answered(subject, payload, headers, answer_of, patience)
 
@@ -236,13 +236,13 @@ class Connection:
         raise AssertionError  # pragma: no cover
 
     def _unavailable(self, error: Unavailable) -> None:
-        """Say once that the server is asked again."""
+        """Log once that the request is retried."""
         if not self._told_unavailable:
             log.warning("The server is asked again, for up to %.0f seconds: %s", self.give_up, error)
         self._told_unavailable = True
 
     async def _ask(self, subject: str, payload: bytes, headers: dict[str, str] | None, patience: float) -> Msg:
-        """Ask once. The answer of the server may also be that it does not allow the question.
+        """Send a request once. The server may also answer that it does not permit the request.
 
         The client's own requests take three times as much processor time: a task and a random name each.
         """
@@ -265,7 +265,7 @@ class Connection:
 
     async def _on_answer(self, message: Msg) -> None:
         answer = self._answers.get(message.subject.rpartition(".")[2])
-        if answer is not None and not answer.done():  # else it comes too late, and was asked for again
+        if answer is not None and not answer.done():  # else it comes too late, after a retry
             answer.set_result(message)
 
     def _forget(self, subject: str, answer: asyncio.Future[Msg]) -> None:
@@ -307,13 +307,13 @@ class Connection:
     async def send(self, subject: str, payload: bytes, *, reply: str) -> None:
         """Send a question whose answers go to an inbox. Raises BoardError."""
         await self._wait_for_server()
-        with suppress(nats_errors.Error, OSError):  # lost meanwhile: the listeners are told
+        with suppress(nats_errors.Error, OSError):  # lost meanwhile: the listeners are notified
             await self._client.publish(subject, payload, reply=reply)
 
     def _fail(self, error: BoardError) -> None:
         if not self._end.done():
             self._end.set_exception(error)
-            self._end.exception()  # it is raised to whoever waits, perhaps to nobody
+            self._end.exception()  # it is raised in waiting tasks, if there are any
         self._no_answers(error)
         for inbox in self._inboxes:
             inbox.fail(error)
@@ -389,7 +389,7 @@ class Connection:
 
 
 class _Client(Client):
-    """NATS's client with a key of ours: its own way to keys needs the package nkeys and a seed in its hands."""
+    """NATS's client with an `nkeys.KeyPair`: its own key handling needs the package nkeys and the seed."""
 
     def __init__(self, credentials: Credentials) -> None:
         super().__init__()
@@ -397,13 +397,13 @@ class _Client(Client):
         self._public_nkey = self._pair.public
 
     def signature(self, nonce: str) -> bytes:
-        """Sign the number that the server shows, over TLS only."""
+        """Sign the server's nonce, over TLS only."""
         if not self._server_info.get("tls_required"):
             raise nats_errors.Error("the server does not encrypt (no TLS certificate): it gets no signature")
         return base64.b64encode(self._pair.sign(nonce.encode()))
 
     async def _process_err(self, err_msg: str) -> None:
-        """Connect again if the server no longer knows the key: NATS's client would give up at the first word of it."""
+        """Reconnect if the server no longer knows the key: NATS's client would give up at the first such error."""
         if self.options["allow_reconnect"] and _REFUSED_KEY.search(err_msg):
             await self._process_op_err(nats_errors.AuthorizationError())
         else:

@@ -1,12 +1,12 @@
-"""The folder of a fleet's server: its keys, its hosts, and what the server reads.
+"""The folder of a fleet's server: its keys, its hosts, and the server's files.
 
     fleet.json        the address, the names of the server, the hosts with their public keys
     operator.creds    the operator's credentials: its two private keys
-    control.creds     the key that asks the server whether it has read its configuration again
+    control.creds     the key for asking the server whether it has reloaded its configuration
     authority.pem, authority.key, server.pem, server.key      certificates, and their private keys
-    accounts.conf     who may do what: what an existing cluster of NATS needs, too
+    accounts.conf     access rights: an existing cluster of NATS needs them, too
     server.conf       the configuration of the server
-    jetstream/        what the server keeps
+    jetstream/        the streams
     server.log, server.pid, server.lock, folder.lock
 
 Only its owner can read the folder. Private keys of hosts are in their credentials only, which `Folder.enrol` returns.
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 DEFAULT_ADDRESS: Final = "127.0.0.1:4222"
 LARGEST_MESSAGE: Final = 8 << 20
-"""Bytes of a message: NATS asks not to go beyond."""
+"""The largest message in bytes, the maximum that NATS recommends."""
 _LOG_SIZE: Final = 16 << 20
 _OPERATOR_NAME: Final = "operator"
 _CONTROL_NAME: Final = "control"
@@ -56,11 +56,11 @@ class Host(msgspec.Struct, frozen=True):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What ``fleet.json`` has. ``names`` are those that hosts call the server by, beside its address.
+    """The content of ``fleet.json``. ``names`` are the server's names for hosts, besides its address.
 
-    ``replicas``, ``largest``, ``kept_days`` and ``limits`` are those of the operator's credentials.
+    ``replicas``, ``largest``, ``kept_days`` and ``limits`` go into the operator's credentials.
 
-    ``version`` is that of the program that served last: some settings are known to newer ones only.
+    ``version`` is the last version of the server: older ones do not know all settings.
     """
 
     address: str = DEFAULT_ADDRESS
@@ -74,7 +74,7 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 class Folder:
-    """The folder at ``path``. Changes to it take turns."""
+    """The folder at ``path``. A lock serialises changes to it."""
 
     def __init__(self, path: str) -> None:
         self.path: str = os.path.abspath(path)
@@ -85,7 +85,7 @@ class Folder:
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Let no other process change the folder meanwhile. Raises FleetError if one holds it for long."""
+        """Lock the folder against changes by other processes. Raises FleetError if one holds the lock for long."""
         until = time.monotonic() + _LOCK_PATIENCE
         while (lock := take_lock(self.within("folder.lock"))) is None:
             if time.monotonic() >= until:
@@ -107,9 +107,9 @@ class Folder:
         kept_days: float | None = None,
         limits: dict[str, int] | None = None,
     ) -> Settings:
-        """Make what is missing in the folder, and write the configuration. None keeps a setting as it is.
+        """Make missing files of the folder, and write the configuration. None keeps a setting as it is.
 
-        ``limits`` change those of single streams; 0 takes one away. Raises FleetError.
+        ``limits`` change the limits of single streams; 0 removes one. Raises FleetError.
         """
         self._make()
         with self.changing():
@@ -131,9 +131,9 @@ class Folder:
         return settings
 
     def renew(self) -> bool:
-        """Make the server's certificate anew if it ends within a year; return whether it did.
+        """Renew the server's certificate if it expires within a year; return whether it did.
 
-        A running server takes it once it has read its configuration again. Raises FleetError.
+        A running server uses it once it has reloaded its configuration. Raises FleetError.
         """
         with self.changing():
             before = self._pair("server")
@@ -141,9 +141,9 @@ class Folder:
             return self._pair("server") != before
 
     def enrol(self, name: str) -> Credentials:
-        """Give a host a new key: its former one is no longer good. Returns the host's credentials.
+        """Give a host a new key: its former one is no longer valid. Returns the host's credentials.
 
-        The server has to read its configuration again for it.
+        The server has to reload its configuration.
         """
         return self.enrol_all([name])[0]
 
@@ -182,7 +182,7 @@ class Folder:
             self._write_all(msgspec.structs.replace(settings, hosts=hosts))
 
     def settings(self) -> Settings:
-        """Return what the folder says. Raises FleetError if it is not one of a fleet."""
+        """Return the settings. Raises FleetError if this is no folder of a fleet."""
         found = self._settings()
         if found is None:
             raise FleetError(
@@ -195,11 +195,11 @@ class Folder:
         return credentials.read(self.within("operator.creds"))
 
     def control(self) -> Credentials:
-        """Return those that ask the server about itself. Raises FleetError."""
+        """Return the credentials for requests about the server itself. Raises FleetError."""
         return credentials.read(self.within("control.creds"))
 
     def accounts_text(self) -> str:
-        """Return the part of the configuration that says who may do what."""
+        """Return the part of the configuration with the access rights."""
         settings = self.settings()
         described = access.accounts(
             self.operator().key.public,
@@ -212,7 +212,7 @@ class Folder:
         )
 
     def server_url(self) -> str:
-        """Return the address at which the server can be reached on this machine."""
+        """Return the URL of the server on this machine."""
         host, port = split_address(self.settings().address)
         return f"tls://{joined_address(_reachable(host), port)}"
 
@@ -295,7 +295,7 @@ class Folder:
             credentials.write(path, control)
 
     def _write_all(self, settings: Settings) -> None:
-        """Write the settings, and what the server reads."""
+        """Write the settings, and the server's configuration."""
         self._write("fleet.json", msgspec.json.format(encoded(settings), indent=2) + b"\n")
         self._write("accounts.conf", self.accounts_text().encode())
         self._write("server.conf", self._server_text(settings).encode())
@@ -366,12 +366,12 @@ def with_free_port(address: str) -> str:
 
 
 def _synced(version: tuple[int, int, int]) -> dict[str, str]:
-    """Return how often the server syncs its files: 2.9 does so every two minutes and knows no setting for it."""
+    """Return the setting for the server's file syncs: 2.9 syncs every two minutes and has no such setting."""
     return {"sync_interval": "1s"} if version >= (2, 10, 0) else {}
 
 
 def _called(settings: Settings) -> list[str]:
-    """Return the names and addresses that the server's certificate must have."""
+    """Return the names and addresses for the server's certificate."""
     own = socket.gethostname()
     names = [*settings.names, split_address(settings.address)[0], own, "localhost", "127.0.0.1", "::1"]
     return list(dict.fromkeys(name for name in names if name not in {"0.0.0.0", "::"}))  # noqa: S104 - not bound here

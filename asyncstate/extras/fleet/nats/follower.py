@@ -1,13 +1,13 @@
 """Follows keys of the stream: each entry once, in order, whatever happens to the connection or the server.
 
-The server republishes the entries of a stream to all that listen. That costs it next to nothing, and a listener may
-miss entries: while its connection is lost, when it is slow, when a server of a cluster is lost. So a reader on the
-server fetches the missed ones: after each new connection all entries since the last time; every minute only if their
-number differs from that of the keys which were heard, or if a second value of one of these can count. (A second row
+The server republishes the entries of a stream to all listeners. That costs it next to nothing, but a listener may miss
+entries: while its connection is lost, when it is slow, when a server of a cluster is lost. So a reader on the server
+fetches missed ones: after each new connection all entries since the last time; every minute only if the number of
+entries differs from the number of keys received, or if a second value of one of these keys can count. (A second row
 repeats the first, and the next sign of life follows soon.) A reader numbers its entries; when a number is missing, no
-entry comes, or it has fewer than it had counted, another one begins, and counts anew.
+entry comes, or it has fewer than it had counted, another reader starts, and counts anew.
 
-This uses asyncio, as NATS's client does.
+It uses asyncio, as NATS's client does.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 _BATCH: Final = 256
 _ANSWER: Final = 10.0
 _LONGEST_ANSWER: Final = 60.0
-"""Seconds in which a reader has to send the next entry; twice as many each time that it did not."""
+"""Seconds for the next entry of a reader, doubled with each time-out."""
 IDLE: Final = 20_000_000_000
-"""Nanoseconds after which the server forgets a reader that asks for nothing."""
+"""Nanoseconds after which the server removes an idle reader."""
 _FIRST_COMPARED: Final = 10.0
 _COMPARED: Final = 60.0
 _SELDOM_COMPARED: Final = 600.0
-"""Seconds between two comparisons of the entries heard with those of the stream: at first, later, and at most."""
+"""Seconds between two comparisons of the received entries with the stream's: at first, later, and at most."""
 _SHARE: Final = 300
 """The time between two comparisons is N times the duration of the last one: a busy server is asked less often."""
 _MOST_HEARD: Final = 10_000
@@ -65,11 +65,11 @@ class Stored(NamedTuple):
 
 
 class _Broken(Exception):
-    """This reader cannot be relied on any more."""
+    """This reader can no longer be relied on."""
 
 
 def reader_configuration(name: str, pattern: str) -> dict[str, Any]:
-    """Return a reader of all keys that fit, from the first, as JetStream wants it described."""
+    """Return JetStream's configuration for a reader of all matching keys, from the first."""
     return {
         "name": name,
         "filter_subject": f"{ROOT}{pattern}",
@@ -83,7 +83,7 @@ def reader_configuration(name: str, pattern: str) -> dict[str, Any]:
 
 
 async def follow(connection: Connection, pattern: str, *, since: int = 0) -> AsyncGenerator[Stored]:
-    """Yield the entries of all keys that fit, from after sequence ``since``, then new ones. Raises BoardError."""
+    """Yield the entries of all matching keys after sequence ``since``, then new ones. Raises BoardError."""
     live = _Live(connection, pattern)
     heard = _Heard(since)
     await live.open()
@@ -106,15 +106,15 @@ async def follow(connection: Connection, pattern: str, *, since: int = 0) -> Asy
 
 
 async def present(connection: Connection, pattern: str) -> list[Stored]:
-    """Return the entries of all keys that fit, as they are now. Raises BoardError."""
+    """Return the present entries of all matching keys. Raises BoardError."""
     found = {entry.key: entry async for entry in _missed(connection, pattern, _Heard(0), counted=False)}
     return sorted(found.values(), key=lambda entry: entry.sequence)
 
 
 class _Heard:
-    """What was heard: everything up to the sequence ``floor``, and the last ``sequences`` of keys after that.
+    """The entries received: all up to the sequence ``floor``, and the last ``sequences`` of keys after that.
 
-    With ``most`` of them it is to be compared. If they are ``countable``, their number is enough for that.
+    ``most`` of them call for a comparison. If they are ``countable``, their number is enough for it.
     """
 
     def __init__(self, floor: int) -> None:
@@ -124,7 +124,7 @@ class _Heard:
         self.sequences: dict[str, int] = {}
 
     def note(self, entry: Stored) -> bool:
-        """Take note of an entry; return whether it is news."""
+        """Take an entry; return whether it is new."""
         if entry.sequence <= max(self.floor, self.sequences.get(entry.key, 0)):
             return False
         self.sequences[entry.key] = entry.sequence
@@ -132,21 +132,21 @@ class _Heard:
         return True
 
     def settle(self) -> None:
-        """Take note that there is nothing else up to the last entry."""
+        """Note that no entry is missing up to the last one."""
         self.floor = max(self.floor, *self.sequences.values()) if self.sequences else self.floor
         self.sequences.clear()
         self.most = _MOST_HEARD
         self.countable = True
 
     def postpone(self) -> None:
-        """Take note that a busy server did not say what else there is."""
+        """Note that a busy server did not answer the comparison."""
         self.most = 2 * len(self.sequences) + _MOST_HEARD
 
 
 async def _missed(connection: Connection, pattern: str, heard: _Heard, *, counted: bool) -> AsyncGenerator[Stored]:
-    """Yield what the stream has and was not heard, by rising sequence. Raises BoardError.
+    """Yield the stream's entries that were not received, by rising sequence. Raises BoardError.
 
-    ``counted``: not if there are as many entries as keys were heard, and their number is enough.
+    ``counted``: none if the stream has as many entries as keys were received, and their number is enough.
     """
     patience, until = _ANSWER, math.inf
     while True:
@@ -165,7 +165,7 @@ async def _missed(connection: Connection, pattern: str, heard: _Heard, *, counte
             heard.settle()
             return
         except _Broken:
-            if counted:  # nothing is known to be missing, so this can wait
+            if counted:  # no entry is known to be missing, so this can wait
                 heard.postpone()
                 return
             until = min(until, time.monotonic() + connection.give_up)
@@ -177,7 +177,7 @@ async def _missed(connection: Connection, pattern: str, heard: _Heard, *, counte
 
 
 class _Live:
-    """Republished entries of keys that fit, as they come. ``unbroken``: no loss of an entry is known."""
+    """Republished entries of matching keys, as they come. ``unbroken``: no loss of an entry is known."""
 
     def __init__(self, connection: Connection, pattern: str) -> None:
         self.unbroken = False
@@ -196,11 +196,11 @@ class _Live:
             await self._inbox.close()
 
     def compared(self, took: float) -> None:
-        """Note how long it took to compare what was heard with what the stream has."""
+        """Note the duration of a comparison with the stream."""
         self._pause = max(self._pause, min(_SHARE * took, _SELDOM_COMPARED))
 
     async def entries(self) -> AsyncGenerator[Stored]:
-        """Yield what comes, until it is to be compared with what the stream has. Raises BoardError."""
+        """Yield entries as they come, until a comparison with the stream is due. Raises BoardError."""
         inbox = _opened(self._inbox)
         loop = asyncio.get_running_loop()
         until = loop.time() + self._pause * random.uniform(0.7, 1.0)  # noqa: S311 - so that not all ask at once
@@ -217,7 +217,7 @@ class _Live:
                 return
             headers = message.headers or {}
             if message.reply or SEQUENCE not in headers:
-                continue  # no republished message: a reader of somebody's may be set to deliver here
+                continue  # no republished message: another party's reader may deliver here
             sequence, stored = _numbered(headers)
             yield Stored(message.subject.removeprefix(LIVE), message.data, sequence, stored)
 
@@ -231,8 +231,8 @@ def _opened(inbox: Inbox | None) -> Inbox:
 def _numbered(headers: dict[str, str]) -> tuple[int, float]:
     """Return the sequence of a republished entry, and when it was stored.
 
-    The server adds both after the headers of the writer. Servers before 2.11 do not say when: then it is the time now,
-    by the clock of this host.
+    The server adds both after the headers of the writer. Servers before 2.11 do not add the time: then it is now, by
+    this host's clock.
     """
     try:
         stored = datetime.fromisoformat(headers["Nats-Time-Stamp"]).timestamp()
@@ -242,7 +242,7 @@ def _numbered(headers: dict[str, str]) -> tuple[int, float]:
 
 
 class _Reader:
-    """One reader on the server. ``pending`` is how many entries there were behind the last one."""
+    """One reader on the server. ``pending`` is the number of entries after the last one."""
 
     def __init__(self, connection: Connection, pattern: str) -> None:
         self._connection = connection
@@ -254,13 +254,13 @@ class _Reader:
         self.pending = 0
 
     async def open(self, since: int, patience: float) -> int:
-        """Make the reader; return how many entries there are for it. Raises _Broken, BoardError."""
+        """Make the reader; return the number of its entries. Raises _Broken, BoardError."""
         start = {"deliver_policy": "by_start_sequence", "opt_start_seq": since + 1} if since else {}
         request = {"stream_name": STREAM, "config": reader_configuration(self._name, self._pattern) | start}
         self._inbox = await self._connection.listen()
         subject = f"watch.{self._name}.{self._pattern}"
         try:
-            # A cluster may choose a server for the reader that has just been lost: then only another reader helps.
+            # A cluster may place the reader on a server that has just been lost: then only another reader helps.
             said = await self._connection.ask(subject, json.dumps(request).encode(), patience=patience)
             return int(said.get("num_pending", 0))
         except NoAnswer:
@@ -268,15 +268,15 @@ class _Reader:
         except Refused as refused:
             if refused.code != NO_CONSUMER:
                 raise
-            raise _Broken from refused  # a busy server had forgotten it before it answered
+            raise _Broken from refused  # a busy server removed it before it answered
 
     async def close(self) -> None:
-        """Stop listening. The server forgets the reader by itself."""
+        """Stop listening. The server removes the reader by itself."""
         if self._inbox is not None:
             await self._inbox.close()
 
     async def heard(self, patience: float) -> Stored:
-        """Return the next entry, one of those that were counted. Raises _Broken, BoardError."""
+        """Return the next of the counted entries. Raises _Broken, BoardError."""
         inbox = _opened(self._inbox)
         if self._asked <= 0:
             await self._ask(inbox)
@@ -297,8 +297,8 @@ class _Reader:
     def _looked_at(self, message: Msg) -> Stored:
         """Return the entry in a message. Raises _Broken.
 
-        A status in its place, which comes under the name of the inbox, says that there is no other. That can have
-        overtaken an entry, or what was counted was removed meanwhile.
+        A status in its place, under the name of the inbox, means that there is no other. It may have overtaken an
+        entry, or counted entries were removed meanwhile.
         """
         if not message.subject.startswith(ROOT):
             raise _Broken
@@ -311,9 +311,9 @@ class _Reader:
 
 
 def _numbers(reply: str) -> tuple[int, int, int, int]:
-    """Return what the subject of an answer says.
+    """Return the numbers in the subject of an answer.
 
-    That is the sequence in the stream, the reader's number, the time in nanoseconds, and what is pending.
+    They are the sequence in the stream, the reader's number, the time in nanoseconds, and the pending entries.
 
     Its two forms are ``$JS.ACK.stream.reader.deliveries.sequence.number.time.pending``, and one with domain and account
     before ``stream``, and a last token.

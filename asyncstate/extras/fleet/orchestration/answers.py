@@ -1,4 +1,4 @@
-"""What the hosts of one run answer, in the shape of Salt's local client."""
+"""Answers of one run's hosts, in the shape of Salt's local client."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Recorded(Protocol):
-    """Makes a report of events (`asyncstate.report.recorded.RecordedReport`)."""
+    """Makes a report from events (`asyncstate.report.recorded.RecordedReport`)."""
 
     def on_event(self, event: AnyEvent) -> None:
         """Take an event."""
@@ -27,11 +27,11 @@ class Recorded(Protocol):
 
 
 class Answers(Relay):
-    """Gathers what hosts do in a run, and tells another observer, too. ``call`` says that it is the call of a function.
+    """Gathers the results of a run's hosts, and forwards to another observer. ``call``: the run calls a function.
 
-    An answer is ``{"ret": rows, "retcode": status, "out": "highstate", "jid": run}``: of a function, ``ret`` is what it
-    returns; of a tree that does not compile, a list of errors. With ``failed: True`` the host was not able to answer,
-    and ``ret`` says why; there is none if the host was silent.
+    An answer is ``{"ret": rows, "retcode": status, "out": "highstate", "jid": run}``. For a function, ``ret`` is its
+    return value; for a tree that does not compile, a list of errors. With ``failed: True`` the host could not answer,
+    and ``ret`` is the reason; there is no ``ret`` if the host was silent.
     """
 
     def __init__(self, run: str, inner: Observer, record: Callable[[], Recorded], *, call: bool) -> None:
@@ -48,7 +48,7 @@ class Answers(Relay):
         super().planned(host, plan)
 
     def begun(self, host: str, attempt: int) -> None:
-        """Begin the report of a host anew."""
+        """Start the report of a host again."""
         self._reports[host] = self._record()
         super().begun(host, attempt)
 
@@ -60,9 +60,9 @@ class Answers(Relay):
     def answers(
         self, ends: dict[str, HostEnd], issues: tuple[Issue, ...], *, expected: Collection[str]
     ) -> dict[str, dict[str, Any]]:
-        """Return the answer of each host; those that did not answer are left out unless they are expected to.
+        """Return the answer of each host; silent hosts are left out unless they are expected.
 
-        Those that did not begin because others had failed are left out, as in Salt.
+        Hosts that did not begin because others had failed are left out, as in Salt.
         """
         return {
             host: {**self._answer(host, end, issues), "jid": self._run}
@@ -85,5 +85,5 @@ class Answers(Relay):
             return {"ret": rows, "retcode": end.exit_code, "out": "highstate"}
         row: dict[str, Any] = next(iter(rows.values()), {"changes": {}, "comment": ""})
         changes = row["changes"]
-        # An answer that was too large to be sent has only words.
+        # An answer that was too large to be sent is only a message.
         return {"ret": changes.get("ret", row["comment"]), "retcode": changes.get("retcode", end.exit_code)}

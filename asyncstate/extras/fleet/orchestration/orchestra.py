@@ -1,7 +1,7 @@
 """Orchestra: the hosts of a fleet, as the states of an orchestration reach them.
 
-Each step is a run across hosts of its own, with its own `Controller`, on one board. What orders the steps is the engine
-of the program that runs the orchestration.
+Each step is a separate run across hosts, with its `Controller`, on one board. The engine of the program that runs the
+orchestration orders the steps.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 _STATES: Final = frozenset({"state.apply", "state.sls", "state.highstate", "state.top"})
 _KEYWORDS: Final = ("test", "pillar", "saltenv", "pillarenv", "exclude", "queue", "concurrent", "mods")
 _GRACE: Final = 10.0
-"""Seconds that a cancelled step takes at most to tell its hosts."""
+"""Seconds that a cancelled step may take to tell its hosts."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """``deadline`` is how long hosts have to answer where a step says nothing, ``patience`` that of the offers."""
+    """``deadline`` is the default time for answers of hosts, ``patience`` goes into the offers; both in seconds."""
 
     deadline: float = 60.0
     patience: float = 600.0
@@ -52,9 +52,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 class Orchestra:
     """The hosts on a board, for an operator; an `asyncstate.dunders.Orchestra`.
 
-    ``settings`` are those of the operator's program, with its nodegroups and the tree of its orchestrations.
-    ``record`` makes what collects the events of one host; ``observe(run, function)`` returns who else is told what the
-    hosts of a step do. ``absent`` says why hosts on the board cannot take part: they are asked nothing.
+    ``settings`` belong to the operator's program, with its nodegroups and the tree of its orchestrations. ``record``
+    makes a collector of one host's events; ``observe(run, function)`` returns a further observer of a step's hosts.
+    ``absent`` has the reasons why hosts on the board cannot take part: they get no offers.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Orchestra:
         subset: int | None = None,
         failhard: bool = False,
     ) -> dict[str, dict[str, Any]]:
-        """Call a function, or apply states, on the hosts that fit."""
+        """Call a function, or apply states, on the matching hosts."""
         shown = f"{kind}: {target}" if kind not in ("glob", "compound") else str(target)
         request = _request(function, list(arg), dict(kwarg or {}))
         request = msgspec.structs.replace(
@@ -133,13 +133,13 @@ class Orchestra:
             yield found
 
     async def present(self, target: object = "*", kind: str = "glob") -> tuple[list[str], list[str]]:
-        """Return the hosts that fit and give a sign of life, and those that were there once and do not."""
+        """Return the matching hosts that give a sign of life, and the other matching hosts that the fleet ever had."""
         there = await signs_of_life(self._board)
         fitting, named = await self._fitting(kind, target, None)
         return sorted(fitting & there), sorted((fitting | named) - there)
 
     async def _fitting(self, kind: str, target: object, subset: int | None) -> tuple[set[str], set[str]]:
-        """Return the hosts that fit, and those that are named and have never been seen: these are meant, too."""
+        """Return the matching hosts, and hosts that are named although they have never been seen."""
         nodegroups = self._settings.nodegroups or {}
         _require_no_pillar(kind, target, nodegroups)
         infos = await host_infos(self._board)
@@ -205,12 +205,12 @@ def _request(function: str, arg: list[Any], kwarg: dict[str, Any]) -> Request:
 
 
 def _rollout(batch: str | None, *, failhard: bool) -> Rollout:
-    """Return how many hosts are under way at once. With ``failhard``, no further batch begins after a failure."""
+    """Return the roll-out of a batch size. With ``failhard``, no further batch begins after a failure."""
     return Rollout(batch=batch, max_failures="0" if failhard else "") if batch is not None else Rollout()
 
 
 def _excluded(given: Any) -> list[str]:
-    """Return what an ``exclude`` of Salt names, as `Options.exclude`: of a text with commas, or a list."""
+    """Return an ``exclude`` of Salt, a text with commas or a list, as `Options.exclude`."""
     if given is None:
         return []
     items = given if isinstance(given, list) else str(given).split(",")
@@ -232,7 +232,7 @@ def _listed(target: object) -> list[Any]:
 
 
 async def _shaped(events: AsyncGenerator[HostEvent, None]) -> AsyncGenerator[Mapping[str, Any], None]:
-    """Yield events as Salt's master has them. The ``id`` is who fired, whatever the data say."""
+    """Yield events in the form of Salt's master. The ``id`` is the host that fired, whatever the data say."""
     async for event in events:
         data = {"id": event.host, "tag": event.tag, "data": {**event.data, "id": event.host}, "cmd": "_minion_event"}
         yield {"tag": event.tag, "data": data}

@@ -1,4 +1,4 @@
-"""Runners: the functions of a Salt master that have a meaning in a fleet, for orchestrations."""
+"""Runners for orchestrations: the functions of a Salt master that apply to a fleet."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 _WAITS: Final = ("timeout", "gather_job_timeout", "show_ip")
-"""Arguments of Salt's that say how hosts are asked, which give a sign of life here without being asked."""
+"""Salt's arguments about polling hosts, ignored here: hosts give signs of life unasked."""
 
 
 class Hosts(Orchestra, Protocol):
     """The hosts of the fleet (`asyncstate.extras.fleet.orchestration.orchestra.Orchestra`)."""
 
     async def present(self, target: Any = "*", kind: str = "glob") -> tuple[list[str], list[str]]:
-        """Return the hosts that fit and give a sign of life, and those that were there once and do not."""
+        """Return the matching hosts that give a sign of life, and the other matching hosts that the fleet ever had."""
 
 
 class Runners:
@@ -53,7 +53,7 @@ class Runners:
         }
 
     async def call(self, name: str, arg: list[Any], kwarg: dict[str, Any]) -> Any:
-        """Call a runner. Raises CommandExecutionError for one that is not there, and for arguments that do not fit."""
+        """Call a runner. Raises CommandExecutionError for an unknown one, and for wrong arguments."""
         function = self._functions.get(name)
         if function is None:
             near = nearest(name, list(self._functions))
@@ -75,7 +75,7 @@ class Runners:
         pillar: Mapping[str, Any] | None = None,
         pillarenv: str | None = None,
     ) -> dict[str, Any]:
-        """Run another orchestration of this tree; its pillar is merged over that of the configuration."""
+        """Run another orchestration of this tree; its pillar is merged over the configuration's."""
         settings = self._settings
         changed: dict[str, Any] = {"test": settings.test if test is None else bool(test)}
         if pillar:
@@ -125,7 +125,7 @@ class Runners:
         return {"up": up, "down": down}
 
     async def _present(self, target: Any, kind: str, waits: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-        """Return the hosts that are there and those that are not; how long Salt would wait for them does not count."""
+        """Return the hosts that are there and the ones that are not; Salt's time limits are ignored."""
         for name in waits:
             if name not in _WAITS:
                 near = nearest(name, ("tgt", "tgt_type", *_WAITS))

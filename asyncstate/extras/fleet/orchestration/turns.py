@@ -1,6 +1,6 @@
-"""Turns: steps of an orchestration that share hosts take turns, in the order in which they were begun.
+"""Turns: steps of an orchestration that share hosts run one after another, in the order of their start.
 
-A host takes part in one run of states at a time. Salt's steps never meet: it does them one by one.
+A host takes part in one run of states at a time. Salt runs steps one by one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class _Turn:
 
 
 class Turns:
-    """Who waits for hosts, and who has them."""
+    """The steps that wait for hosts, and the ones that have them."""
 
     def __init__(self) -> None:
         self._turns: list[_Turn] = []
@@ -30,7 +30,7 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, find: Callable[[], Awaitable[list[str]]]) -> AsyncIterator[list[str]]:
-        """Find hosts, and have them for the block: once no turn that began before shares one with it."""
+        """Find hosts, and reserve them for the block, after all earlier turns that share one of them."""
         own = _Turn()
         self._turns.append(own)
         try:

@@ -1,4 +1,4 @@
-"""The joined graph of many hosts: their plans, and what they require of each other."""
+"""The joined graph of many hosts: their plans, and the edges between them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from asyncstate.extras.fleet.protocol import Go, HostPlan
 
 _JOINT = "·"
-"""The label of a set, a stage or a group: a host tells others that it is there, not what it is."""
+"""The label of a set, a stage or a group: hosts publish such nodes without a description."""
 
 
 class _Nodes:
@@ -53,14 +53,14 @@ class _Nodes:
         return self._first[host] + number
 
     def barrier(self, host: str, order: int) -> int:
-        """Return the node of a barrier, which is one for all hosts. It is drawn with the first that has it."""
+        """Return the node of a barrier, one for all hosts, drawn with the first host that has it."""
         if order not in self._barriers:
             self._barriers[order] = len(self.points)
             self.points.append(Point(f"fleet_order {order}", NodeKind.STAGE, host))
         return self._barriers[order]
 
     def beside(self, host: str, chunk: int, kind: NodeKind) -> int:
-        """Return the node of a test-mode call or a listener; others may ask for one that the plan has not."""
+        """Return the node of a test-mode call or a listener, made if another host waits for one that the plan lacks."""
         found = self._beside.get((host, chunk, kind))
         if found is None:
             word = "check " if kind is NodeKind.CHECK else "listen "
@@ -70,7 +70,7 @@ class _Nodes:
 
 
 def picture_of(plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> Picture:
-    """Return the graph of the hosts that were joined: ``goes`` say what waits for what across them."""
+    """Return the graph of the joined hosts: ``goes`` have the edges between them."""
     joined = {host: plans[host] for host in sorted(goes)}
     nodes = _Nodes(joined)
     sources: dict[tuple[int, int], list[str]] = {}
@@ -100,7 +100,7 @@ def picture_of(plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> Picture
 
 
 def _add_order(edges: dict[tuple[int, int], list[str]], nodes: _Nodes, host: str, go: Go) -> None:
-    """Add what lanes and barriers order."""
+    """Add the edges of lanes and barriers."""
     for after, before in go.follows:
         edges.setdefault((nodes.node(host, before), nodes.node(host, after)), []).append(FLEET_LANE)
     for after, place in go.remote_follows:
@@ -117,7 +117,7 @@ def _add_order(edges: dict[tuple[int, int], list[str]], nodes: _Nodes, host: str
 def to_json(plans: Mapping[str, HostPlan], goes: Mapping[str, Go], *, every_edge: bool = True) -> str:
     """Return ``{nodes: [{id, host, kind, label, tag, sls, file, line}], edges: [{before, after, sources, family}]}``.
 
-    Only states have what follows the label.
+    Only states have the fields after the label.
     """
     picture = picture_of(plans, goes)
     edges_shown = picture.edges if every_edge else reduced(picture).edges

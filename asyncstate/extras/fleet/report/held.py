@@ -1,4 +1,4 @@
-"""Which failed requisite holds a state of a host back, in words; it may be a state of another host."""
+"""Explanations of held-back states: the failed requisite, also on a state of another host."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def held_back_on_host(
     host: str, rows: Mapping[str, Mapping[str, Row]], plan: HostPlan | None, go: Go | None = None
 ) -> dict[str, str]:
-    """Return by tag why states of a host were held back: ``requires cmd: migrate on db1, which failed``.
+    """Return by tag the reasons for held-back states of a host: ``requires cmd: migrate on db1, which failed``.
 
-    ``rows`` are those of all hosts, ``go`` names the states of other hosts that this one waits for.
+    ``rows`` are the rows of all hosts, ``go`` names the states of other hosts that this one waits for.
     """
     own = rows.get(host, {})
     if plan is None or not any(map(was_held_back, own.values())):
@@ -29,14 +29,14 @@ def held_back_on_host(
 
 
 def needs_of(plan: HostPlan, go: Go | None = None) -> Needs:
-    """Return what each state of a host needs; ``go`` names the states of other hosts that it waits for."""
+    """Return the needs of each state of a host; ``go`` names the states of other hosts that it waits for."""
     states: list[PlacedState | None] = [PlacedState("", _tag(each)) for each in plan.states]
     states += [None] * (plan.nodes - len(states))
     for chunk, node in plan.checks:
         states[node] = states[chunk]
     pairs = zip(plan.edges[::2], plan.edges[1::2], plan.sources, strict=True)
     edges = [(before, after, text.split(",")) for before, after, text in pairs]
-    if go is not None and go.digest == plan.digest:  # else the host has sent another plan since then
+    if go is not None and go.digest == plan.digest:  # else the host has sent another plan since
         first = len(states)
         states += [None if each.end else PlacedState(each.host, _tag(each.state)) for each in go.remote]
         edges += [(first + place, wait.chunk, [wait.kind]) for wait in go.waits for place in wait.remote]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from asyncstate.report.profile import Timing
 
 _MOST = 20_000
-"""With more states, those that were as wanted come without their comments: a browser must open the page."""
+"""The number of states above which unchanged ones come without comments: a browser must open the page."""
 
 
 def fleet_html_report(
@@ -35,8 +35,7 @@ def fleet_html_report(
 ) -> str:
     """Return the HTML page. ``profile`` must have received every event of the run; ``issues`` say why nothing began.
 
-    ``plans`` are those of the hosts as far as they are known. Of a host without one, the graph has only what each state
-    waited for last.
+    ``plans`` are the known plans of hosts. For a host without one, the graph has only the last wait of each state.
 
     Hosts that failed come first, each with its reason as a state of its own if its report does not have it.
     """
@@ -69,7 +68,7 @@ def _failed(host: str, ends: Mapping[str, HostEnd]) -> bool:
 
 
 def _states(hosts: Sequence[str], results: Mapping[str, HostResult]) -> dict[tuple[str, str], PageState]:
-    """Return the states by host and tag; under the tag "" why there is no report of a host, or not all of it."""
+    """Return the states by host and tag; the tag "" has the reason for a missing or partial report of a host."""
     states: dict[tuple[str, str], PageState] = {}
     for number, host in enumerate(hosts):
         result = results.get(host)
@@ -108,7 +107,7 @@ def _shorten(data: PageData) -> None:
 def _join(
     data: PageData, numbers: Mapping[tuple[str, str], int], profile: FleetProfile, plans: Mapping[str, HostPlan]
 ) -> None:
-    """Give the page its graph: the plan of each host, and what released states from one host to another."""
+    """Add the graph to the page: the plan of each host, and the releases of states by other hosts."""
     edges = Edges()
     drawn = plans if len(data.states) <= _MOST else {}
     for host, plan in drawn.items():
@@ -127,7 +126,7 @@ def _join(
 
 
 def _nodes(data: PageData, numbers: Mapping[tuple[str, str], int], host: str, plan: HostPlan) -> Iterator[int]:
-    """Yield for each node of the plan of a host its number on the page. A host does not tell what its joints are."""
+    """Yield the number on the page of each node of a host's plan. Sets, stages and groups have no description."""
     checks = {node: chunk for chunk, node in plan.checks}
     for node in range(plan.nodes):
         chunk = checks.get(node, node)
@@ -142,7 +141,7 @@ def _nodes(data: PageData, numbers: Mapping[tuple[str, str], int], host: str, pl
 
 
 def _releases(numbers: Mapping[tuple[str, str], int], profile: FleetProfile) -> Iterator[tuple[int, Timing, int]]:
-    """Yield for each state that waited for one its number, its times, and the number of what it waited for last."""
+    """Yield for each state that waited for another its number, its times, and the number of the last one awaited."""
     for host, own in profile.hosts.items():
         for timing in own.finished:
             before = profile.released_by(host, timing)

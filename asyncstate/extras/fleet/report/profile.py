@@ -1,13 +1,13 @@
-"""When the states of a run across hosts ran, on one time line, and the critical path across hosts.
+"""Times of a run's states across hosts on one time line, and the critical path.
 
-Each host counts seconds from the beginning of its own part. Clocks of hosts are never compared: where the part of a
-host begins on the common time line follows from what cannot be otherwise:
+Each host counts seconds from the beginning of its own part. Clocks of hosts are never compared: the
+beginning of a host's part on the common time line follows from causality:
 
-- A host had told something before the board stored it. The time of the board is the common one, so the part of a host
+- A host sends an event before the board stores it. The time of the board is the common one, so the part of a host
   begins at the latest at the time of storage minus the time of the event, for each of its reports.
-- A state that another host released was ready only after the state there had ended.
+- A state that another host released was ready only after the state on that host had ended.
 
-Of all time lines that fit, this takes the latest: a report is stored a moment after its last event, so that is the one
+Of all possible time lines, this takes the latest: a report is stored a moment after its last event, so the latest is
 nearest to the truth. If the clock of a host runs so fast or slow that none fits, it takes one that nearly does.
 """
 
@@ -29,7 +29,7 @@ _SEPARATOR = "_|-"
 
 
 class Step(NamedTuple):
-    """A state on the critical path: its host, when it was started on the common time line, and its own times."""
+    """A state on the critical path: its host, its start on the common time line, and its times."""
 
     host: str
     began: float
@@ -44,7 +44,7 @@ class FleetProfile(Observer):
         self._latest: dict[str, float] = {}
 
     def begun(self, host: str, attempt: int) -> None:  # noqa: ARG002 - the observer's interface
-        """Forget what a host told of an earlier attempt."""
+        """Forget the events of a host's earlier attempt."""
         self.hosts[host] = Profile()
         self._latest.pop(host, None)
 
@@ -53,11 +53,11 @@ class FleetProfile(Observer):
         self.hosts[host].on_event(event)
 
     def told(self, host: str, time: float, stored: float) -> None:
-        """Note when the board had what a host told."""
+        """Note the time at which the board stored events of a host."""
         self._latest[host] = min(self._latest.get(host, stored - time), stored - time)
 
     def begins(self) -> dict[str, float]:
-        """Return when the part of each host began, in seconds since that of the first."""
+        """Return the beginning of each host's part, in seconds since the first one."""
         begins = {host: self._latest[host] for host in self.hosts if host in self._latest}
         bounds = self._bounds()
         for _ in begins:
@@ -72,7 +72,7 @@ class FleetProfile(Observer):
         return {host: begin - first for host, begin in begins.items()}
 
     def _bounds(self) -> dict[tuple[str, str], float]:
-        """Return for pairs of hosts how much later than that of the second the part of the first begins at most."""
+        """Return for pairs of hosts the longest delay of the first one's beginning after the second one's."""
         bounds: dict[tuple[str, str], float] = {}
         for host, profile in self.hosts.items():
             for timing in profile.finished:
@@ -83,7 +83,7 @@ class FleetProfile(Observer):
         return bounds
 
     def _elsewhere(self, timing: Timing) -> tuple[str, Timing] | None:
-        """Return the state of another host that released this one, and its host; None if none did that is known.
+        """Return the state of another host that released this one, and its host; None if no known state did.
 
         `ChunkReady.after` has such a state as ``host: tag``.
         """
@@ -98,7 +98,7 @@ class FleetProfile(Observer):
         return None
 
     def released_by(self, host: str, timing: Timing) -> tuple[str, Timing] | None:
-        """Return the host and the times of what a state of ``host`` waited for last; None if it waited for nothing."""
+        """Return the host and the times of the state that a state of ``host`` waited for last; None without a wait."""
         other = self._elsewhere(timing)
         if other is not None:
             return other

@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from asyncstate.report.held import Needs
 
 _SHOWN = 10
-"""How many hosts get a line of their own."""
+"""The number of hosts with a line each."""
 _NAMED = 5
-"""How many hosts are named that wait for the same state."""
+"""The number of hosts waiting for the same state that are named."""
 _PATIENCE = 1.0
-"""Seconds that a host waits for others before a line says so."""
+"""Seconds that a host waits for others before a line reports it."""
 
 _Node = tuple[str, str, bool]
 """A state of the fleet: its host, its tag, and whether its test-mode call is meant."""
 
 
 class HostTally(RunTally):
-    """How far the part of one host is."""
+    """The progress of one host's part."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__(clock)
@@ -47,7 +47,7 @@ class HostTally(RunTally):
 
 
 class Tally(Observer):
-    """How far a run across hosts is, from what an operator hears of it."""
+    """The progress of a run across hosts, from its event stream."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.hosts: dict[str, HostTally] = {}
@@ -57,7 +57,7 @@ class Tally(Observer):
         self._waits: dict[str, deque[tuple[_Node, _Node]]] = {}
 
     def planned(self, host: str, plan: HostPlan) -> None:
-        """Note how many states a host has."""
+        """Note the number of a host's states."""
         self._of(host).total = len(plan.states)
 
     def joined(self, plans: Mapping[str, HostPlan], goes: Mapping[str, Go]) -> None:
@@ -67,7 +67,7 @@ class Tally(Observer):
             self._of(host)
             plan = plans.get(host)
             if plan is None or plan.digest != go.digest:
-                continue  # the host has sent another since then
+                continue  # the host has sent another plan since
             tags = list(map(_tag, plan.states))
             self._waits[host] = deque(
                 ((host, tags[wait.chunk], False), (each.host, _tag(each.state), each.check))
@@ -76,12 +76,12 @@ class Tally(Observer):
             )
 
     def begun(self, host: str, attempt: int) -> None:  # noqa: ARG002 - the observer's interface
-        """Count the states of a host anew."""
+        """Reset the counts of a host."""
         self._of(host).start_anew()
         self._ended[host] = set()
 
     def event(self, host: str, event: AnyEvent) -> None:
-        """Count what a host tells."""
+        """Count an event of a host."""
         tally = self._of(host)
         tally.lost = False
         tally.on_event(event)
@@ -103,7 +103,7 @@ class Tally(Observer):
         return tally
 
     def waits_for(self, host: str) -> tuple[str, str] | None:
-        """Return the host and the label of a state that this one waits for; None if it is over, or has work to do.
+        """Return the host and the label of a state that a host waits for; None if it is over, or has work to do.
 
         The label is as in a requisite: ``service: postgresql``.
         """
@@ -116,15 +116,15 @@ class Tally(Observer):
             if own not in self._ended.get(host, ()) and other not in self._ended.get(other[0], ()):
                 parts = parse_tag(other[1])
                 return other[0], f"{'check ' if other[2] else ''}{parts.state}: {one_line(parts.id)}"
-            waits.popleft()  # what has ended stays ended
+            waits.popleft()  # ended states stay ended
         return None
 
     def over(self) -> int:
-        """Return how many hosts are over."""
+        """Return the number of hosts whose part is over."""
         return sum(each.end is not None for each in self.hosts.values())
 
     def words(self) -> str:
-        """Return how far the hosts are, in one line."""
+        """Return the progress of the hosts in one line."""
         if not self._joined:
             return f"waiting for the plans of hosts: {len(self.hosts)} so far"
         tallies = self.hosts.values()
@@ -156,7 +156,7 @@ class PlainFleetProgress(Tally):
         self._needs: dict[str, Needs] = {}
 
     def planned(self, host: str, plan: HostPlan) -> None:
-        """Keep what a host tells of its plan: it says why a state is held back."""
+        """Keep the plan of a host, to explain held-back states."""
         super().planned(host, plan)
         self._plans[host] = plan
         self._needs.pop(host, None)
@@ -177,7 +177,7 @@ class PlainFleetProgress(Tally):
             self._say(f"{host}: {outcome_word(event.row)} {describe_tag(event.tag)}{why and f': {why}'}")
 
     def _unmet(self, host: str, tag: str) -> str:
-        """Return which failure held a state back, "" if that is not known."""
+        """Return the failure that held a state back, "" if unknown."""
         plan = self._plans.get(host)
         if plan is None:
             return ""
@@ -187,7 +187,7 @@ class PlainFleetProgress(Tally):
         return self._needs[host].unmet(tag, {**rows, "": rows[host]})
 
     def ended(self, host: str, end: HostEnd) -> None:
-        """Say that a host is over; why one has no report is said by others."""
+        """Print that the part of a host is over; the reason for a missing report is printed elsewhere."""
         super().ended(host, end)
         if not end.why:
             tally = self.hosts[host]
@@ -199,7 +199,7 @@ class PlainFleetProgress(Tally):
             self._say(f"{host}: {word} ({', '.join(parts)})")
 
     def tick(self) -> None:
-        """Say which hosts have begun to wait for others."""
+        """Print the hosts that have begun to wait for others."""
         now = self._clock()
         found: dict[tuple[str, str], list[str]] = {}
         for host in self.hosts:
@@ -224,7 +224,7 @@ class PlainFleetProgress(Tally):
 
 
 def waiting_line(hosts: list[str], other: tuple[str, str]) -> str:
-    """Return which hosts wait for a state of another."""
+    """Return the line for hosts that wait for a state of another."""
     names = ", ".join(hosts[:_NAMED]) + (f" and {len(hosts) - _NAMED} more" if len(hosts) > _NAMED else "")
     return f"{names} {'wait' if len(hosts) > 1 else 'waits'} for {other[0]}: {other[1]}"
 

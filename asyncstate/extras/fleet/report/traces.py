@@ -1,4 +1,4 @@
-"""Makes one trace of a run across hosts: a span for the run, below it one for each host with all that is below that."""
+"""Makes one trace of a run across hosts: a span for the run, with one for each host and its states below."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class FleetTrace(Observer):
-    """The spans of a run. The span of the run has the times of this machine, those of a host the times of that host."""
+    """The spans of a run. The run's span has the times of this machine, a host's spans that host's."""
 
     def __init__(self, tracer: Tracer, command: str, parent: Context | None = None) -> None:
         self._tracer = tracer
@@ -34,11 +34,11 @@ class FleetTrace(Observer):
         self._states: dict[str, SpanContext] = {}
 
     def planned(self, host: str, plan: HostPlan) -> None:
-        """Keep where the states of a host are declared."""
+        """Keep the files and lines of a host's states."""
         self._plans[host] = plan
 
     def begun(self, host: str, attempt: int) -> None:  # noqa: ARG002 - the observer's interface
-        """Begin the spans of a host, anew if it had begun before."""
+        """Start the spans of a host, again for a new attempt."""
         if host in self._hosts:
             self._hosts[host].close()
         made = self._hosts[host] = RunTrace(self._tracer, host, host, self._below, self._states)
@@ -52,7 +52,7 @@ class FleetTrace(Observer):
         self._hosts[host].on_event(event)
 
     def ended(self, host: str, end: HostEnd) -> None:
-        """End what is open of a host, and note why it has no report."""
+        """End the open spans of a host, and note the reason for a missing report."""
         if host in self._hosts:
             self._hosts[host].close()
         if end.why:
@@ -60,7 +60,7 @@ class FleetTrace(Observer):
             self._run.add_event("exception", given, time.time_ns())
 
     def failed(self, why: str) -> None:
-        """End the run with the error that ended it for the operator: how it ended on its hosts is not known."""
+        """End the run with the operator's error: its end on the hosts is unknown."""
         for host in self._hosts.values():
             host.close()
         self._run.set_status(Status(StatusCode.ERROR, clean(why)))

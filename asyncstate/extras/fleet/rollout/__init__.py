@@ -1,1 +1,1 @@
-"""Who may begin, and when: batches, canaries and barriers. All of it is sans-I/O."""
+"""Admission of hosts to a run: batches, canaries and barriers. All of it is sans-I/O."""

@@ -1,8 +1,8 @@
-"""Which hosts of a run may begin: a batch at a time, the canaries first, none once too many have failed.
+"""Admission of a run's hosts: a batch at a time, the canaries first, none once too many have failed.
 
-It is sans-I/O: the controller tells what becomes of hosts and asks who may begin. Hosts begin in *turns*: one host, or
-several that wait for each other. A host whose states wait for those of another never has an earlier turn, so that what
-is under way waits only for what is under way, or has ended: a batch never waits for ever.
+It is sans-I/O: the controller reports the fate of hosts and asks for the next ones. Hosts begin in *turns*: one host,
+or several that wait for each other. A host whose states wait for another host never has an earlier turn, so hosts under
+way wait only for hosts that are under way or have ended: a batch never waits for ever.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SHOWN: Final = 5
 
 
 def count_of(option: str, text: str, hosts: int, *, least: int = 0) -> int:
-    """Return the number that ``2`` or ``10%`` means for so many hosts: rounded down, ``least`` at least.
+    """Return the number that ``2`` or ``10%`` means for ``hosts`` hosts: rounded down, ``least`` at least.
 
     Raises FleetError, which names the option.
     """
@@ -40,7 +40,7 @@ def count_of(option: str, text: str, hosts: int, *, least: int = 0) -> int:
 def turns_of(graph: Dag, hosts: Sequence[str], canaries: Collection[str]) -> tuple[tuple[str, ...], ...]:
     """Return the hosts that begin together, in the order in which they begin: canaries first, then by name.
 
-    The first nodes of the graph are the hosts; an edge leads to a host that waits. Other nodes stand for nothing.
+    The first nodes of the graph are the hosts; an edge leads to a host that waits. Other nodes are joints.
     """
     components = graph.components()
     first = frozenset(canaries)
@@ -56,9 +56,9 @@ def turns_of(graph: Dag, hosts: Sequence[str], canaries: Collection[str]) -> tup
 
 
 class Admission:
-    """Which hosts may begin now. ``batch`` is how many may be under way at once, 0: all; ``most`` how many may fail.
+    """The admission of hosts. ``batch`` is the number under way at once, 0: all; ``most`` the number that may fail.
 
-    `next` names each host once. `over` and `failed` may be told of hosts of the run that have no turn, too.
+    `next` names each host once. `over` and `failed` also accept hosts of the run without a turn.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Admission:
         self._over: set[str] = set()
         self.under_way: set[str] = set()
         self.halted: str = halted
-        """Why no further host begins, "" as long as hosts may."""
+        """The reason why no further host begins, "" as long as hosts may."""
         self.ends_all: bool = False
         """Whether hosts under way are to start nothing more, too."""
 
@@ -88,7 +88,7 @@ class Admission:
         return [host for turn in self._turns for host in turn if host not in self._over]
 
     def began(self, hosts: Collection[str]) -> list[str]:
-        """Note that these hosts have begun, under an earlier controller; return them, and those of the same turns."""
+        """Note that these hosts began under an earlier controller; return all hosts of their turns."""
         begun = {turn for turn in self._turns if not set(turn).isdisjoint(hosts)}
         found = [host for turn in self._turns if turn in begun for host in turn if host not in self._over]
         self._turns = deque(turn for turn in self._turns if turn not in begun)
@@ -137,7 +137,7 @@ def _hosts(hosts: Collection[str]) -> str:
 
 
 def notes(turns: Iterable[tuple[str, ...]], batch: int) -> list[str]:
-    """Return what an operator should know before hosts begin: which are more at once than the batch allows."""
+    """Return notes for the operator before hosts begin: turns with more hosts than the batch allows."""
     return [
         f"{len(turn)} hosts wait for each other and begin together, though the batch is {batch}: "
         + ", ".join(turn[:_SHOWN])
@@ -148,7 +148,7 @@ def notes(turns: Iterable[tuple[str, ...]], batch: int) -> list[str]:
 
 
 def lanes_without_states(lanes: Iterable[str], plans: Iterable[HostPlan]) -> list[str]:
-    """Return what to say of the lanes that no state of these plans is in."""
+    """Return notes on lanes without a state in these plans."""
     known = sorted({lane for plan in plans for _, lane in plan.lanes})
     found: list[str] = []
     for lane in lanes:
@@ -167,7 +167,7 @@ def described(rollout: Rollout) -> str:
 
 
 def resolved(rollout: Rollout, record: RunRecord) -> tuple[int, int | None]:
-    """Return how many hosts of a run may be under way at once, 0 for all, and how many may fail. Raises FleetError."""
+    """Return the number of hosts that may be under way at once, 0 for all, and that may fail. Raises FleetError."""
     hosts = len(record.hosts)
     batch = count_of("batch", rollout.batch, hosts, least=1) if rollout.batch else 0
     return batch, count_of("max_failures", rollout.max_failures, hosts) if rollout.max_failures else None

@@ -1,4 +1,4 @@
-"""Barriers of a run: which are open, as hosts tell that their states before one have ended. It is sans-I/O."""
+"""Barriers of a run: open once all hosts have reported the end of their states before one. It is sans-I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done on a host for a runner that was killed: nobody else knows what it has left there.
+"""Clean-up on a host after a runner was killed: only the host knows the runner's remains.
 
 The loader, which waits for the runner, calls `clear` before it removes the runner's folder.
 """
@@ -18,20 +18,20 @@ _LOCK_DIR: Final = "lock_dir"
 
 
 def note_lock_dir(folder: str, lock_dir: str) -> None:
-    """Note in the runner's folder where the lock of its runs is."""
+    """Note the folder of the runs' lock in the runner's folder."""
     with filesystem.Replacement(os.path.join(folder, _LOCK_DIR), 0o600, is_temporary=False) as new:
         new.write(os.fsencode(lock_dir))
         new.commit(sync=False)
 
 
 def clear(folder: str) -> None:
-    """End what a killed runner has left running, and remove its temporary files and its notes beside the lock."""
+    """End programs that a killed runner left running, and remove its temporary files and its notes beside the lock."""
     end_leftovers(folder)
     try:
         with filesystem.open_read(os.path.join(folder, _LOCK_DIR)) as file:
             lock_dir = os.fsdecode(file.read())
-    except FileNotFoundError:  # it had not come so far
+    except FileNotFoundError:  # the runner was killed before it noted the folder
         return
     if remains.all_notes(lock_dir):
-        with suppress(LockHeld), RunLock(lock_dir):  # taking it clears up; another run has done so when it took it
+        with suppress(LockHeld), RunLock(lock_dir):  # taking the lock clears up; so did another run that has it
             pass

@@ -1,7 +1,7 @@
-"""The bundle: this program and what it needs of other packages as one file, which a host's own Python runs.
+"""The bundle: this program and its dependencies as one file, which a host's own Python runs.
 
-A zip application. Plugins are files and some packages are compiled, neither of which Python imports from an archive, so
-it unpacks itself into the runner's folder first. What is compiled fits one kind of Python only, `abi` names it.
+A zip application. Plugins are files and some packages are compiled; as Python imports neither from an archive, it
+unpacks itself into the runner's folder first. Compiled packages fit one kind of Python only, which `abi` names.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PACKAGES: Final = ("anyio", "idna", "Jinja2", "MarkupSafe", "msgspec", "PyYAML", "structlog")
-"""What a runner imports; ``sniffio`` and ``typing_extensions`` as well where `_OPTIONAL` finds them."""
+"""The packages that a runner imports; also ``sniffio`` and ``typing_extensions`` where `_OPTIONAL` finds them."""
 _OPTIONAL: Final = ("sniffio", "typing_extensions")
 _LEFT_OUT: Final = (
     "cli",
@@ -43,10 +43,10 @@ _LEFT_OUT: Final = (
     "__pycache__",
 )
 _WITH_TEXT: Final = tuple(f"asyncstate/{name}/" for name in ("states", "modules", "interfaces", "salt_compat"))
-"""Folders whose files the loader reads as such. Others are compiled only: a host unpacks half as much."""
+"""Folders whose source files the loader reads. Others have compiled files only, which halves the unpacked size."""
 _KEPT: Final = 3
 _UNCHECKED: Final = (1).to_bytes(4, "little")
-"""The flags of a compiled file that has the hash of its source, and is not compared with it."""
+"""The flags of a compiled file with an unchecked hash of its source."""
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 _MAIN: Final = """\
 import os, sys, zipfile
@@ -61,7 +61,7 @@ sys.exit(main(folder))
 
 
 def abi() -> str:
-    """Return the kind of Python that this one is: implementation, version, machine and C library."""
+    """Return the kind of this Python: implementation, version, machine and C library."""
     return str(sysconfig.get_config_var("SOABI"))
 
 
@@ -103,7 +103,7 @@ def _made(cachedir: str) -> Bundle:
 
 
 def _key(sources: list[_Source]) -> str:
-    """Return what changes with every change of a file that the bundle is made of."""
+    """Return a key that changes with every change of a bundled file."""
     digest = hashlib.sha256(f"{__version__} {abi()} {_MAIN}".encode())
     for source in sources:
         status = os.stat(source.path)
@@ -168,7 +168,7 @@ def _build(sources: list[_Source]) -> bytes:
 
 
 def _compiled(name: str, source: bytes) -> bytes:
-    """Return the compiled form of a Python file, which is not compared with the file when it is imported."""
+    """Return the compiled form of a Python file, which an import does not compare with the source."""
     code = compile(source, name, "exec", dont_inherit=True)
     head = importlib.util.MAGIC_NUMBER + _UNCHECKED + importlib.util.source_hash(source)
     return head + marshal.dumps(code)

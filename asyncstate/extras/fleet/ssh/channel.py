@@ -1,4 +1,4 @@
-"""Channel: the runner's end of its stream. Two threads own the stream, so that tasks and threads may both ask."""
+"""Channel: the runner's end of its stream. Two threads own the stream, so tasks and threads may both send requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GONE: Final = "the connection to the operator has ended"
 class Channel:
     """Frames over two descriptors. ``on_end`` is called once, in a thread, when the other side is gone or says goodbye.
 
-    A thread reads and another one writes: who asks and waits may be the event loop itself.
+    One thread reads and another one writes, as the event loop itself may wait for an answer.
     """
 
     def __init__(self, reading: int, writing: int, on_end: Callable[[], None]) -> None:
@@ -49,7 +49,7 @@ class Channel:
         return begin
 
     def ask(self, word: str, *value: Any) -> Future[Any]:
-        """Ask, and return the future of the answer. It raises BoardError or PillarError."""
+        """Send a request, and return the future of the answer. It raises BoardError or PillarError."""
         future: Future[Any] = Future()
         with self._lock:
             if self._ended:
@@ -61,7 +61,7 @@ class Channel:
         return future
 
     def subscribe(self, word: str, *value: Any, taker: Callable[[Any], None]) -> int:
-        """Let ``taker`` have each answer, in a thread; the last is a BoardError. Returns the number for `close`."""
+        """Call ``taker`` with each answer, in a thread; the last is a BoardError. Returns the number for `close`."""
         with self._lock:
             if self._ended:
                 raise BoardError(_GONE)
@@ -129,7 +129,7 @@ class Channel:
         return None if head is None else frames.decode(self._bytes(frames.length(head)) or b"")
 
     def _bytes(self, size: int) -> bytes | None:
-        """Return so many bytes, None at the end of the stream."""
+        """Return ``size`` bytes, None at the end of the stream."""
         parts: list[bytes] = []
         while size:
             part = os.read(self._reading, min(size, frames.CHUNK))

@@ -1,4 +1,4 @@
-"""One host's connection: ssh to its login shell, the loader, the runner. On asyncio, as asyncssh is."""
+"""One host's connection: ssh to its login shell, the loader, the runner. It uses asyncio, as asyncssh does."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ log: logging.Logger = get_logger(__name__)
 _KEEPALIVE: Final = 5
 _MISSED: Final = 3
 _LAST_WORDS: Final = 20
-"""Lines of a host's error stream that are kept, to say why it failed."""
+"""The number of last lines of a host's error stream that are kept for the reason of a failure."""
 _GOODBYE: Final = 30.0
-"""Seconds that a runner has to end and to remove what it brought."""
+"""Seconds that a runner has to end and to remove its files."""
 _HELLO: Final = 30.0
-"""Seconds that a host's shell and its Python have to say their first words."""
+"""Seconds that a host's shell and its Python have for their first line."""
 
 
 _USUAL: Final = ("~/.ssh/known_hosts", "/etc/ssh/ssh_known_hosts")
@@ -45,14 +45,14 @@ _USUAL: Final = ("~/.ssh/known_hosts", "/etc/ssh/ssh_known_hosts")
 
 
 class Ways(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds for all connections of a run. ``known_hosts`` are files; none: those of ssh."""
+    """The settings of all connections of a run. ``known_hosts`` are files; none: ssh's defaults."""
 
     known_hosts: tuple[str, ...] = ()
     keep: str = ""
 
 
 class _Client(asyncssh.SSHClient):
-    """Remembers a key that no file of known hosts has, and refuses it."""
+    """An ssh client that refuses unknown host keys, and remembers them for the message."""
 
     def __init__(self, ways: Ways, name: str, port: int) -> None:
         self._ways = ways
@@ -61,7 +61,7 @@ class _Client(asyncssh.SSHClient):
         self.refused = ""
 
     def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
-        """Refuse a key that is not known, and say what to do."""
+        """Refuse an unknown key, with a remedy."""
         del host, addr, port
         files = _files(self._ways)
         known = asyncssh.match_known_hosts(_known_hosts(self._ways), self._name, "", self._port)[0]
@@ -85,7 +85,7 @@ class _Client(asyncssh.SSHClient):
 
 
 def _expanded(command: str, host: RosterHost) -> str:
-    """Return a ProxyCommand with what ssh puts in place of %h, %n, %p and %r; asyncssh does not."""
+    """Return a ProxyCommand with %h, %n, %p and %r expanded as ssh does; asyncssh does not."""
     values = {"h": host.host, "n": host.host, "p": str(host.port), "r": host.user, "%": "%"}
     return re.sub(r"%(.)", lambda found: values.get(found[1], found[0]), command)
 
@@ -98,7 +98,7 @@ def _first(error: BaseException) -> BaseException:
 
 
 def _files(ways: Ways) -> list[str]:
-    """Return the files that have the known hosts, as far as they are there. Raises FleetError for a given one."""
+    """Return the existing files of known hosts. Raises FleetError if a given one is missing."""
     for path in ways.known_hosts:
         if not os.path.isfile(path):
             raise FleetError(f"{path}, which should have the keys of known hosts, is not there")
@@ -107,7 +107,7 @@ def _files(ways: Ways) -> list[str]:
 
 
 def _known_hosts(ways: Ways) -> asyncssh.SSHKnownHosts:
-    """Return the known hosts. Never nothing: for that asyncssh would look elsewhere, or check no key at all."""
+    """Return the known hosts, never none: asyncssh would then look elsewhere, or check no key at all."""
     files = _files(ways)
     try:
         return asyncssh.read_known_hosts(files) if files else asyncssh.import_known_hosts("")
@@ -116,7 +116,7 @@ def _known_hosts(ways: Ways) -> asyncssh.SSHKnownHosts:
 
 
 class Connection:
-    """A host with its runner, as ``async with``. Raises FleetError, which says why the host cannot be used.
+    """A host with its runner, as ``async with``. Raises FleetError with the reason if the host cannot be used.
 
     ``begin`` is the first frame for the runner.
     """
@@ -143,7 +143,7 @@ class Connection:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let the runner end and remove what it brought, then disconnect."""
+        """Let the runner end and remove its files, then disconnect."""
         self._over = True
         try:
             with suppress(OSError, asyncssh.Error, asyncio.TimeoutError):
@@ -154,7 +154,7 @@ class Connection:
             await self._stack.aclose()
 
     async def serve(self, desk: Desk) -> None:
-        """Answer what the runner asks, until it or the connection ends. Raises BoardError, which says how it did."""
+        """Answer the runner's requests until it or the connection ends. Raises BoardError with the reason."""
         broken: list[BaseException] = []
         try:
             await desk.serve(self._process.stdout, self._process.stdin)
@@ -232,7 +232,7 @@ class Connection:
         return await self._stack.enter_async_context(connection)
 
     def _options(self, *, jump: bool) -> dict[str, Any]:
-        """Return what asyncssh is told of how to be let in. A password is for the host itself alone."""
+        """Return asyncssh's options of authentication. The password is for the host itself, not for jump hosts."""
         host, options = self._host, self._host.options
         keys = [*([host.priv] if host.priv else []), *options.identity_files]
         told: dict[str, Any] = {"agent_forwarding": host.forward_agent and not jump}
@@ -278,7 +278,7 @@ class Connection:
         await process.stdin.drain()
 
     async def _line(self, mark: str) -> bytes:
-        """Return what follows a mark on the first line that begins with it; shells may say something before."""
+        """Return the rest of the first line that begins with a mark; shells may print lines before it."""
         seen = 0
         while seen <= launch.LONGEST_WORDS:
             line = await self._process.stdout.readline()
@@ -293,7 +293,7 @@ class Connection:
         raise FleetError(self._why(launch.hint_of(self._said, sudo=self._host.sudo, password=bool(self._host.passwd))))
 
     async def _listen(self, process: Any) -> None:
-        """Take what the host says on its error stream: its log, its last words, and sudo's question."""
+        """Read the host's error stream: its log, its last lines, and sudo's prompt."""
         asked = 0
         text = b""
         while data := await process.stderr.read(4096):

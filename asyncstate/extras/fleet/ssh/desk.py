@@ -1,7 +1,7 @@
-"""Desk: the operator's side of one host's stream. What the host asks is answered under the rules for that host.
+"""Desk: the operator's side of one host's stream. It answers the host's requests within the host's rights.
 
-The board lets a host use what `subjects` gives it. Of the tree it gets what the file roots serve, as any minion of Salt
-does. The pillar is rendered here, for the host that the stream belongs to, whatever the host says.
+On the board a host has its rights of `subjects`. Of the tree it gets all files of the file roots, as any minion of Salt
+does. The pillar is rendered here, always for the stream's host, whatever ID a request has.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 _MOST_AT_ONCE: Final = 64
-"""Questions of one host that are answered at once; it waits with more."""
+"""The number of one host's requests that are answered concurrently; further ones wait."""
 _MOST_WATCHES: Final = 200
 _FURTHEST: Final = 1 << 62
-"""Where a piece of a file begins, at most: no file is as long."""
+"""The largest start of a piece of a file: no file is as long."""
 _ENVIRONMENT: Final = re.compile(frames.ENVIRONMENT)
 
 
@@ -47,7 +47,7 @@ class Reader(Protocol):
     """The bytes that a host sends."""
 
     async def readexactly(self, n: int) -> bytes:
-        """Return so many bytes. Raises EOFError (asyncio.IncompleteReadError) at the end."""
+        """Return ``n`` bytes. Raises EOFError (asyncio.IncompleteReadError) at the end."""
 
 
 class Writer(Protocol):
@@ -73,7 +73,7 @@ class Tree:
         return tuple(self._files.envs())
 
     def listing(self, saltenv: str) -> frames.Listing:
-        """Return what an environment holds. Blocks. Raises RenderError for a name that none has."""
+        """Return the listing of an environment. Blocks. Raises RenderError for an unknown environment."""
         _require_environment(saltenv)
         if saltenv not in self._listings:
             files = self._files
@@ -87,7 +87,7 @@ class Tree:
         return self._listings[saltenv]
 
     def piece(self, saltenv: str, path: str, start: int) -> frames.Piece:
-        """Return some of a file, from ``start``. Blocks. Raises RenderError if there is none."""
+        """Return a piece of a file, from ``start``. Blocks. Raises RenderError if there is no such file."""
         _require_environment(saltenv)
         found = self._files.find(path, saltenv)
         if found is None:
@@ -142,7 +142,7 @@ class Desk:
         self._watches: dict[int, anyio.CancelScope] = {}
 
     async def serve(self, reader: Reader, writer: Writer) -> None:
-        """Answer until the host is gone, or is silent for too long. Raises BoardError, which says why; OSError."""
+        """Answer until the host is gone, or is silent for too long. Raises BoardError with the reason; OSError."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._ping, writer)
             try:
@@ -230,7 +230,7 @@ class Desk:
                 raise FleetError(f"this is no way to ask for {word}")
 
     async def _offered(self, run: str) -> Options:
-        """Return the options with which a run was offered to this host. Raises FleetError."""
+        """Return the options of a run's offer to this host. Raises FleetError."""
         offer = await self._board.get(subjects.offer(self._host, run))
         if offer is None:
             raise FleetError(f"this host was offered no run {run[:40]!r}")
@@ -246,7 +246,7 @@ class Desk:
 
 
 def _require_environment(saltenv: str) -> None:
-    """Raise RenderError for what is no name of an environment: it must not lead out of the file roots."""
+    """Raise RenderError for an invalid name of an environment: it must not lead out of the file roots."""
     if not _ENVIRONMENT.match(saltenv):
         raise RenderError(f"there is no environment {saltenv[:200]!r}")
 
@@ -259,5 +259,5 @@ def _trouble(error: Exception) -> frames.Trouble:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Open a file at once, also if somebody has put a pipe in its place."""
+    """Open a file without blocking, even if a pipe has taken its place."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -1,13 +1,13 @@
-"""What an operator's program and a runner say to each other over the runner's standard streams.
+"""The protocol between an operator's program and a runner, over the runner's standard streams.
 
 A frame is its length (four bytes, big-endian) and a list in MessagePack: a number, a word, and a value. The runner
-asks with a number of its own and one of `ASKED`; the operator's side answers with that number and `OK`, `ERROR` or
-`MORE`:
+sends requests with a new number and a word of `ASKED`; the operator's side answers with that number and `OK`, `ERROR`
+or `MORE`:
 
     [1, "put", [key, value]]        [1, "ok", None]
     [2, "watch", [pattern]]         [2, "more", [key, value, revision]]  …  until [2, "close", []]
 
-Number 0 is for what is not answered: `BEGIN` (the operator's first frame), `PING` (both sides, so that each notices
+Number 0 marks frames without an answer: `BEGIN` (the operator's first frame), `PING` (both sides, so that each notices
 that the other is gone) and `BYE` (the run is over).
 """
 
@@ -30,25 +30,25 @@ BEGIN: Final = "begin"
 PING: Final = "ping"
 BYE: Final = "bye"
 ASKED: Final = frozenset({"put", "get", "entries", "watch", "publish", "listing", "fetch", "pillar", CLOSE})
-"""What a runner may ask: the board's methods but ``messages``, which no host may read, and those of the tree."""
+"""The requests of a runner: the board's methods but ``messages``, which no host may read, and the tree's methods."""
 
 HEAD: Final = 4
 LARGEST: Final = 64 << 20
-"""Bytes of a frame, at most."""
+"""The largest frame in bytes."""
 CHUNK: Final = 1 << 20
-"""Bytes of a file that one frame carries, at most."""
+"""The largest piece of a file in one frame, in bytes."""
 SILENCE: Final = 60.0
 """Seconds without a frame after which the other side is gone."""
 PING_EVERY: Final = 10.0
 ENVIRONMENT: Final = r"^(?!\.\.?\Z)[\w.-]{1,200}\Z"
-"""A saltenv that either side may name: it becomes a folder, here and where the file roots have ``__env__``."""
+"""The form of a saltenv in frames: it becomes a folder, here and where the file roots have ``__env__``."""
 
 _PACKED = msgspec.msgpack.Encoder()
 _LENGTH: Final = struct.Struct(">I")
 
 
 class Frame(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One frame. What ``value`` is follows from ``word``."""
+    """One frame. ``word`` determines the type of ``value``."""
 
     number: int
     word: str
@@ -56,9 +56,9 @@ class Frame(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Begin(msgspec.Struct, frozen=True, kw_only=True):
-    """The operator's first frame: which host this is, and how it compiles and runs.
+    """The operator's first frame: the host's ID, and the settings of its compiler and its runs.
 
-    ``settings`` are fields of `asyncstate.config.Settings`, ``environments`` those of the operator's file roots.
+    ``settings`` are fields of `asyncstate.config.Settings`, ``environments`` are defined by the operator's file roots.
     """
 
     host: str
@@ -69,7 +69,7 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Entry(NamedTuple):
-    """A value of a key: an answer to ``watch``, and a member of that to ``entries``."""
+    """A value of a key: an answer to ``watch``, and a member of the answer to ``entries``."""
 
     key: str
     value: bytes
@@ -77,7 +77,7 @@ class Entry(NamedTuple):
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """What an environment of the tree holds: the answer to ``listing``."""
+    """The files of an environment: the answer to ``listing``."""
 
     files: list[str]
     dirs: list[str]
@@ -87,7 +87,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Piece(msgspec.Struct, frozen=True, kw_only=True):
-    """Some of a file: the answer to ``fetch``. ``mode`` are its permissions; ``last`` says that nothing follows."""
+    """A piece of a file: the answer to ``fetch``. ``mode`` are its permissions; ``last`` marks the last piece."""
 
     data: Annotated[bytes, msgspec.Meta(max_length=CHUNK)]
     mode: Annotated[int, msgspec.Meta(ge=0, le=0o777)]
@@ -95,14 +95,14 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trouble(msgspec.Struct, frozen=True, kw_only=True):
-    """Why something failed; ``issues`` are message, file, line and hint of each mistake in a pillar."""
+    """The reason of a failure; ``issues`` are message, file, line and hint of each mistake in a pillar."""
 
     text: str
     issues: tuple[tuple[str, str, int, str], ...] = ()
 
 
 class Pillar(msgspec.Struct, frozen=True, kw_only=True):
-    """The pillar of a host, and what of it must not be shown: the answer to ``pillar``."""
+    """The pillar of a host, and its secrets: the answer to ``pillar``."""
 
     pillar: dict[Any, Any]
     secrets: tuple[str, ...] = ()
@@ -112,11 +112,11 @@ M = TypeVar("M")
 
 
 def encode(number: int, word: str, value: Any = None) -> bytes:
-    """Return a frame as bytes. Raises ValueTooLarge for one that is."""
+    """Return a frame as bytes. Raises ValueTooLarge beyond `LARGEST`."""
     frame = Frame(number, word, value)
     try:
         data = encoded(frame, _PACKED)
-    except (TypeError, ValueError, OverflowError, RecursionError):  # grains and pillar hold what plugins put into them
+    except (TypeError, ValueError, OverflowError, RecursionError):  # grains and pillar hold any value of plugins
         data = encoded(Frame(number, word, plain(msgspec.to_builtins(value, enc_hook=plain))), _PACKED)
     if len(data) > LARGEST:
         raise ValueTooLarge(f"a message of {len(data) >> 20} MiB is longer than the {LARGEST >> 20} MiB there may be")
@@ -124,7 +124,7 @@ def encode(number: int, word: str, value: Any = None) -> bytes:
 
 
 def length(head: bytes) -> int:
-    """Return how many bytes follow a head. Raises BoardError for more than there may be."""
+    """Return the number of bytes after a head. Raises BoardError beyond `LARGEST`."""
     (found,) = _LENGTH.unpack(head)
     if found > LARGEST:
         raise BoardError(
@@ -142,7 +142,7 @@ def decode(data: bytes) -> Frame:
 
 
 def value_of(value: Any, kind: type[M]) -> M:
-    """Return the value of a frame as what it should be. Raises BoardError for anything else."""
+    """Return the value of a frame as a ``kind``. Raises BoardError for anything else."""
     try:
         return msgspec.convert(value, kind)
     except (msgspec.MsgspecError, RecursionError) as error:

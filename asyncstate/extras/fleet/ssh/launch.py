@@ -1,4 +1,4 @@
-"""What is run on a host to start its runner, and the first words with it, before there are frames."""
+"""The start of a host's runner: the command for its shell, and the exchange with the loader before there are frames."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from asyncstate.errors import FleetError
 from asyncstate.extras.fleet.ssh import bundle
 
 SUDO_PROMPT: Final = "asyncstate-asks-sudo:"
-"""What sudo prints on its error stream when it wants a password."""
+"""The prompt that sudo prints on its error stream for a password."""
 READY: Final = "asyncstate-loader-ready"
-"""The loader's first line. What stands before it comes from the host's shell."""
+"""The loader's first line. Any text before it comes from the host's shell."""
 NO_PYTHON: Final = "asyncstate-finds-no-python"
 LONGEST_WORDS: Final = 1 << 16
-"""Bytes that a host may print before its first words: what its shell says at every login."""
+"""Bytes that a host may print before the loader's first line: its shell's messages at login."""
 
 _SHOWN: Final = 150
 _NOT_ALLOWED: Final = re.compile(
@@ -31,7 +31,7 @@ _PATH: Final = re.compile(r"[\w./:$+-]+")
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """What the loader is told: the bundle's sha256, and where to put what. ``mark`` begins its own words."""
+    """The message to the loader: the bundle's sha256, and the folders to use. ``mark`` begins the loader's lines."""
 
     digest: str
     mark: str
@@ -41,7 +41,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hello(msgspec.Struct, frozen=True, kw_only=True):
-    """What a host says of its Python; ``have``: the bundle is there. ``error`` says why nothing can be started."""
+    """A host's description of its Python; ``have``: the bundle is there. ``error`` is the reason of a failed start."""
 
     have: bool = False
     abi: str = ""
@@ -52,7 +52,7 @@ class Hello(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def command(*, sudo: bool, sudo_user: str, password: bool, set_path: str) -> str:
-    """Return the command for the login shell of a host, whichever that is.
+    """Return the command for a host's login shell, of any kind.
 
     With ``password``, sudo asks for one by `SUDO_PROMPT`.
     """
@@ -70,14 +70,14 @@ def command(*, sudo: bool, sudo_user: str, password: bool, set_path: str) -> str
 
 
 def checked_path(set_path: str) -> str:
-    """Return a ``set_path`` of a roster. Raises FleetError for one that a shell would take for more than folders."""
+    """Return a ``set_path`` of a roster. Raises FleetError for text that a shell would not read as folders alone."""
     if not _PATH.fullmatch(set_path) or "$(" in set_path:
         raise FleetError(f"set_path is a list of folders with colons, '$PATH:/opt/bin' for example, not {set_path!r}")
     return set_path
 
 
 def require_fitting(hello: Hello) -> None:
-    """Raise FleetError, with what is needed, if the bundle of this machine cannot run on a host."""
+    """Raise FleetError, with the requirement, if the bundle of this machine cannot run on a host."""
     if hello.error:
         raise FleetError(hello.error)
     own = bundle.abi()
@@ -97,12 +97,12 @@ def require_started(hello: Hello) -> None:
 
 
 def shortened(line: str) -> str:
-    """Return a line that a host says, with its beginning and its end if it is long: it may repeat `command`."""
+    """Return a line of a host; only the beginning and the end of a long one, which may repeat `command`."""
     return line if len(line) <= 2 * _SHOWN else f"{line[:_SHOWN]} … {line[-_SHOWN:]}"
 
 
 def hint_of(said: list[str], *, sudo: bool, password: bool) -> str:
-    """Return what to do about a host that ended before its first words; ``said`` is its error stream."""
+    """Return a hint for a host that ended before the loader's first line; ``said`` is its error stream."""
     if NO_PYTHON in said:
         version = ".".join(map(str, sys.version_info[:2]))
         return f"it has no python3 in its PATH: install Python {version} there, or name its folder with set_path"

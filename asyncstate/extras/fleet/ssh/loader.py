@@ -1,7 +1,7 @@
-"""What a host's Python is given on its command line. Any Python since 3.6 must be able to read it, to say what it is.
+"""The program on the command line of a host's Python. Any Python since 3.6 can run it, at least to report its version.
 
-It takes a line of JSON from the operator's program, says in a line what this host is, takes the bundle if that is
-wanted, runs it in a private folder, and removes the folder at the end.
+It reads a line of JSON from the operator's program, answers with a line about this host, receives the bundle if it is
+missing, runs it in a private folder, and removes the folder at the end.
 """
 
 import hashlib
@@ -82,7 +82,7 @@ class Loader:
         )
 
     def take(self, size: int) -> str:
-        """Return the path of the bundle, which is whole."""
+        """Return the path of the complete bundle."""
         path = self.kept or os.path.join(self.folder, self.name)
         if self.have:
             return path
@@ -104,7 +104,7 @@ class Loader:
         return path
 
     def start(self, path: str) -> None:
-        """Start the runner as a child: this process outlives it, and so can clear up for one that is killed."""
+        """Start the runner as a child: this process outlives it, and can clear up after one that is killed."""
         self.say()
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         runner = os.fork()
@@ -115,9 +115,9 @@ class Loader:
         runpy.run_path(path, run_name="__main__")
 
     def outlive(self, runner: int) -> int:
-        """Wait for the runner, pass on what should end it, clear up if it was killed; return the exit code."""
+        """Wait for the runner, forward signals that end it, clear up if it was killed; return the exit code."""
         nothing = os.open(os.devnull, os.O_RDWR)
-        for number in (0, 1):  # the runner's alone: their end is its end
+        for number in (0, 1):  # only the runner holds them: their end is its end
             os.dup2(nothing, number)
         for sign in ENDING:
             signal.signal(sign, lambda number, _: os.kill(runner, number))
@@ -138,7 +138,7 @@ class Loader:
         sys.path.insert(0, os.path.join(self.folder, "lib"))
         try:
             from asyncstate.extras.fleet.ssh import aftermath
-        except ImportError:  # it was killed before its library was there: it has done nothing
+        except ImportError:  # it was killed before its library was unpacked: it has done nothing
             return
         aftermath.clear(self.folder)
 

@@ -1,4 +1,4 @@
-"""Roster: which hosts there are and how to reach them, in the format of Salt's flat roster.
+"""Roster: the hosts and the ways to reach them, in the format of Salt's flat roster.
 
 It is rendered like an SLS (``jinja|yaml``). All mistakes are gathered into one CompileError, each with file and line.
 """
@@ -66,7 +66,7 @@ class RosterHost(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def grains(self) -> dict[str, Any]:
-        """What the roster says of the grains of the host."""
+        """The grains of the host in the roster."""
         return dict(self.minion_opts.get("grains") or {})
 
 
@@ -171,7 +171,7 @@ class _Host:
             near = nearest(key, [*_CHECKS])
             self._issue(key, "there is no such key of a host", f"did you mean {near}?" if near else "")
 
-    # what a key may hold
+    # the types of values by key
 
     def text(self, key: str, value: Any) -> str:
         if isinstance(value, (str, int)) and not isinstance(value, bool) and "\n" not in str(value):

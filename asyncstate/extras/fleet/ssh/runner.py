@@ -1,7 +1,7 @@
 """The runner: the agent of one host for as long as the operator's program is connected.
 
-The bundle starts `main` on the host. All that it writes for itself lies in the folder it is given, which the
-loader removes. On asyncio, whose loop a thread wakes when the stream ends.
+The bundle starts `main` on the host. All files for its own use lie in the folder it is given, which the loader
+removes. It uses asyncio, whose loop a thread wakes when the stream ends.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from asyncstate.extras.fleet.protocol import Offer
 
 _GRACE: Final = 20.0
-"""Seconds that what runs has to end once the operator's program is gone."""
+"""Seconds that running states have to end once the operator's program is gone."""
 
 
 class NoMemory:
-    """The memory of a host that keeps nothing: an `asyncstate.extras.fleet.host.station.Memory`."""
+    """The storage of a host that keeps nothing: an `asyncstate.extras.fleet.host.station.Memory`."""
 
     async def load(self) -> dict[str, Kept]:
         """Return nothing."""
@@ -56,7 +56,7 @@ class NoMemory:
 
 
 class Unsigned:
-    """The operator at the other end of the stream: nobody else can write there, so nothing is signed."""
+    """The operator at the other end of the stream, who is the only writer, so nothing is signed."""
 
     def open(self, sealed: bytes, key: str) -> bytes:
         """Return the payload as it came."""
@@ -65,7 +65,7 @@ class Unsigned:
 
 
 class StreamStation(LocalStation):
-    """This host with the operator's tree, whose files others know as ``salt://…``: they lie here for a while only."""
+    """This host with the operator's tree. Its files have ``salt://…`` URLs for others, as they lie here temporarily."""
 
     def __init__(self, settings: Settings, embedding: Embedding, tree: StreamTree) -> None:
         super().__init__(settings, embedding)
@@ -83,7 +83,7 @@ class StreamStation(LocalStation):
 
     @asynccontextmanager
     async def prepare(self, offer: Offer) -> AsyncIterator[LocalPart]:
-        """Compile what is offered. Raises CompileError."""
+        """Compile an offer. Raises CompileError."""
         try:
             async with super().prepare(offer) as part:
                 chunks = tuple(
@@ -103,7 +103,7 @@ class StreamStation(LocalStation):
 
 
 def main(folder: str) -> int:
-    """Serve the operator's program at the other end of the standard streams, until it is gone."""
+    """Serve the operator's program over the standard streams, until it is gone."""
     reading, writing = _own_streams()
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(message)s")
     for handler in logging.getLogger().handlers:
@@ -130,13 +130,13 @@ def main(folder: str) -> int:
 
 
 def _end_for_good() -> None:
-    """End this process if what runs does not come to its end; the loader, which waits for it, clears up."""
+    """End this process if running states do not end; the loader, which waits for it, clears up."""
     time.sleep(_GRACE)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _own_streams() -> tuple[int, int]:
-    """Return the stream's descriptors. What plugins and programs print goes to the log."""
+    """Return the stream's descriptors. Output of plugins and programs goes to the log."""
     reading, writing = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3), fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 3)
     nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     os.dup2(nothing, 0)
@@ -180,7 +180,7 @@ async def _serve(channel: Channel, begin: frames.Begin, folder: str, ended: asyn
 
 
 def _places(folder: str) -> dict[str, Any]:
-    """Return the settings that keep all that a run writes for itself in the folder."""
+    """Return the settings that keep a run's own files in the folder."""
     return {
         "conf_file": os.path.join(folder, "config"),
         "cachedir": os.path.join(folder, "cache"),
@@ -189,7 +189,7 @@ def _places(folder: str) -> dict[str, Any]:
 
 
 def _made_lock_dir(folder: str) -> str:
-    """Return the folder of the lock, which is there. Raises FleetError, for a user without a home for example."""
+    """Return the folder of the lock, made if missing. Raises FleetError, for a user without a home for example."""
     try:
         filesystem.makedirs(folder, 0o700)
     except OSError as error:
@@ -201,7 +201,7 @@ def _made_lock_dir(folder: str) -> str:
 
 
 def _lock_dir(begin: frames.Begin) -> str:
-    """Return the folder of the lock that runs of this host take, whoever starts them. Raises FleetError."""
+    """Return the folder of the lock that all runs of this host take, local ones too. Raises FleetError."""
     if cachedir := begin.settings.get("cachedir"):
         return str(cachedir)
     try:

@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 CONNECTIONS: Final = 25
-"""How many connections are made at once."""
+"""The number of connections made at once."""
 _OWN: Final = frozenset(
     "id conf_file root_dir cachedir state_dir pki_dir log_file log_level log_granular_levels file_client file_roots "
     "pillar_roots pillar grains ext_pillar concurrency event_loop journal journal_sync test states_dirs module_dirs "
     "utils_dirs grains_dirs render_dirs trust_writable".split()
 )
-"""Settings of this machine, which hosts do not get."""
+"""Settings of this machine that hosts do not get."""
 _BY_GRAINS: Final = re.compile(r"(?:^|[\s(])[GPIJSRN]@")
 """An expression that may ask for more than IDs."""
 
 
 class Unsigned:
-    """The operator of a run over ssh: nobody else writes on its board for hosts, so nothing is signed."""
+    """The operator of a run over ssh, the only writer to hosts on its board, so nothing is signed."""
 
     def seal(self, payload: bytes, key: str) -> bytes:
         """Return the payload as it is."""
@@ -60,10 +60,10 @@ class Unsigned:
 
 
 class Session:
-    """The hosts of a roster that a target fits, connected, as ``async with``.
+    """The hosts of a roster that match a target, connected, as ``async with``.
 
-    ``board`` is the operator's. ``failed`` has why a host cannot take part, by ID; ``say`` is told what becomes of
-    hosts that are connected. A host has ``deadline`` seconds to say what it is. Raises FleetError if no host fits.
+    ``board`` is the operator's. ``failed`` has the reasons why hosts cannot take part, by ID; ``say`` gets lines
+    about connected hosts. A host has ``deadline`` seconds to describe itself. Raises FleetError if no host matches.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Session:
         return self._store.board()
 
     async def __aenter__(self) -> Self:
-        """Connect all hosts that the target may fit, and wait until each has said what it is, or failed."""
+        """Connect all hosts that may match the target, and wait until each has described itself, or failed."""
         candidates = self._candidates()
         self._bundle = await bundle.made(self._settings.cachedir)
         group = self._group = await self._stack.enter_async_context(anyio.create_task_group())
@@ -122,7 +122,7 @@ class Session:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let the runners end. What was raised in the block is not the hosts' doing: it goes on as it is."""
+        """Let the runners end. An exception of the block is raised unchanged, not as a host's failure."""
         self._over.set()
         await self._stack.aclose()
 
@@ -130,7 +130,7 @@ class Session:
         return Matcher({"id": id_, "nodegroups": self._settings.nodegroups}, grains, {}).compound(self._target)
 
     def _candidates(self) -> list[RosterHost]:
-        """Return the hosts that the target may fit: if it asks for grains, each must be asked for its own."""
+        """Return the hosts that may match the target: all if it matches grains, which only the hosts know."""
         require_sound(self._target, self._settings.nodegroups or {})
         if _BY_GRAINS.search(self._target):
             return list(self._roster)
@@ -156,13 +156,13 @@ class Session:
         return found
 
     def _introduce_failed(self) -> None:
-        """Put what the roster says of hosts that cannot take part in the place of what they would say."""
+        """Describe hosts that cannot take part by the roster, as they cannot describe themselves."""
         for host in self._roster:
             if host.id in self.failed:
                 self._store.put(subjects.host(host.id), encode(HostInfo(host=host.id, grains=dict(host.grains))))
 
     async def _serve(self, host: RosterHost) -> None:
-        """Have a host take part as long as the run goes on."""
+        """Serve a host as long as the run goes on."""
         try:
             await self._connect(host)
         except AsyncStateError as error:
@@ -211,7 +211,7 @@ class Session:
             self._say(f"{id_}: the connection is lost: {why}")
 
     def _settings_for(self, host: RosterHost) -> dict[str, Any]:
-        """Return the settings of a host: how this machine compiles and runs, and the host's own options."""
+        """Return the settings of a host: this machine's for compiling and running, and the host's own options."""
         shared = {name: getattr(self._settings, name) for name in FIELDS if name not in _OWN}
         options = host.minion_opts
         extra = {name: value for name, value in options.items() if name not in FIELDS}

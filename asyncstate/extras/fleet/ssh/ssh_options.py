@@ -1,4 +1,4 @@
-"""The ``ssh_options`` of a roster: what ``ssh -o`` takes, as far as it makes sense here."""
+"""The ``ssh_options`` of a roster: the options of ``ssh -o`` that apply here."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _REFUSED: Final = {
     "requesttty": "a terminal would change the protocol on the runner's streams",
 }
 _SILENT: Final = frozenset({"batchmode", "controlmaster", "controlpath", "controlpersist", "loglevel"})
-"""Options of the program ssh that change nothing here: there is one connection a host, and nobody is asked."""
+"""Options of the program ssh without effect here: each host has one connection, and there are no prompts."""
 _YES: Final = {"yes": True, "no": False}
 
 
 class SshOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """``jumps`` are user ("" for that of the host), name and port of the hosts on the way, the first one first."""
+    """``jumps`` are user ("" for the host's user), name and port of the hosts on the way, the first one first."""
 
     jumps: tuple[tuple[str, str, int], ...] = ()
     proxy_command: str = ""
@@ -43,7 +43,7 @@ class SshOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_options(given: list[str]) -> tuple[SshOptions, list[tuple[str, str]]]:
-    """Return the options, and what is wrong with them: messages with hints."""
+    """Return the options, and the mistakes in them: messages with hints."""
     reader = _Reader()
     for each in given:
         reader.take(each)

@@ -1,6 +1,6 @@
-"""The board as a runner sees it: what it asks goes over its stream to the operator's program, which has the board.
+"""The board as a runner sees it: requests go over its stream to the operator's program, which has the board.
 
-On asyncio: answers come from a thread, as futures and by `call_soon_threadsafe`.
+It uses asyncio: answers come from a thread, as futures and by `call_soon_threadsafe`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class StreamBoard:
-    """A host's `asyncstate.extras.fleet.board.Board` over a channel. A channel that has ended is not made again."""
+    """A host's `asyncstate.extras.fleet.board.Board` over a channel. A channel that has ended is not re-established."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -48,12 +48,12 @@ class StreamBoard:
         return None if found is None else frames.value_of(found, bytes)
 
     async def entries(self, pattern: str) -> list[Entry]:
-        """Return the values that the keys which fit have now, by rising revision."""
+        """Return the present values of all matching keys, by rising revision."""
         found = frames.value_of(await self._ask("entries", pattern), list[frames.Entry])
         return [Entry(*each) for each in found]
 
     async def watch(self, pattern: str) -> AsyncGenerator[Entry, None]:
-        """Yield what each key that fits has, by rising revision, then each change."""
+        """Yield the value of each matching key, by rising revision, then each change."""
         loop = asyncio.get_running_loop()
         arrived: deque[Any] = deque()
         news = asyncio.Event()
@@ -81,12 +81,12 @@ class StreamBoard:
         await self._ask("publish", subject, data, id)
 
     async def messages(self, subject: str, *, since: int = 0) -> AsyncGenerator[Message, None]:
-        """Refuse: streams are the operator's to read."""
+        """Refuse: only operators read streams."""
         self._refuse(subject, since)
-        yield Message(subject, b"", since, 0.0)  # never reached: what makes this a generator
+        yield Message(subject, b"", since, 0.0)  # never reached: makes this a generator
 
     async def position(self) -> int:
-        """Refuse: it is an operator's to know."""
+        """Refuse: it is for operators only."""
         raise BoardError("a host may not ask for the position")
 
     def _refuse(self, subject: str, since: int) -> NoReturn:

@@ -1,6 +1,6 @@
-"""The operator's tree, as a runner sees it: files come over the stream when they are asked for, the pillar ready made.
+"""The operator's tree, as a runner sees it: files are fetched over the stream on demand, the pillar comes rendered.
 
-Files lie in a private folder of the runner, one folder for each environment, and go with it.
+Files lie in a private folder of the runner, one folder for each environment, and are removed with it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from asyncstate.redact.secrets import Secrets
 
 _PLUGINS: Final = ("_states/", "_modules/", "_utils/", "_grains/", "_renderers/", "_interfaces/")
-"""Folders of the tree that are searched on the disk: they are brought as a whole, before anything else."""
+"""Folders of the tree that are searched on the disk: they are fetched as a whole, before anything else."""
 
 
 class StreamFiles(LocalFileClient):
-    """The files of the operator's roots; what is found is brought here first, once."""
+    """The files of the operator's roots, each fetched once when it is first found."""
 
     def __init__(self, channel: Channel, folder: str, environments: Sequence[str]) -> None:
         super().__init__({env: [os.path.join(folder, env)] for env in environments})
@@ -38,27 +38,27 @@ class StreamFiles(LocalFileClient):
             filesystem.makedirs(os.path.join(folder, env), 0o700)
 
     def url_of(self, path: str) -> str:
-        """Return the ``salt://`` URL of a file that was brought here, any other path as it is."""
+        """Return the ``salt://`` URL of a fetched file, any other path unchanged."""
         for env in self.envs():
             if path.startswith(f"{self._folder}/{env}/"):
                 return "salt://" + path.removeprefix(f"{self._folder}/{env}/")
         return path
 
     def named(self, text: str) -> str:
-        """Return a message with the URLs of files in place of where they are here."""
+        """Return a message with ``salt://`` URLs in place of local paths."""
         for env in self.envs():
             text = text.replace(f"{self._folder}/{env}/", "salt://")
         return text
 
     def bring_plugins(self) -> None:
-        """Bring the plugins of the tree."""
+        """Fetch the plugins of the tree."""
         for env in self.envs():
             for path in self._of(env).files:
                 if path.startswith(_PLUGINS):
                     self._bring(path, env)
 
     def find(self, path: str, saltenv: str) -> str | None:
-        """Return the file at a path relative to the roots, brought here if it is not yet, or None."""
+        """Return the file at a path relative to the roots, fetched if it is not here yet, or None."""
         path = os.path.normpath(path)
         if saltenv not in self.envs() or (path not in self._known.get(saltenv, ()) and not self._knows(path, saltenv)):
             return None
@@ -89,7 +89,7 @@ class StreamFiles(LocalFileClient):
         return self._all[saltenv]
 
     def _bring(self, path: str, saltenv: str) -> str:
-        """Return where a file of the tree is here. Raises RenderError if it cannot be had any more."""
+        """Return the local path of a file of the tree. Raises RenderError if it is no longer available."""
         root = os.path.join(self._folder, saltenv)
         full = os.path.join(root, path)
         if os.path.lexists(full):
@@ -126,7 +126,7 @@ class StreamTree:
 
     def pillar(self, grains: Mapping[str, Any], override: Mapping[str, Any], secrets: Secrets) -> dict[str, Any]:
         """Return the pillar that the operator's program renders for this host. Raises PillarError."""
-        del override  # the operator's program has it itself
+        del override  # the operator's program has the override already
         answer: Future[Any] = self.channel.ask("pillar", dict(grains), self._run)
         found = frames.value_of(answer.result(), frames.Pillar)
         for each in found.secrets:
@@ -135,7 +135,7 @@ class StreamTree:
 
 
 class WithoutPillar:
-    """The operator's tree for whoever only gathers grains."""
+    """The operator's tree for runtimes that only gather grains."""
 
     def __init__(self, tree: StreamTree) -> None:
         self.files: StreamFiles = tree.files

@@ -1,4 +1,4 @@
-"""``asyncstate footprints``: what states were seen to touch in runs with ``apply --trace-effects``."""
+"""``asyncstate footprints``: the accesses of states, recorded by ``apply --trace-effects``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from asyncstate.report.terminal import Palette
 
 _SHOWN = 8
-"""How many names of each kind are shown to people."""
+"""The number of names of each kind in human output."""
 
 
 @click.group("footprints", cls=Family)

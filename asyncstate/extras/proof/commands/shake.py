@@ -1,4 +1,4 @@
-"""``asyncstate shake``: run a tree in every order that matters, in copies of a root, and report what differs."""
+"""``asyncstate shake``: runs a tree in every order that matters, in copies of a root, and reports differences."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
 
 _LATEST = 60.0
-"""Seconds from a signal to the end of what runs, at most."""
+"""The longest time from a signal to the end of running programs, in seconds."""
 _BATCHES = 8
-"""How many delays each slot tries before differences are looked into: few, so that a search that is cut off has looked
-into most; not fewer, as slots wait for each other at the end."""
+"""The number of delays that each slot tries before differences are explained: few, so that a search that is cut off has
+explained most; not fewer, as slots wait for each other at the end."""
 
 
 @click.command(
@@ -148,7 +148,7 @@ def command(
 
 
 class _Shaking:
-    """One search: makes its runs, shows how far it is, and reports what it found, also if it is cut off."""
+    """One search: makes its runs, shows its progress, and reports its findings, even if it is cut off."""
 
     def __init__(self, console: Console, rooms: Rooms, width: int, timeout: float | None, progress: str) -> None:
         from asyncstate.extras.proof.shake.driver import Driver
@@ -182,7 +182,7 @@ class _Shaking:
                 if keep is not None and result.complete and not result.broken_off:
                     self._keep(plan, result, keep)
             except (TimeoutError, Interrupted):
-                pass  # `_end` says so
+                pass  # `_end` reports it
             except AsyncStateError:
                 if not result.runs:
                     raise
@@ -199,7 +199,7 @@ class _Shaking:
         end_within(number, _LATEST)
 
     def _end(self, result: Result) -> int:
-        """Say what cut the search off, and return the exit code."""
+        """Print the reason if the search was cut off, and return the exit code."""
         if result.broken_off:
             hint = "Mend that first: what did not run cannot be compared."
             self._console.complain(f"the serial run broke off: {result.broken_off}", hint)
@@ -255,7 +255,7 @@ class _Shaking:
             self._console.say(line)
 
     def _keep(self, plan: Plan, result: Result, folder: str) -> None:
-        """Run once more what is to be kept."""
+        """Repeat the runs whose copies are to be kept."""
         from asyncstate.extras.proof.shake.orders import Orders
 
         orders = Orders(plan)

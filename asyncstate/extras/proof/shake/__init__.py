@@ -1,4 +1,4 @@
-"""Finding missing edges: a tree runs in every order that its plan allows and one state suffers from most.
+"""The search for missing edges: a tree runs in serial order and with each state delayed as long as possible.
 
 One slot runs the tree in serial order, then again with each state delayed as long as the plan allows. These orders are
 legal, so the rows and the files of each run must be those of the serial one. Where they are not, two states touch the

@@ -1,4 +1,4 @@
-"""Makes the runs that a search asks for, several at once, until it ends or something cuts it off."""
+"""Makes the runs that a search asks for, concurrently, until it ends or is cut off."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Driver:
     """Drives a search in this thread, and makes its runs in ``width`` others. Use it as a context manager.
 
     ``seconds`` is the time it may take, from now. ``cancel`` is called to end the runs that are under way. ``tick`` is
-    called several times a second with the number of runs of the batch that have ended. ``ended_by`` is what cut the
-    search off: TimeoutError, the error of a run, or what `stop` was given.
+    called several times a second with the number of runs of the batch that have ended. ``ended_by`` is the
+    reason of a cut-off search: TimeoutError, the error of a run, or the argument of `stop`.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Driver:
         self._told.put(why)
 
     def call(self, run: Callable[[], _T]) -> _T:
-        """Make one run, and return what it returns. Raises what has cut it off."""
+        """Make one run, and return its result. Raises the reason if it is cut off."""
         (result,) = self._each([run])
         if self.ended_by is not None:
             raise self.ended_by
@@ -64,7 +64,7 @@ class Driver:
         serial: Outcome,
         watch: Callable[[Batch], None],
     ) -> Result:
-        """Make all runs of a search but the first, which left ``serial`` behind. ``watch`` is told of every batch."""
+        """Make all runs of a search but the first, whose outcome is ``serial``. ``watch`` is called with each batch."""
         known: tuple[Outcome, ...] = (serial,)
         try:
             batch = next(searching)
@@ -78,7 +78,7 @@ class Driver:
             return result
 
     def _each(self, calls: Sequence[Callable[[], _T]]) -> list[_T | None]:
-        """Make calls at the same time; the result of one that was cut off is None."""
+        """Make calls concurrently; the result of one that was cut off is None."""
         futures = [self._pool.submit(call) for call in calls]
         for future in futures:
             future.add_done_callback(self._told.put)

@@ -1,4 +1,4 @@
-"""The search in this process, for trees that touch one folder only: it is made anew before every run."""
+"""The search in this process, for trees that touch one folder only, which is restored before every run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 async def missing_orders(
     plan: Plan, root: str, prepare: Callable[[], None], run: Callable[[tuple[int, ...]], Awaitable[RunReport]]
 ) -> Sequence[str]:
-    """Return lines with the two states of each missing edge, or why the search was broken off; none if all is well."""
+    """Return lines with the two states of each missing edge, or the reason if the search broke off; else none."""
     result = await shake_here(plan, root, prepare, run)
     if result.broken_off:
         return [result.broken_off]
@@ -36,7 +36,7 @@ async def shake_here(
     *,
     ignore: tuple[str, ...] = (),
 ) -> Result:
-    """Search a plan for missing edges. ``prepare`` makes the folder ``root`` what it was when the plan was compiled.
+    """Search a plan for missing edges. ``prepare`` restores the folder ``root`` to its state at compilation.
 
     ``run`` runs the plan at one slot with a priority. The states must touch nothing outside of ``root``.
     """
@@ -59,7 +59,7 @@ async def shake_here(
 
 
 def ended_early(report: RunReport) -> str:
-    """Return why a run did not reach all its states; empty if it did."""
+    """Return the reason why a run did not reach all its states; "" if it did."""
     if report.cancelled:
         return report.cancelled
     if report.not_started:

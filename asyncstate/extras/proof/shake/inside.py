@@ -1,6 +1,6 @@
 """The program in a room: compiles a tree and runs it at one slot. It reads a `Job` and writes an `Answer`.
 
-It runs on asyncio's loop, as the command line does.
+It uses asyncio's loop, as the command line does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from asyncstate.runtime import StateRuntime
 
 
 def main() -> None:
-    """Do the job on standard input; standard output is for the answer alone."""
+    """Do the job on standard input; standard output has only the answer."""
     answer = os.dup(1)
     os.dup2(2, 1)
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)

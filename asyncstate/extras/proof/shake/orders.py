@@ -19,7 +19,7 @@ Order = tuple[int, ...]
 
 
 class Pair(NamedTuple):
-    """Two nodes that a serial run takes in this order, and that nothing orders."""
+    """Two nodes in serial order, which the plan does not order."""
 
     earlier: int
     later: int
@@ -44,13 +44,13 @@ class Orders:
         return tuple(node for node in self._dag.topological_order(keys.__getitem__) if nodes[node].kind in _TAKEN)
 
     def delayed(self, node: int) -> Order:
-        """Return the serial order, but with a node after all that does not depend on it."""
+        """Return the serial order with a node moved behind all nodes that do not depend on it."""
         return self._order(delayed(self._plan, node))
 
     def every_delay(self, nodes: Iterable[int]) -> dict[Order, list[int]]:
         """Return the orders in which one of ``nodes`` is delayed, each once, with these nodes.
 
-        The serial order is left out: a delay that changes nothing shows nothing.
+        The serial order is left out: such a delay shows nothing.
         """
         found: dict[Order, list[int]] = {}
         for node in nodes:
@@ -60,7 +60,7 @@ class Orders:
         return found
 
     def keep(self, pair: Pair) -> None:
-        """Let every order from now on keep this one."""
+        """Keep the order of this pair in all orders from now on."""
         self._dag.add(pair.earlier, pair.later, "found")
 
     def priority(self, order: Order) -> tuple[int, ...]:
@@ -72,10 +72,10 @@ _TAKEN = frozenset({NodeKind.CHUNK, NodeKind.CHECK, NodeKind.GROUP})
 
 
 def culprits(good: Order, bad: Order) -> Generator[Order, bool, tuple[Pair, Order]]:
-    """Find two nodes that are taken in this order in ``good``, and whose exchange alone makes a run differ.
+    """Find two nodes in their order in ``good`` whose exchange alone makes a run differ.
 
-    Returns them and an order with the two exchanged. Both orders must be legal; so are all that are yielded. Each
-    expects to be told whether a run in that order differs from one in ``good``: about ``2 * log2(len(good))`` runs.
+    Returns them and an order with the two exchanged. Both orders must be legal; so is each that is yielded. For each,
+    send whether a run in it differs from one in ``good``: about ``2 * log2(len(good))`` runs.
     """
     # The first n nodes of `bad`, then the others as in `good`: the n-th node is the one that came too early.
     right, wrong = 0, len(bad)

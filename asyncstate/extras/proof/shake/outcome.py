@@ -1,4 +1,4 @@
-"""What a run left behind, its rows and its files, and in what two runs differ."""
+"""The outcome of a run, its rows and its files, and the differences between two runs."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ IGNORED = (
     "/var/log/*",
     "/var/tmp/*",  # noqa: S108 - as above
 )
-"""Paths of a system that may differ between two runs. As in a shell's ``case``, ``*`` also matches a slash."""
+"""System paths that may differ between two runs. As in a shell's ``case``, ``*`` also matches a slash."""
 
 _TIMED = ("start_time", "duration")
 _BLOCK = 1 << 20
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A path: its kind, mode and owner, and the digest of its content, or what a link points to. Not its times."""
+    """A path: its kind, mode and owner, and the digest of its content, or the target of a link. Not its times."""
 
     kind: str
     mode: int
@@ -50,7 +50,7 @@ class Entry(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, path: str) -> Entry | None:
-        """Look at a path without following it; None if there is nothing."""
+        """Return the entry of a path, without following links; None if it does not exist."""
         try:
             found = os.lstat(path)
             kind = _KINDS.get(stat.S_IFMT(found.st_mode), "unknown")
@@ -88,12 +88,12 @@ def _digest(path: str) -> str:
 
 
 def entries(root: str) -> dict[str, Entry]:
-    """Return every path at and below a folder, as seen from in there: ``/`` is the folder itself."""
+    """Return every path at and below a folder, relative to it: ``/`` is the folder itself."""
     return {path: entry for path in paths_below(root) if (entry := Entry.of(root + path)) is not None}
 
 
 def paths_below(root: str) -> Iterator[str]:
-    """Yield the paths of all that is at and below a folder, each with a leading slash; links are not followed."""
+    """Yield every path at and below a folder, with a leading slash; links are not followed."""
     yield "/"
     stack = [""]
     while stack:
@@ -108,7 +108,7 @@ def paths_below(root: str) -> Iterator[str]:
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """The end of a run: its rows by tag, what it changed by path (None: deleted), and why it broke off, if it did."""
+    """The end of a run: its rows by tag, its changes by path (None: deleted), and the reason if it broke off."""
 
     rows: dict[str, dict[str, Any]]
     paths: dict[str, Entry | None]
@@ -116,7 +116,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """One thing that is not as after the serial run: a row, by its tag, or a path; ``serial`` and ``found`` say how.
+    """A difference from the serial run: a row, by its tag, or a path, with both values, ``serial`` and ``found``.
 
     ``what`` is ``row``, ``path`` or ``run``; ``part`` is the key of the row, or ``content``, ``mode``, ``owner``,
     ``kind``, ``missing``.
@@ -132,7 +132,7 @@ class Difference(msgspec.Struct, frozen=True):
 def differences(
     serial: Outcome, found: Outcome, base: Callable[[str], Entry | None] = lambda _path: None
 ) -> list[Difference]:
-    """Return in what a run differs from the serial one. ``base`` looks at a path as it was before both."""
+    """Return the differences of a run from the serial one. ``base`` returns a path's entry before both runs."""
     result = []
     if serial.ended != found.ended:
         result.append(Difference("run", "", "end", serial.ended or "complete", found.ended or "complete"))
@@ -167,7 +167,7 @@ def _shown(value: Any) -> str:
 
 
 def _in_entries(left: Entry | None, right: Entry | None) -> tuple[str, str, str]:
-    """Return the first part in which two entries differ, and how each shows it."""
+    """Return the first part in which two entries differ, with both values."""
     if left is None or right is None:
         return "missing", left.kind if left else "nothing", right.kind if right else "nothing"
     if left.kind != right.kind:
@@ -182,14 +182,14 @@ def _in_entries(left: Entry | None, right: Entry | None) -> tuple[str, str, str]
 
 
 class Tolerance:
-    """What may differ: paths that match a pattern, and what two serial runs do not agree on."""
+    """Tolerated differences: paths that match a pattern, and differences between two serial runs."""
 
     def __init__(self, patterns: Sequence[str] = ()) -> None:
         self._patterns = patterns
         self._random: set[tuple[str, str, str]] = set()
 
     def learn(self, between_serial_runs: Iterable[Difference]) -> list[Difference]:
-        """Tolerate from now on what differs between two serial runs; return it."""
+        """Tolerate the differences between two serial runs from now on; return them."""
         found = self.beyond(between_serial_runs)
         self._random.update(map(_key, found))
         return found

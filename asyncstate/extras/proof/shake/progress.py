@@ -1,4 +1,4 @@
-"""How far a search is: on a terminal one line that is redrawn in place, else a line now and then."""
+"""Progress of a search: one line that is redrawn in place on a terminal, else a line now and then."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _QUIET = 0.3
 
 
 class Progress:
-    """Tells of a search with ``say``, or on the terminal ``stream``. ``width`` is how many runs are made at once.
+    """Shows a search by ``say``, or on the terminal ``stream``. ``width`` is the number of concurrent runs.
 
     Call `watch` for each batch of runs, `tick` several times a second, and `close` at the end.
     """
@@ -46,14 +46,14 @@ class Progress:
         return self._one_run
 
     def watch(self, batch: Batch) -> None:
-        """Note which runs are made now."""
+        """Note the runs that are made now."""
         self._batch, self._ended = batch, 0
         if not self._total and batch.left:
             self._total = batch.left
             self._line(f"{count(self._total, 'order')} to try{self._time_left()}")
 
     def tick(self, ended: int) -> None:
-        """Show how far it is; ``ended`` runs of the batch have ended."""
+        """Show the progress; ``ended`` runs of the batch have ended."""
         self._ended = ended
         now = time.monotonic()
         if self._stream is not None:
@@ -70,7 +70,7 @@ class Progress:
 
     @property
     def _tried(self) -> int:
-        """How many delays were tried."""
+        """The number of delays tried."""
         batch = self._batch
         if batch is None or not self._total:
             return 0

@@ -1,7 +1,7 @@
-"""This Python, to be mounted into another root: interpreter, libraries and packages, with the loader of this system.
+"""This Python, mounted into another root: interpreter, libraries and packages, with this system's dynamic loader.
 
-The other root may have another C library, another Python or none. So the interpreter is started by its own dynamic
-loader, which takes every library from the folders that come with it.
+The other root may have another C library, another Python or none. So its own dynamic
+loader starts the interpreter, and takes every library from folders that come with it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 PLACE = "/.asyncstate"
-"""The folder that everything is mounted in."""
+"""The folder of all mounts."""
 
 _BOOT = (
     "import os, sys; "
@@ -25,7 +25,7 @@ _BOOT = (
 
 
 class Python(NamedTuple):
-    """Pairs of what is mounted where, the command that runs `inside` there, and its environment."""
+    """Pairs of source and mount point, the command that runs `inside` there, and its environment."""
 
     mounts: list[tuple[str, str]]
     command: list[str]
@@ -33,7 +33,7 @@ class Python(NamedTuple):
 
 
 def this_python() -> Python:
-    """Return the Python that runs this, with all that it can import."""
+    """Return the running Python, with everything that it can import."""
     home = f"{PLACE}/python"
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     program = f"{home}/bin/{version}"
@@ -57,7 +57,7 @@ def this_python() -> Python:
 
 
 def _standard_library() -> dict[str, str]:
-    """Return the folder of the standard library, and that of its compiled modules where it is another one."""
+    """Return the folder of the standard library, and of its compiled modules if that is another one."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     found = {"lib": sysconfig.get_path("stdlib")}
     if sys.platlibdir != "lib":
@@ -66,7 +66,7 @@ def _standard_library() -> dict[str, str]:
 
 
 def _package_folders() -> list[str]:
-    """Return the folders that packages are imported from, without the standard library; ours is among them."""
+    """Return the folders of importable packages, asyncstate's included, without the standard library."""
     standard = set(_standard_library().values())
     ours = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     folders = [ours, *(folder for folder in sys.path if folder and os.path.isdir(folder))]

@@ -1,4 +1,4 @@
-"""What a search found, as lines of text and as data."""
+"""Findings of a search, as lines of text and as data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LISTED = 8
 
 
 def result_lines(plan: Plan, result: Result, palette: Palette = PLAIN) -> Iterator[str]:
-    """Yield the pairs that nothing orders: both states, what differs, and what would settle it."""
+    """Yield the unordered pairs: both states, the differences, and a remedy."""
     if result.broken_off or not result.runs:
         return
     for found in result.found:
@@ -79,7 +79,7 @@ def _short(text: str) -> str:
 
 
 def settling(plan: Plan, found: Unordered) -> list[str]:
-    """Return what would settle a pair: a requisite, or a footprint on the state that declares too little."""
+    """Return the remedy for a pair: a requisite, or a footprint on the state that declares too little."""
     earlier, later = (_chunk(plan, node) for node in found.pair)
     unknown = [chunk for chunk in (earlier, later) if chunk.index in plan.unknown]
     lines = [f"the effects of {describe_tag(chunk.tag)} are unknown: {plan.unknown[chunk.index]}" for chunk in unknown]
@@ -91,7 +91,7 @@ def settling(plan: Plan, found: Unordered) -> list[str]:
 
 
 def result_data(plan: Plan, result: Result, serial: Outcome) -> dict[str, Any]:
-    """Return the result as data; ``earlier`` and ``later`` are states of a serial run, which left ``serial`` behind."""
+    """Return the result as data; ``earlier`` and ``later`` are in serial order, ``serial`` is that order's outcome."""
     return {
         "found": [
             {
@@ -121,7 +121,7 @@ def result_data(plan: Plan, result: Result, serial: Outcome) -> dict[str, Any]:
 
 
 def failures(serial: Outcome) -> list[dict[str, str]]:
-    """Return the states that failed in the serial run: their tags and comments. What they would do is not tried."""
+    """Return the states that failed in the serial run: their tags and comments. Their effects are not tested."""
     return [
         {"state": tag, "comment": str(row["comment"])} for tag, row in serial.rows.items() if row["result"] is False
     ]

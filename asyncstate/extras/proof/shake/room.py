@@ -1,8 +1,8 @@
-"""Process 1 of a room: a copy of a root that nothing done in it can leave. It runs one program in there.
+"""Process 1 of a room, an isolated copy of a root. It runs one program in there.
 
-It runs in namespaces of its own (`rooms` starts it), so all its mounts end with it. The copy is an overlay: what the
-program changes goes into a folder of its own, and is listed at the end. Standard input has a `Stage`, standard output
-gets what the program wrote and what it changed.
+It runs in namespaces of its own (`rooms` starts it), so all its mounts end with it. The copy is an overlay: the
+program's changes go into a separate folder, and are listed at the end. Standard input has a `Stage`, standard output
+gets the program's output and its changes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _FOLDERS = {
 
 
 class Stage(msgspec.Struct):
-    """What a room is made of: the root, an empty folder to work in, read-only mounts, the program and its input."""
+    """The parts of a room: the root, an empty folder to work in, read-only mounts, the program and its input."""
 
     root: str
     work: str
@@ -54,11 +54,11 @@ class Stage(msgspec.Struct):
     job: str
     own_network: bool = True
     keep: str = ""
-    """Where the root is copied to after the run."""
+    """The path to which the root is copied after the run."""
 
 
 class Seen(msgspec.Struct):
-    """The end: what the program wrote, its exit code, what it changed, and how those paths were before."""
+    """The end of a program: its output, its exit code, its changes, and the former entries of those paths."""
 
     answer: str
     code: int
@@ -67,7 +67,7 @@ class Seen(msgspec.Struct):
 
 
 def main() -> None:
-    """Make the room, run the program, and list what it changed."""
+    """Make the room, run the program, and list its changes."""
     stage = msgspec.json.decode(sys.stdin.buffer.read(), type=Stage)
     room = _Room(stage)
     room.build()
@@ -158,7 +158,7 @@ class _Room:
             os.symlink(f"/proc/self/{target}", f"{devices}/{name}")
 
     def _folder(self, path: str) -> str:
-        """Make a folder of the root, if it is not there, and return it as seen from outside."""
+        """Make a folder of the root, if it is missing, and return its path outside of the room."""
         os.makedirs(self.merged + path, exist_ok=True)
         return self.merged + path
 
@@ -176,7 +176,7 @@ class _Room:
             _mount("-o", "remount,bind,ro,nosuid,nodev", target)
 
     def run(self, answer: int) -> int:
-        """Run the program in the room to its end; end what it left behind. Returns its exit code."""
+        """Run the program in the room to its end; end the processes it left. Returns its exit code."""
         old = f"{PLACE}/old"
         self._folder(old)
         stage = self._stage
@@ -188,7 +188,7 @@ class _Room:
         return code
 
     def changes(self) -> Iterator[tuple[str, Entry | None]]:
-        """Yield every path that the program made or changed, and with None what it deleted. Later ones count."""
+        """Yield every path that the program made or changed, or with None deleted. The last of equal paths counts."""
         ours = (PLACE, "/proc", "/sys", "/dev")
         for path in paths_below(self.upper):
             if path.startswith(ours):
@@ -207,7 +207,7 @@ def _below(folder: str) -> Iterator[str]:
 
 
 def _is_opaque(folder: str) -> bool:
-    """Return whether an overlay shows nothing of the folder below this one."""
+    """Return whether an overlay hides the lower folder of this one."""
     for space in ("trusted", "user"):
         try:
             if os.getxattr(folder, f"{space}.overlay.opaque") == b"y":

@@ -1,4 +1,4 @@
-"""Rooms: each run of a tree gets a copy of a root of its own, and never touches the machine."""
+"""Rooms: each run of a tree gets a copy of a root, and never touches the machine."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ENVIRON = {
 _SLOWEST = 10
 _AT_LEAST = 60.0
 _MOST_ENTRIES = 100_000
-"""How many files of a tree are looked at for links that lead out of it."""
+"""The number of files of a tree that are checked for links out of it."""
 
 
 class Rooms:
@@ -87,7 +87,7 @@ class Rooms:
         return outcome
 
     def before(self, path: str) -> Entry | None:
-        """Return a path as it is in the root, if a run has changed it."""
+        """Return the root's entry of a path that a run has changed."""
         return self._before.get(path)
 
     def close(self) -> None:
@@ -153,7 +153,7 @@ class Rooms:
 
 
 def refusal(root: str) -> str:
-    """Return why a folder cannot be the root of rooms; empty if it can."""
+    """Return the reason why a folder cannot be the root of rooms; "" if it can."""
     if not os.path.isdir(root):
         return f"{root} is not a directory"
     if os.path.samefile(root, "/"):
@@ -166,7 +166,7 @@ def refusal(root: str) -> str:
 
 
 def _for_others() -> list[str]:
-    """Return the options with which somebody who is not root becomes root of a namespace."""
+    """Return the options with which a user other than root becomes root of a namespace."""
     if os.geteuid() == 0:
         return []
     user = ["--user", "--map-root-user"]
@@ -186,7 +186,7 @@ def _settings_inside(settings: Settings) -> dict[str, Any]:
 
 
 def _paths_of(settings: Settings, root: str) -> list[str]:
-    """Return the paths of this machine that the tree is in; a room shows them at the same place, read-only."""
+    """Return the paths of the tree on this machine; a room mounts them at the same place, read-only."""
     roots = [
         folder for by_env in (settings.file_roots, settings.pillar_roots) for each in by_env.values() for folder in each
     ]
@@ -202,7 +202,7 @@ def _paths_of(settings: Settings, root: str) -> list[str]:
 
 
 def linked_from(folders: Sequence[str], is_wanted: Callable[[str], bool]) -> list[str]:
-    """Return folders, and what links in them lead to if it is wanted and in none of them; links in that count, too."""
+    """Return folders, and targets of links in them that are wanted and in none of them; of links in targets, too."""
     found = [*folders]
     seen = 0
     for folder in found:

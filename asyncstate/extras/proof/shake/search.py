@@ -1,6 +1,6 @@
-"""The search for missing edges, without I/O: it yields orders to run, and is sent what each run left behind.
+"""The search for missing edges, without I/O: it yields orders to run, and is sent the outcome of each run.
 
-In place of a run that was not made it is sent None. Then it asks for no more runs, and returns what it knows.
+It is sent None for a run that was not made. Then it asks for no more runs, and returns its findings so far.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class Batch(NamedTuple):
-    """Orders that may run at the same time, each in a place of its own.
+    """Orders that may run concurrently, in separate places.
 
-    ``why`` is ``serial``, ``delay``, or ``narrow``: they are to find the two states of a difference that a delay has
-    shown. ``left`` is how many delays are tried after these, at most, and ``found`` what was found so far.
+    ``why`` is ``serial``, ``delay``, or ``narrow``: to find the two states of a difference that a delay has shown.
+    ``left`` is the largest number of delays after these, and ``found`` the findings so far.
     """
 
     orders: tuple[Order, ...]
@@ -36,7 +36,7 @@ class Batch(NamedTuple):
 
 
 class Unordered(msgspec.Struct, frozen=True):
-    """Two nodes that nothing orders, and what is different if the later one runs first.
+    """Two nodes without an order, and the differences if the later one runs first.
 
     A delay of the node ``delayed`` showed it. In ``order`` they are exchanged, and little else.
     """
@@ -55,11 +55,11 @@ class Unexplained(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True):
-    """The end of a search: the pairs that were found, the number of nodes that were delayed, and of runs.
+    """The end of a search: the pairs found, the number of delayed nodes, and of runs.
 
-    ``random`` is what two serial runs do not agree on: it was not compared. ``broken_off`` says why a serial run ended
-    early; then there is nothing to compare with, and no node was delayed. ``complete`` is false if the search was cut
-    off; then ``untried`` is how many nodes it had not delayed yet.
+    ``random`` are differences between two serial runs, which were not compared. ``broken_off`` is the reason why a
+    serial run ended early; then no node was delayed, as there is nothing to compare with. ``complete`` is false if the
+    search was cut off; then ``untried`` is the number of nodes not delayed yet.
     """
 
     found: tuple[Unordered, ...] = ()
@@ -80,10 +80,10 @@ def search(
     base: Callable[[str], Entry | None] = lambda _path: None,
     at_once: int = 1 << 30,
 ) -> Generator[Batch, _Outcomes, Result]:
-    """Find all pairs of nodes that nothing orders and whose order matters, as far as one delayed node can show it.
+    """Find all pairs of nodes without an order whose order matters, as far as one delayed node can show it.
 
-    ``only`` delays the nodes of these chunks. ``ignore`` are patterns of paths that may differ. ``base`` looks at a
-    path as it was before any run. ``at_once`` delays are tried before the differences among them are looked into.
+    ``only`` delays the nodes of these chunks. ``ignore`` are patterns of paths that may differ. ``base`` returns
+    a path's entry before any run. ``at_once`` delays are tried before their differences are explained.
     """
     return (yield from _Search(plan, ignore, base).all(only, at_once))
 
@@ -140,7 +140,7 @@ class _Search:
         return only is None or not set(only).isdisjoint(members)
 
     def _try_all(self, nodes: Iterable[int], at_once: int) -> Generator[Batch, _Outcomes, None]:
-        """Try every delay, and look into the differences of some before trying the next."""
+        """Try every delay in batches, and explain the differences of each batch before the next one."""
         delays: dict[Order, int] = {}
         for node in nodes:
             order = self._orders.delayed(node)
@@ -162,7 +162,7 @@ class _Search:
                 del self._suspects[node]
 
     def _explain(self, node: int) -> Generator[Batch, _Outcomes, None]:
-        """Find the pairs that make a run differ in which a node is delayed, until none is left."""
+        """Find all pairs that make the run with a delayed node differ."""
         serial = self._orders.serial
         while True:
             order = self._orders.delayed(node)

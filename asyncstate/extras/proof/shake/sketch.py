@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def sketch(plan: Plan) -> dict[str, Any]:
-    """Return what `plan_of` needs. Pass a plan as it may be shown."""
+    """Return the input of `plan_of`. Pass a plan without secrets."""
     return {
         "chunks": [
             [chunk.index, chunk.state, chunk.fun, chunk.id, str(chunk.name), chunk.sls, chunk.env, chunk.order]
@@ -31,7 +31,7 @@ def sketch(plan: Plan) -> dict[str, Any]:
 
 
 def plan_of(drawn: Mapping[str, Any]) -> Plan:
-    """Return a plan with the order of the one that was sketched. It can be searched and described, not run."""
+    """Return a plan with the order of the sketched one. It can be searched and described, not run."""
     chunks = tuple(
         LowChunk(*[*fields, {}, (), file, line])
         for fields, (file, line) in zip(drawn["chunks"], drawn["places"], strict=True)
@@ -54,7 +54,7 @@ def plan_of(drawn: Mapping[str, Any]) -> Plan:
 
 
 class Job(msgspec.Struct):
-    """One run in a room: of what, in which order. ``settings`` are those of the tree; a priority of None is serial."""
+    """One run in a room. ``settings`` belong to the tree; a ``priority`` of None means serial order."""
 
     settings: dict[str, Any]
     sls: list[str] | None = None
@@ -66,7 +66,7 @@ class Job(msgspec.Struct):
 
 
 class Answer(msgspec.Struct):
-    """What `inside` writes: the rows, or what is wrong with the tree."""
+    """The output of `inside`: the rows, or the mistakes in the tree."""
 
     rows: dict[str, dict[str, Any]] = {}
     ended: str = ""

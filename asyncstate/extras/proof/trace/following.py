@@ -1,8 +1,8 @@
-"""Follows programs with strace: finds it, wraps the command lines, and reads what it has written.
+"""Follows programs with strace: finds it, wraps the command lines, and reads its output.
 
 strace runs as a grandchild (``-D``), so that the program is our own child: its exit status, its signals and its process
-group are those it has without strace. With ``--seccomp-bpf`` it stops only at the calls that it writes down. It
-lives as long as the program and its descendants.
+group are the same as without strace. With ``--seccomp-bpf`` strace stops only at the calls that it records. It lives
+as long as the program and its descendants.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from asyncstate.extras.proof.trace.touched import Touched
 
 LIMIT = 1 << 21
-"""How many calls of one program are read."""
+"""The number of calls of one program that are read."""
 
 _OPTIONS = ("-D", "-f", "--seccomp-bpf", "-qq", "-y", "-s", "0", "-a", "1", "-e", "signal=none")
 _HEADER = 256
@@ -35,7 +35,7 @@ _NEXT = "Install the package 'strace' (version 5.10 or newer), or leave --trace-
 
 
 class Strace:
-    """The strace of this machine. Raises ConfigError, which says what is missing, if programs cannot be followed."""
+    """The strace of this machine. Raises ConfigError, which names the requirement, if programs cannot be followed."""
 
     def __init__(self, program: str | None = None) -> None:
         self.program: str = shutil.which(program or "strace") or ""
@@ -65,7 +65,7 @@ class Strace:
             )
 
     def command(self, output: str, argv: Sequence[str]) -> list[str]:
-        """Return the command line that runs ``argv`` and writes what it does to the file ``output``."""
+        """Return the command line that runs ``argv`` and records its calls in the file ``output``."""
         return [self.program, *_OPTIONS, "-e", f"trace={strace.SYSTEM_CALLS}", "-o", output, "--", *argv]
 
     def follow(
@@ -98,7 +98,7 @@ class FollowedProgram:
         self.argv: Sequence[str] = command(self._path)
 
     def ended(self) -> None:
-        """Read what strace has written. A program that runs on in the background is followed, but not read."""
+        """Read the output of strace. A program that runs on in the background is followed, but not read."""
         with suppress(FileNotFoundError):
             os.unlink(self._path)
         with os.fdopen(self._file, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
@@ -108,7 +108,7 @@ class FollowedProgram:
 
 
 def left_running() -> int:
-    """Return how many programs that a traced call of this process has left running, such as daemons."""
+    """Return the number of programs, such as daemons, that traced calls of this process have left running."""
     return sum(_is_strace(process.pid) for process in started_here(processes()))
 
 
@@ -122,7 +122,7 @@ def _is_strace(pid: int) -> bool:
 
 
 def find_program(name: str, cwd: str, env: Mapping[str, str] | None) -> str:
-    """Return the path of what ``exec`` would run by itself, without a shell; "" if it would fail."""
+    """Return the path that ``exec`` would run by itself, without a shell; "" if it would fail."""
     folders = [""] if "/" in name else os.get_exec_path(env)
     for folder in folders:
         path = os.path.join(cwd, folder, name)
@@ -137,7 +137,7 @@ def _has_loader(path: str) -> bool:
         with open_read(path) as file:
             header = file.read(_HEADER)
     except PathRefused:
-        return True  # strace finds out
+        return True  # strace reports it
     except OSError:
         return False
     if header[:2] != b"#!":

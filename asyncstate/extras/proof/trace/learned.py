@@ -1,8 +1,7 @@
-"""What states were seen to touch, as data: one record for each state with its arguments, in one table of a machine.
+"""Learned effects as data: one record for each state with its arguments, in one table of a machine.
 
-A record holds as long as the arguments, and the files that are part of the text of the state, are the same: scripts and
-programs that it ran, a source that it names, the file of a custom module. What one state was seen to touch in several
-runs adds up.
+A record is valid while the arguments, and the files that are part of the text of the state, are the same: scripts and
+programs that it ran, a source that it names, the file of a custom module. Records of several runs of a state add up.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
 
 MOST_NAMES = 500
-"""How many names of one kind a record has: above that, the deepest paths become trees."""
+"""The number of names of one kind in a record above which the deepest paths become trees."""
 MOST_RECORDS = 5000
 _SHALLOWEST = 2
-"""Folders of this depth and above never become trees: who touches so many of them touches more than a name can say."""
+"""The depth up to which folders never become trees: a state that touches so much has no useful record."""
 
 _NO_PART = (
     REQUISITE_KEYWORDS
     | frozenset(IN_SUFFIXED)
     | {"order", "parallel", "footprint", "lane", "failhard", FLEET_ORDER, FLEET_LANE}
 )
-"""Arguments that say when a state runs, not what it does."""
+"""Arguments about the time of a state, not its effects."""
 
 
 class Effects(msgspec.Struct, frozen=True):
@@ -48,7 +47,7 @@ class Effects(msgspec.Struct, frozen=True):
         """Return the names for paths with flags; None if there are too many."""
         reads, writes, makes = [], [], []
         for path, what in touched.items():
-            if "#" in path:  # in a name of a resource it stands before the name of an entry
+            if "#" in path:  # in a resource's name it precedes the name of an entry
                 path = f"{path.partition('#')[0].rpartition('/')[0]}/**"
             if what & (WRITTEN | REMOVED | SET) or (what & MADE and not what & ENSURED):
                 writes.append(f"path:{path}")
@@ -64,7 +63,7 @@ class Effects(msgspec.Struct, frozen=True):
         return cls(*(tuple(names or ()) for names in named))
 
     def joined(self, other: Effects) -> Effects:
-        """Return what either touches."""
+        """Return the union of both."""
         writes = _union(self.writes, other.writes)
         return Effects(
             tuple(name for name in _union(self.reads, other.reads) if name not in writes),
@@ -74,10 +73,10 @@ class Effects(msgspec.Struct, frozen=True):
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """What one state was seen to touch. ``text`` is its command line or its name, without secrets.
+    """The recorded effects of one state. ``text`` is its command line or its name, without secrets.
 
-    ``inputs`` are digests of files by path, those of ``programs`` among them. ``whole``: it was seen to do its work,
-    and all of that was seen. ``seen`` is in seconds since the epoch.
+    ``inputs`` are digests of files by path, ``programs`` included. ``whole``: the state did its work, and all of it was
+    recorded. ``seen`` is in seconds since the epoch.
     """
 
     function: str
@@ -93,7 +92,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     runs: int = 1
 
     def after(self, earlier: Record | None) -> Record:
-        """Return this record together with an earlier one of the same key; one with other inputs counts no more."""
+        """Return this record joined with an earlier one of the same key; one with other inputs is dropped."""
         if earlier is None or earlier.inputs != self.inputs:
             return self
         return msgspec.structs.replace(
@@ -120,14 +119,14 @@ class Table(msgspec.Struct):
 
 
 class LearnedEffects:
-    """Answers what a state is known to touch. ``digest`` gives the digest of a file now, "" if it cannot be read."""
+    """The learned effects of states. ``digest`` returns the present digest of a file, "" if it cannot be read."""
 
     def __init__(self, table: Table, digest: Callable[[str], str]) -> None:
         self._records = table.records
         self._digest = digest
 
     def of(self, chunk: LowChunk) -> Seen | None:
-        """Return what a state touches, if its record is whole and the files that are part of its text are unchanged."""
+        """Return the effects of a state, if its record is whole and the files in its text are unchanged."""
         record = self._records.get(chunk_key(chunk)) if self._records else None
         if record is None or not record.whole:
             return None
@@ -137,7 +136,7 @@ class LearnedEffects:
 
 
 def chunk_key(chunk: LowChunk) -> str:
-    """Return the digest of what a state does: its function, its name and its arguments, whatever order it has."""
+    """Return the digest of a state's function, name and arguments, whatever its place in the order."""
     args = {key: value for key, value in chunk.args.items() if key not in _NO_PART}
     body = [chunk.state, chunk.fun, chunk.name, args]
     try:

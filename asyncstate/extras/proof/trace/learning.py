@@ -1,4 +1,4 @@
-"""Turns what the states of a run touched into records, and keeps them in the state directory."""
+"""Turns the accesses of a run's states into records, and keeps them in the state directory."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from asyncstate.redact.secrets import Secrets
 
 _SYSTEM = ("/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/")
-"""Programs of the system are no part of the text of a state: an upgrade changes all of them at once."""
+"""Folders whose programs are no part of a state's text: an upgrade of the system changes all of them at once."""
 _MOST_INPUTS = 64
 _SALT = "salt://"
 
 
 class Learning:
-    """Keeps what the states of one plan were seen to touch. ``state_dir`` has the table that it adds to."""
+    """Records the effects of one plan's states in the table of ``state_dir``."""
 
     def __init__(self, plan: Plan, host: PluginHost, secrets: Secrets, state_dir: str) -> None:
         self._plan = plan
@@ -40,7 +40,7 @@ class Learning:
         self._digest = store.Digests()
 
     def keep(self, trace: Trace, worked: set[int]) -> list[Issue]:
-        """Add records to the table; return what went wrong. ``worked`` are the chunks that succeeded with changes."""
+        """Add records to the table; return warnings of failures. ``worked`` are chunks that succeeded with changes."""
         touched, unseen = trace.touched(), trace.unseen()
         shown = ShownPlan(self._plan, self._secrets).plan
         records = [
@@ -81,9 +81,9 @@ class Learning:
         return all(harmless(name) for name in (*effects.reads, *effects.writes, *effects.makes))
 
     def _inputs(self, chunk: LowChunk, flags: Mapping[str, int]) -> dict[str, str] | None:
-        """Return the digests of the files that are part of the text of a state; None if one cannot be told.
+        """Return the digests of the files that are part of the text of a state; None if one is unknown.
 
-        Bundled states that declare what they touch need none: nothing replaces what they declare.
+        Bundled states that declare their effects need none: the declaration counts.
         """
         function = self._host.loaders["states"].find(chunk.function)
         if function is not None and function.module.bundled and chunk.state not in GUESSED:
@@ -112,5 +112,5 @@ def _is_text(path: str, words: str) -> bool:
 
 
 def learned_effects(state_dir: str) -> Callable[[LowChunk], Seen | None]:
-    """Return what answers from the table in the state directory. Raises ConfigError for a bad table."""
+    """Return the learned effects from the table in the state directory. Raises ConfigError for a bad table."""
     return LearnedEffects(store.load(state_dir), store.Digests()).of

@@ -4,8 +4,8 @@
 - Libraries and what belongs to them: ``/lib``, ``/usr/lib``, ``/usr/libexec``, ``/usr/local/lib``, ``/usr/share``, the
   caches of the dynamic linker, the zone and the locales of this machine.
 - Byte code of Python: ``__pycache__`` and ``*.pyc``.
-- Logs that programs only add to: those of package managers and of logins.
-- What the caller names: the folders of asyncstate itself, those of plugins, and the Python that runs it.
+- Logs that programs only append to, of package managers and of logins.
+- Folders that the caller names: of asyncstate itself, of plugins, and of the Python that runs it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SHARED_AFTER_ALL = ("/dev/shm/",)  # noqa: S108 - the folder itself is not used
 
 
 def shared_paths(own: Iterable[str] = ()) -> Callable[[str], bool]:
-    """Return the function that says whether an absolute, normalised path counts. ``own`` are trees that do not."""
+    """Return a predicate that is true for absolute, normalised paths that count. ``own`` are trees that do not."""
     named = tuple(tree.rstrip("/") for tree in own if tree.strip("/"))
     heads = tuple(f"{tree}/" for tree in _TREES)
     named_heads = tuple(f"{tree}/" for tree in named)

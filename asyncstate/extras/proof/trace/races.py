@@ -1,7 +1,7 @@
-"""Finds races: two nodes of a plan that touched one path, at least one of them changing it, without an order.
+"""Finds races: two nodes of a plan without an order that touched one path, at least one changing it.
 
-As in ThreadSanitizer, what counts is not when the two happened to run but whether the plan orders them
-(*happens-before*): so a run of one state at a time shows the races of every other legal order.
+As in ThreadSanitizer, the plan's order of the two counts (*happens-before*), not the actual times: so a run of one
+state at a time shows the races of every other legal order.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     Marks = Mapping[int, Mapping[str, Collection[str]]]
 
 BELOW = 1 << 9
-"""Something that exists below this path was touched."""
+"""An existing path below this one was touched."""
 ENTRY = 1 << 10
-"""A name in this folder came or went."""
+"""A name in this folder was added or removed."""
 
 _DIRECT = LOOKED | ABSENT | CHANGES
 _WINDOW = 64
-"""How many earlier accesses of a path each access is compared with. What is ordered with its neighbours is ordered with
-those before them; of a path that thousands of states race for, the nearest say enough."""
+"""The number of earlier accesses of a path that each access is compared with. An access that is ordered with its
+neighbours is ordered with all before them; for a path with thousands of racing states, the nearest are enough."""
 _BLOCK = 4096
-"""How many nodes are looked up in one pass over the graph: bounds the memory of a plan of 100,000 states."""
+"""The number of nodes looked up in one pass over the graph: bounds the memory for a plan of 100,000 states."""
 
 
 class Conflict(NamedTuple):
@@ -61,8 +61,8 @@ def conflicts(
     """Return the conflicts between nodes without an order, by the place of the nodes in the serial order, then path.
 
     ``rank`` is the place of each node in the serial order, ``touched`` the flags of paths by node, ``marks`` those of
-    folders (see `Touched`). ``contingent`` are edges that bind until a third node has left a folder behind: nodes with
-    one, or a way through some, do not meet about who makes a folder.
+    folders (see `Touched`). ``contingent`` are edges that bind until a third node has made a folder: nodes with one,
+    or a path through some, do not conflict over the making of a folder.
     """
     known = marks or {}
     found = [
@@ -86,7 +86,7 @@ def conflicts(
 
 
 def clash(before: int, after: int) -> bool:
-    """Whether an access with the flags ``before`` and a later one with ``after`` give another result the other way."""
+    """Whether the order of an access with the flags ``before`` and a later one with ``after`` matters."""
     if (before & CHANGES and after & _DIRECT) or (after & CHANGES and before & _DIRECT):
         return True
     for one, other in ((before, after), (after, before)):
@@ -100,7 +100,7 @@ def clash(before: int, after: int) -> bool:
 
 
 def _is_about_making(conflict: Conflict) -> bool:
-    """Whether all that meets is who makes a folder, and who needs it."""
+    """Whether a conflict is only about the making of a folder, and the need for it."""
     either = conflict.before | conflict.after
     return bool(either & ENSURED) and not either & (WRITTEN | REMOVED | LISTED)
 
@@ -116,7 +116,7 @@ def _with_edges(dag: Dag, edges: Iterable[tuple[int, int]]) -> Dag:
 
 
 def _both_ensure(before: int, after: int) -> bool:
-    """Whether two accesses make a folder if it is missing, and otherwise see and change only its mode and owner."""
+    """Whether two accesses make a folder if it is missing, and otherwise read and change only its mode and owner."""
     if not (before & ENSURED and after & ENSURED) or (before | after) & (WRITTEN | REMOVED):
         return False
     return not (before & LISTED and after & ENTRY) and not (after & LISTED and before & ENTRY)
@@ -127,7 +127,7 @@ def _agree(one: Collection[str], other: Collection[str]) -> bool:
     made, first, mode, owner = zip(_kinds(one), _kinds(other), strict=True)
     if not _same(*owner):
         return False
-    if any(mode):  # it replaces what the folder was made with, whoever made it
+    if any(mode):  # it overrides the mode or owner at creation
         return _same(mode[0] or first[0], mode[1] or first[1])
     return _same(*made) and _same(*first)
 
@@ -184,7 +184,7 @@ def _pairs(accesses: list[tuple[int, int]]) -> list[tuple[int, int, int, int]]:
 
 
 def _without_order(dag: Dag, pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Return the pairs of which neither node can be reached from the other."""
+    """Return the pairs without a path between their nodes."""
     left = {(one, two) for one, two in pairs if not dag.sources(one, two)}
     asked = sorted({node for pair in left for node in pair})
     order = dag.topological_order(lambda node: node) if asked else []

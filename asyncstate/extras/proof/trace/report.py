@@ -1,6 +1,6 @@
-"""Finds the races between the states of a plan, and says them in words.
+"""Finds the races between the states of a plan, and reports them as text.
 
-As ThreadSanitizer does: two states, the path, which one wrote it, where both are declared.
+As in ThreadSanitizer, a report has two states, the path, the writer, and the place of both declarations.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _ACCOUNTS = frozenset({"/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow
 _MAKE_ACCOUNTS = frozenset({"user", "group"})
 
 _SHOWN = 3
-"""How many paths of one race are named."""
+"""The number of paths of one race that are named."""
 
 
 def find_races(plan: Plan, touched: Mapping[int, Mapping[str, int]], marks: Marks | None = None) -> list[Race]:
     """Return the races between states, by the place of the states in the serial order.
 
-    ``touched`` has flags of paths by node, ``marks`` those of folders. Listeners run after everything else, one by one,
-    so they race with nothing. Nor do states that touch different entries of one file. The paths of a state with
-    ``no_log`` are hidden.
+    ``touched`` has flags of paths by node, ``marks`` has marks of folders. Listeners run after everything else, one
+    by one, so they race with nothing. Nor do states that touch different entries of one file. The paths of a state
+    with ``no_log`` are hidden.
     """
     nodes = {
         node: _with_made_folders(plan, node, flags)
@@ -75,7 +75,7 @@ def _racing(chunk: LowChunk) -> RacingState:
 
 
 def _with_made_folders(plan: Plan, node: int, flags: Mapping[str, int]) -> Mapping[str, int]:
-    """Mark the folders that a state with ``makedirs`` found: it would have made them, so any order gives the same."""
+    """Mark existing folders that a state with ``makedirs`` would have made, as any order gives the same result."""
     chunk = plan.chunks[_state_of(plan, node)]
     if not chunk.args.get("makedirs"):
         return flags
@@ -83,9 +83,9 @@ def _with_made_folders(plan: Plan, node: int, flags: Mapping[str, int]) -> Mappi
 
 
 def _is_a_lookup(plan: Plan, conflict: Conflict) -> bool:
-    """Whether a state of known effects only looks up accounts beside one that makes some.
+    """Whether a state of known effects only looks up accounts concurrently with one that makes some.
 
-    It declares those it has to do with, so the plan orders who makes them; its programs look up others, too.
+    It declares the accounts that concern it, so the plan orders their making; its programs look up others, too.
     """
     if conflict.path not in _ACCOUNTS:
         return False
@@ -113,7 +113,7 @@ def _message(race: Race) -> str:
 
 
 def _settled(race: Race) -> str:
-    """Return the place of the other state, and the requisite or the footprints that would settle the race."""
+    """Return the place of the other state, and the requisite or the footprints that would remove the race."""
     one, two, contact = race.earlier, race.later, race.contacts[0]
     place = f"{one.file}:{one.line}" if one.line else one.file
     where = f"{one.id} is at {place}\n" if place else ""
@@ -127,7 +127,7 @@ def _settled(race: Race) -> str:
 
 
 def _deed(what: int) -> str:
-    """Return what a state did, in one or two words."""
+    """Return the access of a state in one or two words."""
     for flag, word in (
         (REMOVED | MADE, "makes and removes"),
         (REMOVED, "removes"),

@@ -17,7 +17,7 @@ LIMIT = 1 << 26
 """Bytes of the file, at most."""
 _NAME = "footprints.json"
 _DIGESTED = 1 << 20
-"""Of larger files, size and time of the last change count in place of their content."""
+"""The size in bytes above which size and modification time of a file count in place of its content."""
 
 
 def path_in(state_dir: str) -> str:
@@ -26,7 +26,7 @@ def path_in(state_dir: str) -> str:
 
 
 def load(state_dir: str) -> Table:
-    """Return the table; an empty one if there is none. Raises ConfigError, which names the file, for a bad one."""
+    """Return the table; an empty one if there is none. Raises ConfigError, which names the file, for an invalid one."""
     path = path_in(state_dir)
     try:
         table = msgspec.json.decode(filesystem.read_bytes(path, LIMIT), type=Table)
@@ -40,7 +40,7 @@ def load(state_dir: str) -> Table:
 
 
 def save(state_dir: str, records: list[Record]) -> None:
-    """Add records to the table, but for those with names that are not UTF-8.
+    """Add records to the table, except records with names that are not UTF-8.
 
     Raises ConfigError if the file cannot be read, OSError if it cannot be written.
     """
@@ -55,7 +55,7 @@ def save(state_dir: str, records: list[Record]) -> None:
 
 
 def _fits(record: Record) -> bool:
-    """Whether JSON has a form for the record: it has none for names that are not UTF-8."""
+    """Whether JSON can represent the record: it cannot with names that are not UTF-8."""
     try:
         encoded(record)
     except UnicodeError:
@@ -64,7 +64,7 @@ def _fits(record: Record) -> bool:
 
 
 class Digests:
-    """Digests of files as they are now; each is read once."""
+    """Present digests of files; each file is read once."""
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}

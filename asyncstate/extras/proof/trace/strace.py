@@ -1,7 +1,7 @@
-"""Reads the text that strace writes: which paths a program and its descendants touched, and how.
+"""Parses the output of strace: the paths that a program and its descendants touched, and the kinds of access.
 
-The names of files are absolute, or relative to a descriptor that ``strace -y`` prints the path of, or relative to the
-working directory. That one is known from the last ``AT_FDCWD<…>``, ``chdir`` or ``fchdir`` of the process.
+The names of files are absolute, or relative to a descriptor, whose path ``strace -y`` prints, or relative to the
+working directory, which is known from the last ``AT_FDCWD<…>``, ``chdir`` or ``fchdir`` of the process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CHANGES = (
 )
 _TIMES = frozenset("utime utimes futimesat utimensat".split())
 _NAMELESS = frozenset({"fsetxattr", "fremovexattr"})
-"""Calls with a text that names an attribute, and no file."""
+"""Calls whose text argument names an attribute, not a file."""
 _LISTS = "getdents getdents64"
 _MOVES = "chdir fchdir"
 
@@ -71,10 +71,10 @@ _DONE = {"make": MADE | WRITTEN, "remove": REMOVED, "change": WRITTEN}
 
 
 def read(lines: Iterable[str], folder: str, note: Note) -> None:
-    """Call ``note(path, flags, mark)`` for everything that the lines of one ``strace -f -y`` say was touched.
+    """Call ``note(path, flags, mark)`` for every access in the lines of one ``strace -f -y``.
 
-    ``mark`` is that of `Touched.note`, or "". ``folder`` is the working directory of the first process. Lines that are
-    no calls are passed over.
+    ``mark`` is as in `Touched.note`, or "". ``folder`` is the working directory of the first process. Lines that are
+    no calls are ignored.
     """
     trace = _Trace(folder, note)
     for line in lines:
@@ -167,20 +167,20 @@ class _Trace:
             self._note(call.real, what, "")
 
     def _paths(self, call: _Call) -> list[str]:
-        """Return the absolute form of each path among the arguments; "" for one that no name stands for."""
+        """Return the absolute form of each path among the arguments; "" for an argument without a path."""
         found = []
         for folder, text in _NAMED.findall(call.arguments):
             path = _plain(text)
             if path[:1] != "/":
                 above = _plain(folder) if folder else self._folders.get(call.process, self._first)
-                # An empty name stands for the descriptor itself, and what is no path (a socket) has no place.
+                # An empty name means the descriptor itself; a descriptor of no file, such as a socket, has no path.
                 path = (f"{above}/{path}" if path else _plain(folder)) if above[:1] == "/" else ""
             found.append(path)
         return found
 
 
 def _made(call: _Call) -> str:
-    """Return the mark of a folder that is made, or would be: its mode, as the usual umask leaves it."""
+    """Return the mark of a folder that is made, or would be: its mode under the usual umask."""
     mode = call.arguments.rpartition(", ")[2]
     return f"made {int(mode, 8) & ~_UMASK:04o}" if mode.isdigit() else ""
 

@@ -1,4 +1,4 @@
-"""How a state touched each path: flags, and the rules by which they add up."""
+"""Accesses of a state to each path: flags, and the rules by which they add up."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ REMOVED: Final = 128
 """It was removed, or renamed to something else."""
 
 MOST_PATHS = 200_000
-"""How many paths of one state are kept in memory. A state that touches more is not wholly seen."""
+"""The number of paths of one state that are kept in memory. The record of a state that touches more is not whole."""
 
 SET: Final = 256
-"""A folder that the state ensures got its mode or owner: `Touched.marks` has which."""
+"""A folder that the state ensures got a mode or an owner, which are in `Touched.marks`."""
 
 CHANGES: Final = WRITTEN | MADE | REMOVED | SET
-"""The flags of a path that is not as it was before."""
+"""The flags of a changed path."""
 
 
 class Touched:
-    """The paths that one state touched, with flags. ``is_shared`` says which paths count: see `noise`.
+    """The paths that one state touched, with flags. ``is_shared`` decides which paths count: see `noise`.
 
-    What a state makes and removes again, such as a temporary file, is left out, with everything below it. But folders
-    among it are in ``temporary``: two states may have chosen the same name. ``marks`` has for folders that were ensured
-    which mode they get if they are made (``made 0755``), which one their maker set (``first 0750``), and what others
-    set on them (``mode 0750``, ``owner 0 0``).
+    Paths that a state makes and removes again, such as temporary files, are left out, with everything below. Folders
+    among them are in ``temporary``: two states may choose the same name. ``marks`` has for ensured folders the mode at
+    creation (``made 0755``), the mode set by their maker (``first 0750``), and modes and owners set by others (``mode
+    0750``, ``owner 0 0``).
     """
 
     __slots__ = ("_gone", "_is_shared", "flags", "marks", "temporary", "unseen")
@@ -49,7 +49,7 @@ class Touched:
     def __init__(self, is_shared: Callable[[str], bool] = lambda _path: True) -> None:
         self.flags: dict[str, int] = {}
         self.unseen: dict[str, None] = {}
-        """Programs that were started where they could not be followed: what they touched is not known."""
+        """Programs that could not be followed, so their accesses are unknown."""
         self.marks: dict[str, set[str]] = {}
         self.temporary: dict[str, int] = {}
         self._is_shared = is_shared
@@ -58,7 +58,7 @@ class Touched:
     def note(self, path: str, what: int, mark: str = "") -> None:
         """Note that an absolute path was touched. Parts like ``..`` and ``//`` are resolved by name alone.
 
-        ``mark`` says how a folder was ensured, or what was set; see `marks`.
+        ``mark`` is the mark of a folder that was ensured or set; see `marks`.
         """
         if "/." in path or "//" in path or path[-1:] == "/":
             path = posixpath.normpath(path)
@@ -85,14 +85,14 @@ class Touched:
             self.flags[path] = known | what
 
     def seen(self) -> dict[str, int]:
-        """Return the flags by path, without what was below a folder that the state made and removed."""
+        """Return the flags by path, without paths below a folder that the state made and removed."""
         gone = {path for path in self._gone if path not in self.flags}
         if not gone:
             return dict(self.flags)
         return {path: what for path, what in self.flags.items() if gone.isdisjoint(above(path))}
 
     def seen_by_others(self) -> dict[str, int]:
-        """Return what `seen` returns, and the temporary folders: others may have seen them."""
+        """Return the flags of `seen` and of temporary folders, which other states may have seen."""
         temporary = {path: what for path, what in self.temporary.items() if path not in self.flags}
         return {**self.seen(), **temporary} if temporary else self.seen()
 

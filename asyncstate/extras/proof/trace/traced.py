@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 Keep = Callable[["Trace", set[int]], Sequence[Issue]]
-"""Keeps what was seen, of a trace and of the chunks that succeeded with changes; returns what went wrong."""
+"""Keeps a trace, given the chunks that succeeded with changes; returns warnings about failures."""
 
 
 def _still_followed() -> list[Issue]:
@@ -45,7 +45,7 @@ def _still_followed() -> list[Issue]:
 
 
 def traced_run(plan: Plan, inner: Dispatch, parts: Parts) -> TracedDispatch:
-    """Return the dispatch of a run under observation, except for what is the program's own; keep what was seen."""
+    """Return the dispatch of a run under observation, without the program's own paths; it keeps the trace."""
     settings, host = parts.settings, parts.host
     keep = Learning(plan, host, parts.secrets, settings.state_dir).keep
     return traced(plan, inner, own=(settings.cachedir, settings.state_dir, *host.plugin_paths()), keep=keep)
@@ -60,7 +60,7 @@ def traced(plan: Plan, inner: Dispatch, *, own: Sequence[str], keep: Keep) -> Tr
 
 
 class TracedDispatch(Around):
-    """Another dispatch under observation. Its warnings name the races that were seen."""
+    """Another dispatch under observation. Its warnings name the races found."""
 
     def __init__(self, plan: Plan, inner: Dispatch, trace: Trace, keep: Keep) -> None:
         super().__init__(inner)
@@ -78,7 +78,7 @@ class TracedDispatch(Around):
         return row
 
     async def aggregate(self, members: tuple[int, ...]) -> None:
-        """Fold the members of a group: what their module does for it is done by the first of them."""
+        """Fold the members of a group: accesses of their module count as the first member's."""
         with self._watching(members[0]):
             await self._inner.aggregate(members)
 
@@ -91,7 +91,7 @@ class TracedDispatch(Around):
             observer.reset(before)
 
     def findings(self) -> Findings:
-        """Return what the run has shown, and the races that were seen in it. What was seen is kept, too."""
+        """Return the findings of the run, with its races. Keeps the trace, too."""
         found = self._inner.findings()
         races = find_races(self._plan, *self._trace.seen_by_others())
         lost = self._keep(self._trace, self._worked)

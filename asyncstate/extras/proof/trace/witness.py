@@ -1,8 +1,8 @@
-"""Watches states while they run: what this process does for each of them, and what the programs it starts do.
+"""Records the accesses of states while they run: by this process for each of them, and by their programs.
 
-Three sources: `asyncstate.filesystem` and `asyncstate.process` tell the observer of the call; an audit hook of Python
-sees what plugins open, list, make and remove by themselves; strace follows programs. The hook stays for the life of the
-process, as Python cannot remove one, and does nothing outside of a traced run.
+It has three sources: `asyncstate.filesystem` and `asyncstate.process` notify the observer of the call; an audit hook
+of Python sees paths that plugins open, list, make and remove by themselves; strace follows programs. The hook stays for
+the life of the process, as Python cannot remove one, and does nothing outside of a traced run.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _EVENTS: dict[str, tuple[tuple[int, int], ...]] = {
     "os.scandir": ((0, LISTED),),
     "os.setxattr": ((0, WRITTEN),),
 }
-"""Audit events of Python, with the positions of paths among their arguments, and how each is touched."""
+"""Audit events of Python, with the positions of paths among their arguments, and the access to each."""
 _PROGRAMS = frozenset({"subprocess.Popen", "os.system", "os.posix_spawn", "os.fork", "os.forkpty", "pty.spawn"})
 _OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -91,10 +91,10 @@ class Witness:
         try:
             return self._strace.follow(argv, cwd, env, account, self.touched)
         except OSError:
-            return None  # no room for a trace, or a working directory that is gone
+            return None  # no space for a trace, or no working directory any more
 
     def missed(self, program: str) -> None:
-        """Note that something was done unseen."""
+        """Note a program that could not be followed."""
         self.touched.unseen[program] = None
 
     def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -131,7 +131,7 @@ class Witness:
 
 
 class Trace:
-    """What the nodes of one run touched. ``own`` are folders of this program that no state shares."""
+    """The accesses of one run's nodes. ``own`` are folders of this program that no state shares."""
 
     def __init__(self, strace: Strace, own: Iterable[str] = ()) -> None:
         self._strace = strace
@@ -164,7 +164,7 @@ class Trace:
 
 
 def _python_folders() -> list[str]:
-    """Return the folders of the Python that runs this process. The prefix is one only in a virtual environment."""
+    """Return the folders of the Python that runs this process. The prefix is included only in a virtual environment."""
     paths = sysconfig.get_paths()
     folders = [paths["stdlib"], paths["platstdlib"], paths["purelib"], paths["platlib"], _OWN_FOLDER]
     return folders if sys.prefix == sys.base_prefix else [*folders, sys.prefix]
@@ -190,8 +190,8 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
 def _path_of(value: Any, *, listed: bool = False) -> str:
     """Return the absolute path that an argument names, "" if none is known.
 
-    A relative name may be relative to a descriptor, which an event does not tell. Descriptors count where a folder is
-    listed; what `asyncstate.filesystem` changes through them, it tells itself.
+    A relative name may be relative to a descriptor, which an event lacks. Descriptors count where a folder is listed;
+    `asyncstate.filesystem` reports its own changes through them.
     """
     if listed and isinstance(value, int):
         try:
