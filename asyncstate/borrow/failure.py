@@ -1,8 +1,7 @@
-"""What a function of Salt raised in a worker, as an exception of this process.
+"""Exceptions of Salt's functions in a worker, raised again in this process.
 
-It is an instance of the class that Salt's exception stands for here (CommandExecutionError, InvocationError …), or of
-the same built-in class, so that an ``except`` in a bundled or a custom module catches it; and its row shows the
-traceback of the worker.
+Such an exception has asyncstate's class for Salt's one (CommandExecutionError, InvocationError …), or the same built-in
+class, so that an ``except`` in a bundled or a custom module catches it; and its row shows the traceback of the worker.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _FAMILY: dict[str, type[Exception]] = {
 
 
 class _Failure(msgspec.Struct):
-    """What a worker tells of an exception."""
+    """An exception in the answer of a worker."""
 
     type: Annotated[str, msgspec.Meta(pattern=r"^[^\0\ud800-\udfff]*\Z")]
     family: str
@@ -40,7 +39,7 @@ class _Failure(msgspec.Struct):
 
 
 class _Answer(msgspec.Struct):
-    """What a worker answers: ``ok`` or ``error``."""
+    """The answer of a worker: ``ok`` or ``error``."""
 
     ok: Any = msgspec.UNSET
     error: _Failure | msgspec.UnsetType = msgspec.UNSET
@@ -54,7 +53,7 @@ class _Answer(msgspec.Struct):
 
 
 def require_answer(message: Any) -> None:
-    """Raise ValueError for what is no answer of a worker."""
+    """Raise ValueError for an invalid answer of a worker."""
     msgspec.convert(message, _Answer)
 
 
@@ -67,7 +66,7 @@ class LostInSalt(CommandExecutionError, RaisedElsewhere):
 
 
 def failure_of(name: str, told: dict[str, Any]) -> Exception:
-    """Return the exception to raise for one that a worker told of while it ran the function ``name``."""
+    """Return the exception to raise for an error of the function ``name`` in a worker."""
     if told["builtin"] in {"SystemExit", "KeyboardInterrupt", "GeneratorExit", "BaseException"}:
         error: Exception = _like("LoaderError", LoaderError)(f"{name} of Salt called sys.exit({told['text']})")
     else:
@@ -76,14 +75,14 @@ def failure_of(name: str, told: dict[str, Any]) -> Exception:
             base = LoaderError  # no coroutine may raise them
         try:
             error = _like(told["type"], base)(told["text"])
-        except TypeError:  # UnicodeDecodeError and its like are made of more than a text
+        except TypeError:  # UnicodeDecodeError and the like need more than a text
             error = _like(told["type"], LoaderError)(told["text"])
     error.shown = told["trace"]  # type: ignore[attr-defined]
     return error
 
 
 def _builtin(name: str) -> type[Exception]:
-    """Return the built-in exception of this name; Exception if this Python has none, older than that of the worker."""
+    """Return the built-in exception of this name; Exception if this Python is older than the worker's and has none."""
     found = getattr(builtins, name, None)
     return found if isinstance(found, type) and issubclass(found, Exception) else Exception
 

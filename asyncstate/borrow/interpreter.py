@@ -1,4 +1,4 @@
-"""Finds the interpreter that Salt is installed for, and asks it where Salt's modules are."""
+"""Finds the interpreter that Salt is installed for, and the folders of Salt's modules."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ OFF: Final = "off"
 WORKER: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")
 """The program that an interpreter runs."""
 PATIENCE = 60.0
-"""Seconds in which an interpreter must say which Salt it has, and a worker must have loaded it."""
+"""Seconds for an interpreter to report its Salt, and for a worker to load it."""
 _PACKAGED: Final = "/opt/saltstack/salt/bin/python3"
 """The interpreter of Salt's own packages."""
 _FLAGS: Final = (("-I",), ("-E",))
-"""How an interpreter is started: by itself; and then with the packages that its user installed for himself."""
+"""Flags to try with an interpreter: isolated, then with the user's site packages."""
 _HEAD = 4096
 
 
 class SaltMissing(AsyncStateError):
-    """There is no Salt to borrow from; says where it was looked for, or what is wrong with it."""
+    """There is no usable Salt; the text has the places searched, or the fault."""
 
 
 class SaltPython(Value):
-    """An interpreter that has Salt: how it is called, Salt's version, and the folders of its modules by kind."""
+    """An interpreter that has Salt: its command line, Salt's version, and the folders of its modules by kind."""
 
     argv: tuple[str, ...]
     version: str
@@ -60,7 +60,7 @@ def find_salt(setting: str, *, trust: bool) -> SaltPython:
 
 
 def may_have_salt(setting: str) -> bool:
-    """Return, without starting anything, whether it is worth asking."""
+    """Return whether there may be a Salt, without starting a process."""
     return setting != OFF and (setting != AUTO or next(_candidates(), None) is not None)
 
 
@@ -80,7 +80,7 @@ def _candidates() -> Iterator[str]:
 
 
 def interpreter_of(program: str) -> str | None:
-    """Return the interpreter that runs a Python program: that of its first line, or the one beside it, as in relenv.
+    """Return the interpreter of a Python program: from its first line, or beside it, as in relenv.
 
     None if the file is no script, or its interpreter does not exist.
     """
@@ -107,7 +107,7 @@ def interpreter_of(program: str) -> str | None:
 
 
 def _beside(program: str, head: bytes) -> str | None:
-    """Return the interpreter, below the folder of a program, that its first lines of shell name."""
+    """Return the interpreter, below the folder of a program, that is named in its first lines of shell."""
     folder = os.path.dirname(program)
     for word in os.fsdecode(head).replace('"', " ").replace("'", " ").split():
         below = word.rpartition(")")[2].lstrip("/")
@@ -134,7 +134,7 @@ def _asked(python: str, *, trust: bool) -> SaltPython:
 
 
 def _facts(argv: tuple[str, ...]) -> tuple[dict[str, Any], str]:
-    """Return what an interpreter says of Salt; or nothing, and why."""
+    """Return an interpreter's description of its Salt; or an empty one, and the reason."""
     try:
         from asyncstate.process.child import run_child  # noqa: PLC0415 - seldom called
 

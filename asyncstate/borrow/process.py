@@ -1,4 +1,4 @@
-"""One worker: a process of Salt's interpreter that calls Salt's functions, seen from this side."""
+"""One worker, from this side: a process of Salt's interpreter that calls Salt's functions."""
 
 from __future__ import annotations
 
@@ -36,27 +36,27 @@ log: logging.Logger = get_logger(__name__)
 
 _PIECE = 1 << 16
 _TICK = 1.0
-"""Seconds between two looks at a worker whose end nothing tells of."""
+"""Seconds between two checks for the end of a worker."""
 _LAST_WORDS = 3
 _LONGEST_LINE = 4000
 _RECORD = "\x01"
-"""The beginning of a log record of Salt. Alone, at the end of a line, it says that a call has written all it writes."""
+"""The beginning of a log record of Salt. Alone, at the end of a line, it ends the output of a call."""
 _END = 2.0
 """Seconds that an idle worker has to end by itself."""
 
 
 class WorkerEnded(AsyncStateError):
-    """A worker ended before it answered: says how, and the last lines it wrote to standard error."""
+    """A worker ended before it answered: the text has its end, and the last lines it wrote to standard error."""
 
 
 class WorkerProcess:
     """A worker that was started. One call at a time uses it; `kill` may be called from any thread.
 
-    ``generation`` is the number of the options that it has, 0 before it got any.
+    ``generation`` is the number of its present options, 0 before it has any.
     """
 
     def __init__(self, python: SaltPython) -> None:
-        """Start it. Raises OSError."""
+        """Start the worker. Raises OSError."""
         call = current.get(None)
         cancel = call.cancel if call is not None else None
         pipe = subprocess.PIPE
@@ -84,13 +84,13 @@ class WorkerProcess:
         return self._process.pid
 
     def request(self, frame: bytes, answer: Callable[[Any], Any], *, seconds: float | None = None) -> dict[str, Any]:
-        """Send a request and return the answer; meanwhile ``answer`` gives what the worker asks back.
+        """Send a request and return the answer; meanwhile ``answer`` replies to requests of the worker.
 
-        Raises WorkerEnded if there is none: the worker ended, said something that is no answer, or took longer than
-        ``seconds``. Then it is of no further use.
+        Raises WorkerEnded if there is no answer: the worker ended, sent an invalid one, or took longer than
+        ``seconds``. Then the worker is unusable.
         """
         self._quiet.clear()
-        self._context = copy_context()  # what the worker writes now is said by the state under way
+        self._context = copy_context()  # output of the worker now belongs to the state under way
         try:
             wire.write(_descriptor(self._process.stdin), frame)
             while True:
@@ -127,14 +127,14 @@ class WorkerProcess:
                 raise WorkerEnded(f"it did not answer within {seconds:g} seconds")
 
     def kill(self) -> None:
-        """End it at once. What it has started is ended by whoever cut its call off."""
+        """End the worker at once. The caller ends the programs that it has started."""
         with self._lock:
             if not self._reaped:
                 with suppress(ProcessLookupError):
                     os.kill(self._process.pid, signal.SIGKILL)
 
     def end(self) -> None:
-        """Let it end by itself, reap it, and close the pipes. It is idle, or was killed."""
+        """Let an idle or killed worker end, reap it, and close the pipes."""
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 with suppress(OSError):
@@ -170,7 +170,7 @@ class WorkerProcess:
         return f"it {how}" + (f", after it wrote: {words}" if words else "")
 
     def _log_errors(self) -> None:
-        """Log what it writes to standard error: log records of Salt at their level, other lines as information."""
+        """Log the worker's standard error: log records of Salt at their level, other lines as information."""
         stream = self._process.stderr
         if stream is None:
             return

@@ -1,11 +1,11 @@
 """Values and frames between this process and a worker; both sides run this file.
 
-A frame is the length of a message, in 8 bytes, and the message: JSON, in which what JSON lacks (tuples, sets, bytes,
-dates, dicts with keys that are not texts) is tagged, so that it arrives as it was. A value of any other type arrives as
-its text; what cannot be shown, is nested deeper than `DEEPEST` or contains itself arrives as a text that says so.
+A frame is the length of a message, in 8 bytes, and the message: JSON, in which values that JSON lacks (tuples, sets,
+bytes, dates, dicts with non-text keys) are tagged, so that they arrive unchanged. A value of any other type arrives as
+its text; one that has no text, is nested deeper than `DEEPEST` or contains itself arrives as a text about that.
 
-Both sides hold the limits: who writes a message cuts values, and who reads one refuses it before it becomes values, so
-that no answer costs more memory or time than these limits allow.
+Both sides enforce the limits: the writer of a message truncates values, and the reader refuses a message before
+decoding it, so that no answer costs more memory or time than these limits allow.
 
 It runs under every Python from 3.8 on and imports only the standard library.
 """
@@ -31,17 +31,17 @@ MOST = 1_000_000
 LARGEST = 1 << 28
 """Bytes that one message may have."""
 _OF_A_MEMBER = 6
-"""Commas and brackets that a member makes at most: each container is written with its type, each pair as a list."""
+"""The most commas and brackets of a member: each container is written with its type, each pair as a list."""
 CUT = "..."
 _TAG = "\x00"
 _LENGTH = struct.Struct(">Q")
 _PIECE = 1 << 16
 _LONGEST_INTEGER = 14_000
-"""Bits of a number that Python still writes in decimal (4,300 digits)."""
+"""The longest integer, in bits, that Python writes in decimal (4,300 digits)."""
 
 
 class BrokenFrame(Exception):
-    """What arrived is no message."""
+    """The data received are no message."""
 
 
 def encode(value: Any) -> bytes:
@@ -63,7 +63,7 @@ def decode(data: bytes | bytearray) -> Any:
 
 
 def _is_too_much(data: bytes | bytearray) -> bool:
-    """Whether JSON has more values than a message may have, by its commas and opening brackets outside of strings."""
+    """Whether JSON text has too many values for a message, by its commas and opening brackets outside of strings."""
     left, inside = MOST * _OF_A_MEMBER, 0
     if _marks(data) <= left:
         return False
@@ -82,7 +82,7 @@ def _marks(data: bytes | bytearray) -> int:
 
 
 def is_portable(value: Any, depth: int = 0) -> bool:
-    """Return whether a value arrives as it was, with nothing in it turned into text."""
+    """Return whether a value arrives unchanged, without any part turned into text."""
     kind = type(value)
     if value is None or kind in _ATOMS:
         return True
@@ -96,13 +96,13 @@ def is_portable(value: Any, depth: int = 0) -> bool:
 
 
 class Reader:
-    """Puts frames together from what `feed` gets."""
+    """Assembles messages from the data given to `feed`."""
 
     def __init__(self) -> None:
         self._data = bytearray()
 
     def feed(self, data: bytes) -> None:
-        """Add what was read."""
+        """Add received data."""
         self._data += data
 
     def message(self) -> bytearray | None:
@@ -144,7 +144,7 @@ _SEQUENCES = {list, tuple, set, frozenset}
 
 
 class _Packing:
-    """One reduction of a value to what JSON has."""
+    """One conversion of a value to JSON's types."""
 
     def __init__(self) -> None:
         self._above: set[int] = set()
@@ -222,7 +222,7 @@ _UNPACKERS: dict[str, Callable[[Any, int], Any]] = {
 
 
 def _unpacked(value: Any, depth: int = 0) -> Any:
-    """Return what a value of JSON stands for. Raises BrokenFrame if containers are nested deeper than `DEEPEST`."""
+    """Return the original of a converted value. Raises BrokenFrame if containers are nested deeper than `DEEPEST`."""
     kind = type(value)
     if kind is not list and kind is not dict:
         return value
@@ -238,7 +238,7 @@ def _unpacked(value: Any, depth: int = 0) -> Any:
 
 
 def _hashable(value: Any) -> Any:
-    """Return a value that was a key or a member of a set: an object that arrived as a list or dict, as its text."""
+    """Return a key or a member of a set: a value that arrived as a list or dict becomes its text."""
     try:
         hash(value)
     except TypeError:

@@ -1,8 +1,8 @@
 """A worker: calls Salt's functions for asyncstate, one at a time, under the interpreter that Salt is installed for.
 
-``worker.py --probe`` prints, as JSON, which Salt there is and in which folders its modules are. Without an argument, it
-answers the requests on its standard input (`asyncstate.borrow.process` sends them) on its standard output, as frames of
-`wire`. What Salt's code prints goes to standard error, so that it cannot break the protocol.
+``worker.py --probe`` prints, as JSON, Salt's version and the folders of its modules. Without an argument, it answers
+requests on its standard input (from `asyncstate.borrow.process`) on its standard output, as frames of `wire`. Output of
+Salt's code goes to standard error, so that it cannot break the protocol.
 
 It runs under every Python from 3.8 on and imports only Salt and the standard library.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _LIMIT_OF_MARKS = 10
 """RLIMIT_LOCKS: see `asyncstate.process`."""
 _FAMILY = ("CommandExecutionError", "SaltInvocationError", "SaltRenderError", "SaltException")
-"""Salt's exceptions that asyncstate has, too; the first that fits counts."""
+"""Salt's exceptions that asyncstate has, too; the first matching one counts."""
 
 
 _COMPUTED_NAME = re.compile(r"^__virtualname__[^=\n]*=\s*[^\s\"']", re.MULTILINE)
@@ -53,11 +53,11 @@ def _load_wire() -> ModuleType:
 wire: Any = _load_wire()
 
 
-# which Salt there is
+# the probe
 
 
 def probe() -> dict[str, Any]:
-    """Return the version of Salt, and the folders of its modules and of those of its extensions, by kind."""
+    """Return the version of Salt, and the folders of its modules and its extensions' modules, by kind."""
     spec = importlib.util.find_spec("salt")
     places = [place for place in (spec.submodule_search_locations or ()) if _is_salt(place)] if spec else []
     if not places:
@@ -70,7 +70,7 @@ def probe() -> dict[str, Any]:
 
 
 def _is_salt(place: str) -> bool:
-    """Whether a folder is Salt's package, and not a state tree that is called salt."""
+    """Whether a folder is Salt's package, not a state tree named salt."""
     return os.path.isfile(os.path.join(place, "loader", "__init__.py")) or os.path.isfile(
         os.path.join(place, "loader.py")
     )
@@ -105,11 +105,11 @@ def _folders_of(loaded: Any, named_after_option: bool, kind: str) -> list[str]:
     return [str(path) for path in given] if named_after_option else []
 
 
-# what Salt's code asks back
+# requests of Salt's code
 
 
 class _Asked:
-    """Data of the run that few modules look at: asked for when it is."""
+    """Data of the run that few modules read: requested on first use."""
 
     def __init__(self, ask: Callable[[Any], Any], what: str) -> None:
         self._ask = ask
@@ -132,7 +132,7 @@ class _Asked:
 
 
 class _AskedMapping(_Asked, Mapping):  # type: ignore[type-arg]
-    """``__running__``: the rows of this host, and those of other hosts whose tags are asked for."""
+    """``__running__``: the rows of this host, and rows of other hosts by tag."""
 
     def __getitem__(self, key: Any) -> Any:
         rows = self._value()
@@ -177,7 +177,7 @@ class Loaders:
             _look_only_where_it_may_be(loader)
 
     def test(self, test: bool) -> None:
-        """Make the next calls a dry run, or not."""
+        """Set whether the next calls are a dry run."""
         for options in self._options:
             options["test"] = test
 
@@ -193,7 +193,7 @@ class Loaders:
 
 
 def _look_only_where_it_may_be(loader: Any) -> None:
-    """Keep a loader from importing every file of Salt when it looks for a name that none has.
+    """Keep a loader from importing every file of Salt on a look-up of an unknown name.
 
     ``"at.atrm" in __salt__`` does that where ``at`` is not installed, and takes seconds. A file under another name can
     only provide a module whose name its text has.
@@ -212,7 +212,7 @@ def _look_only_where_it_may_be(loader: Any) -> None:
 
 
 def _may_claim(texts: dict[str, str], mapped: Any, module: str) -> bool:
-    """Whether a file may call itself ``module``. What is no Python source may always."""
+    """Whether a file may rename itself ``module``. A file other than Python source always may."""
     path = str(mapped[0]) if isinstance(mapped, (tuple, list)) and mapped else ""
     if not path.endswith(".py"):
         return True
@@ -319,7 +319,7 @@ class Worker:
         }
 
     def _take_context(self, given: dict[str, Any]) -> dict[str, bytes]:
-        """Let ``__context__`` hold what asyncstate's holds, beside objects of this process; return it, encoded."""
+        """Copy asyncstate's ``__context__`` into this process's, beside its own objects; return it, encoded."""
         context = self._loaders.context
         for key in [key for key, value in context.items() if wire.is_portable(value)]:
             del context[key]
@@ -340,7 +340,7 @@ class Worker:
 
 
 def _take_mark(mark: int) -> None:
-    """Let this process and the programs that it starts be found by the mark of the call."""
+    """Mark this process and the programs that it starts with the mark of the call."""
     if mark:
         with suppress(ImportError, OSError, ValueError):
             import resource  # noqa: PLC0415 - not every system has it
@@ -349,7 +349,7 @@ def _take_mark(mark: int) -> None:
 
 
 def _parameters(func: Any) -> dict[str, Any]:
-    """Return the parameters of a function: name, kind, whether it has a default, and that; and its documentation."""
+    """Return a function's parameters: name, kind, whether it has a default, the default; and its documentation."""
     try:
         found = inspect.signature(inspect.unwrap(func)).parameters.values()
     except (TypeError, ValueError):
@@ -367,7 +367,7 @@ def _parameters(func: Any) -> dict[str, Any]:
 
 
 def described(error: BaseException) -> dict[str, Any]:
-    """Return what is told of an exception: its type, what it is for asyncstate, its text and its traceback."""
+    """Return the description of an exception: its type, its class in asyncstate, its text and its traceback."""
     kinds = [kind.__name__ for kind in type(error).__mro__]
     family = next((name for name in _FAMILY if name in kinds), "")
     builtin = next((kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"), "Exception")
@@ -402,7 +402,7 @@ class _Lines(logging.StreamHandler):  # type: ignore[type-arg]
 
 
 def _end_of_errors() -> None:
-    """Say on standard error that all of a call stands before this: the other side knows whose lines they are."""
+    """Mark the end of a call's output on standard error, so that the other side can attribute the lines."""
     with suppress(OSError, ValueError):  # closed by Salt's code
         sys.stdout.flush()
         sys.stderr.flush()
@@ -416,7 +416,7 @@ def _log_to_stderr(level: str) -> None:
 
 
 def main() -> None:
-    """Answer requests, or print what Salt there is."""
+    """Answer requests, or print the probe."""
     if sys.argv[1:] == ["--probe"]:
         sys.stdout.write(json.dumps(probe()) + "\n")
         return

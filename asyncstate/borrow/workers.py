@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from asyncstate.dunders.context import CallContext
 
 MOST = 4
-"""Workers at once."""
+"""The largest number of workers."""
 _START = 0.5
 """Seconds that a call waits for a busy worker before another one is started, which takes about as long."""
 _LOOK = 0.2
@@ -54,9 +54,9 @@ class _Description(msgspec.Struct):
 class SaltWorkers:
     """Calls functions of Salt in worker processes.
 
-    ``setting`` is the option ``salt_python``. ``options`` returns what plugins see as ``__opts__``, with grains and
-    pillar, and ``folders`` the folders of plugins of the tree, by Salt's options for them; `renew` says that they have
-    changed. All methods block, and may be called from any thread.
+    ``setting`` is the option ``salt_python``. ``options`` returns the ``__opts__`` of plugins, with grains and pillar,
+    and ``folders`` the folders of plugins of the tree, by Salt's options for them; call `renew` when they change. All
+    methods block, and may be called from any thread.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class SaltWorkers:
         self._starting = 0
 
     def salt(self) -> SaltPython:
-        """Return the interpreter, looked for once. Raises SaltMissing."""
+        """Return the interpreter, searched once. Raises SaltMissing."""
         with self._finding:
             if self._found is None:
                 try:
@@ -97,11 +97,11 @@ class SaltWorkers:
         return found
 
     def renew(self) -> None:
-        """Let each worker load its modules anew, with the options, grains and pillar that hold now."""
+        """Make each worker reload its modules, with the present options, grains and pillar."""
         self._generation += 1
 
     def describe(self, kind: str, module: str, files: list[str]) -> dict[str, Any]:
-        """Return what Salt says of a module that one of ``files`` may provide.
+        """Return Salt's description of a module that one of ``files`` may provide.
 
         ``{"file": path, "functions": {name: {"parameters": [(name, kind, has default, default)], "doc": text}}}``, or
         ``{"refused": reason}``, "" if Salt does not say. Raises SaltMissing, LostInSalt, or what loading it raises.
@@ -122,8 +122,8 @@ class SaltWorkers:
     def call(self, kind: str, name: str, files: list[str], args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call a function of Salt in the context of the call under way.
 
-        Raises LostInSalt if the worker ends, RunCancelled if the call is cancelled (the worker is ended, too), and what
-        the function raises as `asyncstate.borrow.failure` says.
+        Raises LostInSalt if the worker ends, RunCancelled if the call is cancelled (the worker is ended, too), and the
+        function's own exceptions (see `asyncstate.borrow.failure`).
         """
         call = current.get()
         token = call.cancel
@@ -176,7 +176,7 @@ class SaltWorkers:
 
     @contextmanager
     def _lent(self, module: str) -> Iterator[WorkerProcess]:
-        """Lend a worker that has the present options; it is replaced if it is not given back in good order."""
+        """Lend a worker with the present options; one that fails during the call is replaced."""
         worker = self._take(module)
         try:
             self._bring_up_to_date(worker)
@@ -191,7 +191,7 @@ class SaltWorkers:
             _end(worker)
 
     def _give_back(self, worker: WorkerProcess, *, useful: bool) -> bool:
-        """Note that a call no longer needs a worker; return whether it is kept for others."""
+        """Take a worker back from a call; return whether it is kept for others."""
         with self._news:
             self._busy.discard(worker)
             kept = useful and worker not in self._retired
@@ -202,7 +202,7 @@ class SaltWorkers:
         return kept
 
     def _take(self, module: str) -> WorkerProcess:
-        """Return an idle worker, best one that has loaded the module; else wait a little, and start another one."""
+        """Return an idle worker, preferably with the module loaded; else wait a little, and start another one."""
         call = current.get(None)
         token = call.cancel if call is not None else None
         until = time.monotonic() + _START
@@ -256,7 +256,7 @@ class SaltWorkers:
 
 
 def _end(worker: WorkerProcess) -> None:
-    """End an idle worker without waiting for that, if a thread can start."""
+    """End an idle worker, in the background if a thread can start."""
     try:
         Thread(target=worker.end, name=f"end-{worker.pid}").start()
     except RuntimeError:
@@ -265,7 +265,7 @@ def _end(worker: WorkerProcess) -> None:
 
 @contextmanager
 def _cut_off_with(worker: WorkerProcess, mark: int, token: CancelToken | None) -> Iterator[None]:
-    """End the worker, and all that this call has started in it, when the call is cancelled."""
+    """End the worker, and the programs that this call has started in it, when the call is cancelled."""
     note_started(mark)
     belong(Lineage(mark, worker.pid, shared=True), token)
     release = token.on_cancel(worker.kill) if token is not None else None
@@ -277,7 +277,7 @@ def _cut_off_with(worker: WorkerProcess, mark: int, token: CancelToken | None) -
 
 
 def _shared(call: CallContext) -> dict[str, Any]:
-    """Return the entries of ``__context__`` that both sides have: data, but no caches of bundled modules."""
+    """Return the shared entries of ``__context__``: data, but no caches of bundled modules."""
     return {
         key: value
         for key, value in list(call.context.items())
@@ -286,7 +286,7 @@ def _shared(call: CallContext) -> dict[str, Any]:
 
 
 def _asked(call: CallContext, what: Any) -> Any:
-    """Return the rows of this host, that of one tag, which may be of another host, or all low data."""
+    """Return the rows of this host, or the row of one tag, perhaps of another host, or all low data."""
     if isinstance(what, dict):
         row = call.running.get(str(what.get("row")))
         return row if row is None else dict(row)
@@ -300,14 +300,14 @@ def _nothing(what: Any) -> Any:
 
 
 def _value(answer: dict[str, Any], name: str) -> Any:
-    """Return what a function returned, or raise what it raised."""
+    """Return the value of a function's answer, or raise its exception."""
     if "error" in answer:
         raise failure_of(name, answer["error"])
     return answer["ok"]
 
 
 def _kept(args: list[Any], changed: list[Any], returned: Any) -> Any:
-    """Let a hook that changes its arguments in place change them here, too; return what it returned, or its ``low``."""
+    """Apply a hook's changes of its arguments in place here, too; return its result, or the caller's ``low``."""
     for own, other in zip(args, changed, strict=False):
         if isinstance(own, dict) and isinstance(other, dict) and own != other:
             own.clear()

@@ -1,1 +1,1 @@
-"""The package ``salt`` for plugins written for Salt: ours or the real one."""
+"""The package ``salt`` for plugins written for Salt: a compatible one, or the real one."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _FILES = {"cmdmod": "cmd", "pip_state": "pip", "saltmod": "salt", "virtualenv_mod": "virtualenv"}
-"""Our names for files of Salt whose names differ."""
+"""The names here of plugins whose files have another name in Salt."""
 
 
 class BundledModule(ModuleType):

@@ -27,7 +27,7 @@ def import_salt(
     locals: Mapping[str, object] | None,
     fromlist: Sequence[str] | None,
 ) -> Any:
-    """Execute ``import salt…`` or ``from salt… import …``. Raises ImportError with a hint what to use instead."""
+    """Execute ``import salt…`` or ``from salt… import …``. Raises ImportError with a hint at a replacement."""
     if real_salt_is_installed():
         return builtins.__import__(name, globals, locals, fromlist or (), 0)
     from asyncstate.salt_compat.namespace import names_from, provide  # noqa: PLC0415 - plugins of a tree

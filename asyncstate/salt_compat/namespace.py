@@ -66,7 +66,7 @@ def provide(name: str) -> ModuleType:
 
 
 def names_from(name: str, module: ModuleType, wanted: Iterable[str]) -> None:
-    """Import what ``from name import wanted`` needs. Raises ImportError if a name is missing."""
+    """Import the submodules of ``from name import wanted``. Raises ImportError if a name is missing."""
     for attribute in wanted:
         if attribute != "*" and not hasattr(module, attribute):
             raise ImportError(absent(f"{name}.{attribute}"), name=name)

@@ -1,4 +1,4 @@
-"""Real Salt, if it is installed: plugins import it instead of ours, and raise and catch its exceptions.
+"""Real Salt, if it is installed: plugins import it in place of ours, and raise and catch its exceptions.
 
 Bundled modules raise and catch ours. So an exception that crosses from one plugin to another becomes an instance of
 both classes, and an ``except`` on either side catches it. Without real Salt, its names are our classes already.
@@ -24,7 +24,7 @@ _PAIRS = (
 
 @lru_cache(maxsize=1)
 def real_salt_is_installed() -> bool:
-    """Return whether Salt itself can be imported; then plugins get it. Looked up once per process, without an import.
+    """Return whether Salt itself can be imported; then plugins use it. Looked up once per process, without an import.
 
     A directory that happens to be called ``salt``, such as a file root below the working directory, does not count.
     """

@@ -16,8 +16,8 @@ def require(func: Any, is_met: Callable[[], bool], fallback: Callable[..., Any] 
 
 
 def offered(func: Callable[..., Any]) -> Callable[..., Any] | None:
-    """Return what a plugin offers for ``func`` here: the function, the fallback of an unmet condition, or None."""
+    """Return the function offered for ``func`` here: itself, the fallback of an unmet condition, or None."""
     for is_met, fallback in getattr(func, _REQUIREMENTS, ()):
         if not is_met():
-            return fallback  # type: ignore[no-any-return]  # whatever the plugin gave
+            return fallback  # type: ignore[no-any-return]  # the plugin's own function
     return func

@@ -1,4 +1,4 @@
-"""Commands, options and settings of extras are documented: those of fleets and proofs on the page made of the commands."""
+"""Extras are documented: commands, options and settings, for fleets and proofs on the page made of the commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine knows no extra, and an extra uses few names of the engine."""
+"""The engine imports no extra, and an extra uses few names of the engine."""
 
 from __future__ import annotations
 

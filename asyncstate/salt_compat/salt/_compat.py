@@ -1,4 +1,4 @@
-"""Libraries that old releases of Salt imported from here, because Python's own were too old."""
+"""Libraries that old releases of Salt imported from here, as Python's versions were too old."""
 
 from __future__ import annotations
 

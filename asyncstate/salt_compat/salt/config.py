@@ -14,7 +14,7 @@ from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 def minion_config(path: str | None, **_how: Any) -> dict[str, Any]:
     """Return the options of a minion configuration; a copy of ours if it does not exist or is that of this run.
 
-    Raises ConfigError for a file that is wrong.
+    Raises ConfigError for an invalid file.
     """
     call = current.get(None)
     if path and os.path.isfile(path) and (call is None or call.opts.get("conf_file") != path):

@@ -1,4 +1,4 @@
-"""Which keys of a state declaration are not arguments of its function."""
+"""Keys of a state declaration that are not arguments of its function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where Salt keeps its files."""
+"""Salt's paths on this host."""
 
 from __future__ import annotations
 

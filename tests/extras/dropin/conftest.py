@@ -1,4 +1,4 @@
-"""A copy of the recorded tree, and nothing of this machine's own configuration."""
+"""A copy of the recorded tree, without this machine's own configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a shell completes after salt-call."""
+"""Shell completion after salt-call."""
 
 from __future__ import annotations
 

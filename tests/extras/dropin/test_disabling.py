@@ -1,4 +1,4 @@
-"""``state.disable`` and ``state.enable``: what they keep from being applied."""
+"""``state.disable`` and ``state.enable``, and the runs that they prevent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a function is called with: words or an answer, never a bug."""
+"""Odd arguments of functions: a message or an answer, never a bug."""
 
 from __future__ import annotations
 

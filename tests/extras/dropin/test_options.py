@@ -1,4 +1,4 @@
-"""Salt's options: shortened, between the arguments, refused in words."""
+"""Salt's options: shortened, between the arguments, refused with a message."""
 
 from __future__ import annotations
 

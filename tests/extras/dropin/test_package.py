@@ -1,4 +1,4 @@
-"""``state.pkg``: archives as salt-ssh makes them, and what is none."""
+"""``state.pkg``: archives as salt-ssh makes them, and invalid ones."""
 
 from __future__ import annotations
 

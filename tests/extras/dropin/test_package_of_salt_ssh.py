@@ -1,4 +1,4 @@
-"""``state.pkg`` with an archive that salt-ssh's own code has made, in the environment of a real Salt."""
+"""``state.pkg`` with an archive made by salt-ssh's own code, in the environment of a real Salt."""
 
 from __future__ import annotations
 

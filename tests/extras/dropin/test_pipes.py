@@ -1,4 +1,4 @@
-"""A pipe in place of a file that salt-call reads by itself: nobody writes to it, and nothing waits for that."""
+"""A pipe in place of a file that salt-call reads by itself: it has no writer, and no read waits for one."""
 
 import os
 from types import SimpleNamespace

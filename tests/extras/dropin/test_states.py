@@ -1,4 +1,4 @@
-"""The ``state`` module: what the recorded answers do not show."""
+"""The ``state`` module beyond the recorded answers."""
 
 from __future__ import annotations
 

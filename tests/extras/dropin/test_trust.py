@@ -1,4 +1,4 @@
-"""What a call with sudo trusts: files of the user behind it, and of nobody else."""
+"""Trust under sudo: files of the calling user count as root's, files of others do not."""
 
 from __future__ import annotations
 

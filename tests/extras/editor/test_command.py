@@ -1,4 +1,4 @@
-"""``asyncstate lsp`` where it cannot serve; tests/extras/editor has all that it answers."""
+"""``asyncstate lsp`` where it cannot serve; the other tests in tests/extras/editor have its answers."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What stands at the cursor, marked by ^."""
+"""The context of the cursor, marked by ^."""
 
 import pytest
 

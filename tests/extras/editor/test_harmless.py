@@ -1,4 +1,4 @@
-"""What a template may call while somebody writes it."""
+"""Calls that unfinished templates may make."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is rendered again after a change, and what is not."""
+"""Renderings after a change: renewed where it matters, kept elsewhere."""
 
 import os
 

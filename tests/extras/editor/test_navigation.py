@@ -1,4 +1,4 @@
-"""Where words of SLS files lead, and what leads to them."""
+"""Navigation from words of SLS files to their targets, and back."""
 
 from copy import deepcopy
 

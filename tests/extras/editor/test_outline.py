@@ -1,4 +1,4 @@
-"""The structure of SLS texts, also of those that nobody has finished."""
+"""The structure of SLS texts, unfinished ones included."""
 
 import pytest
 import yaml

@@ -1,4 +1,4 @@
-"""Whatever an editor sends, each of its requests is answered, and the server goes on."""
+"""Every request of an editor is answered, however malformed, and the server goes on."""
 
 import asyncio
 import copy

@@ -1,4 +1,4 @@
-"""What an editor is told, and when."""
+"""Diagnostics sent to an editor, and the times at which they are sent."""
 
 from editor_knowledge import ROOT, knowledge_of
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Whatever is done to a tree, a server says the same as one that is started then."""
+"""After any edits of a tree, a running server gives the same answers as a fresh one."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""Renaming IDs: the tree compiles to the same states afterwards, or the reason why not is said."""
+"""Renaming IDs: the tree compiles to the same states afterwards, or the reason for a refusal is given."""
 
 from textwrap import dedent
 

@@ -1,4 +1,4 @@
-"""What a session asks of its compiler: what is rendered again, and what is described again."""
+"""Jobs of a session for its compiler: renewed renderings and renewed descriptions of states."""
 
 import asyncio
 import sys

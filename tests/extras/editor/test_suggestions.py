@@ -1,4 +1,4 @@
-"""A name that a message suggests ends the mistake when an editor puts it in the place of the wrong word."""
+"""A suggested name resolves the mistake when an editor puts it in place of the wrong word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an editor changes in its texts."""
+"""Changes of an editor's texts."""
 
 import asyncio
 

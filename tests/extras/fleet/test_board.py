@@ -1,4 +1,4 @@
-"""What `asyncstate.extras.fleet.board.Board` promises, of the real server and of the board in this process."""
+"""The promises of `asyncstate.extras.fleet.board.Board`, on the real server and on the board in this process."""
 
 import asyncio
 import itertools

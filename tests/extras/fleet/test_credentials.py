@@ -1,4 +1,4 @@
-"""The file with all that a party needs beside an address."""
+"""The file with everything that a party needs besides an address."""
 
 import json
 import os

@@ -1,7 +1,7 @@
-"""A run ends although the server has dropped messages of hosts before their readers came to them.
+"""A run ends although the server has dropped messages of hosts before their readers took them.
 
-The stream of answers drops its oldest entries when somebody writes too many. Who listens hears them before that; here,
-who is away meanwhile does not.
+The stream of answers drops its oldest entries when a host writes too many. Listeners receive them before that; here,
+absent parties do not.
 """
 
 import asyncio

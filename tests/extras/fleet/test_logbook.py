@@ -1,4 +1,4 @@
-"""The log of an agent on the board: bounded, never in the way, each line once for whoever reads."""
+"""The log of an agent on the board: bounded, never in the way, each line once for every reader."""
 
 import asyncio
 import json

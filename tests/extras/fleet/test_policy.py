@@ -1,4 +1,4 @@
-"""What a host lets operators do is an option of its configuration, in which a slip is no permission."""
+"""The policy of a host is an option of its configuration, in which a slip grants no permission."""
 
 import pytest
 from jsonschema import Draft202012Validator

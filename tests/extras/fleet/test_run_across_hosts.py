@@ -1,4 +1,4 @@
-"""Agents and a controller on a board in this process, on a virtual clock: what must hold whatever happens."""
+"""Agents and a controller on a board in this process, on a virtual clock: the invariants of every run."""
 
 import asyncio
 

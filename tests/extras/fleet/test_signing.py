@@ -1,4 +1,4 @@
-"""What hosts obey has an operator's signature, for one place on the board."""
+"""Messages that hosts obey have an operator's signature, for one place on the board."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What the benchmark of real applies rests on: its mirror, and how it tells two applies apart."""
+"""The basis of the benchmark of real applies: its mirror, and its comparison of two applies."""
 
 from __future__ import annotations
 

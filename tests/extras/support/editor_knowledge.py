@@ -1,4 +1,4 @@
-"""What the language server knows of texts, without a server, an editor or a disk."""
+"""The knowledge of a language server about texts, without a server, an editor or a disk."""
 
 from asyncstate.extras.editor.knowledge import Knowledge
 from asyncstate.extras.editor.messages import Compiled

@@ -1,4 +1,4 @@
-"""Hosts without plugins: agents on the virtual clock, whose states take time and remember that they ran."""
+"""Hosts without plugins: agents on the virtual clock, whose states take time and record their runs."""
 
 from __future__ import annotations
 

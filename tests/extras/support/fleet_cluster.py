@@ -1,4 +1,4 @@
-"""A cluster of three servers of NATS on this machine, as an operator has it who runs NATS already."""
+"""A cluster of three NATS servers on this machine, as an operator with existing NATS has it."""
 
 import asyncio
 import json

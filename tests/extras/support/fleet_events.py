@@ -1,4 +1,4 @@
-"""What hosts tell of the states of a run, for tests of what people see of it."""
+"""Events of the states of a run, for tests of its display."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A fleet of real programs on this machine: a server, agents and operators, each a process with folders of its own.
 
-Every state appends its ID to one file when it ends, so what ran, in which order and how often is seen there. A state
-that is *held* begins, and ends once the test lets it go.
+Every state appends its ID to one file when it ends, so the file has the order and the number of runs. A state that is
+*held* begins, and ends once the test releases it.
 """
 
 from __future__ import annotations

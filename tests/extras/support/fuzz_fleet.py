@@ -1,4 +1,4 @@
-"""Hypothesis strategies for what the parties of a fleet say: operators and hosts. Valid messages, spoiled."""
+"""Hypothesis strategies for messages of a fleet's parties, operators and hosts: valid ones, spoiled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for what hosts say to an operator's program: all that two hosts said in a run, spoiled."""
+"""Hypothesis strategies for messages of hosts to an operator's program: all of two hosts in a run, spoiled."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A line between a party and its server that repeats, delays, reorders and loses messages, as no TCP connection does alone.
+"""A line between a party and its server that repeats, delays, reorders and loses messages, unlike a TCP connection.
 
-It holds the server's own certificate, so it can look into what passes: NATS's protocol, whose frames it may exchange.
+It has the server's own certificate, so it can read the traffic: NATS's protocol, whose frames it may exchange.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The program in a room: dry runs pairs of the features of a machine, applies them, and says what did not come true.
+"""The program in a room: dry-runs pairs of the features of a machine, applies them, and reports wrong forecasts.
 
 It reads ``{"pairs": [[family, first, second], …], "foresight": true}`` and writes ``[[first, second, world, lie], …]``.
 """

@@ -1,4 +1,4 @@
-"""A slow link between a party and its server, in a thread of its own: TCP, so many bytes a second in each direction."""
+"""A slow link between a party and its server, in a thread: TCP with a limited byte rate in each direction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server of ssh in this process, of asyncssh: a host, or a jump host, with keys of its own and a folder for its user."""
+"""An ssh server in this process, with asyncssh: a host, or a jump host, with its own keys and a folder for its user."""
 
 import asyncio
 import os

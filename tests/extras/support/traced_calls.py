@@ -1,4 +1,4 @@
-"""What tests of tracing share: strace if this machine lets us use it, and a call under observation."""
+"""Fixtures of tests of tracing: strace if this machine permits it, and a call under observation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Libraries Salt brought with it."""
+"""Libraries that Salt bundled."""
 
 from __future__ import annotations
 

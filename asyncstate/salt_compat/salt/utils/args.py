@@ -29,7 +29,7 @@ class ArgSpec(Value):
 
 
 def clean_kwargs(**kwargs: Any) -> dict[str, Any]:
-    """Return the keyword arguments without those of the runtime, whose names begin with two underscores."""
+    """Return the keyword arguments without the runtime's, whose names begin with two underscores."""
     return {key: value for key, value in kwargs.items() if not key.startswith("__")}
 
 

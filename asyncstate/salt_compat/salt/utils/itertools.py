@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def split(orig: str, sep: str | None = None) -> Iterator[str]:
-    """Yield what ``orig.split(sep)`` lists, without the list; an empty last part is left out."""
+    """Yield the parts of ``orig.split(sep)`` one by one; an empty last part is left out."""
     at = 0
     for found in re.finditer(r"\s+" if sep is None else re.escape(sep), orig):
         if sep is not None or found.start() > at:

@@ -62,7 +62,7 @@ def match_version(
 
 
 def match_wildcard(current_pkgs: Mapping[str, Any], pkg_params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``pkg_params`` with names that hold a ``*`` replaced by those of installed packages."""
+    """Return ``pkg_params`` with names that contain ``*`` replaced by names of installed packages."""
     found: dict[str, Any] = {}
     for name, value in pkg_params.items():
         for each in fnmatch.filter(current_pkgs, name) if "*" in name else [name]:
@@ -71,7 +71,7 @@ def match_wildcard(current_pkgs: Mapping[str, Any], pkg_params: Mapping[str, Any
 
 
 def check_bundled() -> bool:
-    """Return whether Salt's own bundle of Python and libraries is running: it is not."""
+    """Return False: Salt's bundle of Python and libraries is not running."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""Whether systemd runs this host. Results are cached in ``__context__`` if it is passed."""
+"""systemd on this host: its presence, version and state. Results are cached in ``__context__`` if it is passed."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def split_env(url: str) -> tuple[str, str | None]:
 
 
 def validate(url: str, protos: Container[str]) -> bool:
-    """Return whether the scheme is among those."""
+    """Return whether the scheme is one of ``protos``."""
     return urlsplit(url).scheme in protos
 
 

@@ -30,14 +30,14 @@ def get_user() -> str | None:
 
 
 def get_specific_user() -> str | None:
-    """Return the name of the user of this process; for root under sudo, that of the original user: ``sudo_alice``."""
+    """Return the name of the user of this process; for root under sudo, the original user's: ``sudo_alice``."""
     user = get_user()
     before = os.environ.get("SUDO_USER")
     return f"sudo_{before}" if user == "root" and before is not None else user
 
 
 def get_gid(group: str | None = None) -> int | None:
-    """Return the GID of a group, None if there is no such group; without a name, that of this process."""
+    """Return the GID of a group, None if there is no such group; without a name, the GID of this process."""
     if group is None:
         return os.getegid()
     try:

@@ -104,7 +104,7 @@ def warn_until(
     stacklevel: int | None = None,
     **_more: Any,
 ) -> None:
-    """Warn about a removal in a version of Salt; ``{version}`` in the message stands for its number."""
+    """Warn about a removal in a version of Salt; ``{version}`` in the message is replaced by its number."""
     warnings.warn(message.format(version=_named(version)), category, stacklevel=stacklevel or 2)
 
 

@@ -1,4 +1,4 @@
-"""Outputters by themselves; ``tests/extras/dropin`` compares what salt-call shows with them."""
+"""Outputters by themselves; ``tests/extras/dropin`` compares the output of salt-call."""
 
 from __future__ import annotations
 

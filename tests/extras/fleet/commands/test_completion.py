@@ -1,4 +1,4 @@
-"""What a shell completes where a command of a fleet wants hosts."""
+"""Shell completion of hosts in the commands of a fleet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fleet demo`: three hosts on this machine come into their state, as the README shows, and stay for more."""
+"""`fleet demo`: three hosts on this machine come into their state, as the README shows, and stay for further runs."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""`fleet enroll` and `fleet revoke`, with a server that runs and with one that does not."""
+"""`fleet enroll` and `fleet revoke`, with a running server and without."""
 
 import asyncio
 import stat

@@ -1,4 +1,4 @@
-"""`docs/extras/fleet.md`: the first fleet in five minutes is what happens when a reader types it."""
+"""`docs/extras/fleet.md`: the first fleet in five minutes works as typed."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Help of the commands of a fleet, which needs no fleet."""
+"""Help of the fleet's commands, which needs no fleet."""
 
 from __future__ import annotations
 

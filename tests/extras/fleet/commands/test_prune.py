@@ -1,4 +1,4 @@
-"""`fleet prune` and `fleet revoke` make the room that they say, on a server that is full."""
+"""`fleet prune` and `fleet revoke` free the bytes that they print, on a full server."""
 
 import asyncio
 import os

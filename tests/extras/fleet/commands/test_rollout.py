@@ -1,4 +1,4 @@
-"""The roll-out that the options and the configuration ask for."""
+"""The roll-out of the options and the configuration."""
 
 import click
 import pytest

@@ -1,4 +1,4 @@
-"""What programs are told of a run across hosts, by the options that a run of one machine has."""
+"""Output of a run across hosts for programs, by the options that a run of one machine has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hosts say that they would run is taken from those who were asked, once it is what it says to be."""
+"""Plans are taken only from hosts that were asked, and only if they are sound."""
 
 import asyncio
 

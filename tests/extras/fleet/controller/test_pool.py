@@ -1,4 +1,4 @@
-"""The plans of hosts with one tree take little more memory than one."""
+"""The plans of hosts with one tree take little more memory than one plan."""
 
 import tracemalloc
 

@@ -1,4 +1,4 @@
-"""What a hostile host reports is refused, and nothing of it reaches an observer."""
+"""Malformed reports of a hostile host are refused, and nothing of them reaches an observer."""
 
 import msgspec
 import pytest

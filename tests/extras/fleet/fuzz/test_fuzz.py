@@ -1,4 +1,4 @@
-"""Whatever the parties of a fleet say, the program ends soon, with a documented exit code, and stays within its roots."""
+"""Whatever messages the parties of a fleet send, a program ends soon, with a documented exit code, within its roots."""
 
 import pytest
 from fuzz_cases import tried

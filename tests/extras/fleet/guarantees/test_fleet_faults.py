@@ -1,4 +1,4 @@
-"""Whatever dies on the way of a run across hosts: what ended runs once, what waits is told why, the report is whole.
+"""Deaths during a run across hosts: ended states ran once, waiting hosts get the reason, the report is whole.
 
 Server, agents and operators are real programs on this machine.
 """

@@ -1,4 +1,4 @@
-"""What a host does not let itself be told, by whoever has a key of the fleet: its policy, and old runs. Real programs."""
+"""Refusals of a host, whoever has a key of the fleet: by its policy, and of old runs. Real programs."""
 
 import asyncio
 import json

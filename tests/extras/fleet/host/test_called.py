@@ -1,4 +1,4 @@
-"""Which functions a state calls, as far as its declaration says."""
+"""The functions that a state calls, as far as its declaration names them."""
 
 import pytest
 

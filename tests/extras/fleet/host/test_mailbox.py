@@ -1,4 +1,4 @@
-"""What others write for a host is kept until it is asked for; rows that nobody awaits take no more than some room."""
+"""Entries for a host are kept until it asks for them; rows that it does not await take limited room."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What one host learns of the others of its run."""
+"""The other hosts of a run, as one host sees them."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Parts of a fleet with real engines: the rows are those of one host."""
+"""Parts of a fleet with real engines: the rows are the same as on one host."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What a host lets operators do, whatever they sign; on a real host: in every way that an SLS has to call something."""
+"""The policy of a host, whatever operators sign; on a real host, for every way of an SLS to call a function."""
 
 from fnmatch import fnmatchcase
 

@@ -1,4 +1,4 @@
-"""A host takes each run once, and none that may have been one before."""
+"""A host takes each run once, and no run that may be a repetition."""
 
 import math
 

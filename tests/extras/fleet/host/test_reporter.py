@@ -1,4 +1,4 @@
-"""What a host reports of its run arrives, however large it is, and a busy board gets fewer reports."""
+"""Reports of a host arrive, however large they are, and a busy board gets fewer of them."""
 
 import asyncio
 import random

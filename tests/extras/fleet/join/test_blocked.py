@@ -1,4 +1,4 @@
-"""Who waits for a host without a plan does not begin; all others do, and wait for nobody who does not run."""
+"""Hosts that wait for a host without a plan do not begin; all others do, and wait only for running hosts."""
 
 import pytest
 from fleets import Fleet, fleets, published, run_fleet

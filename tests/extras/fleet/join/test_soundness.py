@@ -1,4 +1,4 @@
-"""A plan that a host sent is taken if it can be one, and costs no more than was sent."""
+"""A sound plan is taken, whichever host sent it, and takes memory in proportion to its size."""
 
 import pytest
 from fleets import any_fleets, is_cyclic, published

@@ -1,4 +1,4 @@
-"""Which errors of JetStream pass, for every error that the server has."""
+"""Transient errors of JetStream, for every error that the server has."""
 
 import json
 from types import SimpleNamespace

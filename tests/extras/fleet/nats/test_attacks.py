@@ -1,7 +1,7 @@
-"""What the holder of a host's credentials can try against the server, with any NATS client. Nothing comes of it.
+"""Attacks on the server with a host's credentials and any NATS client. None succeeds.
 
 The attacker has all rights of its host, speaks NATS's protocol without our code, and knows all names: of the stream, of
-runs, of other hosts. Each test looks at the stream itself for what came of it.
+runs, of other hosts. Each test checks the stream itself for effects.
 """
 
 import asyncio

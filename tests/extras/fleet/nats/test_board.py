@@ -1,4 +1,4 @@
-"""What the board on NATS says of what cannot be; tests/extras/fleet/test_board.py holds it to what it promises."""
+"""Errors of the board on NATS; tests/extras/fleet/test_board.py has its promises."""
 
 import asyncio
 import itertools

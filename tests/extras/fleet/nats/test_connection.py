@@ -1,4 +1,4 @@
-"""A connection begins or says why not, whatever the server does first."""
+"""A connection is established or fails with a reason, whatever the server does first."""
 
 import asyncio
 import ssl

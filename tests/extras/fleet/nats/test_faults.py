@@ -1,4 +1,4 @@
-"""What is lost on the way comes again: servers that end, connections that are cut, readers that are slow."""
+"""Lost messages come again: servers that end, connections that are cut, readers that are slow."""
 
 import asyncio
 import itertools

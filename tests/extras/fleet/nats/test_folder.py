@@ -1,4 +1,4 @@
-"""The folder of a server: what is missing in it, and whether its server runs."""
+"""The folder of a server: its missing files, and whether its server runs."""
 
 import asyncio
 import fcntl

@@ -1,4 +1,4 @@
-"""A follower finds out by itself what the server said and nobody heard."""
+"""A follower detects by itself entries that it did not receive."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""A host fills a stream on purpose: runs go on, and what that takes from others is said."""
+"""A host fills a stream on purpose: runs go on, and the losses of other hosts are reported."""
 
 import asyncio
 import json

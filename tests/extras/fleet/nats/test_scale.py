@@ -1,4 +1,4 @@
-"""Many simulated hosts on a real server: what one host would do, no hop lost, bounded memory of the controller."""
+"""Many simulated hosts on a real server: the rows of one host, no hop lost, bounded memory of the controller."""
 
 import asyncio
 import json

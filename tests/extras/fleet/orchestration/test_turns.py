@@ -1,4 +1,4 @@
-"""Steps that share hosts take turns, in the order in which they were begun; others do not wait for each other."""
+"""Steps that share hosts take turns, in the order of their start; others run concurrently."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The joined graph of hosts as a picture: what is of one host together, what goes from host to host marked."""
+"""The joined graph of hosts as a picture: states grouped by host, edges between hosts marked."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Which requisite held a state of a host back, as people read it."""
+"""The requisite that held a state of a host back, as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people see while a run across hosts goes on, from what an operator hears of it."""
+"""The progress of a run across hosts, as people see it, from its event stream."""
 
 import io
 

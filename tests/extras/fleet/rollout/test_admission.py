@@ -1,4 +1,4 @@
-"""Roll-outs: how many hosts are under way, who goes first, and what is left out once too much has failed."""
+"""Roll-outs: the number of hosts under way, their order, and the hosts left out once too many have failed."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""`fleet_order` and `fleet_lane`: which states of all hosts begin before others, and how many of a lane at once."""
+"""`fleet_order` and `fleet_lane`: the order of states across hosts, and the number of a lane's states at once."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What is left of a runner that is killed: nothing."""
+"""A killed runner leaves nothing behind."""
 
 import asyncio
 import os

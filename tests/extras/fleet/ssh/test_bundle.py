@@ -1,4 +1,4 @@
-"""The bundle: the same bytes for the same files, kept privately, with all that a runner imports."""
+"""The bundle: the same bytes for the same files, kept privately, with all imports of a runner."""
 
 import hashlib
 import io

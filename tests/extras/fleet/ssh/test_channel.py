@@ -1,4 +1,4 @@
-"""The runner's end of its stream: answers reach who asked, and its end reaches all who wait."""
+"""The runner's end of its stream: answers reach the requester, and its end reaches all waiting tasks."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""Connections: the ways to a host, and how it lets us in."""
+"""Connections: the route to a host, and authentication."""
 
 import sys
 

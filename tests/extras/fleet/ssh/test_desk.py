@@ -1,4 +1,4 @@
-"""The operator's side of a stream: whatever a host sends, it gets what is its own, or is refused; nobody else notices."""
+"""The operator's side of a stream: a host gets only its own data, or is refused; other hosts do not notice."""
 
 import anyio
 import anyio.lowlevel

@@ -1,4 +1,4 @@
-"""Frames: what is sent arrives, and what is none is refused without taking it in."""
+"""Frames: sent ones arrive, and malformed ones are refused without being read in."""
 
 from contextlib import suppress
 

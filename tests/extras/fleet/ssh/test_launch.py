@@ -1,4 +1,4 @@
-"""What a host says that could not start its runner, and what to do about it."""
+"""Messages of a host that could not start its runner, and the remedies."""
 
 import pytest
 

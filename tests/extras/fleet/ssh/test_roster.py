@@ -1,4 +1,4 @@
-"""Rosters: Salt's flat format, with the mistakes that may be in one."""
+"""Rosters: Salt's flat format, with possible mistakes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Runs across hosts over ssh: what becomes of hosts, of what is brought there, and of connections."""
+"""Runs across hosts over ssh: the fate of hosts, of their temporary files, and of connections."""
 
 import asyncio
 import hashlib

@@ -1,4 +1,4 @@
-"""``ssh_options`` of a roster: read as `ssh -o` does, or refused with words; what would weaken the checks of keys is."""
+"""``ssh_options`` of a roster: read as `ssh -o` does, or refused with a message, also if they weaken key checks."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The operator's tree as a runner has it: a file comes once, when it is asked for, and never leaves its folder."""
+"""The operator's tree on a runner: a file is fetched once, on demand, and never leaves its folder."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""``asyncstate footprints``: what was seen, for people and for programs."""
+"""``asyncstate footprints``: recorded accesses, for people and for programs."""
 
 import json
 

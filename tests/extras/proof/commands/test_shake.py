@@ -1,4 +1,4 @@
-"""asyncstate shake, with rooms that are simulated: what it prints, keeps and returns."""
+"""asyncstate shake with simulated rooms: its output, its files and its exit code."""
 
 from __future__ import annotations
 

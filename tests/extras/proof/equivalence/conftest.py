@@ -1,4 +1,4 @@
-"""The world in which features meet."""
+"""The fixture of the world in which pairs of features run."""
 
 from world_of_features import world
 

@@ -1,6 +1,6 @@
-"""Pairs of states that change accounts, packages, services and the kernel: what a dry run says, and what an apply does then.
+"""Pairs of states that change accounts, packages, services and the kernel: the dry run compared with the apply.
 
-As in test_dry_run_pairs.py, but in a throw-away root that nothing done in it can leave (`asyncstate.extras.proof.shake.room`).
+As in test_dry_run_pairs.py, but in an isolated throw-away root (`asyncstate.extras.proof.shake.room`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is compared: rows without their times, and paths with kind, content, mode and owner."""
+"""Compared outcomes: rows without their times, and paths with kind, content, mode and owner."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Rooms: what a tree does in one is listed, and reaches neither the root it was copied from nor this machine."""
+"""Rooms: changes of a tree are listed, and reach neither the copied root nor this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs under strace: what is seen of them, and that they run and end as they do without."""
+"""Programs under strace: their recorded calls, and the same course and end as without it."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Records of what states touched: which names, under which key, and when they hold."""
+"""Records of learned effects: their names, their keys, and their validity."""
 
 from hypothesis import given
 from hypothesis import strategies as st

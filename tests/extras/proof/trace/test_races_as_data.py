@@ -1,4 +1,4 @@
-"""Races of a run, as a program reads them."""
+"""Races of a run as data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Races in words."""
+"""Races as text."""
 
 import pytest
 from reached import node_of_check

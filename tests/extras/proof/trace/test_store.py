@@ -1,4 +1,4 @@
-"""The table in the state directory."""
+"""The table of learned effects in the state directory."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""Reading what strace writes. The texts are strace's own (6.1, ``-f -y``), shortened."""
+"""Parsing of strace's output. The texts are strace's own (6.1, ``-f -y``), shortened."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""How accesses of one state add up."""
+"""Addition of one state's accesses."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What this process does for a state: the audit hook of Python, and what our own file system layer tells."""
+"""Accesses of this process for a state: the audit hook of Python, and our own file system layer."""
 
 import os
 import shutil

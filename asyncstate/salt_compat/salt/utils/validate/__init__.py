@@ -1,4 +1,4 @@
-"""Whether values have a certain form."""
+"""Validation of values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether text is an address."""
+"""Validation of network addresses."""
 
 from __future__ import annotations
 

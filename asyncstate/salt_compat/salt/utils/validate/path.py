@@ -1,4 +1,4 @@
-"""What this process may do with a path."""
+"""Access rights of this process on a path."""
 
 from __future__ import annotations
 
