@@ -82,7 +82,7 @@ def _candidates() -> Iterator[str]:
 def interpreter_of(program: str) -> str | None:
     """Return the interpreter of a Python program: from its first line, or beside it, as in relenv.
 
-    None if the file is no script, or its interpreter does not exist.
+    None if the file is no script of Python, or its interpreter does not exist.
     """
     try:
         with open_read(program) as file:

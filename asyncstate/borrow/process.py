@@ -86,7 +86,7 @@ class WorkerProcess:
     def request(self, frame: bytes, answer: Callable[[Any], Any], *, seconds: float | None = None) -> dict[str, Any]:
         """Send a request and return the answer; meanwhile ``answer`` replies to requests of the worker.
 
-        Raises WorkerEnded if there is no answer: the worker ended, sent an invalid one, or took longer than
+        Raises WorkerEnded if there is no answer: the worker ended, sent an invalid one, or was silent for
         ``seconds``. Then the worker is unusable.
         """
         self._quiet.clear()

@@ -119,7 +119,7 @@ async def _call(
 
 
 def _failure(console: Console, function: str, error: Exception) -> Refused:
-    """Return the refusal of a call that raised; its traceback is in the log at the level debug, as in Salt."""
+    """Return the refusal of a call that raised; at log level debug with its traceback, as in Salt."""
     lines = []
     if console.debug or console.log_level in _VERBOSE:
         lines = "".join(traceback.format_exception(error)).splitlines()

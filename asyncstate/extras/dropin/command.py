@@ -38,7 +38,7 @@ class _SaltCall(click.Command):
 
 
 def _completed() -> list[click.Parameter]:
-    """Return what a shell completes: Salt's options, and functions."""
+    """Return click's parameters for shell completion: Salt's options, and a function with arguments."""
     options: list[click.Parameter] = [
         click.Option(
             [name for name in names.split() if "_" not in name],

@@ -1,4 +1,4 @@
-"""What the salt-call replacement adds to the engine."""
+"""Registration of the salt-call replacement with the engine."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def _hidden_by(target: str) -> str:
 
 
 def _is_ours(path: str) -> bool:
-    """Whether a program is one that `install` wrote; no pipe, device or folder is, nor what root may not follow."""
+    """Whether `install` wrote a program. False for pipes, devices, folders and links that root may not follow."""
     from asyncstate.filesystem import open_read
 
     try:

@@ -43,7 +43,7 @@ class Request(msgspec.Struct, kw_only=True):
     arguments: list[str] = []
     help: bool = False
     text: str = ""
-    """What to print and nothing else."""
+    """The text to print instead of a call."""
     doc: bool = False
     all_grains: bool = False
     install: str = ""

@@ -27,8 +27,8 @@ _TRUST = "ASYNCSTATE_TRUST_WRITABLE"
 def settings_of(console: Console, request: Request, localconfig: str = "") -> Settings:
     """Return the settings, and start the log. Raises ConfigError.
 
-    The configuration is ``minion`` in the folder that was named; else that of ``ASYNCSTATE_CONFIG``; else ``minion`` in
-    Salt's own folder; where there is none, that of asyncstate. ``localconfig`` is a file whose options come last.
+    The configuration is ``minion`` in the named folder; else the files of ``ASYNCSTATE_CONFIG``; else
+    ``minion`` in Salt's own folder; else asyncstate's. ``localconfig`` is a file whose options come last.
     """
     from asyncstate.cli.logs import start_logging
     from asyncstate.config import load_settings

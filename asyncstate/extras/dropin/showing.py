@@ -106,7 +106,7 @@ class Showing:
         return self._of(kwargs, lambda runtime: self._dot(runtime, None, kwargs))
 
     def _of(self, kwargs: dict[str, Any], look: Callable[[StateRuntime], Any]) -> Answer:
-        """Return the result of ``look``, or the errors of the tree."""
+        """Return the result of ``look``, or the errors of the tree. Raises Refused if the pillar does not render."""
         try:
             with self._runtime(kwargs) as runtime:
                 return Answer(value=self._console.hide(look(runtime)))

@@ -1,6 +1,6 @@
 """Trust in the user behind sudo: provisioners run ``sudo salt-call`` on trees in that user's folders.
 
-Root follows no configuration and loads no plugin that others can change. Somebody who runs ``sudo salt-call`` decides
+Root follows no configuration and loads no plugin that others can change. A user who may run ``sudo salt-call`` decides
 anyway what root does, so files that only this user can change are trusted here as if they were root's.
 """
 
@@ -58,7 +58,7 @@ class _Caller(NamedTuple):
         return cls(int(uid), int(gid) if gid.isdecimal() else 0)
 
     def alone_changes(self, path: str) -> bool:
-        """Return whether nobody but root and this user can change a path, the way to it, and what is below it."""
+        """Return whether only root and this user can change a path, the folders above it, and everything below it."""
         path = os.path.abspath(path)
         try:
             ways = dict.fromkeys([*_way(path), *_way(os.path.realpath(path)), *_below(path)])

@@ -70,7 +70,7 @@ def early(job: Job, settings: Settings, kept: Renderings, is_out_of_date: Callab
 
 
 def whole(job: Job, settings: Settings, kept: Renderings) -> Iterator[Answer]:
-    """Yield all state functions if the job asks for them, then the diagnostics of the tree, and its states.
+    """Yield all state functions if the job asks for them, then the diagnostics of the tree, its states, and fixes.
 
     The functions come first, as they outlive the job: typing ends job after job before its diagnostics.
     """

@@ -117,7 +117,7 @@ def _functions(knowledge: Knowledge, colon: str) -> Iterator[Item]:
 
 
 def describe(argument: Argument) -> str:
-    """Return type and default of an argument in words."""
+    """Return a text with the type and the default of an argument."""
     return f"{argument.type}, " + ("required" if argument.default is None else f"default {argument.default}")
 
 
@@ -173,7 +173,7 @@ def _modules(knowledge: Knowledge, file: File, here: Context, colon: str) -> Ite
 
 
 def _near(knowledge: Knowledge, file: File) -> list[tuple[File, Declaration]]:
-    """Return all declarations: those of the same file, then of the SLS files that it includes, then others."""
+    """Return all declarations: first in the same file, then in the SLS files that it includes, then in others."""
     included = {knowledge.tree.target_of(file, link) for link in file.found.links if link.kind == "sls"}
 
     def distance(other: File) -> int:

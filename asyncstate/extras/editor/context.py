@@ -39,8 +39,8 @@ class Context(NamedTuple):
     ``kind`` is one of: id (at the left margin), extended (an ID under ``extend``), state, function (of a module that
     stands alone), argument, value (of an argument), module (of a requisite), target (of a requisite), include, salt,
     template, pillar, grain, or "" for anything else. ``prefix`` is the part of the word before the cursor, ``place``
-    the whole word. ``function`` is the state around it, ``keyword`` the requisite or the argument, ``module`` that of a
-    target; ``above`` are the keys above a pillar key. ``dash``: the line has the dash of a list item.
+    the whole word. ``function`` is the state around it, ``keyword`` the requisite or the argument, ``module`` is a
+    target's; ``above`` are the keys above a pillar key. ``dash``: the line has the dash of a list item.
     """
 
     kind: str

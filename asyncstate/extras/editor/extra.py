@@ -1,4 +1,4 @@
-"""What the language server adds to the engine."""
+"""Registration of the language server with the engine."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class Mention(NamedTuple):
 
     @property
     def names_holder(self) -> bool:
-        """Whether the holder is itself looked for by its ID: other states refer to it, or it is called once more."""
+        """Whether the holder's ID is resolved, too: other states refer to it, or it is called once more."""
         return self.keyword == "listen" or self.keyword.endswith("_in")
 
     @property
@@ -331,7 +331,7 @@ class _Reader:
 
 
 class _Arguments:
-    """The arguments of one state: what it is named, and what it refers to."""
+    """The arguments of one state: its names, and its references."""
 
     def __init__(self, reader: _Reader, key: yaml.Node) -> None:
         self._reader = reader

@@ -8,7 +8,7 @@ import msgspec
 
 
 class Job(msgspec.Struct, frozen=True):
-    """A look at the tree. ``options`` are those of the command line; ``texts`` replace files, by path.
+    """A request to compile the tree. ``options`` come from the command line; ``texts`` replace files, by path.
 
     ``sls`` are files to compile by themselves, by path, if the highstate has them not. With ``catalog`` the compiler
     describes all states; with ``changed`` the disk may have changed since the last job. A job with another number makes

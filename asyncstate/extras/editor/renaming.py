@@ -66,7 +66,7 @@ def rename(knowledge: Knowledge, file: File, line: int, column: int, new: str) -
 
 
 def _word_at(knowledge: Knowledge, file: File, line: int, column: int) -> tuple[Scalar, str] | None:
-    """Return the word at a cursor that declares or names an ID, and the module of a requisite."""
+    """Return the word at a cursor that declares or names an ID, and the module of a requisite. Raises RenameRefused."""
     if not Scope.holds(knowledge.tree, file):
         if file.path in knowledge.tree.files and subject(file, line, column).kind == "id":
             raise RenameRefused(f"{file.path} is no SLS file of the tree")

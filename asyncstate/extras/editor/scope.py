@@ -196,7 +196,7 @@ class Scope:
                     yield f"the state '{state.id}' in {self._place(state)} refers to it, by what a template computes"
 
     def _in_part(self, here: Here) -> Iterator[str]:
-        """Yield the words of a template that SLS files include: what they mean depends on who includes it."""
+        """Yield refusals for words of an included template, whose meaning depends on the including file."""
         words = [each.id for each in here.reading.declared] + [each.target for each in here.reading.mentions]
         for word in words:
             if word.text == self._id:
@@ -214,7 +214,7 @@ class Scope:
         return any(state.file == here.file.path for state in self._compiled)
 
     def _may(self, state: Rendered) -> bool:
-        """Return whether the file of a state may still say it: what its text alone would show is out of date."""
+        """Return whether rendering may still give a state that its file's text does not show."""
         here = self._by_path.get(state.file)
         return here is not None and here.computes
 

@@ -57,7 +57,7 @@ _TRIGGERS = [".", ":", "/", "'", '"', "-", "["]
 
 _Found = TypeVar("_Found")
 _SOON = 0.05
-"""Seconds that a completion waits for the texts of the tree: until they are known, those of the editor answer."""
+"""Seconds that a completion waits for the texts of the tree: until then, the editor's texts answer."""
 _LONGEST = 1 << 28
 """Bytes of a message of an editor."""
 _LONGEST_LINE = 4096
@@ -257,7 +257,7 @@ class _Incoming:
 
 
 def _texts(server: Server) -> None:
-    """Follow the texts of the editor."""
+    """Register the notifications of texts, files on disk and the configuration, and the shutdown."""
 
     def take(uri: str) -> None:
         if path := path_of(uri):

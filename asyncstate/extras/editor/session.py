@@ -42,7 +42,7 @@ _PAUSE = 0.3
 class Program(NamedTuple):
     """The settings and the compiler of a session.
 
-    ``options`` are those of the command line, ``settings`` makes settings of them and raises what is wrong with them;
+    ``options`` come from the command line, ``settings`` makes settings of them and raises the mistakes in them;
     ``compiler`` is the command that reads jobs.
     """
 

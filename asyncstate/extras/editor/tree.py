@@ -50,7 +50,7 @@ class Roots(NamedTuple):
 
 
 class File(NamedTuple):
-    """One SLS file. ``found`` is what it declares and refers to, ``keys`` are those of a pillar file.
+    """One SLS file. ``found`` has its declarations and references, ``keys`` are the keys of a pillar file.
 
     ``stamp`` is its state on disk when it was read, None for a buffer.
     """
@@ -97,7 +97,7 @@ class Tree(NamedTuple):
         (self.pillar if pillar else self.files)[path] = _read(path, env, relpath, text, pillar=pillar)
 
     def closed(self, path: str) -> None:
-        """Forget the text of the editor; the next look at the disk reads that of the disk."""
+        """Forget the text of the editor; the next look at the disk reads the file."""
         for files in (self.files, self.pillar):
             if path in files:
                 files[path] = files[path]._replace(stamp=(0, 0))

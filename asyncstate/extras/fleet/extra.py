@@ -1,4 +1,4 @@
-"""What fleets add to the engine."""
+"""Registration of fleets with the engine."""
 
 from __future__ import annotations
 

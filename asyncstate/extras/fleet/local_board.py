@@ -71,7 +71,7 @@ class LocalStore:
         self._readers: list[_Reader] = []
 
     def board(self, host: str | None = None) -> LocalBoard:
-        """Return the board of a host, or that of the operator (None)."""
+        """Return the board of a host, or of the operator (None)."""
         return LocalBoard(self, host)
 
     def put(self, key: str, value: bytes) -> None:

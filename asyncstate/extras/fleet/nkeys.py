@@ -1,7 +1,7 @@
 """NATS's keys: ed25519 keys as text, a seed for the owner and a public key for everyone.
 
 The text is base32 of a prefix for the key's role, the 32 bytes of the key, and their CRC-16. Seeds begin with ``S``:
-``SU`` for a user, who connects, ``SO`` for an operator, who signs. The format is that of
+``SU`` for a user, who connects, ``SO`` for an operator, who signs. The format comes from
 https://github.com/nats-io/nkeys; its Python package is not used because it brings a second library for ed25519.
 """
 

@@ -1,4 +1,4 @@
-"""What a host lets the operators of a fleet do, whatever they sign: the option ``fleet_policy``."""
+"""The policy of a host, a limit on its operators, whatever they sign: the option ``fleet_policy``."""
 
 from __future__ import annotations
 

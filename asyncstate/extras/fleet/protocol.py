@@ -60,7 +60,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a host runs its part, as the options of ``apply``.
 
     ``on_lost`` is the fate of states that wait for a lost host: fail, wait. ``top`` is the top file of a
-    highstate, "" for that of the host's configuration. ``exclude`` is as on a command line: ``NAME`` or ``sls:NAME``
+    highstate, "" for the one in the host's configuration. ``exclude`` is as on a command line: ``NAME`` or ``sls:NAME``
     is an SLS, ``id:NAME`` an ID.
     """
 
@@ -128,7 +128,7 @@ class HostPlan(_Message, frozen=True, kw_only=True, omit_defaults=True):
     """The plan of a host. ``mistakes`` are the reasons why there is none; then all else is empty.
 
     ``states`` are the chunks in serial order, which are the first nodes of the graph; ``nodes`` is the number of all
-    nodes. ``edges`` are pairs of nodes in one row, before and after, of which ``sources`` has a text for each pair.
+    nodes. ``edges`` are pairs of nodes in one row, before and after; ``sources`` has a text for each pair.
     ``checks`` are the states that have a test-mode call before a ``prereq``, with its node, ``orders`` those with a
     ``fleet_order``, ``lanes`` those in a lane of the fleet. ``unfit`` are exclusions of the run that the host's tree
     does not have. ``nonce`` is new for each plan.
@@ -158,7 +158,7 @@ def node_name(chunk: int, *, check: bool = False, end: bool = False) -> str:
 
 
 def has_row(name: str) -> bool:
-    """Whether a name on the board is that of a state itself, which ends with a row."""
+    """Whether a name on the board is a state's own, which ends with a row."""
     return name.isdigit()
 
 
@@ -201,7 +201,7 @@ class Barrier(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Go(_Message, frozen=True, kw_only=True, omit_defaults=True):
-    """The host may start. ``nonce`` and ``digest`` are those of its plan, ``join`` is the digest of the joined graph.
+    """The host may start. ``nonce`` and ``digest`` are its plan's, ``join`` is the digest of the joined graph.
 
     ``remote`` are the states of other hosts that it waits for, ``waits`` maps its own states to them, and ``readers``
     has for each own node (`RemoteState.node`) the hosts that wait for it. ``follows`` (own states, the first after the

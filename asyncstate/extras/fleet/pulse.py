@@ -39,7 +39,7 @@ async def silence(board: Board, run: str, patience: float, clock: Callable[[], f
     while True:
         asked = clock()
         pulse = await board.get(subjects.pulse(run))
-        if pulse not in {None, last} or clock() - asked > look:  # nobody could be heard so long
+        if pulse not in {None, last} or clock() - asked > look:  # no sign could be received meanwhile
             last, seen = pulse or last, clock()
         left = seen + patience - clock()
         if left <= 0:

@@ -264,11 +264,11 @@ WRITTEN_BY_OPERATOR: Final = (*_BY_OPERATOR, "pulse.*")
 
 
 def _to(reader: str, run: str, kind: str, *names: str) -> str:
-    """Return the key of something for a host; an empty run stands for any."""
+    """Return the key of a message to a host; an empty run matches any."""
     return ".".join([_TO, token(reader), token(run) if run else "*", kind, *map(token, names)])
 
 
 def _key(kind: str, *names: str) -> str:
-    """Join tokens; an empty last name stands for any."""
+    """Join tokens; an empty last name matches any."""
     *first, last = names
     return ".".join([kind, *map(token, first), token(last) if last else "*"])

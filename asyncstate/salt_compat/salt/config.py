@@ -12,7 +12,7 @@ from asyncstate.salt_compat.namespace import ModuleGetattr, nothing_else
 
 
 def minion_config(path: str | None, **_how: Any) -> dict[str, Any]:
-    """Return the options of a minion configuration; a copy of ours if it does not exist or is that of this run.
+    """Return the options of a minion configuration; a copy of ours if it is missing or this run's own.
 
     Raises ConfigError for an invalid file.
     """

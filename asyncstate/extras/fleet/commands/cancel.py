@@ -1,4 +1,4 @@
-"""``asyncstate fleet cancel``: stops a run across hosts, whoever started it."""
+"""``asyncstate fleet cancel``: stops a run across hosts, of any operator."""
 
 from __future__ import annotations
 

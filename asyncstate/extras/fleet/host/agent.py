@@ -71,7 +71,7 @@ class _Twin:
         self.where = ""
 
     def look(self, found: Lease | None) -> None:
-        """Look at the lease on the board before this process renews its own."""
+        """Update ``where`` by the lease on the board, before this process renews its own."""
         self._looked += 1
         if self._looked == 1:
             self._before = found  # left by an earlier process, unless it is renewed again

@@ -52,7 +52,7 @@ _REMIND: Final = 60.0
 class Others:
     """The other hosts of one run; an `asyncstate.run.dispatch.Elsewhere`.
 
-    ``clock`` counts seconds; it is never compared with that of another host.
+    ``clock`` counts seconds; it is never compared with another host's.
     """
 
     def __init__(
@@ -236,7 +236,7 @@ class Others:
     def give_up(self, why: str, host: str | None = None) -> None:
         """Count all unfinished states of a host, or of all hosts, as failed.
 
-        A REMOTE node that only orders states counts as done after the loss of its host, as failed after that of all.
+        A REMOTE node that only orders states counts as done if its host is lost, and as failed if all are.
         """
         for (writer, _), number in self._part.remote.items():
             if host in {None, writer}:

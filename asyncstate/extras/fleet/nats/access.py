@@ -55,7 +55,7 @@ CONTROL: Final = Stream("control", "BOARD", 1)
 ANSWERS: Final = Stream("answers", "BOARD-ANSWERS", 1, ("plan.>", "row.>", "reached.>", "end.>"), rolls=True)
 """The answers of hosts that a run waits for. Hosts choose the keys, so their number has no limit."""
 DATA: Final = Stream("data", "BOARD-DATA", 5, ("report.>", "event.>"))
-"""Reports of hosts to operators. Without room for them, a run goes on and says how many events it lost."""
+"""Reports of hosts to operators. Without room for them, a run goes on and reports the number of lost events."""
 ARCHIVE: Final = Stream("archive", "BOARD-ARCHIVE", 1, ("log.>",))
 """The logs of agents, which no run reads or waits for."""
 STREAMS: Final = (CONTROL, ANSWERS, DATA, ARCHIVE)

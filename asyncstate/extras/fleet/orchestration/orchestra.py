@@ -95,7 +95,7 @@ class Orchestra:
         subset: int | None = None,
         failhard: bool = False,
     ) -> dict[str, dict[str, Any]]:
-        """Call a function, or apply states, on the matching hosts."""
+        """Call a function, or apply states, on the matching hosts; return their `Answers`, by host."""
         shown = f"{kind}: {target}" if kind not in ("glob", "compound") else str(target)
         request = _request(function, list(arg), dict(kwarg or {}))
         request = msgspec.structs.replace(

@@ -81,7 +81,7 @@ def export(console: Console, /, word: tuple[str, ...], **options: Any) -> int:
 
 
 def _records(console: Console, words: tuple[str, ...], options: dict[str, Any]) -> list[Record]:
-    """Return the records that the words select, by function and text. Raises ConfigError for an unreadable table."""
+    """Return the records that the words select, sorted by function. Raises ConfigError for an unreadable table."""
     from asyncstate.extras.proof.trace import store
 
     state_dir = settings_from(console, options).state_dir

@@ -255,7 +255,7 @@ class _Shaking:
             self._console.say(line)
 
     def _keep(self, plan: Plan, result: Result, folder: str) -> None:
-        """Repeat the runs whose copies are to be kept."""
+        """Repeat the serial run and the run of each pair found, with copies of their roots in ``folder``."""
         from asyncstate.extras.proof.shake.orders import Orders
 
         orders = Orders(plan)

@@ -60,8 +60,8 @@ def conflicts(
 ) -> list[Conflict]:
     """Return the conflicts between nodes without an order, by the place of the nodes in the serial order, then path.
 
-    ``rank`` is the place of each node in the serial order, ``touched`` the flags of paths by node, ``marks`` those of
-    folders (see `Touched`). ``contingent`` are edges that bind until a third node has made a folder: nodes with one,
+    ``rank`` is the place of each node in the serial order, ``touched`` the flags of paths by node, ``marks`` the marks
+    of folders (see `Touched`). ``contingent`` are edges that bind until a third node has made a folder: nodes with one,
     or a path through some, do not conflict over the making of a folder.
     """
     known = marks or {}

@@ -147,7 +147,7 @@ class Trace:
         return witness
 
     def seen_by_others(self) -> tuple[dict[int, dict[str, int]], dict[int, dict[str, set[str]]]]:
-        """Return the flags of paths by node, with those of temporary folders, and the marks of folders by node."""
+        """Return the flags of paths by node, temporary folders included, and the marks of folders by node."""
         touched = {node: witness.touched for node, witness in self._witnesses.items()}
         return (
             {node: each.seen_by_others() for node, each in touched.items()},

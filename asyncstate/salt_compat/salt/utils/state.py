@@ -57,7 +57,7 @@ def _is_well(row: Any, *, recurse: bool, highstate: Any, extend: bool) -> bool:
 
 
 def get_sls_opts(opts: Mapping[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Return a copy of the options with the given ``saltenv`` and ``pillarenv``."""
+    """Return a copy of the options with the given ``saltenv`` and ``pillarenv``, as ``lock_saltenv`` permits."""
     chosen = {**opts}
     if "saltenv" in kwargs:
         saltenv = kwargs["saltenv"]
