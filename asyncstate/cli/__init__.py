@@ -1,7 +1,7 @@
 """The command line: one file per command, each imported when it is called.
 
-Read in this order: ``root`` (the program), ``framework`` and ``options`` (common to all commands), ``selection`` (which
-states), ``session`` (a run, from its start to its report), ``console`` (what is written where), then any command.
+Read in this order: ``root`` (the program), ``framework`` and ``options`` (common to all commands), ``selection`` (the
+states to compile), ``session`` (a run, from start to report), ``console`` (the output streams), then any command.
 ``salt`` reads Salt's spelling of options, ``interrupts`` turns signals into messages and exit codes.
 """
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 _NO_MEMORY = b"asyncstate: memory ran out\n"
 _NO_DESCRIPTOR = b"asyncstate: no file can be opened, so there is no report: see asyncstate runs list\n"
 _DESCRIPTORS = 256
-"""How many files the last report may open."""
+"""Limit of open files for the process that writes the last report."""
 _INTERNAL_ERROR = 70
 _SELDOM = (50_000, 50, 100)
-"""Thresholds of the garbage collector in a process of ours, which makes many objects and few cycles."""
+"""Thresholds of the garbage collector: this program makes many objects and few cycles."""
 
 _EARLY = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 _WRITTEN_WITHOUT_RUN = ("--junit", "--metrics")
-"""Options that name a file which is written even if no run has begun."""
+"""Options whose files are written even if no run has begun."""
 _LAST_REPORT = "import sys; sys.path[:] = eval(sys.argv[1]); from asyncstate.cli.last_report import main; main()"
 
 
 def program() -> int:
-    """Be the program `asyncstate`: run the command line of this process, and end the process."""
+    """Entry point of `asyncstate`: run the command line of this process, then end the process."""
     gc.set_threshold(*_SELDOM)
     pack = pack_of(os.path.dirname(os.path.dirname(__file__)))
     if pack is not None:
         sys.meta_path.insert(0, pack)
     code = main()
     if pack is not None:
-        before = _deaf()  # the answer is given: its exit code stands
+        before = _deaf()  # the answer is out: no signal may change the exit code
         pack.renew()
         for number, handler in before.items():
             _signal.signal(number, handler)
@@ -50,10 +50,10 @@ def program() -> int:
 
 
 def leave(code: int) -> None:
-    """End the process as the interpreter does, except that no object is freed: that takes a tenth of a short run.
+    """End the process as the interpreter does, but free no objects: freeing takes a tenth of a short run.
 
-    Threads are joined and exit functions called as usual. Returns, for the interpreter to end the process, if a stream
-    cannot be flushed, or if plugins of others were imported: they may have open files, which are written when freed.
+    Threads are joined and exit functions called as usual. Returns, and leaves the end to the interpreter, if a stream
+    cannot be flushed, or if third-party plugins were imported: their open files may be written only when freed.
     """
     if "asyncstate.load.imports" in sys.modules and sys.modules["asyncstate.load.imports"].foreign:
         return
@@ -73,8 +73,8 @@ def leave(code: int) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 ok, 1 compile or usage error, 2 a state failed.
 
-    70 is a bug, 74 an answer that could not be written, 124 a timeout, 125 a cancellation by a program, 128 plus its
-    number the end by a signal. Help and version are printed without importing click.
+    70 a bug, 74 the answer could not be written, 124 a timeout, 125 a cancellation by a program, 128 + N a signal N.
+    Help and version are printed without importing click.
     """
     if shell := os.environ.get("_ASYNCSTATE_COMPLETE"):
         from asyncstate.cli.complete.shell import answer
@@ -82,28 +82,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         return answer(shell, list(sys.argv[1:] if argv is None else argv))
     arguments = sys.argv[1:] if argv is None else argv
     last = LastReport(arguments)
-    last.is_written = argv is not None  # a program that calls this is not replaced
+    last.is_written = argv is not None  # a calling program must not be replaced by exec
     before = _end_early(last)
     try:
         code = _answer(list(arguments), last)
         if argv is None and code > 128:
             _keep_from_signals()
         return code
-    except MemoryError:  # there was not even enough to say so in the usual way
+    except MemoryError:  # not enough is left for the usual error message
         os.write(2, _NO_MEMORY)
         if argv is None:
             last.end(_INTERNAL_ERROR, "memory ran out")
         return _INTERNAL_ERROR
     finally:
-        if argv is not None:  # called by a program: otherwise nothing is left to do but to end
+        if argv is not None:  # a calling program goes on
             for number, handler in before.items():
                 _signal.signal(number, handler)
 
 
 def _keep_from_signals() -> None:
-    """Let no later signal give the exit code while the interpreter ends; what holds that up is ended in ten seconds.
+    """Keep later signals from changing the exit code while the interpreter ends; end a hanging one after ten seconds.
 
-    By then Python gives up its handlers, so that each signal would end the process by itself.
+    Python drops its handlers at that point, so any signal would end the process.
     """
     try:
         _deaf()
@@ -141,9 +141,9 @@ def _end_early(last: LastReport) -> dict[int, object]:
 
 
 class LastReport:
-    """What is left to write if this process ends where it is. ``arguments`` are those of the command line.
+    """The output still to be written if this process has to end at once. ``arguments`` are the command line.
 
-    ``run`` is the ID of the run under way; ``answered``: its answer was begun; ``is_written``: nothing is left.
+    ``run`` is the ID of the current run; ``answered``: its answer has begun; ``is_written``: nothing is left to write.
     """
 
     def __init__(self, arguments: Sequence[str]) -> None:
@@ -153,9 +153,9 @@ class LastReport:
         self.is_written = False
 
     def end(self, code: int, why: str) -> NoReturn:
-        """End this process with an exit code, and with the report and the files that were asked for.
+        """End this process with an exit code, and write the requested report and files.
 
-        Takes no lock, imports nothing and waits for nothing: the process becomes the program that writes them.
+        Takes no lock, imports nothing and does not block: the process replaces itself (exec) with the one that writes.
         """
         try:
             files = any(word.startswith(_WRITTEN_WITHOUT_RUN) for word in self.arguments)
@@ -169,14 +169,14 @@ class LastReport:
 
 
 def _need_descriptor() -> None:
-    """Raise OSError if no file can be opened: the next program would end with the exit code of its loader.
+    """Raise OSError if no file can be opened: the next program would fail with the exit code of its loader.
 
-    What a plugin took of the limit is taken back, as far as this process may.
+    A limit that a plugin lowered is first raised again, as far as this process may.
     """
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
     except OSError:
-        resource = sys.modules.get("resource")  # nothing can be imported any more
+        resource = sys.modules.get("resource")  # an import would need a descriptor
         if resource is None:
             raise
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -199,7 +199,7 @@ def _answer(arguments: list[str], last: LastReport) -> int:
 
 
 def _claim_streams() -> None:
-    """Open /dev/null for closed standard streams: otherwise the next opened file would get the number of one."""
+    """Open /dev/null for closed standard streams: otherwise the next opened file would get such a number."""
     for number in range(3):
         try:
             os.fstat(number)

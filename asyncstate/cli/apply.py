@@ -130,7 +130,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 
 
 def apply(console: Console, sls: tuple[str, ...], options: dict[str, Any]) -> int:
-    """Do what ``apply`` does with these SLS names and options; return the exit code. Raises UsageError first."""
+    """Run ``apply`` with these SLS names and options; return the exit code. Raises UsageError before anything runs."""
     reviewed = None
     if options["plan"]:
         from asyncstate.cli.saved_plan import read_plan
@@ -198,9 +198,9 @@ def _require_sls(selection: Selection) -> None:
 
 
 def _of_resumed(settings: Settings, selection: Selection, options: dict[str, Any]) -> Selection:
-    """Return what to compile to resume a run: what was asked for, or else what that run compiled.
+    """Return the selection to compile to resume a run: that of the command line, or else the run's own.
 
-    Raises JournalError, ResumeRefused.
+    Raises JournalError, ResumeRefused, UsageError.
     """
     from asyncstate.cli.past_runs import journal_in, own_selection, selection_of
     from asyncstate.run.keeping import resumable

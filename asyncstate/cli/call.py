@@ -92,7 +92,7 @@ def command(
 async def _call(
     console: Console, settings: Settings, function: str, positional: list[Any], keywords: dict[str, Any]
 ) -> tuple[Any, str]:
-    """Return what the function returns, and a hint if it looked up a key that there is not."""
+    """Return the result of the function, and a hint if it looked up a key that does not exist."""
     from asyncstate.runtime import StateRuntime
 
     async with StateRuntime(settings, secrets=console.secrets) as runtime:
@@ -103,7 +103,7 @@ async def _call(
 
 
 def _nearest_key(function: str, key: Any, data: Mapping[Any, Any]) -> str:
-    """Return which key was probably meant by one that grains or pillar do not have; "" if it has it."""
+    """Return a hint for a key that is missing from grains or pillar, with the nearest key; "" for an existing key."""
     module, _, name = function.partition(".")
     first = str(key).partition(":")[0]
     if name not in _LOOKING_UP or not data or first in data:

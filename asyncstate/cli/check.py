@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from asyncstate.runtime import StateRuntime
 
 _READS_PILLAR = re.compile(r"pillar|config|defaults|\{%[-+]?\s*(?:from|import|include|extends)\b")
-"""What an SLS has that may read the pillar, itself or through another file."""
+"""Matches an SLS that may read the pillar, itself or through another file."""
 
 
 @click.command(
@@ -97,7 +97,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 
 @contextmanager
 def _past_broken_pillar(opened: StateRuntime, compiled: Callable[[StateRuntime], Plan]) -> Iterator[None]:
-    """Add to what is wrong with a pillar the mistakes that are not due to it: those of files that do not read it."""
+    """Add to the issues of a broken pillar the mistakes in files that do not read the pillar."""
     from asyncstate.compile.findings import mistakes
     from asyncstate.compile.ordering import OF_MISSING_STATES
     from asyncstate.errors import CompileError, PillarError

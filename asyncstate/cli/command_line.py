@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _SECRETIVE = "--pillar"
-"""The option whose values may be secret, though nobody marked them so."""
+"""The option whose values may be secret without being marked as such."""
 _HARMLESS = frozenset({"test", "saltenv", "pillarenv", "exclude", "mods", "queue", "concurrent"})
 """The arguments of the form ``name=value`` that are shown with their values."""
 _HIDDEN = "..."
 
 
 def shown_command(arguments: Iterable[str]) -> str:
-    """Return the command line, as a shell reads it, without values of the pillar and of arguments of states."""
+    """Return the command line, quoted for a shell, without the values of the pillar and of state arguments."""
     return shlex.join(["asyncstate", *_shown(arguments)])
 
 

@@ -1,4 +1,4 @@
-"""``asyncstate completion``: the script with which a shell completes commands, options and names."""
+"""``asyncstate completion``: the completion script for a shell."""
 
 from __future__ import annotations
 

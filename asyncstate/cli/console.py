@@ -1,4 +1,4 @@
-"""Console: where output goes, in which format and colours. One per call of the program."""
+"""The console: destination, format and colours of all output. One per call of the program."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 _INDENT = "  "
 _USUAL_WIDTH = 80
 _LINES = 10_000
-"""How many lines of a report are joined at once: that of a large run is never held as a whole."""
+"""Number of lines of a report that are joined at once: a large report is never in memory as a whole."""
 
 _MOST_UNREAD = 1 << 20
-"""Bytes that wait for a reader of standard error who is slow. What is written beyond that is dropped."""
+"""Bytes buffered for a slow reader of standard error. Output beyond that is dropped."""
 _PATIENCE = 5.0
-"""Seconds for which a reader of standard error may read nothing before he is not waited for any longer."""
+"""Timeout, in seconds, for a reader of standard error that reads nothing."""
 
 CHANGED = 3
 """Exit code of --detailed-exitcode if all went well and something changed."""
@@ -38,14 +38,14 @@ OUTPUT_LOST = 74
 
 
 class LastReport(Protocol):
-    """What is left to write if the process ends where it is: see `asyncstate.cli.LastReport`."""
+    """The output still to be written if the process has to end at once: see `asyncstate.cli.LastReport`."""
 
     run: str
     answered: bool
     is_written: bool
 
     def end(self, code: int, why: str) -> NoReturn:
-        """End the process with an exit code, and write what is left."""
+        """End the process with an exit code, and write the rest of the output."""
 
 
 class Console:
@@ -54,12 +54,12 @@ class Console:
     ``out`` is the format of the answer (human, github, json, jsonl, yaml). ``answers_with_data`` marks commands whose
     standard output is data even in the format for people (a graph, a value): their errors go to standard error.
     ``answered`` is true once an answer was begun, after which errors go to standard error too. ``incomplete`` is true
-    if a part of the answer, or a requested file, could not be written. What is said while messages are held (`hold`) is
-    kept back. ``arguments`` is the command line. ``metrics`` is the file of --metrics, which is written last, about
-    ``results`` and the exit code; ``ended_at`` is when a past run ended. ``junit`` is the file of --junit, which tells
-    of ``problems`` if there is no result. ``last`` is left to write if the process ends where it is; ``ended_by`` is
+    if a part of the answer, or a requested file, could not be written. Messages are kept back between `hold` and
+    `release`. ``arguments`` is the command line. ``metrics`` is the file of --metrics, which is written last, from
+    ``results`` and the exit code; ``ended_at`` is when a past run ended. ``junit`` is the file of --junit, which lists
+    ``problems`` if there is no result. ``last`` is written if the process has to end at once; ``ended_by`` is
     what ended a run from within.
-    ``codes`` marks commands whose mistakes end with their codes, also as data; a run gives the texts of Salt.
+    ``codes`` marks commands whose issues are shown with their codes, also as data; a run shows Salt's texts.
     """
 
     def __init__(self) -> None:
@@ -93,16 +93,16 @@ class Console:
         return self.out in ("human", "github")
 
     def end(self, code: int, why: str) -> None:
-        """End the process where it is, with what is left to write: takes no lock, and waits for nothing."""
+        """End the process at once and have the rest of the output written: takes no lock, does not block."""
         if self.last is not None:
             if self._answer is not None:
-                os.dup2(self._answer.fileno(), 1)  # it belongs to plugins now
+                os.dup2(self._answer.fileno(), 1)  # descriptor 1 belongs to plugins now
             self.last.answered = self.answered
             self.last.end(code, why)
 
     @property
     def secrets(self) -> Secrets:
-        """The secrets that no output may show. The runtime of this call adds to them."""
+        """The secrets that no output may show; the runtime adds to them."""
         if self._secrets is None:
             from asyncstate.redact.secrets import Secrets
 
@@ -130,7 +130,7 @@ class Console:
             private = os.dup(sys.stdout.fileno()) if sys.stdout is not None else -1
         except (OSError, io.UnsupportedOperation):
             private = -1
-        if private == -1:  # closed, or the stream of a program that calls this one
+        if private == -1:  # closed, or a stream of the calling program
             yield
             return
         own = sys.stdout
@@ -171,7 +171,7 @@ class Console:
         return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
 
     def fitting_progress(self, wanted: str, *, quiet: bool) -> str:
-        """Return how progress is shown, live, plain or none: as ``wanted`` (``--progress``), if that is not auto."""
+        """Return the form of progress, live, plain or none: ``wanted`` (``--progress``), unless that is auto."""
         if wanted != "auto":
             return wanted
         if sys.stderr is not None and sys.stderr.isatty():
@@ -189,7 +189,7 @@ class Console:
             self.write("\n".join(batch) + "\n", redacted=True)
 
     def write(self, text: str | bytes, *, redacted: bool = False, data: bool = False) -> None:
-        """Write to standard output, with the secrets in text hidden, and what would control a terminal spelt out.
+        """Write to standard output, with the secrets in text hidden and control characters escaped.
 
         ``data`` for programs, such as bytes, is written as it is, unless it goes to a terminal.
 
@@ -227,7 +227,7 @@ class Console:
         self.complain(f"{what} could not be written: {why}")
 
     def drop(self) -> None:
-        """Let what is still to be written to standard output go nowhere, also what waits for its reader now."""
+        """Discard all further output to standard output, also what is blocked by its reader now."""
         if self.stdout is not None:
             drop_output(self.stdout.fileno())
 
@@ -245,7 +245,7 @@ class Console:
         self.write(b"\n")
 
     def say(self, *lines: str) -> None:
-        """Write lines to standard error, with the secrets hidden; later or never if messages are held."""
+        """Write lines to standard error, with the secrets hidden; while messages are held, keep them back."""
         if self._held is not None:
             self._held += lines
             return
@@ -259,17 +259,17 @@ class Console:
             drop_output(2)
 
     def hold(self) -> None:
-        """Keep back what is said from now on, until `release`."""
+        """Keep back messages from now on, until `release`."""
         self._held = self._held or []
 
     def release(self) -> None:
-        """Say what was kept back, and keep back nothing more."""
+        """Write the messages that were kept back, and keep back no more."""
         held, self._held = self._held, None
         if held:
             self.say(*held)
 
     def complain(self, text: str, hint: str = "") -> None:
-        """Write ``asyncstate: text`` to standard error, after what was held, then the ``hint``: the next step."""
+        """Write ``asyncstate: text`` to standard error, after any held messages, then the ``hint``: the next step."""
         self.release()
         palette = self.palette(sys.stderr)
         first, *rest = _fitted(f"asyncstate: {self._shown(text)}", sys.stderr) or [""]
@@ -279,7 +279,7 @@ class Console:
 
 
 def columns(stream: TextIO | None) -> int:
-    """Return the width of the terminal behind ``stream``, or that of ``COLUMNS``; 0 if it is no terminal."""
+    """Return the width of the terminal behind ``stream``, or ``COLUMNS``; 0 if it is no terminal."""
     given = os.environ.get("COLUMNS", "")
     if given.isdecimal() and int(given):
         return int(given)
@@ -310,7 +310,7 @@ class _LastingStream:
     """A text stream whose writes neither fail nor wait: output that cannot be written is dropped.
 
     A progress display, a log record or a warning must not end a run because the terminal was closed, the reader of
-    ``2>&1 | head`` went away, or the disk is full; nor hold it up because nobody reads.
+    ``2>&1 | head`` exited, or the disk is full; nor block it because the stream is not read.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -319,7 +319,7 @@ class _LastingStream:
         self._line = ""
         self._lock = threading.RLock()
         self.made_harmless: Callable[[str], str] = str
-        """Changes what is written so that its reader obeys nothing in it."""
+        """Changes the output so that its reader finds no command in it."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -345,14 +345,14 @@ class _LastingStream:
                 self._delivery.write(text.encode(encoding, errors))
 
     def settle(self) -> None:
-        """Let everything get to the reader; one who does not read is waited for once."""
+        """Deliver everything to the reader; the timeout for one that does not read applies only once."""
         self.flush()
         if self._delivery is not None:
             self._delivery.settle(_PATIENCE)
 
 
 def keep_github_from_obeying() -> None:
-    """Let GitHub, which reads standard error, too, find no command in what is written there from now on."""
+    """Break workflow commands in all further output to standard error, which GitHub reads, too."""
     from asyncstate.report.github import harmless
 
     if isinstance(sys.stderr, _LastingStream):
@@ -361,7 +361,7 @@ def keep_github_from_obeying() -> None:
 
 @contextmanager
 def lasting_stderr() -> Iterator[None]:
-    """Drop output to standard error in the block that cannot be written, so that no write fails."""
+    """Make writes to standard error in the block never fail: output that cannot be written is dropped."""
     before = sys.stderr
     if before is None:
         yield
@@ -376,7 +376,7 @@ def lasting_stderr() -> Iterator[None]:
 
 
 def drop_output(descriptor: int = 1) -> None:
-    """Redirect a standard stream to /dev/null, because the interpreter flushes it at exit and would fail again."""
+    """Redirect a standard stream to /dev/null: the interpreter flushes it at exit and would fail again."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, descriptor)
     os.close(null)

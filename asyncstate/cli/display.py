@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from asyncstate.model.result import RunReport
 
 _BESIDE_A_DIFF = 4
-"""Lines of a terminal that are left for the line of the state, and for what surrounds it."""
+"""Lines of a terminal that a diff leaves for the line of its state and its surroundings."""
 
 
 def shows_new_files(console: Console, diffs: bool | None) -> bool:
-    """Whether a dry run shows the content of new files: if ``--diff`` says so, or on a terminal, for people."""
+    """Whether a dry run shows the content of new files: with ``--diff``, or by default for people on a terminal."""
     return (console.for_people and _on_terminal(console)) if diffs is None else diffs
 
 
@@ -40,9 +40,9 @@ def style_of(
     everything: bool = False,
     diffs: bool | None = None,
 ) -> Style:
-    """Return how states are shown. The default form is ``brief`` on a terminal, else ``full``.
+    """Return the style of the report. The default form is ``brief`` on a terminal, else ``full``.
 
-    ``brief`` shows states that were as wanted only if ``state_verbose`` was asked for, or ``everything`` is wanted.
+    ``brief`` shows states that were as wanted only with ``state_verbose`` or ``everything``.
     ``places`` are those of `Style`, ``diffs`` is ``--diff``: a dry run on a terminal shows diffs by default, each cut
     to the height of the terminal.
     """

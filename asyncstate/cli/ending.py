@@ -1,7 +1,7 @@
-"""What signals do to a run under way: stop it, then cancel it.
+"""Effects of signals on a run: stop it, then cancel it.
 
 A signal may arrive between any two steps of the program: asyncio's ``call_soon_threadsafe`` passes it to the loop. One
-that arrives after the end of the run is for what comes next.
+that arrives after the end of the run is left to the code that follows.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
 
 _LATEST = 60.0
-"""Seconds from the cancellation of a run to its end, at most. Then the process ends where it is."""
+"""Seconds from the cancellation of a run to its end, at most. Then the process ends at once."""
 _SHOWN = 10.0
-"""Seconds from a signal behind the end of a run until its report is shown, at most."""
+"""Seconds from a signal after the end of a run until its report is shown, at most."""
 
 
 class Stoppable(Protocol):
-    """A run that signals end, of this host or of a fleet."""
+    """A run that signals can end, on this host or of a fleet."""
 
     def stop(self, reason: str) -> None:
         """Start nothing more."""
 
     def cancel(self, reason: str) -> None:
-        """Start nothing more, and end what runs."""
+        """Start nothing more, and cancel running states."""
 
 
 class Ending:
-    """What signals do to a run: the first one stops it, a later one or the end of the grace period cancels it.
+    """Signal handling of a run: the first signal stops it, a later one or the end of the grace period cancels it.
 
     A stopped run starts no more states and lets running ones finish. SIGINT comes from a person at a terminal: after
-    any first signal it cancels at once. Other signals come from programs, which do not wait for ever: ``grace`` seconds
+    any first signal it cancels at once. Other signals come from programs, whose patience is limited: ``grace`` seconds
     after the first of them the running states are cancelled. SIGQUIT cancels at once.
     """
 
@@ -79,7 +79,7 @@ class Ending:
             self._timer.start()
 
     def bound(self, number: int, arrival: int) -> None:
-        """Bound the time to the end of the process: a plugin may hold up the loop, which handles the signal.
+        """Set the latest time for the end of the process: a plugin may block the loop that handles the signal.
 
         May be called in a signal handler. ``arrival`` is the number of signals so far.
         """
@@ -104,10 +104,9 @@ class Ending:
 
 @contextmanager
 def kept_until_shown() -> Iterator[None]:
-    """Keep signals that arrive in the block, for a few seconds, and deliver them behind it.
+    """Hold signals that arrive in the block, for a few seconds at most, and deliver them after it.
 
-    For what lies between the end of a run and its report: the run is over, so there is nothing to cancel, and its
-    report must not be lost.
+    Used between the end of a run and its report: there is nothing left to cancel, and the report must not be lost.
     """
     late: deque[int] = deque()
 

@@ -1,4 +1,4 @@
-"""Runs the program on an event loop: uvloop if it is installed, asyncio's own otherwise.
+"""The event loop of the program: uvloop if it is installed, asyncio's own otherwise.
 
 This uses asyncio instead of anyio: only asyncio's runner takes a factory that makes the loop.
 """
@@ -24,14 +24,14 @@ log: logging.Logger = get_logger(__name__)
 T = TypeVar("T")
 
 _LATEST = 60.0
-"""Seconds from a signal to the end of what it cancels, at most: programs that are ended take a dozen."""
+"""Seconds from a signal to the end of the cancelled coroutine, at most: ending its programs may take a dozen."""
 
 
 def run_on(wanted: str, main: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run ``main()`` like ``asyncio.run``, on the loop that the option ``event_loop`` names. Raises ConfigError.
 
-    A signal cancels ``main()``, and is raised as Interrupted when that has ended. A task that a plugin left on the loop
-    never ends the program, whatever it raises, nor does a plugin that stops the loop.
+    A signal cancels ``main()``, and is raised as Interrupted when that has ended. Neither an exception of a task that a
+    plugin left on the loop nor a plugin that stops the loop ends the program.
     """
     spare_memory()
     cancellation = _Cancellation()
@@ -43,7 +43,7 @@ def run_on(wanted: str, main: Callable[[], Coroutine[Any, Any, T]]) -> T:
             while True:
                 try:
                     return loop.run_until_complete(task)
-                except (SystemExit, KeyboardInterrupt) as error:  # asyncio lets these through, from any task
+                except (SystemExit, KeyboardInterrupt) as error:  # asyncio passes these on from any task
                     if task.done():
                         raise
                     log.warning("A task that a plugin started raised %s. The run goes on.", type(error).__name__)
@@ -56,7 +56,7 @@ def run_on(wanted: str, main: Callable[[], Coroutine[Any, Any, T]]) -> T:
 class _Cancellation:
     """Cancels a coroutine on a signal, even one that arrives before the coroutine's first step.
 
-    A signal that arrives after its last step is noted for what comes next.
+    A signal that arrives after its last step is noted for the next safe point.
     """
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class _Cancellation:
             with waking(loop):
                 result = await main()
             self._is_over = True
-            if self._received:  # too late for what it was to cancel
+            if self._received:  # too late to cancel the coroutine
                 raise Interrupted(self._received[0])
             return result
         except asyncio.CancelledError:

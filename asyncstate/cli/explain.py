@@ -1,4 +1,4 @@
-"""``asyncstate explain``: why a state runs when it runs, and what it depends on."""
+"""``asyncstate explain``: the reasons for the place of a state in a run, and its dependencies."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _explain_code(console: Console, code: str) -> int:
 
 
 def _recorded(console: Console, plan: Plan, events: BinaryIO) -> Profile:
-    """Read a recorded run. Raises UsageError if it is not one; prints a note if it was recorded with another tree."""
+    """Read a recorded run. Raises UsageError for any other file; prints a note if it was recorded with another tree."""
     from asyncstate.report.profile import recorded
 
     try:

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 SECTIONS = ("Tree", "Selection", "Run", "Output", "General")
-"""The sections of the help of a command, in their order."""
+"""The sections of a command's help, in order."""
 _EXAMPLES = 4
-"""How many examples ``--help`` shows; the first ones of a command are those that most people need."""
+"""Number of examples that ``--help`` shows: a command lists the most common uses first."""
 
 
 _EVERYTHING = "asyncstate.help.all"
-"""Key in ``click.Context.meta``: whether ``--help-all`` asks for the help."""
+"""Key in ``click.Context.meta``: whether the help was requested by ``--help-all``."""
 
 
 class Option(click.Option):
@@ -52,7 +52,7 @@ def option(*names: str, section: str, **attributes: Any) -> Callable[[Any], Any]
 
 
 class _Explained(click.Command):
-    """A command whose help is written as its answers are: in full, or with an exit code that says otherwise."""
+    """A command whose help is written like an answer: a failed write gives its exit code."""
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         """Return the option --help."""
@@ -122,7 +122,7 @@ class Root(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command. Raises UsageError, which names the nearest, or the one that replaces Salt's function."""
+        """Find the command. Raises UsageError, which names the nearest one, or the replacement of a Salt function."""
         if args and args[0] not in OWN and args[0] not in (known := commands()):
             raise click.UsageError(unknown_command(args[0], list(known)), ctx)
         return super().resolve_command(ctx, args)
@@ -131,8 +131,8 @@ class Root(click.Group):
 class Family(_Explained, click.Group):
     """A command with sub-commands, such as ``show``.
 
-    ``parts`` are those that have a file of their own in the package of the command, ``folder``, which is imported when
-    one is called: by name, its section in the help and what the help says of it.
+    ``parts`` are the sub-commands with a file of their own in the package ``folder``, imported when called: section and
+    line of the help by name.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class Family(_Explained, click.Group):
         self.examples = examples
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return those with a file of their own first."""
+        """Return the names, sub-commands with a file of their own first."""
         return [*self.parts, *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

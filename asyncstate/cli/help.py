@@ -1,4 +1,4 @@
-"""``asyncstate help``: what ``--help`` of a command says, under the word that people try."""
+"""``asyncstate help``: the same as ``--help`` of a command."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def command(ctx: click.Context, /, words: tuple[str, ...], everything: bool) -> 
     Without COMMAND, list the commands.
     """
     program = ctx.find_root()
-    has_tiers = bool(words) and words[0] != "salt-call"  # whose options are Salt's
+    has_tiers = bool(words) and words[0] != "salt-call"  # its options are Salt's
     flag = "--help-all" if everything and has_tiers else "--help"
     kept = io.BytesIO()
-    told = io.TextIOWrapper(kept, encoding="utf-8", write_through=True)  # standard output is kept for the answer
+    told = io.TextIOWrapper(kept, encoding="utf-8", write_through=True)  # standard output is reserved for the answer
     with redirect_stdout(told):
         code: int = program.command.main(
             [*words, flag], prog_name=program.info_name, standalone_mode=False, obj=ctx.obj

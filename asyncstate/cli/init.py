@@ -62,7 +62,7 @@ def command(console: Console, /, dir: str | None, **options: Any) -> int:
 
 
 def _configured(settings: Settings) -> dict[str, str]:
-    """Return the first folder of each kind of root in which an apply without options looks."""
+    """Return the first file root and the first pillar root of an apply without options."""
     return {
         "salt": next(iter(settings.file_roots.values()))[0],
         "pillar": next(iter(settings.pillar_roots.values()))[0],
@@ -70,7 +70,7 @@ def _configured(settings: Settings) -> dict[str, str]:
 
 
 def _beneath(named: str) -> dict[str, str]:
-    """Return where the parts of the tree go, by their names in the starter tree. Raises UsageError."""
+    """Return the folders for the parts of the starter tree, salt and pillar, below ``named``. Raises UsageError."""
     if not named.strip():
         raise click.UsageError("DIR is empty: name a folder, as in asyncstate init ./first")
     try:
@@ -84,7 +84,7 @@ def _beneath(named: str) -> dict[str, str]:
 
 
 def _require_free(folders: Iterable[str]) -> None:
-    """Raise UsageError if a folder has an entry, or is no folder."""
+    """Raise UsageError if a folder is not empty, or is no folder."""
     for folder in folders:
         if lexists(folder) and (not is_directory(folder) or listdir(folder)):
             what = "is not empty" if is_directory(folder) else "is not a directory"
@@ -94,14 +94,14 @@ def _require_free(folders: Iterable[str]) -> None:
 
 
 def _write(folders: Mapping[str, str], made: list[str]) -> list[str]:
-    """Write the starter tree and return its files. Pillar often has secrets: its folder is for the owner only.
+    """Write the starter tree and return its files. Only the owner may read the pillar folder, for its secrets.
 
-    ``made`` receives each file and folder that is made, in order.
+    ``made`` receives each created file and folder, in order.
     """
     for part, folder in folders.items():
         _make_folder(folder, 0o700 if part == "pillar" else 0o755, made)
     shown = os.path.join(os.path.dirname(folders["salt"]), "hello")
-    quoted = json.dumps(shown).replace("{", r"\u007b")  # a name is data: no brace of it begins a template
+    quoted = json.dumps(shown).replace("{", r"\u007b")  # a name is data: its braces do not begin a template
     written = []
     for part, folder in folders.items():
         for source in sorted((_STARTER / part).rglob("*")):
@@ -120,7 +120,7 @@ def _write(folders: Mapping[str, str], made: list[str]) -> list[str]:
 
 
 def _make_folder(folder: str, mode: int, made: list[str]) -> None:
-    """Make a folder, and with ordinary rights those above it that are missing."""
+    """Make a folder, and its missing parents with ordinary rights."""
     if is_directory(folder):
         return
     above = os.path.dirname(folder)
@@ -131,7 +131,7 @@ def _make_folder(folder: str, mode: int, made: list[str]) -> None:
 
 
 def _undo(made: Iterable[str]) -> None:
-    """Remove what was made, the last first; what somebody else has put into a folder stays, and so does the folder."""
+    """Remove the created files and folders, last first; a folder in which others have put files stays."""
     for path in reversed([*made]):
         with suppress(OSError):
             rmdir(path) if is_directory(path) else remove(path)

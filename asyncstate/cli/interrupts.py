@@ -1,10 +1,10 @@
-"""Signals that end the program: each gives a message and an exit code, at any time in the life of the program.
+"""Signals that end the program, at any time of its life, each with a message and an exit code.
 
 No handler raises: Python calls handlers between any two steps of the code, where an exception may be swallowed, or keep
-a lock from being released. A handler takes note of the signal, and the program acts on it at its next safe point, with
+a lock from being released. A handler notes the signal, and the program acts on it at its next safe point, with
 `check`. In a block of `delivered_to`, a receiver is called instead. A run handles signals itself: see
-`asyncstate.cli.ending`. What does not end in time is ended by `end_now`, from another thread; so is what gets a second
-signal. A signal that was ignored when the program was started (by ``nohup``, or for a background job of a shell) stays
+`asyncstate.cli.ending`. After a timeout or a second signal, `end_now` ends the program, from another thread if need
+be. A signal that was ignored when the program was started (by ``nohup``, or for a background job of a shell) stays
 ignored.
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGXCPU")
 """Signals that would end the program without a message, except those that mean a crash."""
 _LATEST = 5.0
-"""Seconds from a signal to the next safe point, at most. Then the process ends where it is."""
+"""Seconds from a signal to the next safe point, at most. Then the process ends at once."""
 _INSISTING = 1.0
 """Seconds after which another signal is a second one: coreutils' ``timeout`` sends each twice."""
 
@@ -49,20 +49,20 @@ class Interrupted(BaseException):
 
 _receivers: list[Callable[[int], None]] = []
 _last_act: Callable[[int, str], object] | None = None
-"""Ends the process with an exit code and a reason, after `end_now` has said so: see `in_words`."""
+"""Ends the process with an exit code and a reason, after the message of `end_now`: see `in_words`."""
 _pending: list[int] = []
 """Signals that the program has not acted on."""
 
 
 class _Deadline:
-    """When the process ends whatever it does. There is one, so it is changed in the main thread only."""
+    """The latest time for the end of the process. There is only one, changed in the main thread only."""
 
     def __init__(self) -> None:
         self.number = 0
         self.since = 0.0
         self.end = 0.0
         self.age = 0
-        """Changes when the deadline does, so that threads of former ones do nothing."""
+        """Changes with the deadline, so that threads of earlier deadlines do nothing."""
 
     def set(self, number: int, seconds: float) -> None:
         self.age += 1
@@ -93,7 +93,7 @@ _deadline = _Deadline()
 
 
 def end_within(number: int, seconds: float) -> None:
-    """End the process in ``seconds``, if it has not ended by then; at once if it was signalled some time before."""
+    """End the process in ``seconds``, if it has not ended by then; at once for a second signal."""
     if not _deadline.number:
         _deadline.set(number, seconds)
     elif time.monotonic() - _deadline.since >= _INSISTING:
@@ -101,7 +101,7 @@ def end_within(number: int, seconds: float) -> None:
 
 
 def end_at_latest(number: int, seconds: float) -> None:
-    """End the process in ``seconds``, if it has not ended by then, however many signals come until then."""
+    """End the process in ``seconds``, if it has not ended by then; further signals do not change that."""
     if not _deadline.number or time.monotonic() + seconds < _deadline.end:
         _deadline.set(number, seconds)
 
@@ -112,12 +112,12 @@ def ended_in_time() -> None:
 
 
 def is_signalled() -> bool:
-    """Whether a signal has cancelled what runs."""
+    """Whether a signal has cancelled the running code."""
     return bool(_deadline.number)
 
 
 def end_now(number: int) -> None:
-    """End the process with a message, and what it was calling, wherever it is: takes no lock, and waits for nothing."""
+    """End the process and its children at once, with a message: takes no lock, does not block."""
     number = _deadline.number or number
     name = signal.Signals(number).name
     try:
@@ -132,7 +132,7 @@ def end_now(number: int) -> None:
 
 
 def say_last(text: bytes) -> None:
-    """Write to standard error, if it can be written to without waiting."""
+    """Write to standard error, if that does not block."""
     with suppress(OSError, ValueError):
         poll = select.poll()
         poll.register(2, select.POLLOUT)
@@ -141,7 +141,7 @@ def say_last(text: bytes) -> None:
 
 
 def check() -> None:
-    """Raise Interrupted if a signal has arrived: this is a safe point."""
+    """Raise Interrupted if a signal has arrived; the call is a safe point."""
     if _pending:
         number = _pending[0]
         _pending.clear()
@@ -149,7 +149,7 @@ def check() -> None:
 
 
 def pause(seconds: float) -> None:
-    """Sleep, at a safe point. Raises Interrupted."""
+    """Sleep, with a safe point before and after. Raises Interrupted."""
     check()
     time.sleep(seconds)
     check()
@@ -157,7 +157,7 @@ def pause(seconds: float) -> None:
 
 def _receive(number: int, _frame: FrameType | None) -> None:
     try:
-        if number == signal.SIGALRM and _deadline.number:  # no thread could start that ends the process
+        if number == signal.SIGALRM and _deadline.number:  # the thread that ends the process could not start
             end_now(number)
         deliver(number)
     except BaseException:  # noqa: BLE001 - nothing may be raised here, and the signal must not be lost
@@ -173,16 +173,16 @@ def deliver(number: int) -> None:
 
 
 def note(number: int) -> None:
-    """Have the next `check` raise Interrupted, soon."""
+    """Have the next `check` raise Interrupted; if none comes in time, the process ends."""
     _pending.append(number)
     end_within(number, _LATEST)
 
 
 @contextmanager
 def in_words(last_act: Callable[[int, str], object] | None = None) -> Iterator[None]:
-    """Let signals be noted in the block, for `check` or a receiver (`delivered_to`). No effect in other threads.
+    """Note signals in the block, for `check` or a receiver (`delivered_to`). No effect outside the main thread.
 
-    ``last_act`` ends the process where it is, with an exit code and a reason; like `end_now` it takes no lock. Raises
+    ``last_act`` ends the process at once, with an exit code and a reason; like `end_now` it takes no lock. Raises
     Interrupted at the end for a signal that came after the last `check`.
     """
     global _last_act  # noqa: PLW0603 - the process ends once
@@ -210,7 +210,7 @@ def in_words(last_act: Callable[[int, str], object] | None = None) -> Iterator[N
 def delivered_to(receiver: Callable[[int], None]) -> Iterator[None]:
     """Pass the signals in the block to ``receiver``, in the main thread, between any two steps of the code there.
 
-    It must not raise. It gets those, too, that have arrived before.
+    It must not raise. It also gets the signals that are still pending.
     """
     _receivers.append(receiver)
     try:

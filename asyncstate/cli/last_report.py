@@ -1,7 +1,7 @@
-"""The report of a run whose process could not make it: a program of its own makes it, from the journal.
+"""The program that reports a run from the journal when the process of the run could not.
 
-Where a process must end wherever it is, locks may be held and memory may be used up: it cannot even import. But it can
-become another program, with the same pid (`asyncstate.cli.LastReport`): this one.
+In a process that has to end at once, locks may be held and memory may be used up: it cannot even import. But it can
+replace itself (exec) with this program and keep its pid (`asyncstate.cli.LastReport`).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _LONGEST = 30
-"""Seconds that the report may take. A reader may not read it."""
+"""Time limit for the report, in seconds: its reader may not read."""
 
 
 def main() -> None:
-    """Write what a command line asked for: ``PATH CODE WHY RUN ANSWERED ARGUMENTS…``. Never returns."""
+    """Write the output that a command line requested: ``PATH CODE WHY RUN ANSWERED ARGUMENTS…``. Never returns."""
     _, code, why, run, answered, *arguments = sys.argv[1:]
 
     def end(_number: int, _frame: FrameType | None) -> None:
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def report(arguments: list[str], run: str, why: str, code: int, *, answered: bool) -> None:
-    """Write the answer, unless that has begun, and the files that these arguments name.
+    """Write the answer, unless it has begun, and the files that these arguments name.
 
     ``run`` is the ID of the run, empty if none has begun.
     """
@@ -56,7 +56,7 @@ def report(arguments: list[str], run: str, why: str, code: int, *, answered: boo
     options = _options(console, arguments)
     if not options:
         return
-    if answered or console.out == "jsonl":  # a part of it is written
+    if answered or console.out == "jsonl":  # a part of the answer is written
         drop_output()
     if run:
         try:
@@ -83,7 +83,7 @@ def _replay(console: Console, options: dict[str, Any], run: str, why: str) -> No
 
 
 def _options(console: Console, arguments: list[str]) -> dict[str, Any]:
-    """Return the options of a command line; nothing if it is none."""
+    """Return the options of a command line; nothing if it is invalid."""
     context = root.make_context("asyncstate", list(arguments), obj=console)
     while isinstance(context.command, click.Group):
         name, command, rest = context.command.resolve_command(context, [*context.protected_args, *context.args])

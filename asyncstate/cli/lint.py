@@ -150,7 +150,7 @@ def _list_rules(console: Console) -> None:
 
 
 class _Trial:
-    """Compiles a tree again with changed texts of some files, and says what is wrong then."""
+    """Compiles a tree again with other texts for some files, to find out if a change is safe."""
 
     def __init__(self, runtime: StateRuntime, selection: Selection, plan: Plan) -> None:
         self._runtime = runtime
@@ -159,7 +159,7 @@ class _Trial:
         self._alone: dict[str, bool] = {}
 
     def objection(self, texts: Mapping[str, str]) -> str:
-        """Return why the tree, or one of its SLS alone, does not compile to the same states; "" if it does."""
+        """Return why the tree, or one of its SLS alone, would not compile to the same states; "" if it would."""
         selection = self._selection
         try:
             changed = self._runtime.compile_sync(

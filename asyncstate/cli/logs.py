@@ -1,8 +1,8 @@
-"""Logs on standard error or in a file. structlog is imported only for the first written record: it takes 100 ms.
+"""Logs on standard error or in a file. structlog is imported for the first written record: it takes 100 ms.
 
 The text of a record often comes from outside: a command, a server, a user. So no record shows a secret (see
-`asyncstate.logs`) or controls the terminal, and only the first line of a record begins at the left margin, so that no
-text can pretend to be a record.
+`asyncstate.logs`) or controls the terminal, and only the first line of a record begins at the left margin, so that
+its text cannot forge a record.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ _FIRST: Final = ("timestamp", "level", "event", "logger", *FIELDS)
 
 
 class LineStream(Protocol):
-    """What a log is written to."""
+    """A destination of log lines."""
 
     def write(self, text: str, /) -> object:
-        """Take a line."""
+        """Write a line."""
 
     def flush(self) -> object:
-        """Pass on what was taken."""
+        """Flush what was written."""
 
     def close(self) -> object:
-        """Take nothing more."""
+        """End the log."""
 
 
 class LogStream(logging.Handler):
@@ -89,7 +89,7 @@ class LogStream(logging.Handler):
             self.handleError(record)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
-        """Drop a record that cannot be written: what Python would print of it is not redacted."""
+        """Drop a record that cannot be written: Python's own message would not be redacted."""
 
     def close(self) -> None:
         """Close the file; standard error stays open."""
@@ -105,7 +105,7 @@ def _plain(value: Any) -> Any:
 
 
 def _readable(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Escape special characters, and put the fields that every line has before the others."""
+    """Escape special characters, and put the fields common to all records first."""
     ordered = {key: event[key] for key in _FIRST if key in event} | dict(event)
     return {_spelt(str(key)): _one_record(key, _plain(value)) for key, value in ordered.items()}
 
@@ -203,7 +203,7 @@ def _with_traceback(_logger: Any, _method: str, event: MutableMapping[str, Any])
 
 
 def start_logging(console: Console, configured: str = "", granular: Mapping[str, str] | None = None) -> None:
-    """Send the log where the command line says; ``configured`` is the level of the configuration.
+    """Send the log to the destination of the command line; ``configured`` is the level of the configuration.
 
     ``granular`` maps loggers to levels. Raises ConfigError if the log file cannot be opened.
     """
@@ -242,7 +242,7 @@ def start_logging(console: Console, configured: str = "", granular: Mapping[str,
 
 
 def also_log_to(stream: LineStream, level: int) -> None:
-    """Send the log to a further stream, as one JSON object a line, of at least this level. The others stay as they are.
+    """Send the records of at least this level to one more stream, as a JSON object per line.
 
     Call it after `start_logging`.
     """
@@ -269,7 +269,7 @@ def _log_unraisable(failure: sys.UnraisableHookArgs) -> None:
 
 
 def _open_log(path: str) -> TextIO:
-    """Open a log for appending; a new one is readable by its owner only. A pipe that nobody reads is refused."""
+    """Open a log for appending; a new one is readable by its owner only. A pipe without a reader is refused."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
     try:
         handle = os.open(path, flags, 0o600)

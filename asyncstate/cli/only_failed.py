@@ -1,4 +1,4 @@
-"""``apply --only-failed``: what of a past run is to be done again."""
+"""``apply --only-failed``: the states of a past run that are to run again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Unfinished(NamedTuple):
-    """The tags of the states that failed in a run or did not start, as they are shown, and what the run was of."""
+    """The tags of the states that failed in a run or did not start, as shown, and the selection to compile."""
 
     run: str
     tags: list[str]
@@ -30,9 +30,9 @@ class Unfinished(NamedTuple):
 
 
 def unfinished(settings: Settings, selection: Selection, run: str, given_pillar: Collection[str]) -> Unfinished:
-    """Return what of a run is to be done again: of the last one that was no dry run, if ``run`` names none.
+    """Return the states of a run that are to run again; of the last real run, unless ``run`` names one.
 
-    ``selection`` is that of the command line; without SLS names, the run's own counts. Raises UsageError, JournalError.
+    ``selection`` is from the command line; without SLS names, the run's own is used. Raises UsageError, JournalError.
     """
     from asyncstate.analyse.unfinished import unfinished_tags
 
@@ -65,7 +65,7 @@ def _chosen(journal: Journal, run: str) -> RunEntry:
 
 
 def _selection_of_tree(entry: RunEntry, selection: Selection, given_pillar: Collection[str]) -> Selection:
-    """Return the selection of a run. Raises UsageError if it was of something else than a tree."""
+    """Return the selection of a run. Raises UsageError if the run did not compile a tree."""
     about, own = entry.about, selection_of(entry)
     if own.file or about.get("command") == "single":
         what = own.file or about.get("function")
@@ -80,7 +80,7 @@ def _selection_of_tree(entry: RunEntry, selection: Selection, given_pillar: Coll
 
 
 async def compile_unfinished(runtime: StateRuntime, wanted: Unfinished, say: Callable[[str], None]) -> Plan:
-    """Compile the states of a run that are to be done again, with what they require. Raises CompileError."""
+    """Compile the states of a run that are to run again, with the states they require. Raises CompileError."""
     from asyncstate.analyse.unfinished import ids_to_repeat
     from asyncstate.report.summary import describe_tag
     from asyncstate.report.terminal import count

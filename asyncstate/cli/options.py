@@ -130,7 +130,7 @@ config_file_options: Callable[[Any], Any] = _all(
         ),
     ]
 )
-"""Where the settings are: for commands that need no tree."""
+"""Location of the settings: for commands that need no tree."""
 
 config_options: Callable[[Any], Any] = _all(
     [
@@ -197,7 +197,7 @@ config_options: Callable[[Any], Any] = _all(
         ),
     ]
 )
-"""Where the tree is: for every command that loads plugins or compiles."""
+"""Location of the tree: for every command that loads plugins or compiles."""
 
 tree_options: Callable[[Any], Any] = _all(
     [
@@ -245,7 +245,7 @@ selection_options: Callable[[Any], Any] = _all(
         ),
     ]
 )
-"""Which part of the tree to compile."""
+"""The part of the tree to compile."""
 
 test_option: Callable[[Any], Any] = option(
     "--test/--no-test",
@@ -354,7 +354,7 @@ run_options: Callable[[Any], Any] = _all(
         ),
     ]
 )
-"""How to run."""
+"""Execution of a run."""
 
 display_options: Callable[[Any], Any] = _all(
     [
@@ -414,7 +414,7 @@ outcome_options: Callable[[Any], Any] = _all(
         ),
     ]
 )
-"""What programs are told of a run, of this machine or of a fleet."""
+"""Files about a run for programs, on this machine or of a fleet."""
 
 report_options: Callable[[Any], Any] = _all(
     [
@@ -465,7 +465,7 @@ report_options: Callable[[Any], Any] = _all(
         ),
     ]
 )
-"""What to show of a run, and where."""
+"""Content and destination of the report."""
 
 traces_option: Callable[[Any], Any] = option(
     "--traces",

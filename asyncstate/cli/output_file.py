@@ -18,7 +18,7 @@ _STREAMS = (stat.S_ISCHR, stat.S_ISFIFO, stat.S_ISSOCK)
 
 
 def write_answer(console: Console, path: str, text: str, *, mode: int | None = None) -> None:
-    """Write a file that an option asked for; the console reports it if that fails. See `write_file`."""
+    """Write a file that an option requested; the console reports a failure. See `write_file`."""
     try:
         write_file(path, text.encode("utf-8", "backslashreplace"), mode=mode)
     except (OSError, AsyncStateError) as error:

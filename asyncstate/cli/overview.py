@@ -1,4 +1,4 @@
-"""The commands of the engine, and the text of ``asyncstate --help``, which has those of extras, too."""
+"""The commands of the engine, and the text of ``asyncstate --help``, which also lists the commands of extras."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ OWN = {
     "help": ("Shell", "Explain a command: its usual options, or all of them."),
     "completion": ("Shell", "Print the completion script of bash, zsh or fish."),
 }
-"""Command -> (section of the overview, one line of help), in the order they are listed."""
+"""Command -> (section of the overview, one line of help), in the order of the overview."""
 _SECTIONS = ("Run", "Look", "Past runs", "Fleet", "Shell")
 
 
 def commands() -> dict[str, tuple[str, str]]:
-    """Return the section and the line of each command, also of extras, in the order of the overview."""
+    """Return the section and the line of help of each command, extras included, in the order of the overview."""
     from asyncstate import extend
 
     every = OWN | {name: (command.section, command.text) for name, command in extend.commands().items()}

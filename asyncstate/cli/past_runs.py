@@ -1,4 +1,4 @@
-"""What the commands about past runs share: the journal, and a RUN on the command line."""
+"""Common parts of the commands about past runs: the journal, and the argument RUN."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 run_argument: Callable[[Any], Any] = click.argument("run", required=False, shell_complete=completes("run"))
-"""RUN: an ID, a unique beginning of one, ``latest``, or nothing, which is the latest, too."""
+"""RUN: an ID or a unique beginning of one; ``latest`` or nothing means the latest run."""
 
 past_run_options: Callable[[Any], Any] = config_file_options
-"""Where the journal is."""
+"""Location of the journal."""
 
 
 def journal_in(settings: Settings) -> Journal:
@@ -37,7 +37,7 @@ def journal_in(settings: Settings) -> Journal:
 
 
 def report_of(journal: Journal, entry: RunEntry) -> RunReport:
-    """Return the report of a run; of one that has no end, as far as it came."""
+    """Return the report of a run; for a run without an end, the part recorded so far."""
     recorded = recorded_report(journal, entry)
     plan = None if recorded.finished is not None else plan_of(journal, entry)
     return recorded.report(entry.ending, () if plan is None else [chunk.tag for chunk in plan.chunks])
@@ -54,7 +54,7 @@ def recorded_report(journal: Journal, entry: RunEntry) -> RecordedReport:
 
 
 def selection_of(entry: RunEntry) -> Recorded:
-    """Return what a run compiled, as its journal says. Raises JournalError if that makes no sense."""
+    """Return the selection that a run compiled, from the journal. Raises JournalError if the entry is malformed."""
     import msgspec
 
     from asyncstate.errors import JournalError
@@ -68,7 +68,7 @@ def selection_of(entry: RunEntry) -> Recorded:
 
 
 def own_selection(entry: RunEntry, selection: Selection) -> Selection:
-    """Return what a run compiled; what ``selection`` says counts for the environment and for what is left out.
+    """Return the selection that a run compiled; the environment and exclusions of ``selection`` override its own.
 
     Raises JournalError.
     """

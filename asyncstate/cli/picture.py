@@ -1,4 +1,4 @@
-"""The options of commands that draw a graph, and the text or file that they write."""
+"""Options and output of the commands that draw a graph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def picture_options(function: Any) -> Any:
-    """Add the options that say how a graph is drawn."""
+    """Add the options for the drawing of a graph."""
     decorators: tuple[Callable[[Any], Any], ...] = (
         option(
             "--format",
@@ -48,12 +48,12 @@ def picture_options(function: Any) -> Any:
 
 
 def every_edge(options: dict[str, Any]) -> bool:
-    """Whether edges that follow from others are drawn."""
+    """Whether edges implied by other paths are drawn."""
     return bool((options["edges"] or ("all" if options["form"] == "json" else "needed")) == "all")
 
 
 def drawn_picture(console: Console, whole: Picture, title: str, options: dict[str, Any]) -> str:
-    """Return a picture as text; warn if it is too large to be read. Raises GraphvizFailed."""
+    """Return a graph as text in the requested format; warn if it is too large to read. Raises GraphvizFailed."""
     from asyncstate.analyse.picture import READABLE, dot, html, mermaid, reduced
 
     form = options["form"]

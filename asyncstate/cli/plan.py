@@ -1,4 +1,4 @@
-"""``asyncstate plan``: a dry run of ``apply``, under the word that other tools have for it."""
+"""``asyncstate plan``: a dry run of ``apply``, under its name in other tools."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 class _Format(click.Choice[str]):
-    """The formats of ``--out``, which in other tools names the file of the plan."""
+    """The formats of ``--out``; in other tools the option names the file of the plan."""
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
-        """Say which formats there are, and how a plan is saved."""
+        """Return a message with the formats, and with the option that saves a plan."""
         return f"{super().get_invalid_choice_message(value, ctx)} To save the plan in a file: --plan-out FILE."
 
 
 _OF_REAL_RUNS = frozenset({"test", "resume", "force", "trace_effects", "races"})
-"""Options of ``apply`` that a dry run refuses, or is already: accepted for the message, absent from the help."""
+"""Options of ``apply`` that a dry run refuses or implies: accepted for the message, absent from the help."""
 
 
 def _parameters() -> Iterator[click.Parameter]:
-    """Yield what ``apply`` takes, but for the general options, which `Command` adds."""
+    """Yield the parameters of ``apply`` except the general options, which `Command` adds."""
     for parameter in apply.command.params:
         if parameter.name == "out" and isinstance(parameter.type, click.Choice):
             own = copy(parameter)

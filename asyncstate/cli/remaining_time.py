@@ -1,4 +1,4 @@
-"""The remaining time on the progress display: what the journal knows of the same states is read beside the run."""
+"""The remaining time on the progress display, estimated from past runs in the journal, in a thread."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from asyncstate.plans.record import PlanRecord
 
 _LOOKED_AT = 5
-"""How many past runs are looked at, the newest first."""
+"""Number of past runs that are searched, newest first."""
 _LARGEST = 20_000
-"""States of a plan for which this is done: more would take seconds of the run's own time."""
+"""Largest number of states in a plan with an estimate: for more it would take seconds from the run itself."""
 
 
 class RemainingTime(Onlooker):
-    """Says how long a run still takes. The first call of `text` starts a thread that looks for a past run."""
+    """Estimates the remaining time of a run. The first call of `text` starts a thread that looks for a past run."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -51,15 +51,15 @@ class RemainingTime(Onlooker):
         return True
 
     def text(self) -> str:
-        """Return how long the run still takes and how that is known, "" if it is not, or not yet."""
+        """Return the remaining time and its source as text, "" while it is unknown."""
         if self._reader is None and self._started is not None:
             self._reader = Thread(target=self.learn, name="past runs", daemon=True)
-            with suppress(RuntimeError):  # then the time that is left is not known
+            with suppress(RuntimeError):  # the remaining time stays unknown
                 self._reader.start()
         return self._remaining.text()
 
     def learn(self) -> None:
-        """Look for a past run of the same states. Without one, or without a journal, nothing is known."""
+        """Look for a past run of the same states. Without one, or without a journal, there is no estimate."""
         started = self._started
         if started is None or started.chunks > _LARGEST:
             return
@@ -75,7 +75,7 @@ class RemainingTime(Onlooker):
 
 
 def _known(journal: Journal, started: RunStarted) -> Past | None:
-    """Return what the newest run that had enough of the same states tells of them."""
+    """Return the estimate from the newest run that had enough of the same states; None without such a run."""
     own = journal.find(started.run_id)
     record = journal.plan(own.id)
     others = [entry for entry in journal.runs() if entry.id != own.id and entry.ended and entry.test == own.test]
@@ -93,7 +93,7 @@ def _known(journal: Journal, started: RunStarted) -> Past | None:
 
 
 def _seconds(journal: Journal, entry: RunEntry, own: RunEntry, record: PlanRecord) -> dict[str, float]:
-    """Return how long the states took in a past run, by the tag that each has in this one."""
+    """Return the durations of states in a past run, in seconds, by their tags in this run."""
     from asyncstate.analyse.recording import recording
 
     before = record if entry.plan == own.plan else journal.plan(entry.id)

@@ -42,7 +42,7 @@ def command(console: Console, /, run: str | None, **options: Any) -> int:
     from asyncstate.cli.session import Session
 
     if options["progress"] == "auto":
-        options["progress"] = "none"  # it is over
+        options["progress"] = "none"  # the run is over
     settings = settings_from(console, options)
     journal = journal_in(settings)
     entry = journal.find(run)

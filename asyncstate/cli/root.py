@@ -32,10 +32,10 @@ LOCK_HELD = 75
 _SUCCESS = (0, CHANGED)
 
 _OF_THE_MACHINE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EMFILE})
-"""Errors of the machine, never reported as a bug, even if Python names no file."""
+"""Errors of the operating system, never reported as a bug, even if Python names no file."""
 
 _UNMAPPED = "failed to map segment"
-"""How the loader of shared libraries says that it got no memory."""
+"""The message of the loader of shared libraries when memory runs out."""
 
 root: Root = Root(name="asyncstate", params=general_options(), context_settings=_CONTEXT)
 """The command line as a click group."""
@@ -44,7 +44,7 @@ root: Root = Root(name="asyncstate", params=general_options(), context_settings=
 def dispatch(arguments: list[str], last: LastReport | None = None) -> int:
     """Run one command and return its exit code. Every error becomes a message; only bugs are reported as bugs.
 
-    If the process must end where it is, ``last`` ends it.
+    If the process has to end at once, ``last`` ends it.
     """
     console = Console()
     console.last = last
@@ -76,13 +76,13 @@ def _dispatch_and_write(console: Console, arguments: list[str]) -> int:
 
 
 def _lacks_report(console: Console, code: int) -> bool:
-    """Whether a run had begun, and its report could not be made: a new process may make it from the journal."""
+    """Whether a run has begun but has no report: another process can make it from the journal."""
     last = console.last
     return code == INTERNAL_ERROR and last is not None and bool(last.run) and not last.is_written
 
 
 def write_files(console: Console, code: int) -> None:
-    """Write what programs are told of a run that did not come to be: CI must not take an older file for its result."""
+    """Write the files for programs about a run that did not begin: CI must not take an older file for its result."""
     if console.junit and console.problems and not console.results:
         from asyncstate.cli.output_file import write_answer
         from asyncstate.report.junit import problems_xml
@@ -95,7 +95,7 @@ def write_files(console: Console, code: int) -> None:
 
 
 def _write_metrics(console: Console, code: int) -> None:
-    """Write the file of --metrics, which everybody may read: its reader runs as another user, and it has no secrets."""
+    """Write the file of --metrics, readable by all: it has no secrets, and its reader runs as another user."""
     if not console.metrics:
         return
     import time
@@ -145,7 +145,7 @@ def _usage(console: Console, error: click.ClickException) -> int:
 
 
 def _nearest_choice(error: click.ClickException) -> str:
-    """Return the word that was probably meant where an option or argument takes one of a few; "" for other mistakes."""
+    """Return the nearest choice for an invalid value of an option or argument with choices; "" for other mistakes."""
     kind = getattr(getattr(error, "param", None), "type", None)
     given = re.search("'([^']*)' is not one of ", error.format_message())
     if given is None or not isinstance(kind, click.Choice):
@@ -178,7 +178,7 @@ def _failure(console: Console, error: BaseException) -> int:
         hint = "Run fewer states at once (-j), or allow more (ulimit -n); a plugin may have lowered the limit."
         console.complain("\n".join([wanted, *notes]), hint)
         return INTERNAL_ERROR
-    if notes:  # a run had begun, so the tree compiled: this cannot be a mistake in it
+    if notes:  # a run has begun, so the tree compiled: the mistake is not in the tree
         return _bug(console, error, notes)
     if isinstance(error, CompileError):
         _show_issues(console, error.issues)
@@ -195,12 +195,12 @@ def _failure(console: Console, error: BaseException) -> int:
 
 
 def _is_want_of_memory(error: BaseException) -> bool:
-    """Whether memory ran out: the loader of shared libraries says so in its own way."""
+    """Whether memory ran out, in Python or in the loader of shared libraries."""
     return isinstance(error, MemoryError) or (isinstance(error, ImportError) and _UNMAPPED in str(error))
 
 
 def _is_want_of_files(error: BaseException | None) -> bool:
-    """Whether descriptors ran out, be it that something else failed then."""
+    """Whether descriptors ran out, directly or as the context of a later error."""
     while error is not None and getattr(error, "errno", None) not in {errno.EMFILE, errno.ENFILE}:
         error = error.__context__
     return error is not None

@@ -1,4 +1,4 @@
-"""How the progress of a run is shown: on a terminal, in lines, or not at all."""
+"""Choice of the progress display of a run: live on a terminal, plain lines, or none."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from asyncstate.report.progress import LiveProgress, PlainProgress
 
 _TICK = 0.125
-"""Seconds between two pictures of a display."""
+"""Seconds between two updates of a display."""
 
 
 class Display(Protocol):
-    """What shows how far a run is."""
+    """A display of progress."""
 
     def tick(self) -> None:
-        """Show how far it is now."""
+        """Show the current progress."""
 
     def close(self) -> None:
-        """Remove what is shown."""
+        """Remove the display."""
 
 
 @contextmanager
 def refreshed(display: Display | None) -> Iterator[None]:
-    """Refresh a display regularly, if there is one; remove it at the end."""
+    """Update a display regularly in the block, and remove it at the end. None has no effect."""
     if display is None:
         yield
         return
@@ -46,7 +46,7 @@ def refreshed(display: Display | None) -> Iterator[None]:
 
 
 class RunProgress(Value):
-    """Two observers of a run, None for what is not wanted: the display, and what tells it how long the run takes."""
+    """Two observers of a run, each None if not wanted: the display, and the estimate of the remaining time."""
 
     display: LiveProgress | PlainProgress | None = None
     remaining: RemainingTime | None = None
@@ -55,7 +55,7 @@ class RunProgress(Value):
 def progress_of(
     console: Console, settings: Settings, options: dict[str, Any], plan: Callable[[], Plan | None]
 ) -> RunProgress:
-    """Return the progress that the options ask for; ``plan`` returns the plan for display once there is one."""
+    """Return the progress that the options request; ``plan`` returns the plan for display once it exists."""
     quiet = bool(options.get("quiet_ok"))
     wanted = console.fitting_progress(options.get("progress", "auto"), quiet=quiet)
     if wanted == "none":

@@ -1,4 +1,4 @@
-"""Traces a run of this machine, if that is wanted: from the plan to its end, or to the error that ended it."""
+"""Tracing of a run on this machine, if wanted: from the plan to its end, or to the error that ended it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class RunTracing:
         self._trace: RunTrace | None = None
 
     async def begin(self, runtime: StateRuntime, plan: Plan, host: str) -> RunTrace | None:
-        """Return what makes spans of the events of the run, None if it is not traced. Raises ConfigError."""
+        """Return the observer that makes spans of the run's events, None without tracing. Raises ConfigError."""
         export = self._tracing.begin()
         if export is None:
             return None
@@ -45,7 +45,7 @@ class RunTracing:
         return trace
 
     def failed(self, error: Exception, phases: Sequence[Phase], began: float, host: str) -> None:
-        """End the trace with the error that ended the run, or make one of a run that could not begin."""
+        """End the trace with the error that ended the run, or make a trace of a run that could not begin."""
         if self._trace is None and isinstance(error, AsyncStateError):
             self._refused(error, phases, began, host)
         self.end()
@@ -53,7 +53,7 @@ class RunTracing:
     def _refused(self, error: AsyncStateError, phases: Sequence[Phase], began: float, host: str) -> None:
         try:
             export = self._tracing.begin()
-        except ConfigError:  # the error that is told is the first one
+        except ConfigError:  # only the first error is reported
             return
         if export is None:
             return
@@ -68,11 +68,11 @@ class RunTracing:
     def _new(self, export: Export, host: str) -> RunTrace:
         from asyncstate.report.traces import RunTrace
 
-        named = host or self._tracing.settings.id  # the runtime may not have begun
+        named = host or self._tracing.settings.id  # the runtime may not have started
         return RunTrace(export.tracer, f"asyncstate {self._command}", named, export.parent)
 
     def end(self) -> None:
-        """End the trace, and send what is left of its spans."""
+        """End the trace, and send its remaining spans."""
         if self._trace is not None:
             self._trace.close()
         self._tracing.end()

@@ -205,7 +205,7 @@ def prune(console: Console, /, keep_runs: int | None, keep_days: float | None, d
 
 
 def stale(entries: list[RunEntry], keep_runs: int, oldest: float) -> list[RunEntry]:
-    """Return the runs that pruning forgets, of those of a journal, newest first."""
+    """Return the runs of a journal that pruning forgets, newest first."""
     from asyncstate.journal.entry import DAMAGED
 
     ended = [entry for entry in entries if entry.ended is not None]

@@ -63,7 +63,7 @@ OPTIONS = {
     "--id": "Use the setting id.",
     "--priority": "Use nice(1).",
 }
-"""Option of salt-call that does not exist here -> what to do instead."""
+"""Option of salt-call that does not exist here -> its replacement."""
 
 
 def keyword(word: str) -> tuple[str, str] | None:
@@ -81,7 +81,7 @@ def truth(name: str, text: str) -> bool:
 
 
 def fold_keywords(words: Iterable[str], options: dict[str, Any], accepted: Sequence[str]) -> list[str]:
-    """Move ``test=True``, ``pillar={…}``, ``saltenv=x`` … from ``words`` into ``options``; return the other words.
+    """Move ``test=True``, ``pillar={…}``, ``saltenv=x`` … from ``words`` into ``options``; return the rest.
 
     Only the names in ``accepted`` are moved. ``sync_mods`` has no effect, because modules of the tree need no sync.
     Raises UsageError for an invalid value.
@@ -107,7 +107,7 @@ def fold_keywords(words: Iterable[str], options: dict[str, Any], accepted: Seque
 
 
 def _queue(text: str) -> float:
-    """Return how many seconds to wait. Salt's queue waits without limit; a number only limits its length."""
+    """Return the lock timeout in seconds. Salt's queue waits without limit; a number only limits its length."""
     waits = int(text) > 0 if text.isdecimal() else truth("queue", text)
     return math.inf if waits else 0.0
 
@@ -187,7 +187,7 @@ class MappingType(click.ParamType[dict[str, Any]]):
         """Return the mapping. Raises BadParameter, which says what is wrong with the text."""
         if isinstance(value, dict):
             return value
-        if ctx is not None and ctx.resilient_parsing:  # a shell completes what follows: nothing needs the mapping
+        if ctx is not None and ctx.resilient_parsing:  # only completing a later word: the mapping is not needed
             return {}
         text = self._read(value, param, ctx) if self._from_file else value
         data = self._load(text, value if self._from_file else "text", param, ctx)

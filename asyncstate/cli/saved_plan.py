@@ -1,4 +1,4 @@
-"""Plans in files: ``apply --plan-out`` writes one, ``apply --plan`` applies what was reviewed, or refuses."""
+"""Plans in files: ``apply --plan-out`` writes one, ``apply --plan`` applies a reviewed one, or refuses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from asyncstate.runtime import StateRuntime
 
 _NAMED: Final = 30
-"""How many lines a refusal has; the rest is counted."""
+"""Number of lines in a refusal; the rest is counted."""
 
 
 def read_plan(path: str) -> PlanRecord:
@@ -40,7 +40,7 @@ def read_plan(path: str) -> PlanRecord:
 
 
 def plan_of_run(settings: Settings, run: str | None) -> PlanRecord:
-    """Return the plan of a past run with what was selected. Raises JournalError, PlanError."""
+    """Return the plan of a past run with its selection. Raises JournalError, PlanError."""
     from asyncstate.cli.past_runs import journal_in, selection_of
 
     journal = journal_in(settings)
@@ -52,7 +52,7 @@ def plan_of_run(settings: Settings, run: str | None) -> PlanRecord:
 
 
 class SavedPlan:
-    """What ``--plan`` and ``--plan-out`` do in a run."""
+    """The work of ``--plan`` and ``--plan-out`` in a run."""
 
     def __init__(
         self, console: Console, options: Mapping[str, Any], selection: Selection, reviewed: PlanRecord | None
@@ -65,9 +65,9 @@ class SavedPlan:
         self._runtime: StateRuntime | None = None
 
     def compiled(self, runtime: StateRuntime, plan: Plan) -> Plan:
-        """Record the plan, and return the one to run, which uses no other files than it was recorded with.
+        """Record the plan, and return the one to run, which uses only the recorded files.
 
-        Raises PlanError if it is not the one that was reviewed.
+        Raises PlanError if it differs from the reviewed one.
         """
         self._runtime = runtime
         plan = runtime.hold(plan, self._reviewed.inputs.files if self._reviewed is not None else ())
@@ -77,14 +77,14 @@ class SavedPlan:
         return plan
 
     def note_used(self) -> None:
-        """Take the files into the record that the states have used, also those whose names only a template knew."""
+        """Add the files that the states used to the record, also those whose names come from a template."""
         if self._record is not None and self._runtime is not None and self._options.get("plan_out"):
             inputs = self._record.inputs
             inputs = structs.replace(inputs, files={**inputs.files, **self._runtime.used()})
             self._record = structs.replace(self._record, inputs=inputs)
 
     def ended(self, report: RunReport) -> None:
-        """Save the plan of a dry run with what it foresaw; after a real run, say what had not been foreseen."""
+        """Save the plan of a dry run with its forecast; after a real run, report the changes it did not foresee."""
         if self._reviewed is not None and not report.test:
             self._tell(unforeseen(self._reviewed, report))
         path = self._options.get("plan_out")
@@ -110,9 +110,9 @@ class SavedPlan:
 
 
 def write_plan(path: str, record: PlanRecord, report: RunReport) -> None:
-    """Write a plan with what its dry run foresaw, so that only the owner can read it.
+    """Write a plan with the forecast of its dry run, readable by the owner only.
 
-    Raises OSError; PathRefused; PlanError if it is too large to be read again.
+    Raises OSError; PathRefused; PlanError if the file would be too large to read.
     """
     from asyncstate.cli.output_file import write_file
 
@@ -123,7 +123,7 @@ def write_plan(path: str, record: PlanRecord, report: RunReport) -> None:
 
 
 def recorded(selection: Selection, options: Mapping[str, Any]) -> Recorded:
-    """Return the part of a record that says what was selected."""
+    """Return the selection in the form of a record."""
     file = options.get("file")
     return Recorded(
         sls=None if selection.sls is None else tuple(selection.sls),
@@ -136,10 +136,10 @@ def recorded(selection: Selection, options: Mapping[str, Any]) -> Recorded:
 
 
 def select_again(record: PlanRecord, options: dict[str, Any]) -> Selection:
-    """Return the selection of a plan, and put into ``options`` what else it says.
+    """Return the selection of a plan, and set its environment in ``options``.
 
-    A plan is data of somebody else: what it names lies in the roots of the command line or is named there again.
-    Raises UsageError for another file than the plan was made of; PlanError if keys of the pillar are not given again.
+    A plan is untrusted data: it may name only SLS in the roots of the command line, or a file named there again.
+    Raises UsageError for any other file; PlanError if keys of the plan's ``--pillar`` are missing.
     """
     chosen = record.selection
     require_file_again(chosen.file, options.get("file"), "the plan was made")
@@ -155,7 +155,7 @@ def select_again(record: PlanRecord, options: dict[str, Any]) -> Selection:
 
 
 def require_same(reviewed: PlanRecord, now: PlanRecord, path: str) -> None:
-    """Raise PlanError, which names what differs, unless the tree compiles to exactly what was reviewed."""
+    """Raise PlanError, which names the differences, unless the tree compiles to exactly the reviewed plan."""
     differences = compare(reviewed, now)
     if not differences.comparable:
         raise PlanError(
@@ -184,7 +184,7 @@ def _refusal(differences: Differences, path: str) -> Iterator[str]:
 
 
 def unforeseen(reviewed: PlanRecord, report: RunReport) -> list[str]:
-    """Return the states that changed something although the dry run said that they would not."""
+    """Return the states that changed something although the dry run foresaw no change."""
     if reviewed.foreseen is None:
         return []
     foreseen = set(reviewed.foreseen)

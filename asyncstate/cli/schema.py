@@ -1,4 +1,4 @@
-"""``asyncstate schema``: JSON Schemas, for editors and for programs that read what asyncstate writes."""
+"""``asyncstate schema``: JSON Schemas, for editors and for programs that read the output of asyncstate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The selection of a tree and a part of it: arguments that all compiling commands read in the same way."""
+"""The selection of a tree or a part of it: the arguments common to all compiling commands."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def select(console: Console, words: tuple[str, ...], options: dict[str, Any]) ->
 
 
 def require_file_again(recorded: str, given: str | None, made: str) -> None:
-    """Raise UsageError unless the command line names the file that a record says, or neither names one.
+    """Raise UsageError unless the command line names the recorded file, or neither names one.
 
-    A template is code, and a record may come from anybody: only the operator says which file outside of the roots is
-    compiled. ``made`` says what was made of it: "the plan was made".
+    A template is code, and a record may come from anywhere: only the operator may name a file outside of the roots.
+    ``made`` begins the message: "the plan was made".
     """
     import os
 
@@ -71,7 +71,7 @@ def require_file_again(recorded: str, given: str | None, made: str) -> None:
 def states_called(plan: Plan, wanted: str) -> list[int]:
     """Return the numbers of the states with this ID or name. Raises UsageError, which names the nearest one.
 
-    Raises CompileError for a plan without states, if it says why there are none.
+    Raises CompileError for a plan without states that has the reason.
     """
     import click
 

@@ -1,6 +1,6 @@
 """Runs a plan from the command line: the lock, the progress display, and the report at the end.
 
-A run is on an asyncio loop, and a plugin that cancels the tasks of that loop ends it: `asyncio.CancelledError` tells.
+A plugin that cancels the tasks of the asyncio loop ends the run: `asyncio.CancelledError` shows that.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """One run: the observers of its events, and the output of its report. ``options`` are those of the command line.
+    """One run: the observers of its events, and the output of its report. ``options`` come from the command line.
 
-    ``problem`` is why the run has no end of its own, for a CI server, which must not take it for a good one.
+    ``problem`` is the reason why the run did not complete, for a CI server, which must not take it for a success.
     """
 
     def __init__(self, console: Console, settings: Settings, options: dict[str, Any]) -> None:
@@ -97,8 +97,8 @@ class Session:
     ) -> int:
         """Compile and run the selection, show the report, return the exit code.
 
-        Of what is ``unfinished`` in a past run, only that is run. Raises CompileError; PlanError if the plan is not the
-        one that was ``reviewed``.
+        With ``unfinished``, only those states of a past run are run. Raises CompileError; PlanError if the plan differs
+        from the ``reviewed`` one.
         """
         self._about = {
             "command": "apply",
@@ -143,10 +143,10 @@ class Session:
         about: Mapping[str, Any],
         embedded: Callable[[], AbstractAsyncContextManager[Embedding]] | None = None,
     ) -> int:
-        """Run the plan that ``planned`` makes, show the report, return the exit code. Raises CompileError.
+        """Run the plan that ``planned`` returns, show the report, return the exit code. Raises CompileError.
 
-        ``about`` is what the journal keeps of the command. The run is within ``embedded``, if that is given, and holds
-        no lock then: it is about other hosts, each has its own, and this machine may be one of them.
+        ``about`` describes the command in the journal. A run within ``embedded`` holds no lock: it concerns other hosts
+        with locks of their own, and this machine may be one of them.
         """
         self._about = dict(about)
         if embedded is None:
@@ -155,9 +155,9 @@ class Session:
         return run_on("asyncio", lambda: self._run(planned))
 
     def _run_alone(self, planned: Callable[[StateRuntime], Awaitable[Plan]]) -> int:
-        """Run while holding the lock, so that no other run changes this machine meanwhile, unless that is asked for.
+        """Run while holding the lock, so that no other run changes this machine meanwhile, unless the options allow it.
 
-        Raises LockHeld; AsyncStateError if this process may not have enough descriptors.
+        Raises LockHeld; AsyncStateError if the limit of open files is too low.
         """
         from asyncstate.process.descriptors import too_few
 
@@ -205,7 +205,7 @@ class Session:
                 self._tracing.failed(error, phases, began, self._host)
             if self._lines is not None:
                 if hand_over is not None:
-                    hand_over()()  # as below
+                    hand_over()()  # the lock, as below
                 with delivered_to(self._interrupt_output):
                     self._lines.close()
             raise
@@ -228,14 +228,14 @@ class Session:
                 error.add_note("\n".join(applied_lines(report.rows, dry=report.test)))
                 raise
         check()
-        if ending.exit_code and not report.cancelled:  # it came when everything had begun, and nothing was left to stop
+        if ending.exit_code and not report.cancelled:  # it came after the last state had begun: nothing to stop
             return ending.exit_code
         return self._exit_code(report)
 
     async def _run_to_its_end(
         self, planned: Callable[[StateRuntime], Awaitable[Plan]], until_shown: ExitStack
     ) -> tuple[Plan, RunReport, Ending]:
-        """Compile and run; return what there is to show. From the end of the run on, no signal takes its report."""
+        """Compile and run; return plan, report and signals. A signal after the end of the run keeps the report."""
         from asyncstate.report.summary import applied_lines
         from asyncstate.runtime import StateRuntime
 
@@ -264,7 +264,7 @@ class Session:
                 resume=self.options.get("resume"),
                 force=bool(self.options.get("force")),
                 events=False,
-                lock=False,  # taken already, or not needed
+                lock=False,  # already held, or not needed
             )
             self.console.answered = self._lines is not None
             if self.console.last is not None:
@@ -278,12 +278,12 @@ class Session:
                     async with run:
                         pass  # leaving the block waits for the end of the run
             except asyncio.CancelledError:
-                if not run.is_reported:  # nothing has begun
+                if not run.is_reported:  # the run has not begun
                     raise
                 if not is_signalled():
                     self._warn([Issue("a plugin cancelled the tasks of the program, which ended the run")])
             except Exception as error:
-                if run.rows or run.running or not isinstance(error, AsyncStateError):  # else it says why nothing began
+                if run.rows or run.running or not isinstance(error, AsyncStateError):  # else it explains itself
                     error.add_note("\n".join(applied_lines(run.rows, run.running, dry=self.settings.test)))
                 raise
             if self._saved is not None:
@@ -292,7 +292,7 @@ class Session:
         return runtime.shown(plan) if report.failed or self.options.get("report") else plan, report, ending
 
     def _interrupt_output(self, number: int) -> None:
-        """Drop the rest of a report, which its reader may not read: the run is over, and the journal has it."""
+        """Drop the rest of a report, whose reader may be stuck: the run is over, and the journal has it."""
         self.console.drop()
         if self._lines is not None:
             self._lines.give_up()
@@ -309,7 +309,7 @@ class Session:
     def replay(self, events: Iterable[AnyEvent], plan: Plan | None, entry: RunEntry) -> int:
         """Show a run again from its events, as if it had just ended; return its exit code.
 
-        ``plan`` is for display; ``entry`` is what the journal says of the run.
+        ``plan`` is for display; ``entry`` is the entry of the run in the journal.
         """
         from asyncstate.journal.entry import KILLED
         from asyncstate.report.recorded import RecordedReport
@@ -407,7 +407,7 @@ class Session:
             show(["", *profile_lines(self.profile, palette)])
 
     def _write_files(self, report: RunReport, plan: Plan | None) -> None:
-        """Write the files of --junit, --races and --report. One for which there is no memory costs itself only."""
+        """Write the files of --junit, --races and --report; the others also if memory runs out for one."""
         from asyncstate.cli.output_file import write_answer
 
         for option, text in (("junit", self._junit), ("races", self._races), ("report", self._page)):
@@ -449,7 +449,7 @@ class Session:
         return About(self._host, str(self._about.get("line") or ""), tuple(map(str, self._about.get("sls") or ())))
 
     def _announce_unknown(self, plan: Plan) -> None:
-        """Print how many states have unknown effects, for people, if more than one state can run at once."""
+        """Print the number of states with unknown effects, for people, if more than one state can run at once."""
         if self.console.for_people and self.console.log_level not in {"error", "critical", "quiet"}:
             from asyncstate.analyse.lint import unknown_lines
 

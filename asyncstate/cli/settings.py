@@ -1,4 +1,4 @@
-"""The settings of a command: configuration files, the project, the environment, and over them its options."""
+"""The settings of a command: configuration files, the project, the environment, overridden by its options."""
 
 from __future__ import annotations
 

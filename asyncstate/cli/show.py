@@ -1,4 +1,4 @@
-"""``asyncstate show``: what a tree compiles to. Nothing is run."""
+"""``asyncstate show``: the compiled tree, in several forms. Nothing is run."""
 
 from __future__ import annotations
 
@@ -267,9 +267,9 @@ def _answer(console: Console, /, data: Any) -> None:
 
 
 def _order_lines(plan: Plan, palette: Palette) -> Iterator[str]:
-    """Yield one line per state: its number, function, ID and name, SLS, and the numbers of the states it waits for.
+    """Yield a line per state: its number, function, ID and name, SLS, and the numbers of the states it waits for.
 
-    Whoever waits for a check, which has no number of its own, waits for what the check waits for.
+    A check has no number: a state that waits for one is shown with the states the check waits for.
     """
     from asyncstate.model.walk import ends
     from asyncstate.report.summary import describe_tag

@@ -1,4 +1,4 @@
-"""``asyncstate show diff``: how two plans differ, or a plan and the tree."""
+"""``asyncstate show diff``: the differences between two plans, or between a plan and the tree."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def diff(console: Console, /, first: str, other: tuple[str, ...], **options: Any
 
 
 def _saved(console: Console, word: str, options: dict[str, Any]) -> PlanRecord:
-    """Return the plan that a word names: of a past run, or in a file."""
+    """Return the plan that an argument names: of a past run, or in a file."""
     if word.startswith(_RUN):
         from asyncstate.cli.saved_plan import plan_of_run
 

@@ -1,4 +1,4 @@
-"""``asyncstate smi``: the interfaces of virtual modules, and how their providers implement them."""
+"""``asyncstate smi``: the interfaces of virtual modules, and their implementation by providers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether runs are traced, and what is said if they cannot be."""
+"""Tracing of runs by OpenTelemetry: its activation, and the messages if it fails."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PROTOCOL = "http/protobuf"
 
 
 class Tracing:
-    """Where the spans of one run go, from its beginning to its end."""
+    """The export of the spans of one run."""
 
     def __init__(self, console: Console, settings: Settings) -> None:
         self.console = console
@@ -26,10 +26,10 @@ class Tracing:
         self._export: Export | None = None
 
     def begin(self) -> Export | None:
-        """Return where spans go; None if nowhere, as the settings or the environment have it.
+        """Return the export of spans; None if neither the settings nor the environment want one.
 
-        Raises ConfigError if they are wanted and cannot be made; if only the environment names a collector, the console
-        says so, and the run goes on.
+        Raises ConfigError if the settings want spans and they cannot be exported; if only the environment does, the
+        console shows a message, and the run goes on.
         """
         if not is_wanted(self.settings):
             return None
@@ -43,7 +43,7 @@ class Tracing:
         return self._export
 
     def end(self) -> None:
-        """Send what is left of the spans, and say so if that cannot be. Waits some seconds at most."""
+        """Send the remaining spans, with a message if that fails. Waits some seconds at most."""
         export, self._export = self._export, None
         why = "" if export is None else export.close()
         if why and self.console.log_level not in {"error", "critical", "quiet"}:
@@ -51,7 +51,7 @@ class Tracing:
 
 
 def _collector() -> str:
-    """Return which collector the environment names."""
+    """Return the collector that the environment names."""
     from asyncstate.data.urls import without_credentials
 
     named = next((os.environ[name] for name in _ENDPOINTS if os.environ.get(name)), "http://localhost:4318")
@@ -59,12 +59,12 @@ def _collector() -> str:
 
 
 def is_wanted(settings: Settings) -> bool:
-    """Whether the settings, or the environment as far as they leave it that, want runs to be traced."""
+    """Whether runs are traced: the settings decide, or else the environment."""
     return settings.traced == "on" or (settings.traced == "auto" and _is_asked_for())
 
 
 def _is_asked_for() -> bool:
-    """Whether the environment wants traces, as the specification of OpenTelemetry has it."""
+    """Whether the environment requests traces, by the specification of OpenTelemetry."""
     if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return False
     exporter = os.environ.get("OTEL_TRACES_EXPORTER", "").strip()

@@ -1,4 +1,4 @@
-"""``asyncstate what-if``: how long a past run would have taken with other slots."""
+"""``asyncstate what-if``: the duration of a past run with other numbers of slots."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _PART = re.compile(r"([0-9]{1,6})(?:\.\.([0-9]{1,6}))?")
 
 
 class SlotsType(click.ParamType[tuple[int, ...]]):
-    """Numbers of slots: ``8``, ``1..64``, ``1,2,4..8``."""
+    """The type of numbers of slots: ``8``, ``1..64``, ``1,2,4..8``."""
 
     name = "slots"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        """Return the numbers in order, each once."""
+        """Return the numbers, sorted and unique."""
         if isinstance(value, tuple):
             return value
         found: set[int] = set()

@@ -1,9 +1,9 @@
-"""What a shell completes, in about 0.3 s: SLS names, IDs, functions, arguments, runs, hosts.
+"""Shell completion, in about 0.3 s: SLS names, IDs, functions, arguments, runs, hosts.
 
-A completion is a process of its own at every press of a key. So nothing here renders a tree, loads a plugin or imports
-the engine: names are read from the text of files. A command imports `completes` only. Read in this order: ``shell``
-(the question of a shell and the answer), ``values`` (what stands where on a command line), ``places`` (which tree,
-which plugins), ``tree`` and ``plugins`` (the names).
+Each completion starts a process. So nothing here renders a tree, loads a plugin or imports the engine: names are read
+from the text of files. A command imports `completes` only. Read in this order: ``shell`` (the request of a shell and
+the answer), ``values`` (the completions of each argument and option), ``places`` (the tree and the plugins), ``tree``
+and ``plugins`` (the names).
 """
 
 from __future__ import annotations

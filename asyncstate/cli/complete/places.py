@@ -1,4 +1,4 @@
-"""Where the tree, the plugins and the journal are that a command line would use."""
+"""The locations of the tree, the plugins and the journal that a command line would use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _KINDS = ("states", "modules")
 
 
 class Places(NamedTuple):
-    """``plugin_dirs`` are the folders of plugins by kind, the first to look in first, bundled ones last."""
+    """``plugin_dirs`` are the folders of plugins by kind, in order of lookup, bundled ones last."""
 
     file_roots: dict[str, list[str]]
     saltenv: str
@@ -21,7 +21,7 @@ class Places(NamedTuple):
 
 
 def places_of(ctx: click.Context) -> Places:
-    """Return the places that the configuration and the options typed so far name."""
+    """Return the places named by the configuration and the options typed so far."""
     configured = _configured(ctx)
     roots: dict[str, list[str]] = {}
     for saltenv, root in ctx.params.get("file_root") or ():
@@ -36,7 +36,7 @@ def places_of(ctx: click.Context) -> Places:
 
 
 def _configured(ctx: click.Context) -> Places:
-    """Return the places of the configuration, with the folders of plugins outside the tree."""
+    """Return the places named by the configuration, with the folders of plugins outside the tree."""
     from asyncstate.config import default_files, load_settings
     from asyncstate.config.files import find_project
     from asyncstate.errors import AsyncStateError
@@ -47,7 +47,7 @@ def _configured(ctx: click.Context) -> Places:
     project = None if named else find_project()
     try:
         settings = load_settings(named or default_files(), options, project=project)
-    except AsyncStateError:  # a mistake there is told by the command, not by a completion
+    except AsyncStateError:  # the command reports such a mistake, a completion does not
         settings = load_settings([], options)
     extensions = settings.extra.get("extension_modules") or os.path.join(settings.cachedir, "extmods")
     opts = {
@@ -63,7 +63,7 @@ def _configured(ctx: click.Context) -> Places:
 
 
 def _matching(root: str) -> list[str]:
-    """Return the folders that a root means: it may have wildcards."""
+    """Return the folders that match a root, which may have wildcards; the root itself if none does."""
     if not any(each in root for each in "*?["):
         return [root]
     import glob
@@ -72,7 +72,7 @@ def _matching(root: str) -> list[str]:
 
 
 class _NoTree:
-    """No file roots, as the search path of plugins asks for them."""
+    """A file client without roots, for the search path of plugins."""
 
     def envs(self) -> list[str]:
         return []

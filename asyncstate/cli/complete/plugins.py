@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 class Argument(NamedTuple):
-    """One argument of a function. ``values`` are those it may have, as far as its annotation or default says."""
+    """An argument of a function. ``values`` are its possible values, as far as its annotation or default tells."""
 
     name: str
     values: list[str]
 
 
 class Plugins:
-    """The plugins of a kind in some folders, the first folder first."""
+    """The plugins of a kind in a list of folders, in order of lookup."""
 
     def __init__(self, folders: Sequence[str]) -> None:
         self._files = _plugin_files(folders)
@@ -28,7 +28,7 @@ class Plugins:
         return sorted({name for path, stem in self._files.items() for name in _names(stem, path)})
 
     def functions(self, module: str) -> dict[str, list[Argument]]:
-        """Return the functions of a module and their arguments; of several files with its name, those of all."""
+        """Return the functions of a module and their arguments, from all files that provide it."""
         found: dict[str, list[Argument]] = {}
         for path, stem in self._files.items():
             if module in _names(stem, path):
@@ -38,7 +38,7 @@ class Plugins:
 
 
 def _plugin_files(folders: Iterable[str]) -> dict[str, str]:
-    """Return the files of plugins and the name of each; of files with one name, that of the first folder."""
+    """Return the name of each plugin by its file; the first folder wins for files of the same name."""
     found: dict[str, str] = {}
     for folder in folders:
         try:
@@ -56,7 +56,7 @@ def _plugin_files(folders: Iterable[str]) -> dict[str, str]:
 
 
 def _names(stem: str, path: str) -> list[str]:
-    """Return the names that the plugin in a file answers for, as its text has them: its own, or a virtual one."""
+    """Return the names that a plugin file provides according to its text: its own, or virtual ones."""
     import re
 
     from asyncstate.load.claims import claims_of
@@ -71,7 +71,7 @@ def _names(stem: str, path: str) -> list[str]:
 
 
 class _Text:
-    """The text of a plugin file: which functions it offers, also those that it imports from files beside it."""
+    """The text of a plugin file, and the functions it exports, also those imported from sibling files."""
 
     def __init__(self, path: str) -> None:
         import ast
@@ -141,7 +141,7 @@ def _beside(path: str, module: str) -> str:
 
 
 def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield statements at the level of a module, those under ``if`` and ``try`` too."""
+    """Yield the statements of a module, also those under ``if`` and ``try``."""
     import ast
 
     for node in body:

@@ -1,4 +1,4 @@
-"""The runs in a journal, without opening it as the engine does: only what a list of them shows."""
+"""The IDs and start times of the runs in a journal, from its directory alone: the engine is not imported."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import os
 import time
 
 _MOST = 500
-"""The newest runs that are offered."""
+"""The largest number of runs offered, newest first."""
 
 
 def runs_in(state_dir: str) -> dict[str, str]:
-    """Return the IDs of runs, newest first, and when each began; runs under way and killed ones come first."""
+    """Return when each run began, by ID, newest first; for a running or killed one, its log's last change counts."""
     begun: dict[str, float] = {}
     try:
         with os.scandir(os.path.join(state_dir, "journal")) as files:
             for file in files:
                 run, suffix = os.path.splitext(file.name)
-                if suffix == ".ended":  # its time is when the run began
+                if suffix == ".ended":  # its modification time is the start of the run
                     begun[run] = file.stat(follow_symlinks=False).st_mtime
                 elif suffix == ".log":
                     begun[run] = file.stat(follow_symlinks=False).st_ctime

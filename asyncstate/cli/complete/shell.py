@@ -1,9 +1,9 @@
-"""A shell's question and its answer: the scripts of bash, zsh and fish, and what they call.
+"""The interface to shells: completion scripts for bash, zsh and fish, and the answer to their requests.
 
 The scripts run the program with the name of the shell in ``_ASYNCSTATE_COMPLETE``. zsh and fish pass the words up to
-the cursor as arguments, the begun one last, with its quotation marks in fish; bash passes its line, because it takes
-words apart at ``=`` and ``:``. The answer is one line that says what is offered, then a line for each word: ``words``;
-``nospace``, if more is to be typed; ``files`` and ``dirs``, which the shell finds itself.
+the cursor as arguments, the unfinished one last, with its quotation marks in fish; bash passes the whole line, because
+it splits words at ``=`` and ``:``. The answer is a line with the kind of completion, then a line for each word:
+``words``; ``nospace``, if more is to be typed; ``files`` and ``dirs``, which the shell finds itself.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VARIABLE = "_ASYNCSTATE_COMPLETE"
 SHELLS = ("bash", "zsh", "fish")
 SALT_CALL = "salt-call"
 PROGRAMS = ("asyncstate", SALT_CALL)
-"""What a script completes: this program, or the launcher that ``salt-call --install`` writes."""
+"""The programs to complete: this one, or the launcher that ``salt-call --install`` writes."""
 _OPEN_ENDED = ("=", ".", "/", ":")
 _SPECIAL = frozenset(" \t\"'\\$`&|;<>()*?[]{}#!~")
 _SPECIAL_QUOTED = frozenset('"\\$`')
@@ -99,14 +99,14 @@ complete -c PROGRAM -f -k -a '(__FUNCTION_complete)'
 
 
 def script(shell: str, program: str) -> str:
-    """Return what a shell has to read to complete lines of a program."""
+    """Return the script that a shell has to read to complete lines of a program."""
     return _SCRIPTS[shell].replace("PROGRAM", program).replace("FUNCTION", program.replace("-", "_"))
 
 
 class Line(NamedTuple):
-    """A command line up to the cursor. ``words`` come before ``begun``, which is without its quotes.
+    """A command line up to the cursor: ``words``, then the unfinished word ``begun`` without its quotes.
 
-    The shell replaces ``begun`` from character ``start`` on; ``quote`` is the quotation mark that is open there.
+    The shell replaces ``begun`` from character ``start`` on; ``quote`` is the open quotation mark, if any.
     """
 
     words: list[str]
@@ -116,7 +116,7 @@ class Line(NamedTuple):
 
 
 def answer(shell: str, arguments: Sequence[str]) -> int:
-    """Print what a shell asks for; nothing at all rather than an error, which would stand in a line being typed."""
+    """Print the completions for a shell; nothing on an error, because a message would land in the line being typed."""
     if shell == "bash":
         launched = [word for word in arguments[:1] if word == SALT_CALL]
         own = launched[0] if launched else os.path.basename(sys.argv[0])
@@ -144,7 +144,7 @@ def answer(shell: str, arguments: Sequence[str]) -> int:
 
 
 def completions(words: Sequence[str], begun: str) -> list[CompletionItem]:
-    """Return what may stand in the place of ``begun``, after ``words`` of a command line of asyncstate."""
+    """Return the completions of ``begun`` after ``words`` of a command line of asyncstate."""
     from click.shell_completion import CompletionItem, ShellComplete
 
     from asyncstate.cli.root import root
@@ -157,9 +157,9 @@ def completions(words: Sequence[str], begun: str) -> list[CompletionItem]:
 
 
 def bash_line(text: str, breaks: str, own: str = "asyncstate") -> Line:
-    """Take a line of bash apart. ``breaks`` are the characters at which bash's own words end.
+    """Parse a line of bash. ``breaks`` are the characters at which bash splits words.
 
-    The line may begin with another program: `sudo asyncstate apply`. ``own`` is the name of this one.
+    The line may begin with another program: `sudo asyncstate apply`. ``own`` is the name of this program.
     """
     words: list[str] = []
     word: list[str] | None = None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _SECONDS_OF_READING = 0.2
-"""How long files are read; the IDs of those that are left are not offered."""
+"""Time limit for reading files, in seconds; the IDs of unread files are not offered."""
 _LARGEST_SLS = 1 << 20
 _COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
 _KEY = re.compile(
@@ -25,7 +25,7 @@ _OWN_LANGUAGE = re.compile(r"#![^\n]*\bpy")
 
 
 def sls_files(roots: Sequence[str], begun: str = "") -> dict[str, str]:
-    """Return the SLS of an environment whose names begin with a text, sorted by their dotted names, and their files.
+    """Return the files of an environment's SLS whose names begin with a text, by dotted name, sorted.
 
     As in the engine, ``a.sls`` of any root comes before ``a/init.sls``, and then the first root counts.
     """
@@ -49,9 +49,9 @@ def sls_file(roots: Sequence[str], name: str) -> str | None:
 
 
 def _sls_entries(root: str, begun: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Yield files that can be named as an SLS, with what stands before them in their names.
+    """Yield the files that can be named as an SLS, with the prefix of their names.
 
-    Folders in which no name begins with ``begun`` are left out.
+    Folders without a name that begins with ``begun`` are skipped.
     """
     waiting = [(root, "")]
     while waiting:
@@ -71,7 +71,7 @@ def _sls_entries(root: str, begun: str) -> Iterator[tuple[str, os.DirEntry[str]]
 
 
 def _leads_up(entry: os.DirEntry[str]) -> bool:
-    """Return whether a link leads to a folder that contains it, so that it would be entered for ever."""
+    """Return whether a link points to a folder that contains it, so that following it would never end."""
     above = os.path.dirname(entry.path)
     real = os.path.realpath(entry.path)
     return (os.path.realpath(above) + "/").startswith(real.rstrip("/") + "/")
@@ -80,9 +80,9 @@ def _leads_up(entry: os.DirEntry[str]) -> bool:
 def ids_of(
     file_roots: Mapping[str, Sequence[str]], saltenv: str, named: Iterable[str] = (), begun: str = ""
 ) -> list[str]:
-    """Return the IDs in the named SLS and those that they include; if none of them exists, in all of the environment.
+    """Return the IDs in the named SLS and their includes; if none exists, those of the whole environment.
 
-    Only those that begin with ``begun``, sorted, and without IDs that a template computes.
+    Only IDs that begin with ``begun`` are returned, sorted; IDs that a template computes are unknown.
     """
     roots = file_roots.get(saltenv) or file_roots.get("__env__") or []
     texts = _Texts()
@@ -105,7 +105,7 @@ def _with_includes(texts: _Texts, roots: Sequence[str], named: Iterable[str]) ->
 
 
 def _absolute(included: str, package: str) -> str:
-    """Return the name of an SLS that an include names: ``.x`` is beside it, ``..x`` one folder further up."""
+    """Return the absolute name of an included SLS: ``.x`` is a sibling, ``..x`` one folder further up."""
     name = included.lstrip(".")
     up = len(included) - len(name)
     if not up:
@@ -115,21 +115,21 @@ def _absolute(included: str, package: str) -> str:
 
 
 class _Texts:
-    """IDs and includes by file, each read once."""
+    """The IDs and includes of files, each file read once, within a time limit."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[list[str], list[str]]] = {}
         self._until = time.monotonic() + _SECONDS_OF_READING
 
     def of(self, path: str) -> tuple[list[str], list[str]]:
-        """Return the IDs of a file and what it includes; nothing once the time is up."""
+        """Return the IDs and the includes of a file; nothing once the time is up."""
         if path not in self._known:
             self._known[path] = _read(path) if time.monotonic() < self._until else ([], [])
         return self._known[path]
 
 
 def ids_in(path: str) -> list[str]:
-    """Return the keys that the text of a file shows, which is written like an SLS."""
+    """Return the top-level keys in the text of a file that is written like an SLS."""
     return _read(path)[0]
 
 
@@ -145,7 +145,7 @@ def _read(path: str) -> tuple[list[str], list[str]]:
 
 
 def declared(text: str) -> tuple[list[str], list[str]]:
-    """Return the IDs and the includes that the text of an SLS shows; none of a program, which computes them."""
+    """Return the IDs and the includes in the text of an SLS; none for a program, which computes them."""
     if _OWN_LANGUAGE.match(text):
         return [], []
     if "{#" in text:

@@ -1,4 +1,4 @@
-"""What may stand where on a command line: the ``shell_complete`` of click's arguments and options."""
+"""Completions of arguments and options: their ``shell_complete`` functions for click."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _LIKE_A_PATH = ("/", "./", "../", "~")
 
 
 def complete_sls(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer the SLS names of the tree that the options typed so far select, without those that stand there already.
+    """Offer the SLS names of the tree that the options typed so far select, except those already on the line.
 
-    Of ``web,db`` the last name is completed, as Salt reads commas. Salt's keywords (``test=True``) are offered, too,
-    once they are begun.
+    In ``web,db`` the last name is completed, as Salt splits at commas. Salt's keywords (``test=True``) are offered
+    after their first letter.
     """
     from asyncstate.cli.complete.tree import sls_files
 
@@ -41,12 +41,12 @@ def complete_sls(ctx: click.Context, _param: click.Parameter, incomplete: str) -
 
 
 def complete_id(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer the IDs of the SLS that stand there already and of what they include; of all, if there are none."""
+    """Offer the IDs of the SLS on the line and of their includes; those of the whole tree if there are none."""
     return beginning(_ids(ctx, incomplete), incomplete)
 
 
 def complete_excluded(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer SLS names, plainly and after ``sls:``, and IDs after ``id:``."""
+    """Offer SLS names, bare and after ``sls:``, and IDs after ``id:``."""
     kind, colon, _ = incomplete.partition(":")
     if colon and kind == "id":
         return beginning((f"id:{name}" for name in _ids(ctx, incomplete.removeprefix("id:"))), incomplete)
@@ -71,7 +71,7 @@ def complete_modules(ctx: click.Context, _param: click.Parameter, incomplete: st
 
 
 def complete_documented(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer functions of either kind, and words of the language."""
+    """Offer the names that ``doc`` explains: functions of states and execution modules, and words of the language."""
     from asyncstate.reference.language import TOPICS
 
     kind = ctx.params.get("kind")
@@ -85,7 +85,7 @@ def complete_module_names(ctx: click.Context, _param: click.Parameter, incomplet
 
 
 def complete_state_arguments(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer the arguments of the state function that stands before, and the values of an argument."""
+    """Offer the arguments of the state function on the line, and the values of an argument."""
     from asyncstate.model.requisite import CONDITIONS, RUNTIME_KEYWORDS
 
     common = sorted({*CONDITIONS, *_OF_ANY_STATE} & RUNTIME_KEYWORDS)
@@ -93,11 +93,11 @@ def complete_state_arguments(ctx: click.Context, _param: click.Parameter, incomp
 
 
 _OF_ANY_STATE = frozenset("retry runas umask no_log fire_event reload_modules reload_grains reload_pillar".split())
-"""Arguments that every state has and that mean something for a single one."""
+"""The common arguments of states that have an effect on a single one."""
 
 
 def complete_module_arguments(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer the arguments of the execution module function that stands before, and the values of an argument."""
+    """Offer the arguments of the execution module function on the line, and the values of an argument."""
     return complete_arguments(ctx, _called(ctx, "modules"), incomplete)
 
 
@@ -138,7 +138,7 @@ def _ids(ctx: click.Context, begun: str) -> list[str]:
 
 
 def _sls_before(ctx: click.Context) -> list[str]:
-    """Return the SLS names on the line. At an option that has no value yet, click leaves words where they are."""
+    """Return the SLS names on the line, also the words that click leaves unparsed at an option without a value."""
     words = ctx.params.get("sls") or ctx.args[1 if "wanted" in ctx.params else 0 :]
     return [name for word in words if "=" not in word for name in str(word).split(",")]
 
@@ -150,7 +150,7 @@ def _plugins(ctx: click.Context, kind: str) -> Plugins:
 
 
 def _functions(ctx: click.Context, kinds: Iterable[str], incomplete: str) -> list[str]:
-    """Return ``module.function`` of the module that is begun; before its dot, names of modules and their dot."""
+    """Return ``module.function`` for each function of the typed module; before the dot, module names with a dot."""
     module, dot, _ = incomplete.partition(".")
     found: set[str] = set()
     for kind in kinds:
@@ -170,7 +170,7 @@ def _one_module(found: Iterable[str]) -> bool:
 
 
 class Called(NamedTuple):
-    """The function whose arguments are completed, and those that stand there already."""
+    """The function whose arguments are completed, and the arguments already on the line."""
 
     kind: str
     function: str
@@ -184,7 +184,7 @@ def _called(ctx: click.Context, kind: str) -> Called:
 def complete_arguments(
     ctx: click.Context, called: Called, incomplete: str, common: Iterable[str] = ()
 ) -> list[CompletionItem]:
-    """Offer the arguments of a function, those in ``common`` too, and the values of the argument that is begun."""
+    """Offer the arguments of a function and those in ``common``, and the values of the unfinished argument."""
     name, equals, value = incomplete.partition("=")
     if value.startswith("salt://"):
         return _tree_files(ctx, name, value)
@@ -224,7 +224,7 @@ def _a_file(incomplete: str) -> list[CompletionItem]:
 
 
 def beginning(names: Iterable[Any], incomplete: str) -> list[CompletionItem]:
-    """Offer the names that begin with what stands there."""
+    """Offer the names that begin with the unfinished word."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
