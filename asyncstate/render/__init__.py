@@ -1,1 +1,1 @@
-"""From SLS text to data: the renderer pipe."""
+"""Renderers: from SLS text to data, through a pipe."""

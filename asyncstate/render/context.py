@@ -27,17 +27,17 @@ class Files(Protocol):
 
 
 class Restraint(Protocol):
-    """What holds renderings back: from doing more than read, or from reading this machine."""
+    """A restriction of renderings: to reading, or to data that is not of this machine."""
 
     @property
     def deep(self) -> bool:
-        """Whether functions that templates call are held back in their own calls, too."""
+        """Whether the restriction also covers the calls made by the functions that templates call."""
 
     def functions(self, functions: Mapping[str, Any], path: str) -> Mapping[str, Any]:
-        """Return the execution functions for the templates of a file: stand-ins for those that may do more."""
+        """Return the execution functions for the templates of a file, with stand-ins for the restricted ones."""
 
     def filters(self, path: str) -> Mapping[str, Callable[..., Any]]:
-        """Return stand-ins for the filters that may do more, by name."""
+        """Return stand-ins for the restricted filters, by name."""
 
     def refuse_program(self, renderer: str, path: str) -> None:
         """Raise RenderError: the renderer would run the text as a program."""
@@ -51,7 +51,7 @@ class RenderContext:
     they override ours. ``renderers`` are third-party renderers by name. ``secrets`` collects the values that a
     decrypting renderer found. With ``ordered``, mappings keep their order when a template prints them as YAML, as
     pillar data does. ``states`` are the state functions by ``module.function``, their modules also as attributes; None
-    if they are not known. ``restraint`` holds renderings back; None where all is called and run.
+    if they are not known. ``restraint`` restricts renderings; None if everything may be called and run.
     """
 
     salt: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""Every filter and test that Salt adds to Jinja, by name. Their code is in `asyncstate.data`.
+"""The filters and tests that Salt adds to Jinja, by name. Their code is in `asyncstate.data`.
 
 The serializer filters (``yaml``, ``json``, ``load_yaml`` …) come with the extension in ``serializer``.
 """
@@ -88,7 +88,7 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "yaml_encode": quote.yaml_encode,
     "yaml_squote": quote.yaml_squote,
 }
-"""Filters that depend on their arguments alone: Jinja may evaluate them when it compiles a template."""
+"""Filters whose result depends on the arguments alone: Jinja may evaluate them when it compiles a template."""
 
 CHANGING: Final[dict[str, Callable[..., Any]]] = {
     "random_sample": collection.random_sample,
@@ -109,7 +109,7 @@ CHANGING: Final[dict[str, Callable[..., Any]]] = {
     "list_files": host.list_files,
     "which": host.which,
 }
-"""Filters that depend on the clock, this host, the network or chance: they are called only, and anew, in renderings."""
+"""Filters that depend on the clock, this host, the network or chance: each rendering calls them again."""
 
 
 def equalto(value: Any, other: Any) -> bool:

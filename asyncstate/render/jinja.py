@@ -1,4 +1,4 @@
-"""The ``jinja`` renderer: from a template to text.
+"""The ``jinja`` renderer: renders a template to text.
 
 Jinja itself is imported only for text that holds template syntax; other text passes through unchanged, except for the
 line breaks that Jinja would normalise.

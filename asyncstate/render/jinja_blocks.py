@@ -1,4 +1,4 @@
-"""Which lines of a template are inside a block statement: a loop, a macro, a condition."""
+"""Lines of a template inside block statements: loops, macros, conditions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def lines_in_blocks(text: str) -> frozenset[int]:
 
 
 def _take(statement: list[tuple[str, str]], line: int, begun: list[int], inside: set[int]) -> None:
-    """Record the begin or the end of a block; ``begun`` are the first lines of the open blocks."""
+    """Record the start or the end of a block; ``begun`` are the first lines of the open blocks."""
     name = statement[0][1] if statement else ""
     if name.startswith("end"):
         if begun:

@@ -52,7 +52,7 @@ class RaisedInTemplate(AsyncStateError):
 
 
 class TemplateEnvironment(SandboxedEnvironment):
-    """The environment of one rendering. ``watch`` ends what takes too long."""
+    """The environment of one rendering. ``watch`` enforces the limits on time and memory."""
 
     asyncstate_options: Options
     budget: Budget
@@ -85,11 +85,11 @@ class TemplateEnvironment(SandboxedEnvironment):
         return super().call_test(*args, **kwargs)
 
     def _load_template(self, *args: Any, **kwargs: Any) -> Template:
-        self.watch.step()  # an include or an import, also of a template that was read before
+        self.watch.step()  # an include or an import, also of a cached template
         return super()._load_template(*args, **kwargs)
 
     def rounds(self, values: Iterable[Any]) -> Rounds:
-        """Return the values of a loop, with each round a step."""
+        """Return the values of a loop, counting each round as a step."""
         return Rounds(values, self.watch.step)
 
     def join_path(self, template: str, parent: str) -> str:
@@ -101,7 +101,7 @@ class TemplateEnvironment(SandboxedEnvironment):
 
 
 class _WithReason:
-    """An undefined value of an object that knows why it lacks a name, such as a module without the function."""
+    """An undefined value whose message is the reason given by its object, such as a module without the function."""
 
     _undefined_obj: Any
     _undefined_name: Any
@@ -175,7 +175,7 @@ def _at_run_time(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _fast(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a filter or test of Salt's with a regular expression that is refused if it takes too long."""
+    """Return one of Salt's filters or tests so that it refuses a regular expression that takes too long."""
 
     @pass_context
     def call(context: Context, txt: Any, rgx: Any = None, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Jinja's exceptions in Salt's words, with the template and the line they come from."""
+"""Jinja's exceptions in Salt's words, with their template and line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NEXT_STEPS: Final = (
     (LookupError, "", "the data does not have it here: test it with {% if … %}, or give a default"),
     (ValueError, "", "asyncstate call pillar.items and grains.items show the values of this host"),
 )
-"""What to do about an error of Python with a text in its message."""
+"""Hints for Python errors, by a text in the message."""
 _TEMPLATE_FRAMES: Final = ("top-level template code", "template")
 
 
@@ -54,7 +54,7 @@ def translated(
 
 
 def name_hint(error: Exception) -> str:
-    """Return the nearest filter or test for one that does not exist; "" for any other error."""
+    """Return a hint with the nearest filter or test for an unknown one; "" for any other error."""
     unknown = _UNKNOWN.match(str(error)) if isinstance(error, (TemplateAssertionError, TemplateRuntimeError)) else None
     if unknown is None:
         return ""

@@ -1,4 +1,4 @@
-"""Limits on a template's calculations: a few characters of it must not fill the memory.
+"""Limits on the size of a template's values: a few characters must not fill the memory.
 
 The size of a result is estimated before an operator, a method of a string or list, or a filter runs. There is a limit
 for one value, and one for the sum of all large values of a rendering.
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from jinja2.runtime import Context
 
 _LONGEST: Final = 10_000_000
-"""The most characters of a string, or members of a list, that one step may make."""
+"""Limit of the characters of a string, or the members of a list, from one step."""
 _MOST: Final = 500_000_000
-"""The same for the sum of all steps of a rendering that make more than `_LARGE`."""
+"""The same limit for the sum of all steps of a rendering with results above `_LARGE`."""
 _LARGE: Final = 10_000
 _MOST_LISTED: Final = 1_000_000
-"""The most members of a list made from a generator."""
+"""Limit of the members of a list made from a generator."""
 _LONGEST_OUTPUT: Final = 100_000_000
-"""The most characters that a template, or a block of one, may print."""
+"""Limit of the characters that a template, or a block of one, prints."""
 _MOST_BITS: Final = 1_000_000
 _SIZED: Final = (str, bytes, bytearray, list, tuple)
 METHODS: Final = frozenset({BuiltinMethodType, MethodType, FunctionType})
@@ -53,7 +53,7 @@ class Budget:
         self._made = 0
 
     def spend(self, size: int, what: str) -> None:
-        """Count ``size`` characters or members that ``what`` makes. Raises SecurityError beyond a limit."""
+        """Count the result ``what`` of ``size`` characters or members. Raises SecurityError beyond a limit."""
         if size > _LONGEST:
             raise SecurityError(f"{what} is larger than {_LONGEST:,}")
         if size > _LARGE:
@@ -99,7 +99,7 @@ class Budget:
         return args
 
     def listed(self, values: Any) -> Any:
-        """Return the values, those of an iterator as a list. Raises SecurityError if that is too long."""
+        """Return the values, an iterator as a list. Raises SecurityError if the list is too long."""
         if isinstance(values, (*_SIZED, *CONTAINERS)):
             return values
         found = list(islice(values, _MOST_LISTED + 1))
@@ -121,7 +121,7 @@ class Budget:
 
 
 class BoundedCodeGenerator(CodeGenerator):
-    """Generates code that measures the operands of ``~`` first, and counts the rounds of loops."""
+    """Generates code that measures the operands of ``~`` before joining, and counts the rounds of loops."""
 
     def visit_For(self, node: nodes.For, frame: Frame) -> None:  # noqa: N802 - Jinja's name
         """Write the code of a loop through ``environment.rounds(values)``."""
@@ -179,7 +179,7 @@ _PASSED: Final[dict[str, Callable[[Context], tuple[Any, ...]]]] = {
     "eval_context": lambda context: (context.eval_ctx,),
     "environment": lambda context: (context.environment,),
 }
-"""By the name of Jinja's pass decorators: the leading arguments of a filter that has one."""
+"""Number of leading arguments that each of Jinja's pass decorators adds to a filter."""
 
 
 def lipsum(n: int = 5, html: bool = True, min: int = 20, max: int = 100) -> str:
@@ -205,7 +205,7 @@ def _short(number: int) -> str:
 
 
 def _len(value: Any) -> int:
-    """Return about how many characters a value has as text."""
+    """Return an estimate of the length of a value as text."""
     if isinstance(value, (str, bytes)):
         return len(value)
     if isinstance(value, CONTAINERS):
@@ -333,5 +333,5 @@ FILTER_SIZES: Final[dict[str, Callable[..., int]]] = {
     "xml": _written,
     "yaml": _written,
 }
-"""Filters whose result may be much larger than their arguments, with functions that estimate its size."""
+"""Filters whose result may be much larger than their arguments, with estimators of its size."""
 _LISTED: Final = frozenset({"join", "list", "sum"})

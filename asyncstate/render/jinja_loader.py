@@ -1,4 +1,4 @@
-"""Finds in the file roots the templates that ``import``, ``include``, ``extends`` and ``import_yaml`` name."""
+"""Loader of the templates that ``import``, ``include``, ``extends`` and ``import_yaml`` name, from the file roots."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Options(Value):
     allow_undefined: bool = False
 
     def template_syntax_in(self, text: str) -> bool:
-        """Return whether the text holds anything Jinja would change."""
+        """Return whether the text has anything that Jinja would change."""
         if not self.syntax:
             return "{{" in text or "{%" in text or "{#" in text
         options = dict(self.syntax)
@@ -66,12 +66,12 @@ class Source(Value):
     shift_from: int = 1
 
     def line(self, line: int) -> int:
-        """Return the line in the original text of a line of ``text``."""
+        """Return the line in the original text for a line of ``text``."""
         return line + self.shift if line >= self.shift_from else line
 
 
 def options_of(opts: Mapping[str, Any], name: str) -> Options:
-    """Return the options that the configuration sets by ``jinja_env`` or ``jinja_sls_env`` and the two old names."""
+    """Return the options from the configuration: ``jinja_env`` or ``jinja_sls_env``, and their two old names."""
     configured = opts.get(name)
     syntax = dict(configured) if isinstance(configured, dict) else {}
     for option in ("trim_blocks", "lstrip_blocks"):

@@ -1,8 +1,8 @@
-"""Limits on how long a template may calculate, and how much memory it may take: an endless one is an error.
+"""Limits on the processor time and the memory of a template: an endless one is an error.
 
-Each round of a loop, each call and each step of a filter such as `map` is counted, and every few of them the clock of
-the thread is read. That is its own time: what a template waits for, such as a command, is not in it. Renderings within
-a rendering share the time of the outermost.
+Each round of a loop, each call and each step of a filter such as `map` counts as a step; the processor time of the
+thread is read every few steps. Waiting, for a command for example, is not included. Renderings within a rendering
+share the time of the outermost.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from jinja2.runtime import Context
 
 _STEPS: Final = 16
-"""How many steps are taken between two looks at a clock."""
+"""Number of steps between two readings of the clock."""
 _SHORTLY: Final = 0.02
-"""Seconds between two looks at the thread's time and the memory, which are slow to read."""
+"""Seconds between two readings of the thread's time and the memory, which are slow."""
 _MOST_MEMORY: Final = 512
-"""MiB that the process may grow by while a template calculates."""
+"""Limit of the process's growth during a rendering, in MiB."""
 _MIB: Final = 1 << 20
 
 
 class Endless(AsyncStateError):
-    """A template calculates for too long, or takes too much memory."""
+    """A template takes too much processor time or memory."""
 
 
 class Watch:
-    """Looks at the time and the memory that one thread's outermost rendering takes."""
+    """Checks the processor time and the memory of one thread's outermost rendering."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -46,7 +46,7 @@ class Watch:
         self._looked = time.monotonic()
 
     def step(self) -> None:
-        """Count a step. Raises Endless once the rendering has calculated for too long."""
+        """Count a step. Raises Endless once the rendering is beyond a limit."""
         self._steps -= 1
         if self._steps < 0:
             self._steps = _STEPS
@@ -65,7 +65,7 @@ class Watch:
 
 
 def _memory() -> int:
-    """Return the bytes of memory that this process has in use; 0 where nobody says."""
+    """Return the resident memory of this process in bytes; 0 without ``/proc``."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[1]) * mmap.PAGESIZE
@@ -78,7 +78,7 @@ _threads = threading.local()
 
 @contextmanager
 def watched(seconds: float) -> Iterator[Watch]:
-    """Yield the watch of this thread's outermost rendering; ``seconds`` are the limit if this is the outermost."""
+    """Yield the watch of this thread's outermost rendering; ``seconds`` is the limit if it is this one."""
     outer: Watch | None = getattr(_threads, "watch", None)
     if outer is not None:
         yield outer
@@ -91,7 +91,7 @@ def watched(seconds: float) -> Iterator[Watch]:
 
 
 class Rounds:
-    """What a loop goes through, each round a step; it has the length of the original, if that has one."""
+    """The values of a loop, with each round counted as a step; it has the length of the original, if any."""
 
     __slots__ = ("_step", "_values")
 
@@ -110,7 +110,7 @@ class Rounds:
 
 
 def stepwise(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a filter that generates its result, with each member a step."""
+    """Return a filter that generates its result, with each member counted as a step."""
 
     @pass_context
     def call(context: Context, *args: Any, **kwargs: Any) -> Iterator[Any]:

@@ -23,7 +23,7 @@ def render(text: str, name: str = "") -> Any:
     except json.JSONDecodeError as error:
         line = error.lineno + skipped
         raise RenderError(str(error), file=name, line=line, excerpt=excerpt_around(text, error.lineno)) from None
-    except ValueError:  # Python refuses very long numbers: reading one takes quadratic time
+    except ValueError:  # Python refuses very long numbers, which take quadratic time to read
         raise RenderError(TOO_LONG, file=name, line=1) from None
     except RecursionError:
         raise RenderError("the JSON is nested too deeply", file=name, line=1) from None

@@ -1,4 +1,4 @@
-"""Next steps for a template that reads a key that its data lacks: the nearest key, or why there is no pillar."""
+"""Hints for a template that reads a missing key: the nearest key, or the reason why there is no pillar."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHOWN = 8
 
 
 def key_hint(message: str, line: str, context: RenderContext) -> str:
-    """Return what to do about a missing key of the pillar or the grains that one line of a template reads; or ""."""
+    """Return a hint for a missing key of the pillar or the grains that a line of a template reads; or ""."""
     if "NoneType" in message or "'None' has no attribute" in message:
         return _hint_of_none(line, context)
     lacking = _LACKING.search(message)
@@ -41,7 +41,7 @@ def key_hint(message: str, line: str, context: RenderContext) -> str:
 
 
 def _hint_of_none(line: str, context: RenderContext) -> str:
-    """Return what to do about a ``pillar.get('key')`` whose key is missing, and which is therefore None."""
+    """Return a hint for a ``pillar.get('key')`` that is None, because the key is missing or has no value; or ""."""
     for name, data in (("pillar", context.pillar), ("grains", context.grains)):
         for got in re.finditer(rf"\b{name}((?:{_STEP})*)\.get\(\s*(['\"])([^'\"\n]+)\2\s*\)", line):
             steps = [step.strip(" .[]'\"") for step in _STEPS.findall(got[1])]
@@ -59,7 +59,7 @@ def _hint_of_none(line: str, context: RenderContext) -> str:
 
 
 def _chains(line: str, context: RenderContext) -> Iterator[tuple[str, Any, list[str]]]:
-    """Yield what a line reads of the pillar and the grains, ``pillar.a['b']``: their name, their data, and the keys."""
+    """Yield each lookup in the pillar and the grains in a line, ``pillar.a['b']``: name, data and keys."""
     for name, data in (("pillar", context.pillar), ("grains", context.grains)):
         for chain in re.finditer(rf"\b{name}\s*((?:{_STEP})+)", line):
             yield name, data, [step.strip(" .[]'\"") for step in _STEPS.findall(chain[1])]
@@ -81,7 +81,7 @@ def _hint(where: str, key: str, data: Mapping[Any, Any], context: RenderContext)
 
 
 def _no_pillar(opts: Mapping[str, Any]) -> str:
-    """Return why there is no pillar at all, and what to do."""
+    """Return the reason why there is no pillar at all, with the next step."""
     roots = [str(root) for found in (opts.get("pillar_roots") or {}).values() for root in found]
     listed = ", ".join(dict.fromkeys(roots)) or "pillar_roots is empty"
     if not any(os.path.isdir(root) for root in roots):

@@ -1,7 +1,7 @@
-"""The renderer pipe: which renderers a file names, and the run through them.
+"""The renderer pipe: parsing the line that names it, and rendering a text through its stages.
 
-``#!jinja|yaml|gpg`` in the first line names them; without it the option ``renderer`` does. Each renderer takes the
-result of the one before: text, later data.
+``#!jinja|yaml|gpg`` in the first line names the renderers; without it the option ``renderer`` does. Each renderer
+takes the result of the previous one: text, later data.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ BUILT_IN: Final = {
     "toml": "Read TOML.",
     "yaml": "Read YAML.",
 }
-"""The renderers, and what they do."""
+"""The renderers, with a line of help each."""
 _PROGRAMS: Final = ("py", "pyobjects")
-"""Renderers that run the text."""
+"""Renderers that run the text as a program."""
 
 
 class Stage(Value):
@@ -61,8 +61,8 @@ class Stage(Value):
 class Rendered:
     """The data of a rendered file, and the lines of its keys in the file.
 
-    ``line_of`` does not keep the data alive: whoever only wants lines holds that function. ``repeated`` are repeated
-    declarations of an ID, with their lines in the file; the first declaration counts.
+    ``line_of`` does not keep the data alive: a caller that only wants lines can hold that function. ``repeated`` are
+    repeated declarations of an ID, with their lines in the file; the first declaration counts.
     """
 
     __slots__ = ("data", "line_of", "repeated")
@@ -86,7 +86,7 @@ class LineOf(Protocol):
 
 
 class _Places:
-    """Where the keys of a rendered file stand: their lines in the text that was read, and its lines in the source."""
+    """The places of a rendered file's keys: their lines in the parsed text, mapped to lines of the source."""
 
     __slots__ = ("_lines", "_source", "_text")
 
@@ -96,7 +96,7 @@ class _Places:
         self._text = text
 
     def line_of(self, id: Any, state: str | None = None, argument: str | None = None) -> int:
-        """Return a line, as `LineOf` says."""
+        """Return a line; see `LineOf`."""
         if self._lines is None:
             return 0
         line = (self._lines.find(id, state) if state is not None else 0) or self._lines.find(id)
@@ -148,8 +148,8 @@ def render_sls(file: SlsFile, context: RenderContext) -> Rendered:
 def render_text(text: str, context: RenderContext, pipe: str | None = "jinja", template_env: str = "jinja_env") -> Any:
     """Render text that is no SLS, such as the template of a managed file; returns text or data, as the pipe does.
 
-    The first line of the text does not name the pipe, since a script may start with ``#!``. With ``pipe=None`` it does,
-    or else the option ``renderer``. ``template_env`` names the option with Jinja's settings,
+    The first line of the text does not name the pipe, because a script may start with ``#!``. With ``pipe=None`` it
+    does, or else the option ``renderer``. ``template_env`` names the option with Jinja's settings,
     ``jinja_env`` or ``jinja_sls_env``; the latter also gives the template the variables of an SLS. Raises RenderError.
     """
     if pipe is None:
@@ -172,7 +172,7 @@ def decode(raw: bytes, path: str) -> str:
 
 
 def parse_pipe(pipe: str, context: RenderContext) -> list[Stage]:
-    """Return the stages that ``pipe`` names.
+    """Return the stages named by ``pipe``.
 
     Renderers that ``renderer_blacklist`` or ``renderer_whitelist`` refuses are left out, with a warning. Raises
     RenderError for an unknown renderer, naming the nearest one, and if none is left.
@@ -198,7 +198,7 @@ def _unknown(name: str, context: RenderContext) -> RenderError:
         context.renderers[name]
     except KeyError as error:
         why = getattr(error.__cause__, "reason", "")
-        if why and not why.endswith("is not available."):  # there is one, and it does not load
+        if why and not why.endswith("is not available."):  # the renderer exists but does not load
             hint = "it stands in _renderers of a file root: mend it, or install what it imports beside asyncstate"
             message = f'The renderer "{name}" does not load: {why}'
             return RenderError(message, file=context.path, line=1, hint=hint)
@@ -209,7 +209,7 @@ def _unknown(name: str, context: RenderContext) -> RenderError:
 
 
 def _shebang(text: str) -> str | None:
-    """Return the pipe the first line names; ``#!/bin/sh`` names none."""
+    """Return the pipe that the first line names; ``#!/bin/sh`` names none."""
     if not text.startswith("#!") or text.startswith("#!/"):
         return None
     return text.partition("\n")[0][2:].strip() or None
@@ -255,7 +255,7 @@ def _run(
 
 
 def _hide_values(data: Any, decrypted: list[str], secrets: MutableSet[str]) -> None:
-    """Add the values in data that was decrypted as one text to the secrets: each may be shown without the rest."""
+    """Add each value of data that was decrypted as one text to the secrets: a value may be shown by itself."""
     waiting = [data]
     while waiting:
         value = waiting.pop()
@@ -274,7 +274,7 @@ def _jinja(text: str, context: RenderContext, argline: str, template_env: str) -
 
 
 def _other(stage: Stage, data: Any, context: RenderContext) -> Any:
-    """Run a renderer that is neither Jinja nor YAML, importing it first: each is rarely used."""
+    """Run a renderer other than Jinja and YAML, importing it first: they are rarely used."""
     if context.restraint is not None and (stage.name in _PROGRAMS or stage.name not in BUILT_IN):
         context.restraint.refuse_program(stage.name, context.path)
     if stage.name not in BUILT_IN:
@@ -320,7 +320,7 @@ def _nested(context: RenderContext) -> Callable[[str, str, dict[str, Any]], Any]
 
 
 def _own_text(context: RenderContext, data: Any) -> str:
-    """Return the text that ``py`` runs: always the file's own, not the result of earlier stages, as in Salt."""
+    """Return the text that ``py`` runs: as in Salt the text of the file, not the result of earlier stages."""
     if context.file is None:
         return str(data)
     return decode(context.fileclient.read(context.file.path), context.file.path)

@@ -33,7 +33,7 @@ def _quoted(value: Any, write: type[str] | Any) -> str:
 
 
 def printable(value: Any) -> Any:
-    """Return the value that Jinja prints for ``value``: containers with every dict in them a PrintableDict.
+    """Return the value that Jinja prints for ``value``: in containers, every dict becomes a PrintableDict.
 
     Raises TooMuch for a container that contains itself.
     """

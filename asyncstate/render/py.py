@@ -60,7 +60,7 @@ def _names(context: RenderContext) -> dict[str, Any]:
 
 
 def program_error(error: BaseException, text: str, path: str) -> RenderError:
-    """Return the RenderError for what the program in ``text`` raised, with the line of it that was running."""
+    """Return the RenderError for an exception of the program in ``text``, with its current line."""
     line = 0
     if isinstance(error, SyntaxError) and error.filename == path:
         line = error.lineno or 0

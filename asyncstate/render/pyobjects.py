@@ -94,7 +94,7 @@ class _Declarations:
 
 
 class _Extend:
-    """An ID of another SLS, to be extended."""
+    """An ID of another SLS that is being extended."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -121,7 +121,7 @@ class _Requisite:
 
 
 class _State(_Requisite):
-    """A declared state, which is also a requisite; Salt's users write ``.requisite`` for that."""
+    """A declared state, which is also a requisite; in Salt it is its attribute ``requisite``."""
 
     @property
     def requisite(self) -> _Requisite:
@@ -155,7 +155,7 @@ class _StateModule:
 
 
 def _as_requisites(value: Any) -> list[Any]:
-    """Return the list of a requisite's targets; a single target becomes a list of one."""
+    """Return a requisite's targets as a list."""
     targets = list(value) if isinstance(value, (list, tuple, set)) else [value]
     return [target.data() if isinstance(target, _Requisite) else target for target in targets]
 
@@ -257,7 +257,7 @@ def _names(context: RenderContext, declared: _Declarations) -> dict[str, Any]:
 
 
 class _MapType(type):
-    """Gives a class that inherits from ``Map`` its attributes when it is made."""
+    """Sets the attributes of a class that inherits from ``Map`` when it is defined."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
         super().__init__(name, bases, namespace)

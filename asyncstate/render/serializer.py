@@ -190,7 +190,7 @@ class SerializerExtension(Extension):
         environment.filters.update(FILTERS)
 
     def parse(self, parser: Parser) -> nodes.Node | list[nodes.Node]:
-        """Read one of our tags."""
+        """Parse one of these tags."""
         tag = parser.stream.current.value
         if tag == "profile":
             return self._profile(parser)
@@ -223,7 +223,7 @@ class SerializerExtension(Extension):
         return [start, *body, nodes.ExprStmt(report).set_lineno(lineno)]
 
     def started(self) -> float:
-        """Return the time a profiled block begins."""
+        """Return the start time of a profiled block."""
         return time.perf_counter()
 
     def report(self, label: Any, started: float) -> None:

@@ -1,7 +1,7 @@
-"""From a line of rendered text back to the line of the template it came from.
+"""Mapping from lines of rendered text back to lines of the template.
 
-Jinja does not report it, so the two texts are matched: a line without template syntax is the same in both, any other is
-recognised by the literal text around its expressions.
+Jinja does not report these lines, so the two texts are matched: a line without template syntax is the same in both,
+any other is recognised by the literal text around its expressions.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SourceLines:
 
 
 def _walk(texts: list[str], candidates: _Candidates) -> list[int]:
-    """Match each line to the next candidate after the previous match, else to the first (a loop started again)."""
+    """Match each line to the next candidate after the previous match, else to the first (a loop began again)."""
     lines = []
     here = 0
     for text in texts:
@@ -67,15 +67,15 @@ class _Form(Value):
     numbers: list[int]
 
     def fits(self, text: str) -> bool:
-        """Return whether a rendered line with these ends may come from a line of this form."""
+        """Return whether a rendered line, whose ends match, may come from a line of this form."""
         return len(text) >= self.shortest if self.regex is None else self.regex.match(text) is not None
 
 
 class _Candidates:
     """The lines of a template from which rendered lines may come.
 
-    Forms are indexed by the text before their first and after their last expression: the search for a rendered line
-    takes no longer in a long template whose lines all differ.
+    Forms are indexed by the text before their first and after their last expression: the search time for a rendered
+    line does not grow with the length of the template.
     """
 
     def __init__(self, source: str) -> None:
@@ -122,5 +122,5 @@ def _form(parts: tuple[str, ...]) -> _Form:
 
 
 def _without_statements(source: str) -> str:
-    """Return the source with tags and comments blanked out, but with all their line breaks."""
+    """Return the source with tags and comments replaced by their line breaks."""
     return _SEVERAL_LINES.sub(lambda found: "\n" * found[0].count("\n"), source)

@@ -1,4 +1,4 @@
-"""Shows a run to people and programs. Everything is made from its events and the final RunReport only.
+"""Reports of a run, for people and programs, made from its events and the final RunReport only.
 
 Read in this order: ``terminal`` (colours, safe text), ``summary``, ``human`` (with ``nested`` and ``compress``), then
 the other formats: ``progress``, ``jsonl``, ``junit``, ``github``, ``metrics``, ``profile``, ``waits``, ``html``.

@@ -1,4 +1,4 @@
-"""The report of a run with one aligned line a state: what it did in a few words. Failures are shown whole."""
+"""The report of a run with one aligned line per state, a summary of its changes. Failures are shown in full."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ _MARGIN = "    "
 _WIDEST_FUNCTION = 28
 _WIDEST_LABEL = 60
 _NARROWEST = 10
-"""Columns that names and changes should have at least."""
+"""Smallest width of the columns for names and changes."""
 _ROOMY = 80
-"""In fewer columns than this, names and changes go before durations."""
+"""On a narrower terminal, durations give way to names and changes."""
 _LONG_REPORT = 25
 """With more lines than this, a report may not fit on a screen, so it repeats the failed states at the end."""
 _LONGEST_VALUE = 60
 _NAMED = 3
-"""How many changes of a state are named; the others are counted."""
+"""Number of changes of a state that are named; the others are counted."""
 _OF_A_COMMAND = {"pid", "retcode", "stdout", "stderr"}
 _UNSEEN = "depends on changes that a dry run cannot see"
 _PHRASES = {"New file": "new file", "newfile": "new file"}
-"""What states of files say in a way that only programs like."""
+"""Plain wording of changes that states of files return."""
 
 
 class _Line(Value):
     """The cells of one state. ``details`` are lines below it, of a failure or a warning.
 
-    A ``reason`` is why a state was held back: of its text, nothing is cut. ``named`` is the part of the label that is
-    never cut: the ID of a state that failed.
+    With ``reason``, the text explains why a state was held back and is never cut. ``named`` is the part of the label
+    that is never cut: the ID of a failed state.
     """
 
     word: str
@@ -70,8 +70,8 @@ def brief_lines(
     """Yield the whole report: the name of the ``host`` if given, the rows in ``__run_num__`` order, the summary.
 
     Lines are cut to ``style.width`` columns, 0 for none, but those below a failed state, its ID, and why a state was
-    held back. States that were as they should be are only counted, unless ``style.state_verbose``, or there is only
-    one. ``foretold`` is the `forecast` of a dry run.
+    held back. Unchanged states are only counted, unless ``style.state_verbose`` is set or there is only one.
+    ``foretold`` is the `forecast` of a dry run.
     """
     lines = list(state_lines(report, style, foretold))
     first, *more = closing_lines(report, style.palette, foretold)
@@ -112,7 +112,7 @@ def state_lines(report: RunReport, style: Style, foretold: Mapping[str, Foretold
 
 
 class _Columns(Value):
-    """How wide each column is; one of width 0 is left out."""
+    """The width of each column; a column of width 0 is left out."""
 
     word: int
     took: int
@@ -120,14 +120,14 @@ class _Columns(Value):
     label: int
 
     def fit(self, line: _Line, width: int) -> bool:
-        """Whether the text of a line is whole in ``width`` columns."""
+        """Whether the text of a line fits into ``width`` columns."""
         before = self.word + self.label + 4 + sum(each + 2 for each in (self.took, self.function) if each)
         return before + cells(line.text) <= width
 
     def rest(self, line: _Line, width: int) -> str:
-        """Return the line behind its word, so that all of it fits into ``width`` columns; 0: as long as it is.
+        """Return the line after its first word, cut so that the whole fits into ``width`` columns; 0: not cut.
 
-        Only the ID of a state that failed may make it longer.
+        Only the ID of a failed state may make it longer.
         """
         shown = []
         if self.took:
@@ -144,7 +144,7 @@ class _Columns(Value):
 
 
 def _columns(lines: Sequence[_Line], width: int) -> _Columns:
-    """Return columns for these lines, so that on a narrow terminal there is room for names and changes."""
+    """Return the columns for these lines; a narrow terminal keeps room for names and changes."""
     short = [(line.word, line.took, line.function) for line in lines]
     word, took, function = (max((len(each[place]) for each in short), default=0) for place in range(3))
     label, text = (max((cells(each) for each in column), default=0) for column in _names_and_texts(lines))
@@ -201,7 +201,7 @@ def _colour(row: Row, palette: Palette) -> str:
 
 
 def _diffs(row: Row, name: str, style: Style) -> Iterator[str]:
-    """Yield the diffs of a row, each cut to ``style.diff_lines``; the file of one is named if it is not the state's."""
+    """Yield the diffs of a row, each cut to ``style.diff_lines``, with the file unless it is the state's own."""
     if not style.diffs:
         return
     for file, diff in diffs_in(row["changes"], name):
@@ -228,7 +228,7 @@ def _failure(tag: str, row: Row, style: Style) -> Iterator[str]:
 
 
 def _command_lines(changes: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the exit code of a command and all that it printed."""
+    """Yield the exit code of a command and all of its output."""
     yield f"{_MARGIN}exit code {changes['retcode']}"
     for name in ("stdout", "stderr"):
         if printed := clean(str(changes.get(name) or "")).strip("\n"):
@@ -244,14 +244,14 @@ def _warnings(row: Row, palette: Palette) -> Iterator[str]:
 
 
 def _summed_up(row: Row, name: str) -> str:
-    """Return the changes of a row in short, or its comment if there are none, or they say no more than the name."""
+    """Return the changes of a row in short; its comment if that is empty."""
     return short_changes(row["changes"], name) or one_line(" ".join(comment_text(row).split()), 1000)
 
 
 def short_changes(changes: Any, name: str = "") -> str:
     """Return changes in a line: ``+3 -1, mode 0600``, ``nginx 1.18 → 1.22``, ``exit 0: done``; "" if there are none.
 
-    ``name`` is that of the state: changes that are kept under it are shown without it.
+    ``name`` is the name of the state, which is left out where it is a key of the changes.
     """
     if not isinstance(changes, Mapping) or not changes:
         return ""
@@ -261,7 +261,7 @@ def short_changes(changes: Any, name: str = "") -> str:
         return _of_a_command(changes)
     if changes.keys() == {"old", "new"}:
         return _step(changes["old"], changes["new"])
-    if changes.keys() == {"cmd"}:  # what a dry run says of a command
+    if changes.keys() == {"cmd"}:  # the changes of a command in a dry run
         return "would run"
     parts = [part for key, value in changes.items() if (part := _change(str(key), value, name))]
     more = len(parts) - _NAMED
@@ -269,7 +269,7 @@ def short_changes(changes: Any, name: str = "") -> str:
 
 
 def _of_hosts(hosts: Mapping[str, Any]) -> str:
-    """Return what became of the states of other hosts, whose rows are in the changes of a ``salt.state``."""
+    """Return the numbers of hosts and of outcomes in the changes of a ``salt.state``: the rows of other hosts."""
     rows = [row for each in hosts.values() if isinstance(each, Mapping) for row in each.values()]
     known = [row for row in rows if isinstance(row, Mapping)]
     counted = {

@@ -1,4 +1,4 @@
-"""Text in columns of a terminal, where a wide character takes two of them and a combining one none."""
+"""Text in terminal columns: a wide character takes two of them, a combining one none."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ def cells(text: str) -> int:
 
 
 def cut(text: str, width: int) -> str:
-    """Return ``text`` in at most ``width`` columns, at least 1; ``…`` marks that something is left out."""
+    """Return ``text`` in at most ``width`` columns (1 or more); ``…`` marks an omission at the end."""
     if cells(text) <= width:
         return text
     return f"{set_cell_size(text, width - 1).rstrip()}…"
 
 
 def cut_within(text: str, width: int) -> str:
-    """Return ``text`` in at most ``width`` columns, at least 1; what is left out is left out in its middle."""
+    """Return ``text`` in at most ``width`` columns (1 or more); ``…`` marks an omission in the middle."""
     if cells(text) <= width:
         return text
     head = set_cell_size(text, width // 2).rstrip()
@@ -27,7 +27,7 @@ def cut_within(text: str, width: int) -> str:
         if cells(f"{head}…{character}{tail}") > width:
             break
         tail = f"{character}{tail}"
-    while tail and not cells(tail[0]):  # belongs to the character before it
+    while tail and not cells(tail[0]):  # it combines with the character before it
         tail = tail[1:]
     return f"{head}…{tail}"
 
@@ -38,7 +38,7 @@ def padded(text: str, width: int) -> str:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Break ``text`` between words into lines of at most ``width`` columns; a word that is longer has its own line."""
+    """Break ``text`` between words into lines of at most ``width`` columns; a longer word gets a line to itself."""
     lines: list[str] = []
     for word in text.split():
         if lines and cells(lines[-1]) + 1 + cells(word) <= width:

@@ -43,7 +43,7 @@ def _group(tag: str, row: Row) -> tuple[str, Any, Any, Any] | None:
 
 
 def _parts(tag: str) -> TagParts | None:
-    """Parse the tag. Return None if it is not one: a plugin may return a row under any key."""
+    """Parse a tag. Returns None for any other key: a plugin may return a row under any key."""
     try:
         return parse_tag(tag)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Delivers all of what is written to a stream that other programs share, and whose reader may be slow.
+"""Complete delivery to a stream that other programs share, and whose reader may be slow.
 
-The descriptor of a terminal or a pipe is non-blocking if any program that shares it made it so. Where it takes nothing
-at the moment, `deliver` waits until it does; a `Delivery` lets a thread wait, so that a run never does.
+The descriptor of a terminal or a pipe is non-blocking if any program that shares it made it so. If the stream is full,
+`deliver` blocks; a `Delivery` blocks a thread, so that a run never does.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from asyncstate.process.descriptors import Thread
 
 _PIECE = 1 << 16
 _LINGER = 1.0
-"""Seconds for which the thread of a delivery waits for more."""
+"""Seconds until the idle thread of a delivery ends."""
 
 
 def deliver(stream: BinaryIO, data: bytes | memoryview) -> None:
-    """Write all of ``data``, and wait where that takes time. Raises OSError; ValueError if the stream is closed."""
+    """Write all of ``data``, blocking if necessary. Raises OSError; ValueError if the stream is closed."""
     try:
         descriptor = stream.fileno()
     except io.UnsupportedOperation:  # a stream in memory
@@ -46,10 +46,10 @@ def _has_room(descriptor: int, milliseconds: int | None) -> bool:
 
 
 class Delivery:
-    """Delivers in order what is written to it; nobody who writes waits for the reader.
+    """Delivers writes in order without blocking the writer.
 
-    What cannot be delivered at once waits in memory, up to ``most`` bytes, and goes out in a thread. What is written
-    beyond that is dropped. ``error`` is why nothing is delivered any more.
+    Data that the stream does not take at once is buffered, up to ``most`` bytes, and written by a thread. Data beyond
+    that is dropped. ``error`` is the reason why delivery has ended, or None.
     """
 
     def __init__(self, stream: BinaryIO, most: int | None = None) -> None:
@@ -66,7 +66,7 @@ class Delivery:
         self._descriptor, self._sure = _at_once(stream)
 
     def write(self, data: bytes) -> None:
-        """Deliver ``data`` now or later. Never raises for the stream: see ``error``."""
+        """Deliver ``data`` now or later. Errors of the stream are not raised: see ``error``."""
         if self._process != os.getpid():  # a fork has no thread, and another one may have held the lock
             self._deliver(data)
             return
@@ -79,11 +79,11 @@ class Delivery:
                 self._deliver(data)
 
     def settle(self, seconds: float | None = None) -> bool:
-        """Wait until all is delivered or cannot be, or until nothing was taken for ``seconds``: then return False.
+        """Wait for the delivery of all data, or its failure; return False if the stream takes nothing for ``seconds``.
 
-        A reader for whom this has waited in vain is not waited for again before he takes something.
+        After such a timeout, later calls return at once until the reader takes something.
         """
-        if self._process != os.getpid():  # as in `write`; nothing of what a fork writes waits
+        if self._process != os.getpid():  # as in `write`; a fork buffers nothing
             return True
         with self._news:
             while self._is_busy():
@@ -96,7 +96,7 @@ class Delivery:
             return True
 
     def give_up(self) -> None:
-        """Deliver nothing any more, as if the reader had gone. Safe in a signal handler."""
+        """End the delivery, as if the reader had gone. Safe in a signal handler."""
         self._fail(BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)))
         with self._news:
             self._news.notify_all()
@@ -105,7 +105,7 @@ class Delivery:
         return self.error is None and (bool(self._waiting) or self._is_writing)
 
     def _may_wait(self, size: int) -> bool:
-        """Whether writing so much now could take long."""
+        """Whether writing ``size`` bytes now could block."""
         if size <= self._sure:
             return self._descriptor >= 0 and not _has_room(self._descriptor, 0)
         return True
@@ -117,7 +117,7 @@ class Delivery:
             self._news.notify_all()
 
     def _attended(self) -> bool:
-        """Start the thread, if it does not run; return whether it runs."""
+        """Start the thread unless it runs; return whether it runs."""
         if not self._is_attended:
             try:
                 Thread(target=self._work, name="asyncstate-output", daemon=True).start()
@@ -127,7 +127,7 @@ class Delivery:
         return True
 
     def _work(self) -> None:
-        """Deliver what waits, until nothing more comes."""
+        """Deliver the buffered data until no more comes."""
         try:
             while (data := self._next()) is not None:
                 self._deliver(data)
@@ -138,7 +138,7 @@ class Delivery:
                 self._news.notify_all()
 
     def _next(self) -> bytes | None:
-        """Return what is to be delivered next; None, which ends the thread, if there is nothing for a while."""
+        """Return the next data to deliver; None, which ends the thread, if there is none for a while."""
         with self._news:
             self._is_writing = False
             self._news.notify_all()
@@ -161,7 +161,7 @@ class Delivery:
             self._fail(error)
 
     def _fail(self, error: OSError | ValueError | MemoryError) -> None:
-        """Deliver nothing any more: what waits is dropped, so that nobody waits for it."""
+        """End the delivery and drop the buffered data, so that `settle` returns."""
         if isinstance(error, MemoryError):
             error = OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
         elif isinstance(error, ValueError):
@@ -174,7 +174,7 @@ class Delivery:
 
 
 def _at_once(stream: BinaryIO) -> tuple[int, int]:
-    """Return what to ask for room, -1 if a write never waits, and how many bytes it takes if it has room."""
+    """Return the descriptor to poll, -1 if writes never block, and the bytes it takes without blocking when ready."""
     try:
         descriptor = stream.fileno()
         kind = os.fstat(descriptor).st_mode

@@ -1,4 +1,4 @@
-"""Annotations of GitHub Actions: lines of a job's log that GitHub shows at the place in a file which they name.
+"""Annotations of GitHub Actions: lines of a job's log that GitHub shows at a place in a file.
 
 The format is that of GitHub's "Workflow commands for GitHub Actions".
 """
@@ -26,7 +26,7 @@ _COMMAND = re.compile(r"(?:^|(?<=\r))[^\S\n]*:(?=:)|##(?=\[)", re.MULTILINE)
 
 
 def annotation(level: str, text: str, file: str = "", line: int = 0, title: str = "") -> str:
-    """Return one annotation. ``level`` is error, warning or notice; without a ``file`` it stands for the whole job."""
+    """Return one annotation. ``level`` is error, warning or notice; without a ``file`` it applies to the whole job."""
     given = {"file": _in_workspace(file), "line": str(line) if file and line else "", "title": title}
     properties = ",".join(f"{name}={_property(value)}" for name, value in given.items() if value)
     return f"::{level}{' ' if properties else ''}{properties}::{_escaped(text)}"
@@ -35,8 +35,8 @@ def annotation(level: str, text: str, file: str = "", line: int = 0, title: str 
 def failure_annotations(results: Iterable[HostResult]) -> Iterator[str]:
     """Yield an error for each state that failed, for a run that was cut short, and for a host that did not take part.
 
-    It stands at the state, or at the line of a template that does not render. States that a failed requisite held back
-    have none of their own.
+    Its place is the state, or the line of a template that does not render. States held back by a failed requisite have
+    none.
     """
     for result in results:
         report, host = result.report, f"{result.host}: " if result.host else ""
@@ -60,7 +60,7 @@ def issue_annotations(level: str, issues: Iterable[Issue]) -> Iterator[str]:
 
 
 def without_commands(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines in which GitHub obeys no command: the output of a state may contain ``::``."""
+    """Yield the lines with GitHub's commands turned off in between: the output of a state may contain ``::``."""
     word = secrets.token_hex(16)
     yield f"::stop-commands::{word}"
     yield from lines
@@ -68,7 +68,7 @@ def without_commands(lines: Iterable[str]) -> Iterator[str]:
 
 
 def harmless(text: str) -> str:
-    """Return text in which GitHub obeys no command: a space keeps the beginning of one apart."""
+    """Return text without commands for GitHub: a space breaks the beginning of each."""
     return _COMMAND.sub(r"\g<0> ", text)
 
 

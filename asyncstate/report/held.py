@@ -1,4 +1,4 @@
-"""Which failed requisite holds a state back, in words."""
+"""Failed requisites that hold states back, as text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from asyncstate.model.result import Row, RunReport
 
 _PREREQ_OF = "is a prereq of"
-"""Two states of which one is a prereq of the other are often held back together; then that explains neither."""
+"""A state and its prereq are often held back together; then the prereq explains neither."""
 _WORDS: dict[str, str] = {
     RequisiteKind.REQUIRE: "requires",
     RequisiteKind.REQUIRE_ANY: "requires",
@@ -29,20 +29,20 @@ _WORDS: dict[str, str] = {
     RequisiteKind.PREREQ: "has the prereq",
     RequisiteKind.PREREQUIRED: _PREREQ_OF,
 }
-"""What is said of the requisites that a failure does not meet, by the source of their edges."""
+"""The wording of requisites that a failed state does not meet, by the source of their edges."""
 
 
 class PlacedState(Value):
-    """A state by its host, "" for that of the report, and its tag."""
+    """A state on a host, "" for the host of the report."""
 
     host: str
     tag: str
 
 
 def held_back(report: RunReport, plan: Plan | None) -> dict[str, str]:
-    """Return why each state that was held back was so, by tag: ``requires pkg: nginx, which failed``.
+    """Return the reason for each held-back state, by tag: ``requires pkg: nginx, which failed``.
 
-    What the plan does not tell, such as a failure on another host, is left out: the comment of the row says it.
+    A reason that is not in the plan, such as a failure on another host, is left out: the comment of the row has it.
     """
     if plan is None or not any(map(was_held_back, report.rows.values())):
         return {}
@@ -50,16 +50,16 @@ def held_back(report: RunReport, plan: Plan | None) -> dict[str, str]:
 
 
 def told(needs: Needs, rows: Mapping[str, Mapping[str, Row]]) -> dict[str, str]:
-    """Return why each state of the host "" that was held back was so; ``rows`` are those of each host by tag."""
+    """Return the reason for each held-back state of the host "", by tag; ``rows`` are by host and tag."""
     found = ((tag, needs.unmet(tag, rows)) for tag, row in rows[""].items() if was_held_back(row))
     return {tag: words for tag, words in found if words}
 
 
 class Needs:
-    """Which states each state of a host needs, according to its plan.
+    """The states that each state of a host requires, according to its plan.
 
-    ``states`` are those of the nodes, None for one that joins others. ``edges`` have the nodes before and after, and
-    why.
+    ``states`` has the state of each node, None for a node that joins others. ``edges`` are (node before, node after,
+    sources).
     """
 
     def __init__(self, states: Sequence[PlacedState | None], edges: Iterable[tuple[int, int, Iterable[str]]]) -> None:
@@ -68,7 +68,7 @@ class Needs:
         self._needed: dict[str, list[tuple[str, int]]] = {}
         for before, after, sources in edges:
             state = states[after]
-            if state is None and tuple(sources) == (GROUP,):  # it waits for it, and does not stand for it
+            if state is None and tuple(sources) == (GROUP,):  # an edge of order only: not a member
                 continue
             if state is None:
                 self._members.setdefault(after, []).append(before)
@@ -77,15 +77,15 @@ class Needs:
 
     @classmethod
     def of(cls, plan: Plan) -> Needs:
-        """Return those of this machine."""
+        """Return the needs of the states in a plan of this machine."""
         named = {NodeKind.CHUNK, NodeKind.CHECK}
         states = [PlacedState("", plan.chunks[node.chunk].tag) if node.kind in named else None for node in plan.nodes]
         return cls(states, ((before, after, sources) for before, after, sources, _ in plan.dag.joined()))
 
     def unmet(self, tag: str, rows: Mapping[str, Mapping[str, Row]]) -> str:
-        """Return which failure held a state back; "" if the plan does not tell.
+        """Return the failure that held a state back, as text; "" if the plan does not tell.
 
-        ``rows`` are those of each host by tag, of this one under "". Of others than those that failed, none is needed.
+        ``rows`` are by host, this one under "", and tag; only the rows of failed states are needed.
         """
         targets = ((word, state) for word, node in self._needed.get(tag, ()) for state in self._behind(node))
         found = ((word, state, rows.get(state.host, {}).get(state.tag)) for word, state in targets)
@@ -94,14 +94,14 @@ class Needs:
         return _words(to_blame or failed) if failed else ""
 
     def _behind(self, node: int) -> Iterator[PlacedState]:
-        """Yield the states that a node stands for."""
+        """Yield the states that a node joins, or its own."""
         for end in ends([node], lambda joint: self._members.get(joint, ()), lambda each: self._states[each] is None):
             if (state := self._states[end]) is not None:
                 yield state
 
 
 def _words(failed: Mapping[PlacedState, tuple[str, bool]]) -> str:
-    """Name one of the states to blame, if possible one that failed of itself, and count the others."""
+    """Name one of the failed states, preferably one that was not itself held back, and count the others."""
     state, (word, held) = next(((each, of) for each, of in failed.items() if not of[1]), next(iter(failed.items())))
     where = f" on {one_line(state.host)}" if state.host else ""
     more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
@@ -109,7 +109,7 @@ def _words(failed: Mapping[PlacedState, tuple[str, bool]]) -> str:
 
 
 def _reference(tag: str) -> str:
-    """Return what a requisite calls a state: its module and its ID."""
+    """Return a state as requisites refer to it: module and ID."""
     try:
         parts = parse_tag(tag)
     except ValueError:  # a plugin may return a row under any key

@@ -1,4 +1,4 @@
-"""What programs are told of a run: how it ended on each host. Annotations, JUnit files, metrics are made from it."""
+"""The result of a run on a host: the source of annotations, JUnit files and metrics."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class HostResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run ended on a host. ``host`` is "" if the run was of this machine alone.
+    """The result of a run on a host. ``host`` is "" if the run concerned this machine alone.
 
-    ``places`` are file and line of states, by tag, ``held`` is why some were held back (`asyncstate.report.held`).
-    ``problem`` says why a host failed whose report does not say it: it did not answer, or it was lost.
+    ``places`` are file and line of states, by tag; ``held`` are the reasons why states were held back, by tag
+    (`asyncstate.report.held`). ``problem`` is a failure that is not in the report: the host did not answer or was lost.
     """
 
     report: RunReport
@@ -32,18 +32,18 @@ class HostResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ok(self) -> bool:
-        """Whether all went well."""
+        """Whether the run succeeded on this host."""
         return self.report.ok and not self.problem
 
     @property
     def uneventful(self) -> bool:
-        """Whether nothing changed (in a dry run: would change) or failed, not even what a handler made good."""
+        """Whether nothing changed (in a dry run: would change) and nothing failed, handled failures included."""
         rows = self.report.rows.values()
         return self.ok and not self.report.changed and all(row["result"] is not False for row in rows)
 
 
 def places_of(plan: Plan | None, tags: Iterable[str]) -> dict[str, tuple[str, int]]:
-    """Return file and line of these states, by tag; a line is 0 if it is not known. A line costs a look at a file."""
+    """Return file and line of these states, by tag; an unknown line is 0. Finding a line reads its file."""
     wanted = set(tags)
     chunks = plan.chunks if plan and wanted else ()
     return {chunk.tag: (chunk.file, chunk.line) for chunk in chunks if chunk.file and chunk.tag in wanted}

@@ -1,8 +1,8 @@
-"""A run as one HTML file that needs no network: its states, when each ran, and what waited for what.
+"""A run as one HTML file that needs no network: its states, their times, and the order between them.
 
-The file has all of the run as data, and the scripts in `page/` that show it. No text of a run is ever read as markup or
-as a script: it comes as JSON, the scripts put it into the document as text, and the policy of the page lets nothing run
-and load but what this module wrote.
+The file holds the run as data, and the scripts in `page/` that show it. No text of a run is ever parsed as markup or
+run as a script: it is JSON, the scripts insert it as text, and the content security policy of the page allows only
+what this module wrote to load and run.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ if TYPE_CHECKING:
 
 _SCRIPTS = ("states", "list", "chart", "timeline", "layout", "graph", "main")
 _BASICS = 200
-"""How many of the states that failed a browser without scripts shows."""
+"""Number of failed states shown in a browser without scripts."""
 _BASIC_TEXT = 5000
-"""How many characters of a comment it shows, and of a warning every browser."""
+"""Number of characters of a comment shown there, and of a warning shown in any browser."""
 _NOTES = 100
 _SLS_NAMED = 20
 
 
 class About(msgspec.Struct, frozen=True):
-    """What is said of a run beside its report. ``sls`` are those that it was told to apply; none is the top file."""
+    """Facts about a run that are not in its report. ``sls`` are the SLS names given to it; none means the top file."""
 
     host: str = ""
     command: str = ""
@@ -90,7 +90,7 @@ def html_report(report: RunReport, profile: Profile, plan: Plan | None = None, a
 
 
 def place_text(file: str, line: int) -> str:
-    """Return a place as ``file:line``; without the line if that is 0, which is not known."""
+    """Return a place as ``file:line``, or the file alone if the line is 0 (unknown)."""
     return f"{file}:{line}" if line else file
 
 
@@ -117,19 +117,19 @@ def _facts(
 
 
 def date_text(seconds: float) -> str:
-    """Return a time of day with its date and the difference to UTC; "" for 0, which is not known."""
+    """Return a date and time with the UTC offset; "" for 0 (unknown)."""
     return date_and_time(seconds, zone=True) if seconds else ""
 
 
 def sls_text(asked: Sequence[str], states: Iterable[PageState]) -> str:
-    """Return the SLS that a run was told to apply; else those of its states, as the top file names them."""
+    """Return the SLS names given to a run; without any, the SLS of its states, which the top file named."""
     named = list(asked) or list(dict.fromkeys(state.sls for state in states if state.sls))
     more = f" and {len(named) - _SLS_NAMED} more" if len(named) > _SLS_NAMED else ""
     return ", ".join(named[:_SLS_NAMED]) + more
 
 
 def page(what: str, data: PageData, *, ok: bool | None, facts: Iterable[tuple[str, str]], notes: Sequence[str]) -> str:
-    """Return a page for ``what``, without a verdict if ``ok`` is None. Facts without a text are left out."""
+    """Return a page for ``what``, without a result if ``ok`` is None. Facts without a text are left out."""
     verdict = "" if ok is None else "succeeded" if ok else "failed"
     policy = f"default-src 'none'; style-src {_hash(_style())}; script-src {_hash(_script())}; base-uri 'none'; "
     parts = {
@@ -174,7 +174,7 @@ _NOT_IN_A_SCRIPT = str.maketrans({"<": r"\u003c", ">": r"\u003e", "&": r"\u0026"
 
 
 def _json(data: PageData) -> str:
-    """Return JSON in which nothing ends the element that it stands in."""
+    """Return JSON that cannot end the script element around it."""
     for state in data.states:
         for name in ("function", "id", "name", "sls", "place", "comment", "held", "changes"):
             setattr(state, name, utf8(getattr(state, name)))
@@ -199,7 +199,7 @@ def _notes(notes: Sequence[str]) -> Iterator[str]:
 
 
 def _counts(states: Sequence[PageState]) -> Iterator[str]:
-    """Yield a button for each kind of states that there are; without scripts they only say how many."""
+    """Yield a button for each kind of state that occurs; without scripts it only shows the number."""
     numbers = dict.fromkeys(WORDS, 0)
     for state in states:
         numbers[state.kind] += 1
@@ -215,7 +215,7 @@ _SIGNS = dict(zip(WORDS, "✗⊘!…◐●·✓▷", strict=True))
 
 
 def _basics(data: PageData) -> Iterator[str]:
-    """Yield what failed, for browsers without scripts."""
+    """Yield the failed states, for browsers without scripts."""
     failed = [state for state in data.states if state.kind == "failed"]
     planned = any(state.kind == "planned" for state in data.states)
     said = "" if planned else f"{count(len(failed), 'state')} failed. "

@@ -23,7 +23,7 @@ _DETAIL = " " * 14
 _OF_A_ROW = {"name", "result", "changes", "comment"}
 DEFAULT_FORM = "full"
 BRIEF = "brief"
-"""The form that `asyncstate.report.brief` makes."""
+"""The form made by `asyncstate.report.brief`."""
 _LONG_REPORT = 10
 """With more states than this, a report may not fit on a screen, so it repeats the failed ones at the end."""
 _NAMED = 20
@@ -36,9 +36,9 @@ class Style(msgspec.Struct, frozen=True, kw_only=True):
 
     ``exclude`` and ``terse`` are the results ("True", "False", "None") that ``filter`` leaves out or shows on one line.
     ``state_tabular`` may be a format string: ``{1}`` is the name, ``{2}`` and ``{3}`` are module and function, ``{4}``
-    the result, ``{6}`` the row. ``places`` maps tags to the file and line of a state, which are shown if it failed;
-    ``held`` to why it was held back, as `asyncstate.report.held` tells it. ``diffs``: whether the diffs of files are
-    shown; None: as the form does, ``brief`` none and the others all. ``brief`` cuts each to ``diff_lines``, if given.
+    the result, ``{6}`` the row. ``places`` maps tags to the file and line of a state, shown if it failed; ``held`` maps
+    them to the reason why it was held back (`asyncstate.report.held`). ``diffs``: whether diffs of files are shown;
+    None means none in ``brief`` and all in other forms. ``brief`` cuts each to ``diff_lines``, if given.
     """
 
     state_output: str = DEFAULT_FORM
@@ -124,7 +124,7 @@ def report_lines(
 
 
 def culprit_lines(report: RunReport, style: Style) -> Iterator[str]:
-    """List, at the end of a long report, the states that failed, then those that these held back."""
+    """Yield, for the end of a long report, the list of failed states, then the list of states held back."""
     held = [tag for tag in report.failed if was_held_back(report.rows[tag])]
     ran = [tag for tag in report.failed if not was_held_back(report.rows[tag])]
     if not ran:
@@ -136,7 +136,7 @@ def culprit_lines(report: RunReport, style: Style) -> Iterator[str]:
 
 
 def _named_states(title: str, tags: Sequence[str], said: Mapping[str, str], palette: Palette) -> Iterator[str]:
-    """Yield the first states of a list, each with what is said of it, and how many more there are."""
+    """Yield the first states of a list, each with its text in ``said``, and the number of the others."""
     if tags:
         yield palette.paint(palette.red, title)
     for tag in tags[:_NAMED]:
@@ -230,7 +230,7 @@ def _terse(parts: TagParts, row: Row, style: Style) -> Iterator[str]:
 
 
 def _formatted(layout: str, values: tuple[Any, ...]) -> str:
-    """Format the operator's ``state_tabular``. One that cannot be formatted is shown as it is, with the error."""
+    """Format the operator's ``state_tabular``. An invalid format is shown as it is, with the error."""
     try:
         return clean(layout.format(*values))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as exc:
@@ -260,7 +260,7 @@ def _full(tag: str, parts: TagParts, row: Row, style: Style) -> Iterator[str]:
 
 
 def changes_lines(changes: Any, style: Style, margin: str) -> Iterator[str]:
-    """Yield the changes of a row behind ``margin``; rows of other hosts in them, which ``salt.state`` has, as rows."""
+    """Yield the changes of a row after ``margin``; the rows of other hosts in those of ``salt.state`` as rows."""
     from asyncstate.report.nested import nested_lines, without_diffs  # noqa: PLC0415 - most runs change nothing
 
     hosts = changes.get("ret") if isinstance(changes, dict) and changes.get("out") == "highstate" else None

@@ -1,4 +1,4 @@
-"""Shows the mistakes in a tree to people: Salt's heading, then each error with its place and the next step."""
+"""The mistakes in a tree as text: Salt's heading, then each error with its place and the next step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def issue_lines(issues: Sequence[Issue], palette: Palette = PLAIN) -> Iterator[str]:
-    """Yield ``Data failed to compile:``, every issue below a line of dashes, and how to have a code explained."""
+    """Yield ``Data failed to compile:``, every issue below a line of dashes, and the command that explains a code."""
     yield palette.paint(palette.red, "    Data failed to compile:")
     for issue in issues:
         yield palette.paint(palette.red, "----------")

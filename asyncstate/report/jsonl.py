@@ -1,4 +1,4 @@
-"""Writes events as JSON lines, as they happen."""
+"""Events as JSON lines, written as they happen."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class JsonLines:
     """Writes one line per event to ``stream``; `asyncstate.model.event.decode_event` reads it back.
 
-    A slow reader does not hold up the run: what it has not read yet waits in memory. If the reader goes away or the
-    disk is full, the run goes on and nothing more is written.
+    A slow reader does not block the run: unread lines are buffered. If the reader exits or the disk is full, the run
+    goes on and nothing more is written.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -38,7 +38,7 @@ class JsonLines:
 
     @property
     def error(self) -> str:
-        """Why not all lines could be written; empty if they were, or if the reader went away."""
+        """The reason why a line could not be written; empty without one, or if the reader exited."""
         error = self._delivery.error
         if error is None or has_gone(error, self._stream):
             return ""

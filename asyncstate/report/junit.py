@@ -32,7 +32,7 @@ def junit_xml(results: Iterable[HostResult]) -> str:
 
 
 def problems_xml(problems: Sequence[Issue]) -> str:
-    """Return the document of a run that did not begin: an error for each mistake in its tree, or for another reason."""
+    """Return the document of a run that did not begin: an error for each mistake in its tree, or any other reason."""
     cases = "\n".join(map(_problem_case, problems))
     counts = f'tests="{len(problems)}" failures="0" errors="{len(problems)}" skipped="0" time="0"'
     suite = f'<testsuite name="asyncstate" {counts}>\n{cases}\n</testsuite>'
@@ -93,7 +93,7 @@ def _case(tag: str, row: Row, result: HostResult) -> Iterator[str]:
 
 
 def _details(row: Row, place: tuple[str, int]) -> Iterator[str]:
-    """Yield what a person looks for below the comment of a failure: the exit code of its command, and its place."""
+    """Yield the details below the comment of a failure: the exit code of its command, and its place."""
     if "retcode" in row["changes"]:
         yield f"retcode: {row['changes']['retcode']}"
     file, line = place
@@ -102,7 +102,7 @@ def _details(row: Row, place: tuple[str, int]) -> Iterator[str]:
 
 
 def _outputs(row: Row) -> str:
-    """Return what a failed command wrote, as the elements of a test case."""
+    """Return the output of a failed command, as elements of a test case."""
     streams = (("system-out", "stdout"), ("system-err", "stderr"))
     written = ((name, row["changes"].get(stream)) for name, stream in streams)
     return "".join(f"<{name}>{_text(str(text))}</{name}>" for name, text in written if text)

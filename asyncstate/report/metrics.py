@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def metrics_text(results: Sequence[HostResult], exit_code: int, ended: float, *, success: bool) -> str:
     """Return the metrics of a run that ended at ``ended`` (seconds since 1970) with ``exit_code``.
 
-    ``success`` says whether that code is one of success. There are no ``results`` if the run did not begin: the tree
-    did not compile, or another run held the lock. What is told of one host of many has its name as a label.
+    ``success`` says whether that code means success. There are no ``results`` if the run did not begin: the tree did
+    not compile, or another run held the lock. The metrics of one host of many have its name as a label.
     """
     lines = [
         *_metric("exit_code", "Exit code of the last run.", exit_code),

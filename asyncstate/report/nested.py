@@ -71,7 +71,7 @@ def is_diff(text: str) -> bool:
 
 
 def diffs_in(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the unified diffs in any data, each with the key that it is kept under; ``name`` is that of ``value``."""
+    """Yield the unified diffs in any data, each with its key; ``name`` is the key of ``value``."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from diffs_in(item, name if key == "diff" else str(key))
@@ -80,7 +80,7 @@ def diffs_in(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 
 def without_diffs(value: Any) -> Any:
-    """Return data with the size of each unified diff in its place."""
+    """Return the data with each unified diff replaced by its size."""
     if isinstance(value, Mapping):
         return {key: without_diffs(item) for key, item in value.items()}
     return diff_size(value) if isinstance(value, str) and is_diff(value) else value

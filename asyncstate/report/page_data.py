@@ -1,4 +1,4 @@
-"""What the page of a run knows: its states, and what waits for what. The scripts in `page/` show it."""
+"""The data of a run's page: its states, and the edges between them. The scripts in `page/` show it."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ WORDS = {
     "unchanged": AS_WANTED.capitalize(),
     "planned": "Planned",
 }
-"""What became of a state, in words, the worst first; a picture of a plan has planned ones only. A failed requisite
-holds a state back; one that was not met, or a condition, makes it not needed."""
+"""Kinds of states and their labels, the worst first; the picture of a plan has planned ones only. A failed requisite
+holds a state back; an unmet requisite or condition makes it not needed."""
 
 _MOST_EDGES = 200_000
-"""With more edges, those that other paths stand for are left out: a browser must open the page."""
+"""With more edges, those implied by other paths are left out: a browser must open the page."""
 _REQUISITES = frozenset(kind.value for kind in RequisiteKind)
 _MARKS = Palette(green="\x01", red="\x02", cyan="\x03", reset="\x04")
 """Marks for colours, made of characters that `clean` removes from all texts."""
@@ -46,9 +46,8 @@ _MARKS = Palette(green="\x01", red="\x02", cyan="\x03", reset="\x04")
 class PageState(msgspec.Struct, omit_defaults=True):
     """A state on the page. ``kind`` is a key of `WORDS`; ``place`` is its file and line.
 
-    ``held`` says which requisite held it back; ``changes`` has the marks for colours. Times are in seconds since the
-    run began; without ``ended`` it never had a slot. ``host`` is the number of its host, ``lane`` one of
-    the lanes of that.
+    ``held`` is the requisite that held it back; ``changes`` has the marks for colours. Times are in seconds since the
+    run began; without ``ended`` it never had a slot. ``host`` is the number of its host, ``lane`` a lane of that host.
     """
 
     function: str
@@ -70,11 +69,11 @@ class PageState(msgspec.Struct, omit_defaults=True):
 
 
 class PageData(msgspec.Struct):
-    """All that the scripts of the page get.
+    """All data for the scripts of the page.
 
-    Nodes are numbered: ``states`` first, then ``joints``, the labels of what is no state. An edge is (before, after,
-    number of its reason, whether no other path stands for it), a reason (its text, ``requisite``, ``order`` or
-    ``across``, which is from one host to another).
+    Nodes are numbered: ``states`` first, then ``joints``, the labels of all other nodes. An edge is (before, after,
+    number of its reason, whether no other path implies it), a reason is (its text, ``requisite``, ``order`` or
+    ``across``, which leads from one host to another).
     """
 
     states: list[PageState]
@@ -88,7 +87,7 @@ class PageData(msgspec.Struct):
 
 
 def kind_of(row: Row, *, test: bool, handled: bool = False) -> str:
-    """Return what became of a state: a key of `WORDS`."""
+    """Return the kind of a state by its row: a key of `WORDS`."""
     if row["result"] is False:
         if handled:
             return "handled"
@@ -105,7 +104,7 @@ def page_states(
 ) -> Iterator[tuple[str, PageState]]:
     """Yield every state of a report with its tag, in serial order, then those that were not started.
 
-    ``places`` are file and line of states, by tag, ``held`` is why some were held back.
+    ``places`` are file and line of states, by tag; ``held`` are the reasons why states were held back.
     """
     handled = frozenset(report.handled)
     for tag, row in report.rows.items():
@@ -143,7 +142,7 @@ def _comment(comment: object) -> str:
 
 
 def place_bars(states: Mapping[str, PageState], timings: Iterable[Timing], begin: float = 0.0) -> None:
-    """Give the states of a host their times and lanes. ``begin`` is when its part began, in seconds."""
+    """Set the times and lanes of a host's states. ``begin`` is the start of its part, in seconds."""
     timings = sorted(timings, key=lambda timing: timing.started)
     for timing, lane in zip(timings, assign_lanes(timings), strict=True):
         state = states.get(timing.tag)
@@ -154,7 +153,7 @@ def place_bars(states: Mapping[str, PageState], timings: Iterable[Timing], begin
 
 
 def assign_lanes(timings: Sequence[Timing]) -> list[int]:
-    """Return the number of a lane for each timing, in order of start: the first one that is free."""
+    """Return the number of a lane for each timing, in order of start: the first free one."""
     free_at: list[float] = []
     lanes = []
     for timing in timings:
@@ -167,7 +166,7 @@ def assign_lanes(timings: Sequence[Timing]) -> list[int]:
 
 
 def family_of(sources: Iterable[str], *, across: bool = False) -> str:
-    """Return how an edge is drawn: ``requisite``, ``order``, or ``across`` if it leads from one host to another."""
+    """Return the kind of an edge: ``requisite``, ``order``, or ``across`` if it leads from one host to another."""
     if across:
         return "across"
     return "order" if _REQUISITES.isdisjoint(sources) else "requisite"
@@ -181,27 +180,27 @@ class Edges:
         self._edges: dict[tuple[int, int], int] = {}
 
     def add(self, before: int, after: int, reason: str, family: str) -> None:
-        """Add an edge between two nodes; the first reason for it counts."""
+        """Add an edge between two nodes; the first reason given for it counts."""
         if before != after:
             number = self._reasons.setdefault((clean(reason), family), len(self._reasons))
             self._edges.setdefault((before, after), number)
 
     def put_into(self, data: PageData) -> None:
-        """Give a page its edges and their reasons."""
+        """Set the edges of a page and their reasons."""
         data.reasons = list(self._reasons)
         size = len(data.states) + len(data.joints)
         try:
             needed = set(transitive_reduction(size, self._edges))
-        except ValueError:  # a damaged record can tell of states that waited for each other
+        except ValueError:  # in a damaged record, states can wait for each other
             needed = set(self._edges)
         kept = needed if len(self._edges) > _MOST_EDGES else self._edges
         data.edges = [(*edge, self._edges[edge], edge in needed) for edge in self._edges if edge in kept]
 
 
 def add_plan(data: PageData, plan: Plan, numbers: Mapping[str, int]) -> None:
-    """Give a page the graph of a plan; ``numbers`` are those of the page's states, by tag.
+    """Add the graph of a plan to a page; ``numbers`` are the numbers of the page's states, by tag.
 
-    What a plan has beside states, such as what a glob stands for, becomes joints; so do states without a row.
+    Nodes that are no states, such as the target set of a glob, become joints; so do states without a row.
     """
     node_of = list(_nodes(data, plan, numbers))
     edges = Edges()
@@ -215,7 +214,7 @@ def add_plan(data: PageData, plan: Plan, numbers: Mapping[str, int]) -> None:
 
 
 def _nodes(data: PageData, plan: Plan, numbers: Mapping[str, int]) -> Iterator[int]:
-    """Yield for each node of the plan its number on the page."""
+    """Yield the number on the page for each node of the plan."""
     for node in plan.nodes:
         tag = _row_of(plan, node)
         number = numbers.get(tag, -1) if tag else -1
@@ -226,7 +225,7 @@ def _nodes(data: PageData, plan: Plan, numbers: Mapping[str, int]) -> Iterator[i
 
 
 def _row_of(plan: Plan, node: Node) -> str:
-    """Return the tag of the row that a node leads to, "" if it leads to none."""
+    """Return the tag of a node's row, "" if it has none."""
     if node.kind is NodeKind.CHUNK:
         return plan.chunks[node.chunk].tag
     return node.label if node.kind is NodeKind.LISTENER else ""
@@ -245,7 +244,7 @@ def _joint(plan: Plan, node: Node) -> str:
 
 
 def add_releases(edges: Edges, data: PageData, releases: Iterable[tuple[int, Timing, int]]) -> None:
-    """Add what released each state last, for what has no plan: (number of the state, its times, that number)."""
+    """Add edges for a run without a plan: (state, its timing, the state that released it last), states by number."""
     for number, timing, before in releases:
         across = data.states[number].host != data.states[before].host
         reason = ", ".join([*timing.because, *timing.resources])

@@ -1,4 +1,4 @@
-"""Where the time of a run went: the slowest states, the critical path, and idle slots."""
+"""The profile of a run: the slowest states, the critical path, and idle slots."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _CONDITIONS_CHECKED = frozenset({"met", "change", "skip_watch"})
 
 
 class Timing(msgspec.Struct):
-    """When one state was ready, began and ended, in seconds since the run began.
+    """The times when a state was ready, began and ended, in seconds since the run began.
 
-    ``after`` is the tag of the last state it waited for, ``because`` the sources of that edge, ``resources`` what both
-    states touch if one source is a footprint. ``why`` is the verdict of its requisites, ``held_back`` the comment of a
+    ``after`` is the tag of the last state it waited for, ``because`` the sources of that edge, ``resources`` those of
+    both states if a source is a footprint. ``why`` is the verdict of its requisites, ``held_back`` the comment of a
     state that its own conditions kept from running, ``own`` the duration in its row, in seconds.
     """
 
@@ -49,17 +49,17 @@ class Timing(msgspec.Struct):
 
     @property
     def seconds(self) -> float:
-        """How long the state had a slot, including the loading of its module."""
+        """The time with a slot, including the loading of its module."""
         return max(0.0, self.ended - self.started)
 
     @property
     def waited(self) -> float:
-        """How long the state was ready but had no slot."""
+        """The time from ready to a slot."""
         return max(0.0, self.started - self.ready)
 
 
 class Profile:
-    """Collects the events of a run; read it when the run is over. The dry-run check of a prereq is not counted."""
+    """Collects the events of a run; complete when the run is over. The dry-run check of a prereq is not counted."""
 
     def __init__(self) -> None:
         self._timings: dict[str, Timing] = {}
@@ -68,13 +68,13 @@ class Profile:
         self.concurrency: int = 1
         self.digest: str = ""
         self.began_at: float = 0.0
-        """When the run began, in seconds since the epoch; 0 if no event said it."""
+        """Start of the run, in seconds since the epoch; 0 if unknown."""
         self.ahead: int = 0
-        """How many fetches ahead have brought something."""
+        """Number of successful prefetches."""
         self.ahead_seconds: float = 0.0
-        """How long these took together."""
+        """Total time of these, in seconds."""
         self.unsuccessful: dict[str, Row] = {}
-        """The rows of the states that failed or were held back, by tag."""
+        """The rows of failed and held-back states, by tag."""
         self._fetching: dict[tuple[str, str], float] = {}
 
     def on_event(self, event: Event) -> None:
@@ -118,7 +118,7 @@ class Profile:
         self._last = event.tag
 
     def timing(self, tag: str) -> Timing | None:
-        """Return the times of one state; None if no event named it."""
+        """Return the timing of a state; None if no event named it."""
         return self._timings.get(tag)
 
     def _of(self, tag: str) -> Timing:
@@ -129,7 +129,7 @@ class Profile:
 
     @property
     def finished(self) -> list[Timing]:
-        """Every state that ended, in the order they became ready."""
+        """The states that ended, in the order in which they became ready."""
         return [timing for timing in self._timings.values() if timing.ended >= 0]
 
     def slowest(self, number: int = 10) -> list[Timing]:
@@ -137,7 +137,7 @@ class Profile:
         return sorted(self.finished, key=lambda timing: (-timing.seconds, timing.started))[:number]
 
     def critical_path(self) -> list[Timing]:
-        """Return the chain of states that ended last: each is the last one that its successor waited for."""
+        """Return the chain of states that leads to the last end: each is the last one that its successor waited for."""
         done = {timing.tag: timing for timing in self.finished}
         if not done:
             return []
@@ -152,7 +152,7 @@ class Profile:
 
 
 def recorded(lines: Iterable[bytes]) -> Profile:
-    """Read the events of a run, as written by ``--out jsonl``. Raises ValueError, which names the first bad line."""
+    """Read the events of a run, as written by ``--out jsonl``. Raises ValueError with the first bad line."""
     profile = Profile()
     for number, line in enumerate(lines, 1):
         if line.strip():

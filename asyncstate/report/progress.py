@@ -1,4 +1,4 @@
-"""Shows the progress of a run: a live display on a terminal, or a plain line for each state that ended."""
+"""Progress of a run: a live display on a terminal, or plain lines."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ if TYPE_CHECKING:
     from asyncstate.model.result import Row
 
 _SHOWN = 8
-"""How many running states get a line of their own."""
+"""Number of running states with a line of their own."""
 _FAILED = 5
-"""How many of the states that failed last have a line in a live display."""
+"""Number of failed states, the last ones, with a line in a live display."""
 _ENDED = 3
-"""How many of the states that changed something last have a line in a live display."""
+"""Number of changed states, the last ones, with a line in a live display."""
 _LONG = 10.0
-"""Seconds after which a running state is highlighted, and a run is one whose end is worth a line."""
+"""Seconds after which a running state is highlighted, and the remaining time of a run is worth a line."""
 _AGAIN = 30.0
 """Seconds from one line about the remaining time to the next."""
 _SLOW = 1000.0
-"""Milliseconds from which on a state has a line of its own, even if it changed nothing."""
+"""Milliseconds after which a state gets a line even if it changed nothing."""
 _BAR = 30
 """Columns of a progress bar, at most."""
 _QUIET = 0.3
@@ -53,12 +53,11 @@ _QUIET = 0.3
 
 
 class PlainProgress(Onlooker):
-    """Lines on ``stream``: one for each state that did something or took long, and for each that keeps running.
+    """Lines on ``stream``: one for each state that changed something, failed or took long, and for long-running ones.
 
-    States that are as they should be are only counted: a line for each would take a quarter of the processor time of a
-    run that has 10,000 of them, and the report has them. ``left`` says how long the run still takes, "" if that is not
-    known: a line now and then, from `tick`. ``plan`` returns the plan that tells why a state is held back,
-    and what a dry run foretells.
+    Quick, unchanged states are only counted: a line for each would take a quarter of the processor time of a run with
+    10,000 of them, and the report has them. ``left`` returns the remaining time as text, "" if unknown, for the lines
+    of `tick`. ``plan`` returns the plan, for the reasons why states are held back and the forecast of a dry run.
     """
 
     def __init__(
@@ -77,7 +76,7 @@ class PlainProgress(Onlooker):
         self._tally = RunTally(clock, plan)
 
     def ended(self, tag: str, row: Row) -> bool:
-        """Count a state that was as it should be."""
+        """Count a quick, unchanged state; return whether it was one."""
         if not _is_usual(row):
             return False
         self._tally.ended(tag, row)
@@ -102,7 +101,7 @@ class PlainProgress(Onlooker):
                 self._say(f"note      {describe_tag(event.tag)}: {clean(event.text)}")
 
     def _more(self, tag: str, row: Row) -> str:
-        """Return how long a state took, or why it was held back."""
+        """Return the duration of a state, or the reason why it was held back."""
         if was_held_back(row):
             why = self._unmet(tag) or one_line(str(row["comment"]))
             return f": {why}" if why else ""
@@ -121,10 +120,10 @@ class PlainProgress(Onlooker):
         print(f"[{done:>{len(str(total))}}/{total}] {text}", file=self._stream, flush=True)
 
     def tick(self) -> None:
-        """Say how long the run still takes: when it has lasted `_LONG` seconds, and then every `_AGAIN` seconds.
+        """Print the remaining time: after `_LONG` seconds of the run, then every `_AGAIN` seconds.
 
-        Finding that out reads the journal, which a quick run is spared. If that is not known and nothing was said for
-        `_LONG` seconds, this says how many states have ended.
+        A quick run is spared the estimate, which reads the journal. Without an estimate, after `_LONG` seconds without
+        a line, prints the number of ended states.
         """
         now = self._clock()
         if self._tally.done >= self._tally.total:
@@ -140,7 +139,7 @@ class PlainProgress(Onlooker):
 
 
 def _is_usual(row: Row) -> bool:
-    """Whether a state was as it should be, and that was found out at once."""
+    """Whether a state succeeded quickly, without changes and warnings."""
     if row["result"] is not True or row["changes"] or row.get("warnings"):
         return False
     duration = row.get("duration")
@@ -148,10 +147,10 @@ def _is_usual(row: Row) -> bool:
 
 
 class LiveDisplay(ABC):
-    """A picture that is redrawn in place while something goes on, and removed at its end.
+    """A display that is redrawn in place during an activity, and removed at its end.
 
-    rich is imported only when it has lasted `_QUIET` seconds, so what is quick never pays for it. Call `tick` a few
-    times a second, from the thread that changes what is shown.
+    rich is imported after `_QUIET` seconds, so a quick activity never pays for it. Call `tick` a few times a second,
+    from the thread that changes the data shown.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -160,7 +159,7 @@ class LiveDisplay(ABC):
         self._live: Live | None = None
 
     def tick(self) -> None:
-        """Draw the picture if this has lasted `_QUIET` seconds."""
+        """Draw the display, unless the activity has lasted less than `_QUIET` seconds."""
         if self._live is None:
             if time.monotonic() - self._began < _QUIET:
                 return
@@ -168,7 +167,7 @@ class LiveDisplay(ABC):
         self._live.update(self._picture(), refresh=True)
 
     def close(self) -> None:
-        """Remove the picture."""
+        """Remove the display."""
         if self._live is not None:
             self._live.update("", refresh=False)
             self._live.stop()
@@ -184,9 +183,9 @@ class LiveDisplay(ABC):
         return live
 
     def _head(self, done: int, total: int, words: str, *, failed: bool = False) -> Table:
-        """Return a bar, words and the time so far in one line; where there is little room, the bar is short.
+        """Return a bar, words and the elapsed time in one line; on a narrow terminal, the bar is short.
 
-        The bar is red once something has ``failed``.
+        With ``failed``, the bar is red.
         """
         from rich.progress_bar import ProgressBar  # noqa: PLC0415 - as above
         from rich.table import Table  # noqa: PLC0415
@@ -204,15 +203,15 @@ class LiveDisplay(ABC):
 
     @abstractmethod
     def _picture(self) -> Group:
-        """Return what is shown now."""
+        """Return the content of the display."""
 
 
 class LiveProgress(LiveDisplay):
-    """A progress bar, what failed and what changed last, and the running states of a run with their times.
+    """A progress bar, the last failed and changed states, and the running states with their times.
 
-    All of it goes at the end: the report names each state once.
+    It is removed at the end: the report names each state once.
 
-    ``left`` says how long the run still takes, "" if that is not known.
+    ``left`` returns the remaining time as text, "" if unknown.
     """
 
     def __init__(
@@ -226,7 +225,7 @@ class LiveProgress(LiveDisplay):
         self._ended: deque[tuple[str, Row]] = deque(maxlen=_ENDED)
 
     def on_event(self, event: AnyEvent) -> None:
-        """Note which states run now."""
+        """Update the display with an event."""
         self._tally.on_event(event)
         match event:
             case RunStarted():

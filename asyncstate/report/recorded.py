@@ -1,4 +1,4 @@
-"""Makes the report of a run from its events alone: to show a run again, or what a run had done that was killed."""
+"""The report of a run from its recorded events alone: for replays, and for runs that were killed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _unknown(tag: str) -> str:
 
 
 class RecordedReport:
-    """Collects the events of a run, in order. Warnings keep their text only; notices are among them."""
+    """Collects the events of a run, in order. Warnings keep their text only, and include notices."""
 
     def __init__(self) -> None:
         self.started: RunStarted | None = None
@@ -43,7 +43,7 @@ class RecordedReport:
         self._subs: dict[str, dict[str, Row]] = {}
 
     def on_event(self, event: Event) -> None:
-        """Keep what the report needs of an event."""
+        """Keep the parts of an event that the report needs."""
         self._last = event.time
         self._has_gap |= event.seq > self._next
         self._next = event.seq + 1
@@ -61,18 +61,18 @@ class RecordedReport:
 
     @property
     def begun(self) -> bool:
-        """Whether there was an event of the run."""
+        """Whether any event of the run was recorded."""
         return self.started is not None or bool(self._begun or self._told)
 
     def lacks_events(self, ending: str) -> bool:
-        """Whether events of the run are lost: between others, or all the last of one that came to its ``ending``."""
+        """Whether events of the run are lost: there is a gap, or no last event in spite of a regular ``ending``."""
         return self._has_gap or (self.finished is None and ending in {FINISHED, FAILHARD})
 
     def report(self, cut_short: str = "", planned: Iterable[str] = ()) -> RunReport:
         """Return the report.
 
-        Without a `RunFinished`, it has the rows so far, in the order in which they were told, and ``cut_short`` is the
-        reason why the run was cancelled. ``planned`` are the tags of its states: which had not started is known then.
+        Without a `RunFinished`, it has the rows recorded so far, in order, and ``cut_short`` as the reason why the run
+        was cancelled. ``planned`` are the tags of its states, from which the unstarted ones follow.
         """
         rows = self._rows()
         began, ended = self.started, self.finished
@@ -98,7 +98,7 @@ class RecordedReport:
         )
 
     def completed(self, plan: Plan) -> Plan:
-        """Return the plan of the run with the rows and the warnings that its events tell and its record lacks."""
+        """Return the plan of the run with the rows and warnings from its events, which the recorded plan lacks."""
         rows = self.finished.rows if self.finished else {}
         texts = self.started.warnings if self.started else ()
         return msgspec.structs.replace(plan, rows=rows, warnings=tuple(map(Issue, texts)))

@@ -1,4 +1,4 @@
-"""Runs of the journal as text: a list of them, and one with its states."""
+"""Runs in the journal as text: the list of runs, and one run with its states."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _NUMBERS = frozenset({"Took", "States", "Changed", "Failed", "Held back"})
 
 
 def begun_text(entry: RunEntry) -> str:
-    """Return when a run began, in the time of this machine."""
+    """Return the start of a run as text, in local time."""
     return date_and_time(entry.begun)
 
 
 def ending_text(entry: RunEntry) -> str:
-    """Return how a run ended, and what kind of run it was."""
+    """Return the ending and the kind of a run as text."""
     parts = [entry.ending]
     failed, held_back = entry.counts.get("failed"), entry.counts.get("held_back")
     if entry.ending == "finished":
@@ -42,7 +42,7 @@ def ending_text(entry: RunEntry) -> str:
 
 
 def took_text(entry: RunEntry) -> str:
-    """Return how long a run took, "" if it has not ended."""
+    """Return the duration of a run as text, "" if it has not ended."""
     return "" if entry.ended is None else short_time(max(entry.ended - entry.begun, 0.0))
 
 
@@ -79,7 +79,7 @@ def _colour(entry: RunEntry, palette: Palette) -> str:
 
 
 def run_data(entry: RunEntry) -> dict[str, Any]:
-    """Return what the journal says of a run, for programs."""
+    """Return the journal's entry of a run as data, for programs."""
     data: dict[str, Any] = msgspec.to_builtins(entry)
     return data
 
@@ -87,7 +87,7 @@ def run_data(entry: RunEntry) -> dict[str, Any]:
 def run_lines(
     entry: RunEntry, report: RunReport, style: Style, foretold: Mapping[str, Foretold] | None = None
 ) -> Iterator[str]:
-    """Yield what is known of a run: its facts, a line for each state, and the summary.
+    """Yield the facts about a run, a line for each state, and the summary.
 
     ``foretold`` is the `forecast` of a dry run, if it was made.
     """

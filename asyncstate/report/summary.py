@@ -1,4 +1,4 @@
-"""The last lines of a report: Salt's counts, or one line of them; then those of a concurrent run."""
+"""The last lines of a report: Salt's counts, or one line of them; then the facts about a concurrent run."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _LABEL_WIDTH = len("Succeeded: ")
 _LONG_ENOUGH = 1000.0
 """Milliseconds a run must take before the speed-up is shown; in shorter ones states mostly wait for each other."""
 _LISTED = 20
-"""How many of the states that were not started are named; the rest is only counted."""
+"""Number of unstarted states that are named; the rest is only counted."""
 
 
 AS_WANTED = "as wanted"
-"""What is said of a state that had nothing to change."""
+"""The word for a state that had nothing to change."""
 
 
 def outcome_word(row: Row, foretold: Foretold | None = None, *, dry: bool = False) -> str:
-    """Return what became of a state in a word or two; of a dry run (``dry``), what would become of it."""
+    """Return the outcome of a state in a word or two; in a dry run (``dry``), the expected one."""
     if row["result"] is False:
         return "held back" if was_held_back(row) else "failed"
     if row.get(NOT_TOLD):
@@ -47,7 +47,7 @@ def summary_lines(
     percent: bool = False,
     foretold: Mapping[str, Foretold] | None = None,
 ) -> Iterator[str]:
-    """Yield Salt's summary with its words and columns, then wall time, handled failures and what was not started.
+    """Yield Salt's summary with its words and columns, then wall time, handled failures and unstarted states.
 
     ``foretold`` is the `forecast` of a dry run, if it was made.
     """
@@ -84,9 +84,9 @@ def summary_lines(
 
 
 def outcome_line(report: RunReport, palette: Palette = PLAIN, foretold: Mapping[str, Foretold] | None = None) -> str:
-    """Return what became of the states in one line: ``87 states in 13.0 s: 1 failed, 3 changed, 83 as wanted``.
+    """Return the outcomes of all states in one line: ``87 states in 13.0 s: 1 failed, 3 changed, 83 as wanted``.
 
-    Failures that a handler made good are counted as such; what is ``foretold`` is left to the last line of a dry run.
+    Handled failures are counted separately; the forecast, ``foretold``, is left to the last line of a dry run.
     """
     rows = report.rows.values()
     failed = [row for row in rows if row["result"] is False]
@@ -116,7 +116,7 @@ def outcome_line(report: RunReport, palette: Palette = PLAIN, foretold: Mapping[
 def closing_lines(
     report: RunReport, palette: Palette = PLAIN, foretold: Mapping[str, Foretold] | None = None
 ) -> Iterator[str]:
-    """Yield the summary in one line, then what else there is to say of the run."""
+    """Yield the summary in one line, then further facts about the run."""
     yield outcome_line(report, palette, foretold)
     yield from _beyond(report, palette, foretold)
 
@@ -139,7 +139,7 @@ def _times(report: RunReport, width: int) -> Iterator[str]:
 
 
 def _gain(report: RunReport) -> str:
-    """Return how many times as fast as one by one the run was, if that is worth saying."""
+    """Return the speed-up over a serial run as text, "" if it is small."""
     gain = report.busy_ms / report.wall_ms if report.wall_ms > 0 else 0.0
     worth_saying = report.concurrency > 1 and gain >= 1.1 and report.wall_ms >= _LONG_ENOUGH
     return f" ({gain:.1f}x, {report.concurrency} at once)" if worth_saying else ""
@@ -161,9 +161,9 @@ def _beyond(report: RunReport, palette: Palette, foretold: Mapping[str, Foretold
 
 
 def foretold_text(report: RunReport, foretold: Mapping[str, Foretold] | None) -> str:
-    """Return what a dry run foretells: ``3 to change, 2 triggered; nothing was changed``, or ``nothing to change``.
+    """Return the forecast of a dry run: ``3 to change, 2 triggered; nothing was changed``, or ``nothing to change``.
 
-    A state may not know of dry runs: whether one that succeeds with changes has made them, only its author can say.
+    A state that succeeds with changes in a dry run may not support dry runs: whether it made them is unknown.
     """
     if foretold is None:
         told = f"{count(report.changed, 'state')} would change" if report.changed else ""
@@ -176,7 +176,7 @@ def foretold_text(report: RunReport, foretold: Mapping[str, Foretold] | None) ->
 
 
 def cut_short(report: RunReport) -> str:
-    """Return when and why a run was cut short, as a sentence."""
+    """Return a sentence on when and why a run was cut short."""
     after = f"after {short_time(report.wall_ms / 1000)}{'' if report.not_started else ', when all had been started'}"
     match report.cancelled:
         case "SIGINT":
@@ -201,9 +201,9 @@ _NAMED = 20
 
 
 def applied_lines(rows: Mapping[str, Row], running: Iterable[str] = (), *, dry: bool = False) -> Iterator[str]:
-    """Yield what an aborted run has done: the states that changed something, and those that were running.
+    """Yield the progress of an aborted run: the states that changed something, and the running ones.
 
-    Of a ``dry`` run, yield those that would change something.
+    For a ``dry`` run, the states that would change something.
     """
     changed = [tag for tag, row in rows.items() if (row["result"] is None if dry else row["changes"])]
     what = f"of which {len(changed)} would change something" if dry else f"{len(changed)} with changes"
@@ -216,11 +216,11 @@ def applied_lines(rows: Mapping[str, Row], running: Iterable[str] = (), *, dry: 
 
 
 _LAST_LINES = 20
-"""Lines of what a failed command wrote: its end says why."""
+"""Lines of a failed command's output that are shown, from its end."""
 
 
 def failure_text(row: Row) -> str:
-    """Return why a state failed: its comment, and the exit code and the last words of a command that it ran."""
+    """Return the reason why a state failed: its comment, and the exit code and last output of its command."""
     text = str(row["comment"])
     changes = row["changes"]
     if "retcode" not in changes:

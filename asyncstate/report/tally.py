@@ -1,4 +1,4 @@
-"""How far a run on one host is, counted from its events: the one count that all displays of progress show."""
+"""Progress of a run on one host, counted from its events: the count behind all progress displays."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class RunTally:
-    """Numbers of states by what became of them; what runs, with the time when it began.
+    """Numbers of states by outcome, and the running states with their start times.
 
-    ``total`` is the number of the states of the run; it grows with each listener, for only the run shows which are
-    called. In a ``dry`` run, none is changed yet. ``unsuccessful`` has the rows of those that failed or were held back,
-    ``held_back`` says how many of them were held back.
+    ``total`` is the number of the run's states; it grows with each listener, because only the run shows which ones are
+    called. In a ``dry`` run, none is changed yet. ``unsuccessful`` has the rows of failed and held-back states,
+    ``held_back`` is the number of the latter.
     """
 
     def __init__(self, clock: Callable[[], float], plan: Callable[[], Plan | None] = lambda: None) -> None:
@@ -40,7 +40,7 @@ class RunTally:
         self.running: dict[str, float] = {}
 
     def start_anew(self) -> None:
-        """Forget what an earlier attempt had done."""
+        """Reset the counts for another attempt."""
         self.begun = True
         self.done = self.changed = self.held_back = 0
         self.unsuccessful.clear()
@@ -48,11 +48,11 @@ class RunTally:
 
     @property
     def failed(self) -> int:
-        """How many states failed of themselves."""
+        """Number of states that failed, without those held back."""
         return len(self.unsuccessful) - self.held_back
 
     def on_event(self, event: AnyEvent) -> None:
-        """Count what an event tells."""
+        """Update the counts with an event."""
         match event:
             case RunStarted():
                 self.total, self.dry, self.begun = event.chunks, event.test, True
@@ -77,7 +77,7 @@ class RunTally:
             self.changed += changes_something(row, test=self.dry)
 
     def word(self, tag: str, row: Row) -> str:
-        """Return what became of a state that ended, or what a dry run foretells of it, as the report will say it."""
+        """Return the outcome of an ended state, or its forecast in a dry run, in the words of the report."""
         foretold = None
         if self.dry and row["result"] is None:
             if self._forecast is None and (plan := self._plan()):

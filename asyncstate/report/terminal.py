@@ -21,7 +21,7 @@ _COLOUR = r"\x1b\[(?:[012]|3[0-7])(?:;(?:[012]|3[0-7]))*m"
 _HARMFUL = re.compile(rf"(?!{_COLOUR})(?:{_ESCAPE.pattern}|{_CONTROL.pattern})")
 
 _UNITS = ((60, "min", 60.0), (60, "h", 24.0), (24, "d", inf))
-"""Units of time: how many of the unit before make one, its name, and how many of it make one of the next."""
+"""Units of time: the number of previous units in one, the name, the number of it in the next unit."""
 
 
 class Palette(NamedTuple):
@@ -47,7 +47,7 @@ COLOURED = Palette("\x1b[32m", "\x1b[36m", "\x1b[33m", "\x1b[31m", "\x1b[1m", "\
 def clean(text: str) -> str:
     """Remove escape sequences and write other control characters as escapes.
 
-    So the output of a command cannot control the terminal, nor show its text in another order.
+    The output of a command can then neither control the terminal nor reorder its text.
     """
     if text.isprintable():
         return text
@@ -55,9 +55,9 @@ def clean(text: str) -> str:
 
 
 def without_control(text: str) -> str:
-    """Return a text as `clean` does, but with the colours that this program gives to parts of it.
+    """Clean a text like `clean`, but keep the colours of this program.
 
-    All that is written for people goes through this, whatever has cleaned its parts before.
+    All text for people passes through this, even if its parts are already clean.
     """
     if text.isprintable() or not _HARMFUL.search(text):
         return text
@@ -79,7 +79,7 @@ def one_line(text: str, longest: int = 120) -> str:
 
 
 def date_and_time(seconds: float, *, zone: bool = False) -> str:
-    """Return seconds since the epoch as a date and the time of this machine; ``?`` if they are no date."""
+    """Return seconds since the epoch as local date and time; ``?`` if out of range."""
     try:
         return time.strftime("%Y-%m-%d %H:%M:%S %z" if zone else "%Y-%m-%d %H:%M:%S", time.localtime(seconds))
     except (OverflowError, ValueError, OSError):
@@ -87,7 +87,7 @@ def date_and_time(seconds: float, *, zone: bool = False) -> str:
 
 
 def short_time(seconds: float) -> str:
-    """Format seconds as people say them: ``12 ms``, ``3.4 s``, ``2 min 5 s``, ``1 h 2 min``, ``2 d 3 h``."""
+    """Format seconds for people: ``12 ms``, ``3.4 s``, ``2 min 5 s``, ``1 h 2 min``, ``2 d 3 h``."""
     if seconds < 0.9995:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 59.95:
@@ -107,7 +107,7 @@ def count(number: int, noun: str, plural: str = "") -> str:
 
 
 def has_gone(error: OSError, stream: IO[Any]) -> bool:
-    """Whether writing failed because nobody is there to read: a pipe was closed at its other end, or a terminal."""
+    """Whether a write failed because the reader has gone: the other end of a pipe, or a terminal, was closed."""
     if isinstance(error, BrokenPipeError):
         return True
     with suppress(OSError, io.UnsupportedOperation):

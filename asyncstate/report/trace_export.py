@@ -1,6 +1,6 @@
-"""Sends spans to a collector of OpenTelemetry, beside a run and never in its way.
+"""Export of spans to a collector of OpenTelemetry, in a thread that never blocks a run.
 
-What is standard is said by the environment: OTEL_EXPORTER_OTLP_ENDPOINT and its relatives, OTEL_RESOURCE_ATTRIBUTES,
+The standard variables configure it: OTEL_EXPORTER_OTLP_ENDPOINT and its relatives, OTEL_RESOURCE_ATTRIBUTES,
 OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER, TRACEPARENT.
 """
 
@@ -34,20 +34,20 @@ if TYPE_CHECKING:
 
 _BATCH = 512
 _MOST = 100_000
-"""Spans that wait to be sent. Those beyond are dropped."""
+"""Limit of buffered spans. Further ones are dropped."""
 _AFTER = 5.0
-"""Seconds after which fewer spans than a batch are sent."""
+"""Seconds after which an incomplete batch is sent."""
 _PATIENCE = 3.0
-"""Seconds that the end of the program waits for the collector."""
+"""Timeout for the collector at the end of the program, in seconds."""
 _UNREACHABLE = re.compile(r"\[Errno -?\d+\] ([^'\")]+)")
-"""What the library says if there is no connection; the group is the reason."""
+"""The library's message if there is no connection; the group is the reason."""
 
 
 class Sender(SpanProcessor):
-    """Sends the spans that have ended, in a thread of its own. Nobody who ends a span waits.
+    """Sends ended spans in a thread. Ending a span never blocks.
 
-    The library logs what goes wrong, once for each attempt: here that becomes the one reason that `close` gives. A
-    collector that never answered and cannot be reached is not waited for.
+    The library logs an error for each attempt: here they become the one reason that `close` returns. A collector that
+    never answered and cannot be reached is not waited for.
     """
 
     def __init__(self, exporter: SpanExporter) -> None:
@@ -61,7 +61,7 @@ class Sender(SpanProcessor):
         self._words.take_over()
 
     def on_end(self, span: ReadableSpan) -> None:
-        """Take a span."""
+        """Queue a span for sending."""
         if span.context is None or not span.context.trace_flags.sampled:
             return
         with self._news:
@@ -78,7 +78,7 @@ class Sender(SpanProcessor):
                 self._news.notify_all()
 
     def close(self, seconds: float = _PATIENCE) -> str:
-        """Send what is left, for so many seconds at most; return why not all was sent, "" if it was."""
+        """Send the remaining spans, within ``seconds``; return the reason for unsent ones, "" if there are none."""
         with self._news:
             self._is_closing = True
             self._news.notify_all()
@@ -87,7 +87,7 @@ class Sender(SpanProcessor):
             self._waiting.clear()
             why = self._words.last or f"the collector did not answer within {seconds:g} s"
         with suppress(RuntimeError):
-            Thread(target=self._exporter.shutdown, daemon=True).start()  # it may wait for what is under way
+            Thread(target=self._exporter.shutdown, daemon=True).start()  # it may wait for the current request
         unreachable = _UNREACHABLE.search(why)
         why = unreachable[1] if unreachable else one_line(why, 300)
         return f"{count(lost, 'span')} could not be sent: {why}" if lost else ""
@@ -125,7 +125,7 @@ class Sender(SpanProcessor):
 
 
 class _Words(logging.Handler):
-    """Keeps the last thing that the library logs, in place of its way to standard error, and calls ``told``."""
+    """Keeps the last message that the library logs, instead of printing it, and calls ``told``."""
 
     def __init__(self, told: Callable[[], None]) -> None:
         super().__init__(logging.WARNING)
@@ -145,7 +145,7 @@ class _Words(logging.Handler):
 
 
 class Export:
-    """Where the spans of this program go: ``tracer`` makes them, ``parent`` is what the environment puts them below."""
+    """The export of this program's spans: ``tracer`` makes them, ``parent`` is their parent from the environment."""
 
     def __init__(self, exporter: SpanExporter | None = None) -> None:
         named = "OTEL_SERVICE_NAME" in os.environ or "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
@@ -161,5 +161,5 @@ class Export:
         )
 
     def close(self) -> str:
-        """Send what is left; return why not all was sent, "" if it was."""
+        """Send the remaining spans; return the reason for unsent ones, "" if there are none."""
         return self._sender.close()

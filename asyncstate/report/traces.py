@@ -1,6 +1,6 @@
-"""Makes spans of OpenTelemetry from the events of runs: one for the run, one for each state, one for each phase before.
+"""OpenTelemetry spans from the events of runs: one for the run, one for each state, one for each phase before it.
 
-Times are those of the events, by the clock of the host that they are of.
+Times come from the events, by the clock of their host.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ if TYPE_CHECKING:
     from asyncstate.model.result import Row
 
 _LONGEST = 2000
-"""Characters of a comment: an attribute is no place for the output of a program."""
+"""Limit of characters of a comment: an attribute is no place for the output of a program."""
 
 _MOST_LINKS = 100
-"""Links of a span; collectors take 128."""
+"""Limit of links of a span; collectors take 128."""
 
 
 AnyNode = tuple[str, bool]
-"""The tag of a state, and whether its test-mode call is meant."""
+"""The tag of a state, and whether its check for `prereq` is meant."""
 
 
 Waits = dict[AnyNode, dict[AnyNode, tuple[str, ...]]]
-"""The states that each waits for, those of other hosts as ``host: tag``, and why: the sources of edges."""
+"""The states that each state waits for, and why: the sources of edges. States of other hosts are ``host: tag``."""
 
 
 def waits_in(plan: Plan) -> Waits:
-    """Return what each state waits for, directly or through the nodes of sets and groups.
+    """Return the states that each state waits for, directly or through the nodes of sets and groups.
 
-    A stage of explicit order is left out: each state after it waits for each before it, which would be most pairs.
+    Stages of explicit order are left out: they would link most pairs of states.
     """
     walk = Walk(plan, JOINTS - {NodeKind.STAGE})
     calls = [number for number, node in enumerate(plan.nodes) if node.kind in {NodeKind.CHUNK, NodeKind.CHECK}]
@@ -75,9 +75,9 @@ def _state_of(plan: Plan, number: int) -> AnyNode:
 class RunTrace:
     """The spans of a run on one host, below ``parent``. ``command`` names the span of the run.
 
-    ``places`` are file and line of states, by tag, and ``waits`` what each waits for; they may come as long as no state
-    has begun. A state has links to what it waited for: without ``waits`` only to what ended last. Of a run across
-    hosts, which share ``others``, that may be a state of another host.
+    ``places`` are file and line of states, by tag, and ``waits`` the states that each waits for; both may be set until
+    the first state begins. A state has links to the states it waited for: without ``waits`` only to the one that ended
+    last. In a run across hosts, which share ``others``, that may be a state of another host.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class RunTrace:
         self._retries: dict[str, int] = {}
 
     def on_event(self, event: AnyEvent) -> None:
-        """Begin or end what the event tells of."""
+        """Begin or end the span of an event."""
         self._last = event.time
         match event:
             case RunStarted():
@@ -131,7 +131,7 @@ class RunTrace:
                 self._end(event)
 
     def close(self) -> None:
-        """End what has not ended: nothing more is known of it."""
+        """End the open spans: nothing more is known of them."""
         spans = (*self._open.values(), *self._fetches.values(), *([self._run] if self._run is not None else ()))
         for span in spans:
             span.set_status(Status(StatusCode.ERROR, "its end is not known"))
@@ -160,7 +160,7 @@ class RunTrace:
         self._run = self._begun(event.phases, event.wall, given)
 
     def refused(self, phases: Sequence[Phase], began: float, issues: Sequence[Issue], exit_code: int) -> None:
-        """Tell of a run that could not begin: ``began`` is the time of day, ``issues`` say why."""
+        """Make the span of a run that could not begin: ``began`` is the time of day, ``issues`` are the reasons."""
         run = self._begun(phases, began, {"exit_code": exit_code})
         ended = time.time_ns()
         messages = [_sound(clean(f"{issue.message}\n{issue.hint}".strip())[:_LONGEST]) for issue in issues]
@@ -173,7 +173,7 @@ class RunTrace:
         run.end(ended)
 
     def _begun(self, phases: Sequence[Phase], wall: float, given: Mapping[str, Any]) -> Span:
-        """Begin the span of the run, and make those of the phases before it."""
+        """Begin the span of the run, and make the spans of the phases before it."""
         first = min([phase.wall for phase in phases] or [wall])
         run = self._tracer.start_span(
             self._command, self._parent, attributes=self._attributes(given), start_time=round(first * 1e9)
@@ -241,7 +241,7 @@ class RunTrace:
         span.end(self._at(event.time))
 
     def _link(self, span: Span, tag: str, *, check: bool) -> None:
-        """Link a state to those that it waited for, first to the one that ended last."""
+        """Link a state to the states it waited for, first to the one that ended last."""
         after, because = self._waited.pop((tag, check), ("", ()))
         why = dict(self.waits.get((tag, check), {}))
         last = (after, (after, False) not in why and (after, True) in why)
@@ -279,7 +279,7 @@ def _failed(span: Span, row: Row, at: int) -> None:
 
 
 def _named(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return attributes as their readers expect them: below a name of this program, and text that can be encoded."""
+    """Return attributes with the prefix of this program and encodable text."""
     return {f"asyncstate.{name}": _sound(value) for name, value in given.items()}
 
 

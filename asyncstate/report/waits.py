@@ -1,4 +1,4 @@
-"""What the states of a run waited for, and how long, according to its events."""
+"""The waits of a run's states, with reasons and durations, from its events."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from asyncstate.report.profile import Profile, Timing
 
 _SOURCES = {"stage": "explicit order", "group": "aggregation"}
-"""Why one state waits for another without a requisite."""
+"""Reasons why one state waits for another without a requisite."""
 
 _NAMED = 3
-"""How many resources of an edge are named; the rest is only counted."""
+"""Number of an edge's resources that are named; the rest is only counted."""
 
 _VERDICTS = {
     "change": "It ran. A state it watches had changes, so its mod_watch was called unless it made changes itself.",
@@ -32,18 +32,18 @@ _VERDICTS = {
 }
 
 _NOT_RUN = frozenset({"fail", "onchanges", "onfail", "pre", "skip_req"})
-"""Verdicts with which a state is not called."""
+"""Verdicts after which a state is not called."""
 
 
 def reason(because: Iterable[str], resources: Sequence[str] = ()) -> str:
-    """Return why an edge exists: its requisites, explicit order, aggregation, or common resources."""
+    """Return the reason for an edge: its requisites, explicit order, aggregation, or common resources."""
     return ", ".join(
         both_touch(resources) if source == FOOTPRINT else _SOURCES.get(source, source) for source in because
     )
 
 
 def both_touch(resources: Sequence[str]) -> str:
-    """Return which resources keep two states in order without a requisite. Older recordings have no ``resources``."""
+    """Return the resources that order two states without a requisite, as text. Older recordings have none."""
     more = f" and {len(resources) - _NAMED} more" if len(resources) > _NAMED else ""
     return f"both touch {', '.join(resources[:_NAMED]) or 'the same thing'}{more}"
 
@@ -51,9 +51,9 @@ def both_touch(resources: Sequence[str]) -> str:
 def run_lines(
     profile: Profile, palette: Palette = PLAIN, held: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[str]:
-    """Yield why each state ran when it did, for all states of a run in the order they started.
+    """Yield the reason for the start time of each state of a run, in the order of their starts.
 
-    ``held`` says by tag which requisite held a state back (`asyncstate.report.held`).
+    ``held`` has the requisite that held a state back, by tag (`asyncstate.report.held`).
     """
     finished = sorted(profile.finished, key=lambda timing: timing.started)
     if finished:
@@ -64,7 +64,7 @@ def run_lines(
 
 
 def story_lines(timing: Timing, held: str = "") -> Iterator[str]:
-    """Yield how long one state waited, for what, and its outcome; of one that was ``held`` back, why."""
+    """Yield the wait of a state, its reason and the outcome; for a ``held`` back state, the reason for that."""
     if timing.why in _NOT_RUN:
         ran = ""
     else:

@@ -1,4 +1,4 @@
-"""The accounts of this machine and their homes, as they are while a tree is compiled."""
+"""The accounts of this machine and their homes at the time of compilation."""
 
 from __future__ import annotations
 

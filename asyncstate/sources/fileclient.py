@@ -1,4 +1,4 @@
-"""File clients: read the files of a tree from roots on disk or from memory.
+"""File clients: access to the files of a tree, in roots on disk or in memory.
 
 They behave like Salt's ``roots`` backend: the first root of an environment that has the path wins, symlinks are
 followed (also out of the root, unless ``fileserver_followsymlinks`` is off), ``..`` never leaves a root.
@@ -46,7 +46,7 @@ class Listing(msgspec.Struct, frozen=True):
 
 
 class FileClient(TreeFiles, Protocol):
-    """A source of files: everything that plugins may use, and SLS by their names."""
+    """A source of files: the methods for plugins, and SLS by name."""
 
     def sls_file(self, sls: str, saltenv: str) -> SlsFile | None:
         """Return the file of an SLS: ``<path>.sls`` before ``<path>/init.sls``. Slashes in the name are accepted."""
@@ -66,7 +66,7 @@ def sls_names(files: Iterable[str]) -> list[str]:
 
 
 class _SlsLookup:
-    """The methods that both clients share, based on `find` and `list_states`."""
+    """The methods common to both clients, based on `find` and `list_states`."""
 
     def find(self, path: str, saltenv: str) -> str | None:
         raise NotImplementedError
@@ -127,7 +127,7 @@ class LocalFileClient(_SlsLookup):
     def roots(self, saltenv: str) -> list[str]:
         """Return the directories of an environment; those of ``__env__`` if it is not configured.
 
-        No name of an environment leads out of the directory in which ``__env__`` stands.
+        No name of an environment leads out of the directory in which ``__env__`` occurs.
         """
         if saltenv in self._roots:
             return list(self._roots[saltenv])
@@ -148,7 +148,7 @@ class LocalFileClient(_SlsLookup):
         return None
 
     def read(self, path: str) -> bytes:
-        """Return the content of a text of the tree. Raises RenderError with the path and the reason."""
+        """Return the content of a text file of the tree. Raises RenderError with the path and the reason."""
         try:
             with open(path, "rb", opener=_without_waiting) as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -207,13 +207,13 @@ class LocalFileClient(_SlsLookup):
     def _is_inside(self, root: str, full: str) -> bool:
         """Whether a file that may be reached through symlinks counts as being under ``root``."""
         if self._follow_symlinks:
-            return True  # the path was normalised: only a symlink could lead out, and Salt follows those
+            return True  # the path is normalised: only a symlink could lead out, and Salt follows symlinks
         real_root = os.path.realpath(root)
         return os.path.commonpath([real_root, os.path.realpath(full)]) == real_root
 
 
 class _Walk:
-    """Gathers the files below one or more roots. A directory that contains itself through a link is entered once."""
+    """Collects the files below one or more roots. A directory that contains itself through a link is entered once."""
 
     def __init__(self, follow_symlinks: bool, prune: frozenset[str]) -> None:
         self.files: set[str] = set()
@@ -256,7 +256,7 @@ class _Walk:
 
 
 def _directory_identity(entry: os.DirEntry[str]) -> tuple[int, int] | None:
-    """Return device and inode of a directory, or of one that a symlink leads to; None for anything else."""
+    """Return device and inode of a directory, also behind a symlink; None for anything else."""
     try:
         if not entry.is_dir():
             return None
@@ -275,7 +275,7 @@ def _entries(directory: str) -> list[os.DirEntry[str]]:
 
 
 class OtherTexts:
-    """A file client with other texts for some files than those on disk. ``texts`` maps the paths of `find` to texts."""
+    """A file client that replaces the content of some files. ``texts`` maps paths from `find` to the new texts."""
 
     def __init__(self, client: FileClient, texts: Mapping[str, str]) -> None:
         self._client = client
@@ -285,7 +285,7 @@ class OtherTexts:
         return getattr(self._client, name)
 
     def read(self, path: str) -> bytes:
-        """Return the replacing text of a file that `find` returned, else its content."""
+        """Return the replacement text of a file that `find` returned, else its content."""
         text = self._texts.get(path)
         if text is None:
             return self._client.read(path)
@@ -370,5 +370,5 @@ class MemoryFileClient(_SlsLookup):
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Open a file at once, also if somebody has put a pipe in its place."""
+    """Open a file without blocking, even if a pipe has taken its place."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)

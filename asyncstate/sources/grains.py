@@ -1,8 +1,8 @@
 """Grains: facts about this machine, read from files and system calls.
 
 No program is run and no name server is queried, so gathering takes about a millisecond. Names and values are Salt's;
-facts that Salt gets only from programs (``dmidecode``, ``lspci``, ``lvm``) are read from ``/sys`` or left out. So are
-``ca_truststore`` and ``zmqversion``, which are facts about Salt's own libraries.
+facts that Salt gets only from programs (``dmidecode``, ``lspci``, ``lvm``) are read from ``/sys`` or left out. Left
+out are also ``ca_truststore`` and ``zmqversion``, which are facts about Salt's own libraries.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _process_grains() -> dict[str, Any]:
 def _working_directory() -> str:
     try:
         return os.getcwd()
-    except FileNotFoundError:  # it was removed meanwhile
+    except FileNotFoundError:  # removed in the meantime
         return ""
 
 
@@ -119,9 +119,9 @@ def gather(
     5. ``override``, the grains of the command line
 
     Later keys replace earlier ones; with ``grains_deep_merge`` mappings are merged. ``grains_blacklist`` contains globs
-    of names to leave out of the first three. With ``grains_alone``, ``override`` and the ID are all there are. A custom
-    function may have a parameter ``grains``, the grains gathered so far; one that fails is logged and skipped, as in
-    Salt. Raises ConfigError if the static file is not a YAML mapping.
+    of names to leave out of the first three. With ``grains_alone``, the only grains are ``override`` and the ID. A
+    custom function may have a parameter ``grains``, the grains gathered so far; a failing one is logged and skipped,
+    as in Salt. Raises ConfigError if the static file is not a YAML mapping.
     """
     deep = bool(opts.get("grains_deep_merge"))
     if opts.get("grains_alone"):

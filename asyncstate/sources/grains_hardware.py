@@ -53,7 +53,7 @@ _CONTAINER_OF_CGROUP = (
 
 
 _GPU_VENDORS = {"10de": "nvidia", "1002": "amd", "8086": "intel", "15ad": "vmware", "102b": "matrox", "1a03": "aspeed"}
-"""Names of vendors by their numbers on the PCI bus; to Salt all others are unknown."""
+"""Names of vendors by their PCI numbers; Salt calls all others unknown."""
 _PCI_NAMES = ("usr/share/misc/pci.ids", "usr/share/hwdata/pci.ids")
 
 
@@ -102,7 +102,7 @@ def _secure_boot(root: str, directory: str) -> bool:
 
 
 def virtual_grains(root: str = "/") -> dict[str, Any]:
-    """Return virtual ("physical" if it is not) and virtual_subtype: the innermost container, else the hypervisor."""
+    """Return virtual ("physical" on bare metal) and virtual_subtype: the innermost container, else the hypervisor."""
     if container := _container(root):
         return container
     if os.path.isfile(os.path.join(root, "proc/vz/version")):
@@ -147,7 +147,7 @@ def _xen_domain(root: str) -> str:
 
 
 def disk_grains(root: str = "/") -> dict[str, Any]:
-    """Return disks (those that rotate) and ssds, without virtual devices."""
+    """Return disks (the rotating ones) and ssds, without virtual devices."""
     grains: dict[str, Any] = {"disks": [], "ssds": []}
     for name in list_names(root, "sys/block"):
         try:
@@ -161,7 +161,7 @@ def disk_grains(root: str = "/") -> dict[str, Any]:
 
 
 def boot_grains(root: str = "/") -> dict[str, Any]:
-    """Return kernelparams, as pairs of name and value (None if it has none), and fibre_channel_host."""
+    """Return kernelparams, as pairs of name and value (or None), and fibre_channel_host."""
     line = read_text(root, "proc/cmdline")
     try:
         words = shlex.split(line)
@@ -189,7 +189,7 @@ def gpu_grains(root: str = "/") -> dict[str, Any]:
 
 
 def _pci_name(root: str, vendor: str, device: str) -> str:
-    """Return the name of a device, from the list that lspci reads; "" if it has none."""
+    """Return the name of a device from lspci's list; "" for an unknown one."""
     for path in _PCI_NAMES:
         _, found, devices = f"\n{read_text(root, path)}".partition(f"\n{vendor}  ")
         for line in devices.splitlines()[1:] if found else ():

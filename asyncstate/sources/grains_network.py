@@ -102,7 +102,7 @@ def _resolver(root: str) -> dict[str, Any]:
 
 
 def _gateways(root: str) -> dict[str, Any]:
-    """Return ip4_gw and ip6_gw (the address, True for a default route without one, or False) and ip_gw."""
+    """Return ip4_gw and ip6_gw (an address, True for a default route without one, or False) and ip_gw."""
     ip4 = _gateway(route for route in ipv4_routes(read_text(root, "proc/net/route")) if route.destination == _ANY_IPV4)
     ip6 = _gateway(
         route

@@ -172,7 +172,7 @@ def _os_name(fullname: str, os_id: str) -> str:
 
 
 def _family_of_id(release: dict[str, str]) -> str:
-    """Return the family of a distribution: its oldest ancestor, which is the last one in ``ID_LIKE``."""
+    """Return the family of a distribution: its oldest ancestor, the last one in ``ID_LIKE``."""
     like = release.get("ID_LIKE", "").split()
     if not like:
         return ""
@@ -225,7 +225,7 @@ def package_architecture(family: str, cpuarch: str, root: str = "/") -> str:
 
 
 def init_grains(root: str = "/") -> dict[str, Any]:
-    """Return init (systemd, sysvinit, upstart, openrc …, or unknown) and, if systemd is installed, what it can do."""
+    """Return init (systemd, sysvinit, upstart, openrc …, or unknown) and systemd's version and features, if any."""
     grains: dict[str, Any] = {"init": _init_system(root)}
     if which("systemctl") and which("localectl"):
         grains["systemd"] = _systemd(root)
@@ -261,7 +261,7 @@ _INIT_PROGRAMS = {
 
 
 def _systemd(root: str) -> dict[str, str]:
-    """Return version and features, from systemd's private library: systemctl takes longer than all other grains."""
+    """Return version and features from systemd's private library: systemctl takes longer than all other grains."""
     multiarch = getattr(sys.implementation, "_multiarch", "")
     for directory in ("usr/lib/systemd", f"usr/lib/{multiarch}/systemd", "usr/lib64/systemd", "lib/systemd"):
         for name in list_names(root, directory):

@@ -1,9 +1,8 @@
-"""Files of a tree that a plan was compared by: what a run uses of them is what was compared, or it is refused.
+"""The files of a tree that was compared with a reviewed plan: a run gets the compared content, or is refused.
 
-A state may run an hour after its tree was compared with a reviewed plan, and the tree may be another one by then. Who
-reads a file here gets the content that was compared; plugins, which want paths, get one of a private copy of it. A file
-that was not compared, because a template puts its name together, is used if its path leads to the same file as when the
-tree was compared, and nobody has written to it.
+A state may run an hour after the comparison, and the tree may have changed by then. Reading a file here returns the
+compared content; plugins, which want paths, get the path of a private copy. A file that was not compared, because a
+template computes its name, is used if its path still leads to the same file as at the comparison, unmodified.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ if TYPE_CHECKING:
 
 _PIECE = 1 << 20
 _FILE_CLOCK = 5
-"""CLOCK_REALTIME_COARSE, which gives files their times and lags behind the other clocks: Python has no name for it."""
+"""CLOCK_REALTIME_COARSE, the source of file times, which lags behind the other clocks: Python has no name for it."""
 
 
 class HeldFiles:
-    """A file client that reads what was compared. ``contents`` has the sha256 of each file below the roots, by path.
+    """A file client that returns the compared content. ``contents`` has the sha256 of files below the roots, by path.
 
-    Files that are used and that it lacks are added. ``plugins`` are those of the plugins. Copies are made below
-    ``directory``, until `release`. All methods may be called from any thread.
+    Files that are used but missing there are added. ``plugins`` are the sha256 of plugin files. Copies are kept below
+    ``directory``, until `release`. All methods are thread-safe.
     """
 
     def __init__(
@@ -60,13 +59,13 @@ class HeldFiles:
         return getattr(self._client, name)
 
     def find(self, path: str, saltenv: str) -> str | None:
-        """Return the file at a path relative to the roots: the one that was compared, also if another is first now."""
+        """Return the file at a path relative to the roots: the compared one, even if another root comes first now."""
         name = os.path.normpath(path)
         compared = (os.path.join(root, name) for root in self._client.roots(saltenv))
         return next((each for each in compared if each in self.contents), None) or self._client.find(path, saltenv)
 
     def read(self, path: str) -> bytes:
-        """Return the content of a text of the tree. Raises RenderError, also if it is not what was compared."""
+        """Return the content of a text file of the tree. Raises RenderError, also if it is not the compared content."""
         if self._folder and path.startswith(f"{self._folder}/"):
             return self._client.read(path)
         try:
@@ -90,15 +89,15 @@ class HeldFiles:
             )
 
     def _is_as_it_was(self, path: str, found: os.stat_result) -> bool:
-        """Whether a file that was not compared is the one that was at its path then."""
+        """Whether an uncompared file is still the one that was at its path at the comparison."""
         if path in self._versions:
             return self._versions[path] == filesystem.version_of(found)
         return next(self._places(path), None) is None and found.st_ctime_ns < self._since
 
     def _versions_of_all(self) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """Yield the files of the tree with what tells them from all that may take their place.
+        """Yield the files of the tree with their versions, which differ for any replacement.
 
-        A file of this moment is left out: its times would stay the same if somebody wrote to it now.
+        A file written just now is left out: its times would not change on another write.
         """
         for env in self._client.envs():
             names = self._client.list_files(env)
@@ -109,21 +108,21 @@ class HeldFiles:
                         yield path, filesystem.version_of(found)
 
     def copy(self, path: str) -> str:
-        """Return the path of a private copy of a file, with its mode. Raises PathRefused if it is not as compared."""
+        """Return the path of a private copy of a file, with its mode. Raises PathRefused if the file has changed."""
         with self._lock:
             if path not in self._copies:
                 self._copies[path] = self._copied(path, next(self._places(path), path.lstrip("/")))
             return self._copies[path]
 
     def _places(self, path: str) -> Iterator[str]:
-        """Yield the places of a copy below the folder: one in each environment and root in which the file is."""
+        """Yield the paths of a copy below the folder: one for each environment and root that contains the file."""
         for env in self._client.envs():
             for number, root in enumerate(self._client.roots(env)):
                 if path.startswith(f"{root.rstrip('/')}/"):
                     yield os.path.join(_folder_of(env, number), os.path.relpath(path, root))
 
     def _copied(self, path: str, place: str) -> str:
-        if not self._folder:  # of the run, not of the call that happens to be the first
+        if not self._folder:  # of the run, not of the first call
             os.makedirs(self._directory, mode=0o700, exist_ok=True)
             self._folder = Context().run(remains.make_temporary_folder, "held-", self._directory)
         target = os.path.join(self._folder, place)
@@ -148,7 +147,7 @@ class HeldFiles:
         return target
 
     def roots_of_copies(self) -> dict[str, list[str]]:
-        """Return folders with copies of all that was compared, by environment, for programs that read a tree."""
+        """Return folders with copies of all compared files, by environment, for programs that read a tree."""
         with self._lock:
             for path in (*self.contents, *self._plugins):
                 for place in self._places(path):
@@ -162,11 +161,11 @@ class HeldFiles:
             }
 
     def folder_of_copies(self, folder: str) -> str:
-        """Return the folder with the copies of what is in a folder below a root; any other as it is."""
+        """Return the folder with the copies for a folder below a root; any other folder unchanged."""
         return next((os.path.join(self._folder, place) for place in self._places(folder)), folder)
 
     def original(self, path: str) -> str:
-        """Return the file of the tree that a path is a copy of; any other path as it is."""
+        """Return the file of the tree for the path of a copy; any other path unchanged."""
         if self._folder and path.startswith(f"{self._folder}/"):
             return next((original for original, copy in self._copies.items() if copy == path), path)
         return path
@@ -184,7 +183,7 @@ def _folder_of(env: str, root: int) -> str:
 
 
 class HeldCopies:
-    """The same for plugins: what it finds are copies. Raises PathRefused for a file that is not as it was compared."""
+    """The file client for plugins: `find` returns copies. Raises PathRefused for a file that has changed."""
 
     def __init__(self, held: HeldFiles) -> None:
         self._held = held

@@ -1,4 +1,4 @@
-"""Targets: whether an expression, of a top file for example, matches this machine.
+"""Targets: matching expressions, of a top file for example, against this machine.
 
 These are Salt's minion-side matchers. As in Salt, an invalid expression matches nothing and is logged as a warning; it
 never raises an exception.
@@ -166,7 +166,7 @@ class Matcher:
         return bool(verdict)
 
     def mistake(self, expr: Any, kind: str = "compound") -> str:
-        """Return why a compound target or a regular expression is none that could fit any machine, "" if it could."""
+        """Return the mistake in a compound target or a regular expression that can match no machine, "" without one."""
         if kind == "pcre":
             wrong = _regex_mistake(str(expr))
             return f"is no regular expression: {wrong}" if wrong else ""
@@ -222,7 +222,7 @@ class Matcher:
 
 
 def _as_single_target(words: Sequence[str]) -> str:
-    """Return the single target of a nodegroup without operators and engines: IDs (L@) or a regex (E@); else ""."""
+    """Return a nodegroup without operators and engines as one target, a list (L@) or a regex (E@); else ""."""
     if _OPERATORS & set(words) or any("*" in word or re.match(r"[A-Z]@", word) for word in words):
         return ""
     is_regex = any(character in word for word in words for character in "([{\\?}])")
@@ -250,7 +250,7 @@ class _Partial(Value):
 
 
 def _operator(word: str, terms: Sequence[str | bool]) -> list[str]:
-    """Return an operator as it stands after these terms: ``not`` after one means ``and not``."""
+    """Return the operators for a word after these terms: ``not`` after a term means ``and not``."""
     return ["and", "not"] if word == "not" and terms and terms[-1] not in ("and", "or", "(") else [word]
 
 

@@ -1,8 +1,8 @@
-"""Regular expressions that a tree names: one that would take for ever is refused.
+"""Regular expressions from a tree: refusal of those with exponential backtracking.
 
-Python tries all ways to match, and for some patterns (``(a+)+b``) their number doubles with each character of the text.
-Nothing can stop that within this process. So a pattern of that form is tried on its text in a process of its own
-first, with a limit on time. Ordinary patterns are not tried.
+Python backtracks, and for some patterns (``(a+)+b``) the time doubles with each character of the text. Nothing can
+interrupt that within this process. So a pattern of that form is first tried on its text in another process, with a
+time limit. Ordinary patterns are not tried.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from functools import lru_cache
 from typing import Final
 
 _SECONDS: Final = 5
-"""How long a pattern may calculate on one text."""
+"""Time limit of a pattern for one text, in seconds."""
 _PATIENCE: Final = 120
-"""How long the trial may wait for its turn on a busy machine, in seconds."""
+"""Time limit of the trial as a whole on a busy machine, in seconds."""
 _SHORT: Final = 16
-"""In a text of fewer characters there are few ways to match."""
+"""Shorter texts need no trial: there are few ways to match."""
 _MOST_WAYS: Final = 10**9
 _REPETITION: Final = re.compile(r"[*+]|\{\d*,?\d*\}")
 _TRIAL: Final = f"""
@@ -32,7 +32,7 @@ re.match(pattern, text, flags)
 
 
 def require_fast(pattern: object, text: object, flags: int = 0) -> None:
-    """Raise ValueError if a search for ``pattern`` in ``text`` does not end. What is no pattern is left to `re`."""
+    """Raise ValueError if a search for ``pattern`` in ``text`` takes too long. An invalid pattern is left to `re`."""
     if not isinstance(pattern, str) or not isinstance(text, str) or len(text) < _SHORT or not sys.executable:
         return
     nested, repetitions = _form(pattern)
@@ -55,7 +55,7 @@ def require_fast(pattern: object, text: object, flags: int = 0) -> None:
 
 @lru_cache(maxsize=256)
 def _form(pattern: str) -> tuple[bool, int]:
-    """Return whether a group is repeated that repeats or has alternatives, and how many repetitions there are."""
+    """Return whether a pattern repeats a group with repetitions or alternatives, and the number of repetitions."""
     open_groups: list[bool] = []
     varied = nested = False
     repetitions = at = 0
@@ -82,7 +82,7 @@ def _form(pattern: str) -> tuple[bool, int]:
 
 
 def _end_of_class(pattern: str, at: int) -> int:
-    """Return the position after a class of characters that begins at ``at``."""
+    """Return the position after a character class that begins at ``at``."""
     at += pattern.startswith("^", at)
     at += pattern.startswith("]", at)
     while at < len(pattern) and pattern[at] != "]":

@@ -1,4 +1,4 @@
-"""What making a plan takes: gathering grains, rendering the pillar, the compilation, and each SLS in them."""
+"""Phases before a run, with their times: grains, pillar, compilation, and each rendered SLS."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _all: ContextVar[list[Phase] | None] = ContextVar("asyncstate_all_phases", defau
 
 @contextmanager
 def noted_phases(what: str) -> Iterator[list[Phase]]:
-    """Note what this thread, and those that work for it, do in the block. The list is complete after the block.
+    """Record the phases of this thread and its worker threads in the block. The list is complete after the block.
 
-    The block itself, ``what`` it does, is the first of the list.
+    The block itself is the first phase, named ``what``.
     """
     noted: list[Phase] = []
     token = _noted.set(noted)
@@ -37,7 +37,7 @@ def noted_phases(what: str) -> Iterator[list[Phase]]:
 
 @contextmanager
 def all_phases() -> Iterator[list[Phase]]:
-    """Collect what is noted in the block, also by blocks that end with an error."""
+    """Collect all phases that blocks of `noted_phases` record in this block, also those that end with an error."""
     everything: list[Phase] = []
     token = _all.set(everything)
     try:
@@ -48,7 +48,7 @@ def all_phases() -> Iterator[list[Phase]]:
 
 @contextmanager
 def rendering(sls: str) -> Iterator[None]:
-    """Note this block as the rendering of an SLS, if anybody notes phases."""
+    """Record this block as the rendering of an SLS, if phases are being recorded."""
     noted = _noted.get()
     if noted is None:
         yield

@@ -1,6 +1,6 @@
-"""Pillar: data for this machine, rendered from its own roots and its own top file.
+"""Pillar: data for this machine, rendered from the pillar roots and their top file.
 
-Follows Salt's pillar compiler for a masterless minion, with the same messages. All mistakes are gathered into one
+Follows Salt's pillar compiler for a masterless minion, with the same messages. All mistakes are collected in one
 PillarError, each with file and line; a pillar with mistakes is never returned.
 """
 
@@ -41,9 +41,9 @@ def compile_pillar(
 ) -> dict[str, Any]:
     """Return the pillar of this machine with ``override`` (from the command line) merged over it.
 
-    ``fileclient`` serves ``pillar_roots``. ``render`` decides what templates see as ``pillar`` (in Salt this does not
-    contain the override, which is merged over the finished pillar). The names in its ``extra`` are the ``defaults`` of
-    an include. Raises PillarError: the first issue is Salt's headline, then one issue per mistake follows.
+    ``fileclient`` serves ``pillar_roots``. ``render`` sets the templates' ``pillar`` (in Salt without the override,
+    which is merged over the finished pillar). The names in its ``extra`` are the ``defaults`` of an include. Raises
+    PillarError: the first issue is Salt's headline, then one issue per mistake follows.
     """
     if override is not None and not isinstance(override, dict):
         raise PillarError([Issue(NOT_A_DICTIONARY, code="E501")])
@@ -57,7 +57,7 @@ def compile_pillar(
 class _Target(Value):
     """One target of the merged top files: the kind of match, its SLS names, its order.
 
-    ``wrong`` is what is to be said if it matches this machine; a target of other machines is not judged.
+    ``wrong`` is the mistake to report if it matches this machine; targets of other machines are not checked.
     """
 
     kind: str
@@ -112,7 +112,7 @@ class _Compiler:
         return self._merge(pillar, copy.deepcopy(self._override))
 
     def _initial_pillar(self) -> dict[str, Any]:
-        """Return what the SLS are merged over: the override, so its keys and list items come first, as in Salt."""
+        """Return the base for merging SLS: the override, so its keys and list items come first, as in Salt."""
         if self._opts.get("pillar_source_merging_strategy") == "list":
             return {}
         return copy.deepcopy(self._override)
@@ -195,7 +195,7 @@ class _Compiler:
                     )
                 continue
             for target, items in body.items():
-                if isinstance(items, (list, dict)):  # of a mapping, Salt takes the keys for names
+                if isinstance(items, (list, dict)):  # Salt takes the keys of a mapping for names
                     targets.setdefault(env, {})[target] = self._target(env, list(items))
                 else:
                     hint = f"Target {target!r} in environment {env!r} is a list of SLS names."
@@ -252,8 +252,7 @@ class _Compiler:
     ) -> dict[str, Any] | None:
         """Return the data of one SLS with its includes; None if there is none. Mistakes are added to ``issues``.
 
-        ``done`` contains the SLS of this environment that are already rendered. Includes take them from there, which
-        also ends include cycles.
+        ``done`` has the SLS of this environment that are already rendered, for includes; that also ends include cycles.
         """
         file = self._fileclient.sls_file(sls, env)
         if file is None:
@@ -306,7 +305,7 @@ class _Compiler:
     def _with_includes(
         self, sls: str, data: dict[str, Any], source: _Source, done: dict[str, dict[str, Any] | None]
     ) -> dict[str, Any]:
-        """Merge what ``source`` includes below its own data (above it with ``pillar_includes_override_sls``)."""
+        """Merge the includes of ``source`` below its own data (above it with ``pillar_includes_override_sls``)."""
         items = source.rendered.data["include"]
         if not isinstance(items, list):
             message = f"Include Declaration in SLS '{sls}' is not formed as a list"

@@ -1,4 +1,4 @@
-"""Merges pillars by the strategies of ``pillar_source_merging_strategy``.
+"""Merging of pillars by the strategies of ``pillar_source_merging_strategy``.
 
 No argument is changed: each function returns a new mapping, with the keys of the first in their order, then new keys.
 """
@@ -23,7 +23,7 @@ def merge(
     renderer: str = "yaml",
     merge_lists: bool = False,
 ) -> Pillar:
-    """Merge ``second`` over ``first`` by one of the strategies that `settled` explains.
+    """Merge ``second`` over ``first`` by a strategy; see `settled`.
 
     With ``merge_lists``, ``recurse`` adds to a list the items that it lacks; otherwise the later list replaces it.
     """
@@ -58,7 +58,7 @@ def merge_recurse(first: Mapping[str, Any], second: Mapping[str, Any], merge_lis
 
 
 def independent(data: Any, copies: dict[int, Any] | None = None) -> Any:
-    """Return a copy that shares no dict and no list with ``data``. Objects that occur twice do so in the copy too."""
+    """Return a copy that shares no dict and no list with ``data``. Objects that occur twice also do in the copy."""
     kind = type(data)
     if kind not in {dict, OrderedDict, list}:
         return data

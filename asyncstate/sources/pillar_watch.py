@@ -1,4 +1,4 @@
-"""Records which top-level keys of a pillar are read: lint names the others, an editor knows what a change concerns."""
+"""A pillar that records reads of its top-level keys, for the lint rule on unread keys and for editors."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 WHICH_KEYS: Final = object()
-"""Stands among the keys that are read for a look at which keys, or how many, there are."""
+"""Recorded among the read keys for a read of the list or the number of keys."""
 
 
 class WatchedPillar(dict[str, Any]):
-    """A pillar that records which keys are read. Iterating over it counts as reading all keys."""
+    """A pillar that records the keys that are read. Iterating over it counts as reading all keys."""
 
     def __init__(self, pillar: dict[str, Any]) -> None:
         super().__init__(pillar)
@@ -25,18 +25,18 @@ class WatchedPillar(dict[str, Any]):
         return [key for key in dict.keys(self) if key not in self._seen]
 
     def see(self, keys: Iterable[Any]) -> None:
-        """Record that keys are read."""
+        """Record a read of keys."""
         self._seen.update(keys)
 
     def changed_since(self, before: dict[str, Any]) -> set[Any]:
-        """Return the keys whose values are not those of a pillar before, and `WHICH_KEYS` if it had other keys."""
+        """Return the keys whose values differ from those in an earlier pillar, and `WHICH_KEYS` if the keys differ."""
         keys = [*dict.keys(self), *(key for key in dict.keys(before) if not dict.__contains__(self, key))]
         changed = {key for key in keys if dict.get(self, key, WHICH_KEYS) != dict.get(before, key, WHICH_KEYS)}
         return changed | {WHICH_KEYS} if list(dict.keys(self)) != list(dict.keys(before)) else changed
 
     @contextmanager
     def noted(self) -> Iterator[set[Any]]:
-        """Give the keys that are read in the block; they count as all others."""
+        """Yield the set of keys read in the block; they also count for `unused`."""
         before, self._seen = self._seen, set()
         try:
             yield self._seen

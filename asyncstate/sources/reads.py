@@ -1,4 +1,4 @@
-"""Which files of a tree a compilation reads or looks up, and what it read."""
+"""The files of a tree that a compilation reads or looks up, with digests."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _noted: ContextVar[dict[str, str] | None] = ContextVar("asyncstate_reads", defau
 
 @contextmanager
 def noted_reads() -> Iterator[dict[str, str]]:
-    """Note the files that this thread, and those that work for it, find or read in the block.
+    """Record the files that this thread and its worker threads find or read in the block.
 
-    Each path has the sha256 of what was read first, "" if it was only found.
+    Each path has the sha256 of the content at the first read, "" if it was only found.
     """
     found: dict[str, str] = {}
     token = _noted.set(found)
@@ -28,14 +28,14 @@ def noted_reads() -> Iterator[dict[str, str]]:
 
 
 def note_found(path: str) -> None:
-    """Note that a file client found a file."""
+    """Record that a file client found a file."""
     noted = _noted.get()
     if noted is not None and path not in noted:
         noted[path] = ""
 
 
 def note_read(path: str, content: bytes) -> None:
-    """Note what a file client read."""
+    """Record the content that a file client read."""
     noted = _noted.get()
     if noted is not None and not noted.get(path):
         noted[path] = sha256(content).hexdigest()

@@ -1,4 +1,4 @@
-"""Resolves symbolic links in paths, as they are while a tree is compiled."""
+"""Resolution of symbolic links in paths at the time of compilation."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import os
 
 
 class RealPaths:
-    """Resolves symbolic links. Each path is read once, and the same result is returned every time."""
+    """Resolves symbolic links. Each path is resolved once; later calls return the same result."""
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {"": "/", "/": "/"}
         self._targets: dict[str, str] = {}
 
     def __call__(self, path: str) -> str:
-        """Return an absolute path with its links resolved; the part that does not exist stays as it is."""
+        """Return an absolute path with its links resolved; a part that does not exist stays unchanged."""
         unknown = []
         above = path
         while above not in self._known:
@@ -26,7 +26,7 @@ class RealPaths:
         return self._known[path]
 
     def target(self, path: str) -> str:
-        """Return what a link says, relative or absolute; "" for anything that is no link."""
+        """Return the text of a link, relative or absolute; "" for anything else."""
         known = self._targets.get(path)
         if known is None:
             try:

@@ -1,4 +1,4 @@
-"""Reads the small text files in which a Linux system describes itself."""
+"""Small text files in which a Linux system describes itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The top file: which SLS of which environment are assigned to this machine.
+"""The top file: the SLS of each environment that are assigned to this machine.
 
 A top file that does not render, or has the wrong structure, raises a CompileError with file and line (for the former,
 Salt reports "no match"). If nothing matches, the result is not an error but one failed row, `no_states_row`.
@@ -45,7 +45,7 @@ class Rendered(Protocol):
 
 
 class Render(Protocol):
-    """Renders one file; ``extra`` is added to the names its template sees. Raises RenderError."""
+    """Renders one file; ``extra`` is added to the variables of its template. Raises RenderError."""
 
     def __call__(self, file: SlsFile, extra: dict[str, Any], /) -> Rendered:
         """Render ``file``."""
@@ -87,7 +87,7 @@ def no_states_row(comment: str = NO_MATCH) -> dict[str, dict[str, Any]]:
 
 
 def why_nothing(top: Top, fileclient: FileClient, opts: Mapping[str, Any], id_: str) -> str:
-    """Return a message: which top files were found or searched for, their targets, and the next step."""
+    """Return a message with the top files found or searched for, their targets, and the next step."""
     relpath = top_path(opts)
     files = [path for env in top.envs if (path := fileclient.find(relpath, env))]
     if files:
@@ -117,7 +117,7 @@ def top_path(opts: Mapping[str, Any]) -> str:
 
 
 def assigned_at(fileclient: FileClient, opts: Mapping[str, Any], envs: Iterable[str], sls: str) -> tuple[str, int]:
-    """Return the top file and the line that names an SLS, as far as they can be found in the texts."""
+    """Return the top file and the line that names an SLS, as far as a search of the texts finds them."""
     named = re.compile(rf"(?<![\w.]){re.escape(sls)}(?![\w.])")
     for env in dict.fromkeys(envs):
         path = fileclient.find(top_path(opts), env)
@@ -145,7 +145,7 @@ def read_tops(fileclient: FileClient, opts: Mapping[str, Any], render: Render) -
 
 
 class _Reader:
-    """Renders top files and those they include."""
+    """Renders top files and their includes."""
 
     def __init__(self, fileclient: FileClient, opts: Mapping[str, Any], render: Render) -> None:
         self._fileclient = fileclient
@@ -258,7 +258,7 @@ def _merge_base_first(tops: dict[str, list[dict[Any, Section]]], top: Top, opts:
 
 
 def _merge_same(tops: dict[str, list[dict[Any, Section]]], top: Top, opts: Mapping[str, Any]) -> None:
-    """``same``: each environment is read only from its own top file, or from that of ``default_top``."""
+    """``same``: each environment is read only from its own top file, or from the one of ``default_top``."""
     default = opts.get("default_top") or ""
     if not default and not opts.get("saltenv"):
         message = "top_file_merging_strategy set to 'same', but no default_top configuration option was set"
@@ -331,8 +331,8 @@ def _verify_items(env: Any, target: Any, items: Any) -> list[str]:
 def matches(top: Top, matcher: Matcher, opts: Mapping[str, Any]) -> dict[Any, list[str]]:
     """Return the SLS names (globs unexpanded) that match this machine, by environment, in the order of the top file.
 
-    Names may occur twice. An environment whose only matching target has no names is included with ``[]``. What an
-    unknown match type is about counts as matched, and is in ``top.errors``.
+    Names may occur twice. An environment whose only matching target has no names is included with ``[]``. A target with
+    an unknown match type counts as matched; the error is added to ``top.errors``.
     """
     found: dict[Any, list[str]] = {}
     only = opts.get("saltenv")

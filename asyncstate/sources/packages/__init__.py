@@ -1,4 +1,4 @@
-"""What is known of the packages of this machine: its database of installed packages, and lists of what others bring."""
+"""Knowledge of packages: this machine's database of installed ones, and lists of the contents of others."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ _BARE = re.compile(r"[^<>=~]+")
 
 
 class Apk:
-    """The packages that apk has installed. Raises OSError if there is no such database.
+    """The packages installed by apk. Raises OSError without its database.
 
-    Its scripts lie in an archive; any may make accounts.
+    Its scripts are in an archive that is not read; any may make accounts.
     """
 
     says = "apk"
@@ -57,6 +57,6 @@ class Apk:
 
 
 def _words(lines: list[str], mark: str) -> list[str]:
-    """Return the names after a mark, without versions and without what a package is in conflict with."""
+    """Return the names after a mark, without versions and without conflicting packages."""
     words = [word for line in lines if line.startswith(mark) for word in line[2:].split()]
     return [found[0] for found in map(_BARE.match, words) if found is not None and not found[0].startswith("!")]

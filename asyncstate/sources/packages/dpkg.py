@@ -19,13 +19,13 @@ _ARCHITECTURE = re.compile(r"^Architecture: (\S+)$", re.MULTILINE)
 _PATHS = re.compile(
     r"^/(?:etc|opt|run|srv|var|s?bin|lib/systemd|usr/lib/systemd|usr/lib/sysusers\.d|usr/s?bin)(?:/.*)?$", re.MULTILINE
 )
-"""The paths that say something; most others are documentation, libraries and translations."""
+"""The relevant paths; most others are documentation, libraries and translations."""
 
 _NAMES = re.compile(r"(?:^|[,|])\s*([a-z0-9][a-z0-9+.-]*)")
 
 
 class Dpkg:
-    """The packages that dpkg has installed. Raises OSError if there is no such database."""
+    """The packages installed by dpkg. Raises OSError without its database."""
 
     says = "dpkg"
 
@@ -52,7 +52,7 @@ class Dpkg:
         return [each for each in dict.fromkeys(real) if each in self._stanzas]
 
     def paths(self, name: str) -> Iterator[str]:
-        """Yield the files and folders of a package that are no libraries or texts; its configuration with them."""
+        """Yield the files and folders of a package, with its configuration but without libraries and texts."""
         yield from _PATHS.findall(self._info(name, "list"))
 
     def makes_accounts(self, name: str) -> bool:
@@ -61,7 +61,7 @@ class Dpkg:
         return any(word in script for word in MAKE_ACCOUNTS)
 
     def _info(self, name: str, kind: str) -> str:
-        """Return a file about a package; one that several architectures may have has its own in the name."""
+        """Return the text of a metadata file of a package, whose name may contain the architecture; "" if missing."""
         name = name.partition(":")[0]
         file = f"{name}.{kind}"
         if file not in self._files:

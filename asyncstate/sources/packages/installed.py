@@ -1,4 +1,4 @@
-"""What installed packages have brought, by the database of the package manager."""
+"""Files, programs and accounts of installed packages, by the database of the package manager."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _PROGRAMS = ("/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/")
 _SYSUSERS = ("/usr/lib/sysusers.d/", "/etc/sysusers.d/")
 MAKE_ACCOUNTS = ("useradd", "adduser", "groupadd", "addgroup", "sysusers")
-"""What stands in the scripts of packages that make accounts."""
+"""Matches the scripts of packages that make accounts."""
 
 
 class Database(Protocol):
@@ -22,10 +22,10 @@ class Database(Protocol):
 
     @property
     def says(self) -> str:
-        """The program that keeps it."""
+        """The source of the knowledge, for messages: the program that keeps the database."""
 
     def needs(self, name: str, /) -> Iterable[str] | None:
-        """Return the names of the installed packages that an installed one needs; None if it is not installed."""
+        """Return the names of the installed dependencies of a package; None if it is not installed."""
 
     def paths(self, name: str, /) -> Iterable[str]:
         """Yield the files and folders of an installed package; libraries and texts may be left out."""
@@ -35,9 +35,9 @@ class Database(Protocol):
 
 
 class Installed(Value):
-    """What an installed package has brought with all it needs.
+    """The contents of an installed package and its dependencies.
 
-    ``lasting``: another version of it may bring more.
+    ``lasting`` is False: another version may bring more.
     """
 
     places: frozenset[str]
@@ -51,7 +51,7 @@ class Installed(Value):
     packages: frozenset[str] = frozenset()
 
     def has(self, place: str) -> bool:
-        """Whether it has something at a place, or its scripts may have made something of that name."""
+        """Whether it has files at a place, or its scripts may have made a place of that name."""
         return place in self.places or not words_of(last_name(place)).isdisjoint(self.words)
 
     def runs(self, program: str) -> bool:
@@ -59,12 +59,12 @@ class Installed(Value):
         return program in self.programs
 
     def named(self, name: str) -> bool:
-        """Whether one of its names is like this."""
+        """Whether one of its names resembles a name."""
         return not whole_words_of(name).isdisjoint(self.whole_words)
 
 
 class InstalledPackages:
-    """What installed packages have brought. The files of a package are read when it is asked for."""
+    """The contents of installed packages. The files of a package are read on request."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -72,7 +72,7 @@ class InstalledPackages:
         self._parts: dict[str, Installed] = {}
 
     def brings(self, package: str) -> Installed | None:
-        """Return what a package has brought, or None if it is not installed."""
+        """Return the contents of a package with its dependencies, or None if it is not installed."""
         if package not in self._known:
             self._known[package] = self._found(package)
         return self._known[package]
@@ -91,7 +91,7 @@ class InstalledPackages:
         )
 
     def _part(self, name: str) -> Installed:
-        """Return what a package has brought itself."""
+        """Return the contents of a package without dependencies."""
         part = self._parts.get(name)
         if part is None:
             paths = list(self._database.paths(name))

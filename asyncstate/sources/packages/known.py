@@ -1,4 +1,4 @@
-"""Puts together what is known of packages: what is installed, and what is listed of those that are not."""
+"""All knowledge of packages: the database for installed ones, the lists for others."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ _DATABASES = {
     "RedHat": "/var/lib/rpm/rpmdb.sqlite",
     "Suse": "/usr/lib/sysimage/rpm/Packages.db",
 }
-"""The families of systems, and the file or folder that changes with the database of each."""
+"""The families of systems, and a file or folder that changes with the database of each."""
 
 
 class _Both(Value):
-    """What a package brings by its list, and what it has brought."""
+    """The contents of a package by the list and by the database."""
 
     listed: Brings
     brought: Installed
 
     @property
     def lasting(self) -> bool:
-        """Whether this holds for other versions, too: the list does."""
+        """Whether this holds for other versions, too: True, because of the list."""
         return True
 
     @property
     def packages(self) -> frozenset[str]:
-        """The names of packages that it comes with."""
+        """The names of the package and its dependencies."""
         return self.listed.packages
 
     @property
     def places(self) -> frozenset[str]:
-        """The places in which either has something."""
+        """The places of both."""
         return self.listed.places | self.brought.places
 
     @property
@@ -55,36 +55,36 @@ class _Both(Value):
 
     @property
     def accounts(self) -> bool:
-        """Whether either says that it makes accounts."""
+        """Whether it makes accounts, by either."""
         return self.listed.accounts or self.brought.accounts
 
     @property
     def says(self) -> str:
-        """Who says so."""
+        """The sources, for messages."""
         return f"{self.brought.says} and {self.listed.says}"
 
     def has(self, place: str) -> bool:
-        """Whether either has something at a place."""
+        """Whether it has files at a place, by either."""
         return place in self.brought.places or self.listed.has(place)
 
     def runs(self, program: str) -> bool:
-        """Whether either brings a program."""
+        """Whether it brings a program, by either."""
         return self.listed.runs(program) or self.brought.runs(program)
 
     def named(self, name: str) -> bool:
-        """Whether either has a name like this."""
+        """Whether it has a name that resembles this one, by either."""
         return self.listed.named(name) or self.brought.named(name)
 
 
 class KnownPackages:
-    """What is known of packages. The database is opened when a package is asked for, and never if none is."""
+    """The knowledge of packages of a machine. The database is opened for the first package, not before."""
 
     def __init__(self, lists: PackageLists | None, installed: Callable[[], InstalledPackages | None]) -> None:
         self._lists = lists
         self._installed = installed
 
     def brings(self, package: str) -> Brings | None:
-        """Return what a package brings with all it depends on, or None if that is not known."""
+        """Return the contents of a package with its dependencies, or None if unknown."""
         listed = self._lists.brings(package) if self._lists is not None else None
         database = self._installed()
         installed = database.brings(package) if database is not None else None
@@ -93,7 +93,7 @@ class KnownPackages:
         return listed or installed
 
     def place(self, path: str) -> str | None:
-        """Return the place of a path, or None if nobody can tell which packages have something there."""
+        """Return the place of a path, or None if the packages with files there cannot be known."""
         if self._lists is not None:
             return self._lists.place(path)
         place = place_of(path)
@@ -101,12 +101,12 @@ class KnownPackages:
         return place if place and settled else None
 
     def of_many(self, place: str) -> bool:
-        """Whether a place is a folder that is there, and in which many packages have files, each its own."""
+        """Whether a place is an existing folder in which many packages have files, each its own."""
         return place in OF_MANY and os.path.isdir(place)
 
 
 def known_packages(os_family: str) -> KnownPackages | None:
-    """Return what is known of the packages of this machine, of a family of systems; None for one of another family."""
+    """Return the knowledge of packages for a family of systems; None for an unknown family."""
     lists = package_lists(os_family)
     if os_family not in _DATABASES:
         return None
@@ -114,9 +114,9 @@ def known_packages(os_family: str) -> KnownPackages | None:
 
 
 def _version(path: str) -> tuple[int, ...]:
-    """Return what changes with a file, or with what is in a folder; empty if there is none.
+    """Return a value that changes with a file or the entries of a folder; empty if it does not exist.
 
-    SQLite writes beside its file first.
+    For SQLite, it covers the write-ahead log.
     """
     found: list[int] = []
     for each in (path, f"{path}-wal"):
@@ -130,7 +130,7 @@ def _version(path: str) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4)
 def _opened(os_family: str, version: tuple[int, ...]) -> InstalledPackages | None:
-    """Return the packages installed here; None if their database cannot be read."""
+    """Return the packages installed on this machine; None if the database cannot be read."""
     if not version:
         return None
     from asyncstate.sources.packages.installed import InstalledPackages  # noqa: PLC0415 - few trees name packages

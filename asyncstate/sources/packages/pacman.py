@@ -15,7 +15,7 @@ _BARE = re.compile(r"[^<>=: ]+")
 
 
 class Pacman:
-    """The packages that pacman has installed. Raises OSError if there is no such database."""
+    """The packages installed by pacman. Raises OSError without its database."""
 
     says = "pacman"
 

@@ -1,4 +1,4 @@
-"""The database of rpm, which only the program rpm reads."""
+"""The database of rpm, read by running rpm."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ONE = "[F%{FILENAMES}\n]S%{PREIN}\nS%{POSTIN}\n"
 
 
 class Rpm:
-    """The packages that rpm has installed. Raises OSError if there is no such program, or if it fails."""
+    """The packages installed by rpm. Raises OSError if the program is missing or fails."""
 
     says = "rpm"
 
@@ -38,7 +38,7 @@ class Rpm:
     def needs(self, name: str) -> list[str] | None:
         """Return the installed packages that one requires or recommends; None if it is not installed.
 
-        What it requires by the name of a file has no provider here: mostly a program of the base.
+        A file that it requires has no provider here: it is mostly a program of the base system.
         """
         needed = self._needed.get(name)
         if needed is None:
