@@ -1,6 +1,5 @@
 """Salt's functions on data: text, collections, dates, addresses, digests, YAML.
 
-Template filters, the ``salt`` namespace and bundled modules offer them under other names; the code of each is here.
-``packages`` lists what packages of a distribution bring. Nothing in this package depends on a tree, a runtime or a
-plugin.
+Template filters, the ``salt`` namespace and bundled modules offer them under other names. ``packages`` lists the
+contents of a distribution's packages. Nothing in this package depends on a tree, a runtime or a plugin.
 """

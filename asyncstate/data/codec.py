@@ -1,4 +1,4 @@
-"""Bytes in nested data to text, and back."""
+"""Conversion of bytes in nested data to text, and back."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ _NULLS: Final = (None, "None", "null")
 
 
 class StableSet(set[Any]):
-    """A set that is iterated over and printed in the order in which its items were added.
+    """A set in insertion order, when iterated over and printed.
 
     Salt returns bare sets here, whose order changes from process to process; a plan must not.
     """
@@ -33,7 +33,7 @@ class StableSet(set[Any]):
 
 
 class _Members:
-    """The values of a list, also those that have no hash, and whether one is among them, without a search of all."""
+    """The values of a list, hashable or not, with a fast membership test."""
 
     def __init__(self, values: Iterable[Any] = ()) -> None:
         self.values: list[Any] = []
@@ -57,7 +57,7 @@ class _Members:
 
 
 def _key_of(value: Any) -> Any:
-    """Return what is equal for equal values and has a hash. Raises TypeError for values other than plain data."""
+    """Return a hashable key that is equal for equal values. Raises TypeError for values other than plain data."""
     if isinstance(value, list):
         return list, tuple(map(_key_of, value))
     if isinstance(value, dict):

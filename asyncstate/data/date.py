@@ -1,4 +1,4 @@
-"""Reading dates in almost any spelling, and writing them."""
+"""Parsing of dates in almost any format, and formatting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Days since 1970, in which the system keeps the ages of accounts and passwords."""
+"""Days since 1970, the unit of the ages of accounts and passwords."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 def days_since_1970(value: Any) -> int:
-    """Return a number of days, or a date YYYY-MM-DD, as days since 1970; -1 for all that is negative, which means none.
+    """Return a number of days, or a date YYYY-MM-DD, as days since 1970; -1 (none) for anything negative.
 
-    Raises ValueError, whose message is a sentence, for what is neither.
+    Raises ValueError, with a sentence as message, for anything else.
     """
     if isinstance(value, str) and value.count("-") == 2:
         try:

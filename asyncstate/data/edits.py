@@ -1,4 +1,4 @@
-"""What the edits of ``file`` make of a text: for the functions that edit files, and for comparing states beforehand."""
+"""The edits of ``file`` as functions on text: for the functions that edit files, and for checks before a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from asyncstate.errors import CommandExecutionError
 
 _EOL = re.compile(r"((?<!\r)\n|\r(?!\n)|\r\n)$")
 LINE_MODES = ("insert", "ensure", "delete", "replace")
-"""What ``file.line`` can do."""
+"""The modes of ``file.line``."""
 _MISSING = "Cannot edit marked block. Markers were not found in file."
 
 
@@ -54,7 +54,7 @@ def replaced(
     not_found_content: Any = None,
     backslash_literal: bool = False,
 ) -> str:
-    """Return a text with each match replaced, or with a further line if it has neither a match nor that line."""
+    """Return a text with each match replaced, or with one more line if it has neither a match nor that line."""
     literal = str(repl)
     try:
         new, hits = compiled(pattern, flags).subn(
@@ -78,7 +78,7 @@ def contents_text(parts: Iterable[str], *, newline: bool = True) -> str:
 
 
 def appended(text: str, lines: Iterable[Any]) -> str:
-    """Return a text with lines of their own at its end."""
+    """Return a text with separate lines added at its end."""
     ended = text if not text or text.endswith("\n") else f"{text}\n"
     return ended + "".join(f"{line}\n" for line in lines)
 
@@ -89,7 +89,7 @@ def prepended(text: str, lines: Iterable[Any]) -> str:
 
 
 def has_lines(text: str, chunk: str) -> bool:
-    """Return whether ``text`` has the lines of ``chunk``, however much white space is between its words."""
+    """Return whether ``text`` has the lines of ``chunk``, with any white space between words."""
     words = [re.escape(word) for line in chunk.splitlines() for word in _words(line)]
     # Each run of white space is scanned once: a file of nothing but line breaks, which any user may write, would
     # otherwise take hours.
@@ -98,7 +98,7 @@ def has_lines(text: str, chunk: str) -> bool:
 
 
 def _words(line: str) -> list[str]:
-    """Split at white space, but not within quotes of one kind if the line has only that."""
+    """Split at white space, but not within quotes if the line has only one kind of quotes."""
     lexer = shlex.shlex(line)
     lexer.whitespace_split = True
     lexer.commenters = ""
@@ -108,7 +108,7 @@ def _words(line: str) -> list[str]:
         lexer.quotes = "'"
     try:
         return list(lexer)
-    except ValueError:  # quotes that don't close
+    except ValueError:  # unclosed quotes
         return line.split()
 
 
@@ -129,7 +129,7 @@ def missing_header(text: str, chunks: Iterable[str]) -> list[str]:
 
 
 def toggled(lines: Iterable[str], regex: str, char: str, *, comment: bool) -> list[tuple[str, str]]:
-    """Return each line, and what it is with ``char`` before it or without, if it begins with a match of ``regex``."""
+    """Return (line, new line) for each line: ``char`` is added or removed where it begins with a match of ``regex``."""
     end = "$" if regex.endswith("$") else ""
     core = regex.lstrip("^").rstrip("$")
     start = "^" if regex.startswith("^") else ""
@@ -140,7 +140,7 @@ def toggled(lines: Iterable[str], regex: str, char: str, *, comment: bool) -> li
 
 
 def toggle_patterns(regex: str, char: str, *, comment: bool) -> tuple[str, str, str]:
-    """Return the patterns of lines to toggle and of those toggled already, and ``regex`` without its anchors."""
+    """Return the patterns of lines to toggle and of lines already toggled, and ``regex`` without its anchors."""
     if comment:
         core = re.sub(r"^(\(\?[iLmsux]\))?\^?(.*?)\$?$", r"\2", regex)
         return rf"^(?!\s*{re.escape(char)})\s*{core}", re.escape(char) + core, core
@@ -200,7 +200,7 @@ def _eol(text: str) -> str:
 
 
 def _ended(body: list[str]) -> list[str]:
-    """Give every line but the last a line ending, that of a neighbour."""
+    """Add the line ending of a neighbour to every line without one, except the last."""
     for index, text in enumerate(body[:-1]):
         if not _eol(text):
             body[index] = text.rstrip() + (_eol(body[index - 1 if index > 1 else 1]) or "\n")

@@ -1,8 +1,8 @@
-"""Entries of a file that several states share: their names as resources, and the places of new ones.
+"""Entries of a file that several states edit: their names as resources, and the places of new ones.
 
-States that touch different entries of a file run in any order. The file still gets the bytes of a serial run: entries
-that are changed or removed stay where they are, and new ones, which go to the end, stand there in the serial order of
-the states that added them.
+States that touch different entries of a file run in any order. The file still gets the bytes of a serial run: changes
+keep the place of an entry, and new entries, which go to the end, are in the serial order of the states that add
+them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FOUND_BY_POINT: Final = frozenset({
     "none", "tmpfs", "sysfs", "proc", "fusectl", "debugfs", "securityfs", "devtmpfs", "cgroup",
     "nfs", "nfs4", "glusterfs", "btrfs", "ceph",
 })  # fmt: skip
-"""Types of file systems whose entry in fstab is found by its mount point, as several mounts may share their device."""
+"""Types of file systems whose entry in fstab is identified by the mount point, as several mounts may share a device."""
 _QUOTED = re.compile(r"[\x00-\x1f%/#*]|^\.\.?$")
 
 
@@ -25,7 +25,7 @@ def entry_of(whole: str, *key: object) -> str:
     """Return the resource name of an entry, for a footprint: ``entry_of("path:/etc/hosts", "web")``.
 
     ``whole`` is the name of the file, or a plain name. Each further part of ``key`` is an entry within the one before.
-    Parts may be any texts; what has a meaning in resource names is written as in a URL.
+    Parts may be any text; special characters of resource names are percent-encoded.
     """
     return f"{whole}#{'/'.join(map(_quoted, map(str, key)))}"
 
@@ -35,18 +35,18 @@ def _quoted(part: str) -> str:
 
 
 class Additions:
-    """The entries that a run has added to a file, each with the serial place of the state that added it last."""
+    """The entries that a run has added to a file, each with the serial place of the last state that added it."""
 
     def __init__(self) -> None:
         self._rank: dict[Hashable, float] = {}
 
     def place(self, entries: Iterable[Hashable], key: Hashable, rank: float) -> int:
-        """Return the index at which a state adds the entry ``key``, and note that it does.
+        """Return the index at which a state adds the entry ``key``, and record the addition.
 
-        ``entries`` are the keys of what the file holds now, in its order, with None for what is no entry. ``rank`` is
-        the place of the state in the serial order. The index is that of the first entry that a later state has added
-        during this run, or the end: so in any order of execution the file becomes what it becomes in serial order, if
-        states with the same key run in serial order, and so do states of which one touches the whole file.
+        ``entries`` are the keys of the current lines of the file, in order, with None for a line without an entry.
+        ``rank`` is the place of the state in the serial order. The index is that of the first entry added by a later
+        state in this run, or the end: so any order of execution gives the file of the serial order, if states with the
+        same key run in serial order, and so does each state that touches the whole file with all others.
         """
         place = 0
         for each in entries:

@@ -1,4 +1,4 @@
-"""The lines around an error, marked as Salt marks them."""
+"""The lines around an error, marked like Salt's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _AROUND: Final = 5
 def excerpt_around(text: str, line: int, around: int = _AROUND, marker: str = MARKER) -> str:
     """Return up to ``around`` lines on each side of ``line`` (1-based), which is marked, between two ``---``.
 
-    For a line beyond the end, return the whole text: some parsers report the end of the text that way.
+    For a line beyond the end, by which some parsers report the end, return the whole text.
     """
     lines = text.splitlines()
     if line > len(lines) or line < 1:

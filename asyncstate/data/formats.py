@@ -1,4 +1,4 @@
-"""From data to text and back: YAML, JSON, INI and TOML, as the serializers of states and modules write them.
+"""Conversion of data to text and back: YAML, JSON, INI and TOML, for the serializers of states and modules.
 
 Text that cannot be read, and data that a format cannot hold, raise ValueError or TypeError with the library's message.
 A library is imported when its format is used: most runs need none.
@@ -25,7 +25,7 @@ def yaml_text(data: Any, **options: Any) -> str:
 def yaml_data(text: str | bytes) -> Any:
     """Return the data of a YAML text, its dates as dates: this is standard YAML, not Salt's dialect.
 
-    Text that is too deep, or too large once its aliases are followed, cannot be read either.
+    Text that is too deep, or too large with its aliases expanded, is refused, too.
     """
     import yaml  # noqa: PLC0415
 

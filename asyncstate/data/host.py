@@ -27,7 +27,7 @@ def path_join(*parts: str | bytes, use_posixpath: bool = False) -> str:
 
 
 def which(exe: str | None = None) -> str | None:
-    """Return the path of a program, None if there is none; system directories are searched whatever ``PATH`` is."""
+    """Return the path of a program, None if there is none; system directories are searched in addition to ``PATH``."""
     if not exe:
         return None
     if _is_program(exe):
@@ -54,7 +54,7 @@ def is_empty(filename: str) -> bool:
 
 
 def _looks_binary(data: bytes) -> bool:
-    """Return whether bytes are not text: they hold a NUL, or more than three in ten are no text characters."""
+    """Return whether bytes are not text: they contain a NUL, or more than 30 % are no text characters."""
     if not data:
         return False
     if b"\0" in data:

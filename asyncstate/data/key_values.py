@@ -1,4 +1,4 @@
-"""Lines of ``key = value``: what a text becomes with other values."""
+"""Edits of ``key = value`` lines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class KeyValues:
-    """Goes through a file's lines once and collects the new content and Salt's kind of diff."""
+    """Reads a file's lines once and collects the new content and Salt's form of diff."""
 
     key_ignore_case = False
     value_ignore_case = False
@@ -75,7 +75,7 @@ class KeyValues:
         self.changed += len(lines)
 
     def prepend(self) -> None:
-        """Add the keys that were not found at the beginning; the first of them ends up last, as in Salt."""
+        """Add the keys that were not found at the beginning, in reverse order, as in Salt."""
         lines = self._missing()
         if not lines:
             return

@@ -1,7 +1,7 @@
-"""Limits on the data of a tree: no file can make the compiler run out of stack, memory or digits.
+"""Limits on the data of a tree, so that no file can exhaust the stack, the memory or the digits of a number.
 
-A few lines are enough for gigabytes of data (an alias of aliases), endless data (a dict that contains itself), or a
-number that Python does not write. Such data is a mistake, and is reported with its place.
+A few lines can mean gigabytes of data (an alias of aliases), endless data (a dict that contains itself), or a number
+that Python refuses to write. Such data is a mistake, and is reported with its place.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 DEEPEST: Final = 100
-"""The most levels of nesting."""
+"""Limit of the levels of nesting."""
 MOST_REPEATED: Final = 1_000_000
-"""The most values that are repetitions: they come from references to other places, such as aliases."""
+"""Limit of repeated values, which come from references such as aliases."""
 MOST_VALUES: Final = 3_000_000
-"""The most values in one document: more take minutes to read, and gigabytes."""
+"""Limit of the values in one document: more take minutes to read, and gigabytes."""
 _PLAIN: Final[dict[type, Callable[[Any], Any]]] = {str: str.__str__, int: int.__int__, float: float.__float__}
 _LONGEST_INTEGER: Final = 14_000
-"""Bits of the largest number that Python writes in decimal (4,300 digits)."""
+"""Limit of the bits of a number: Python writes at most 4,300 decimal digits."""
 
 TOO_DEEP: Final = f"nested deeper than {DEEPEST} levels"
 TOO_MUCH: Final = f"the same data is repeated too often: more than {MOST_REPEATED:,} values"
@@ -33,7 +33,7 @@ TOO_LONG: Final = "a number of more than 4,300 digits"
 
 
 class TooMuch(ValueError):
-    """Data is beyond a limit; the message says which."""
+    """Data is beyond a limit; the message names it."""
 
 
 class _Extent(Value):
@@ -97,7 +97,7 @@ _FEW: Final = 10_000
 
 
 def check_written(value: Any) -> None:
-    """Measure a container before it is written. Raises TooMuch. Most are small, which is seen at once."""
+    """Measure a container before it is written; fast for small ones. Raises TooMuch."""
     stack, members = [value], 0
     while stack:
         container = stack.pop()
@@ -116,7 +116,7 @@ def check_number(value: Any) -> None:
 
 
 def plain_data(data: Any, path: str) -> Any:
-    """Return what a renderer returned, within the limits and in the types that YAML has: others compare as they like.
+    """Return a renderer's data within the limits and in the types of YAML: other types may compare arbitrarily.
 
     Raises RenderError that names the file and the ID.
     """
@@ -140,9 +140,9 @@ def plain_data(data: Any, path: str) -> Any:
 
 
 def _exact(value: Any) -> Any:
-    """Copy containers, and take subclasses of texts and numbers for what they are; share every other value.
+    """Copy containers, convert subclasses of texts and numbers to their base type, share all other values.
 
-    Raises what a value raises that is compared or shown.
+    Passes on any exception from comparing or showing a value.
     """
     if isinstance(value, dict):
         pairs = ((_exact(key), _exact(item)) for key, item in dict.items(value))
@@ -154,7 +154,7 @@ def _exact(value: Any) -> Any:
     for plain, read in _PLAIN.items():
         if isinstance(value, plain) and type(value) not in (plain, bool):
             return read(value)
-    with suppress(TypeError):  # there are values without a hash
+    with suppress(TypeError):  # unhashable values exist
         hash(value)
     str((bool(value == ""), bool(value), f"{value}", value))
     return value

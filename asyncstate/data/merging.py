@@ -28,7 +28,7 @@ def fresh(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return the data in exactly the types that YAML writers know; templates use subclasses of them."""
+    """Return the data in exactly the types that YAML writers know, instead of the subclasses of templates."""
     if isinstance(value, dict):
         return {str(key) if isinstance(key, str) else key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

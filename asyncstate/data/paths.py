@@ -13,7 +13,7 @@ from asyncstate.errors import InvocationError
 DELIMITER: Final = ":"
 
 MISSING: Final[Any] = object()
-"""A default that no data can be equal to."""
+"""A default that equals no data."""
 
 
 def traverse(data: Any, key: Any, default: Any = None, delimiter: str = DELIMITER) -> Any:
@@ -66,7 +66,7 @@ def _in_list(items: list[Any], step: Any) -> Any:
 
 
 def _as_yaml(step: Any) -> Any:
-    """Return the value of a text as a YAML scalar; ``MISSING`` if it is not text, or if the value is the same text."""
+    """Return the value of a text as a YAML scalar; ``MISSING`` if it is not text, or stays the same text."""
     if not isinstance(step, str):
         return MISSING
     if step == "None":
@@ -105,7 +105,7 @@ def set_dict_key_value(in_dict: Any, keys: str, value: Any, delimiter: str = ":"
 def _slot(
     in_dict: Any, keys: str, delimiter: str, *, ordered_dict: bool, empty: Callable[[], Any], verb: str
 ) -> Callable[[Any], None]:
-    """Return the method ``verb`` of the value at ``a:b:c``, which ``empty`` creates if there is none."""
+    """Return the method ``verb`` of the value at ``a:b:c``, which ``empty`` creates if missing."""
     *path, last = keys.split(delimiter)
     parent = _made(in_dict, path, ordered_dict)
     if parent.get(last) is None:
@@ -158,7 +158,7 @@ def subdict_match(data: Mapping[str, Any], expr: str, delimiter: str = DELIMITER
     """Return whether ``key:…:pattern`` matches ``data``; a delimiter may belong to a key or to the pattern.
 
     The longest path is tried first. The pattern may match a value, a member of a list, or a key of a mapping; ``*``
-    stands for any key on the path. Case does not matter.
+    matches any key on the path. Case does not matter.
     """
     parts = expr.split(delimiter)
     for index in range(len(parts) - 1, 0, -1):

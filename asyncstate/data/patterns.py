@@ -1,4 +1,4 @@
-"""Which paths of a tree a state is about: ``include_pat`` and ``exclude_pat``."""
+"""Selection of paths by ``include_pat`` and ``exclude_pat``."""
 
 from __future__ import annotations
 

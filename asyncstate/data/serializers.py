@@ -59,7 +59,7 @@ def merged(old: Any, new: Any) -> Any:
 
 
 def differences(old: dict[Any, Any], new: dict[Any, Any]) -> dict[Any, Any]:
-    """Return ``{key: {"old", "new"}}`` for what differs, at any depth; a key that was missing is ``<_null_>``."""
+    """Return ``{key: {"old", "new"}}`` for the differences, at any depth; a missing value is ``<_null_>``."""
     found: dict[Any, Any] = {}
     for key, value in new.items():
         if key not in old:

@@ -1,4 +1,4 @@
-"""Text: patterns, case, numbers, sizes."""
+"""Functions on text: patterns, case, numbers, sizes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import uuid as uuids
 from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
-_NAMESPACE: Final = uuids.UUID("91633EBF-1C86-5E33-935A-28061F4B480E")  # Salt's, so that `uuid` gives Salt's values
+_NAMESPACE: Final = uuids.UUID("91633EBF-1C86-5E33-935A-28061F4B480E")  # Salt's, for the same values of `uuid`
 _SIZE: Final = re.compile(r"(?P<value>[0-9.]*)\s*(?P<unit>.*)$")
 _UNITS: Final = "bkmgtpezy"
 

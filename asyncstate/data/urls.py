@@ -1,4 +1,4 @@
-"""URLs: those of the file roots, and hiding passwords in the URLs of any text."""
+"""URLs of the file roots, and hiding passwords in the URLs of a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What single values have to be, as `check`, states and execution modules judge them alike."""
+"""Checks of single values, common to `check`, states and execution modules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def is_one_line(text: str) -> bool:
 
 
 def unfit(what: str, texts: Iterable[str], words: Iterable[str] = ()) -> str:
-    """Return which text is not one line, or which word not one word, "" if all are. ``what`` has them in a file."""
+    """Return a message about a text that is not one line, or a word that is not one word; "" if all fit in ``what``."""
     for text in texts:
         if not is_one_line(text):
             return f"{text!r}: {what} is one line"
@@ -32,14 +32,14 @@ def unfit(what: str, texts: Iterable[str], words: Iterable[str] = ()) -> str:
 
 
 def unfit_account(name: str) -> str:
-    """Return why no account can be made with a name, "" if one can."""
+    """Return the reason why a name cannot be an account's, "" if it can."""
     if name.split() != [name] or name[0] == "-" or set(name) & set(":,/\0") or len(name.encode()) > _LONGEST_ACCOUNT:
         return f"{name!r} cannot name an account"
     return ""
 
 
 class KeyLine(NamedTuple):
-    """What a line of authorized_keys has: ``options``, ``enc`` and ``comment`` are "" where it says nothing."""
+    """A line of authorized_keys: ``options``, ``enc`` and ``comment`` are "" if missing."""
 
     options: str
     enc: str
@@ -55,7 +55,7 @@ def parse_key_line(line: str) -> KeyLine:
 
 
 def bytes_of(size: str) -> int | None:
-    """Return "10K", "3MiB", "2MB" as bytes; ``…B`` counts in thousands. 0 for no text, None for one that is no size."""
+    """Return "10K", "3MiB", "2MB" as bytes; ``…B`` counts in thousands. 0 for empty text, None for invalid text."""
     match = _SIZE.fullmatch(size.strip() or "0")
     if match is None or (match[2].lower() in {"", "b"} and match[3]):
         return None

@@ -8,8 +8,8 @@ Enable it in a ``conftest.py`` with ``pytest_plugins = ["asyncstate.testing"]``;
         assert proof.changes == {"motd": {"old": None, "new": "hello"}}
 
 `States.prove` applies one state four times and reports all broken promises at once; `States.prove_watch`,
-`States.prove_aggregate` and `States.prove_prefetch` do so for the hooks of its module. Each apply is a program of its
-own on asyncio's loop, as the command line is.
+`States.prove_aggregate` and `States.prove_prefetch` test the hooks of its module in the same way. Each apply runs in
+a separate process on asyncio's loop, like the command line.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class States:
         return file
 
     def path(self, name: str = "") -> str:
-        """Return the absolute path of a file below the root that proofs watch for changes."""
+        """Return the absolute path of a file below the root, which proofs watch for changes."""
         return str(self.root / name) if name else str(self.root)
 
     def run(self, function: str, *, test: bool = False, **arguments: Any) -> Row:
@@ -119,8 +119,8 @@ class States:
         - files that change below the root are within the footprint, and links among its ``links``, if the module
           declares one.
 
-        Pass ``changes=False`` for a state that has nothing to do, ``result=False`` for one that must fail; its dry run
-        may return None or False.
+        Pass ``changes=False`` for a state that has nothing to do, ``result=False`` for one that must fail, whose dry
+        run may return None or False.
         """
         before = listing(self.root)
         foretold = self._run(function, arguments, test=True)
@@ -144,7 +144,7 @@ class States:
         return proof
 
     def prove_watch(self, function: str, *, result: bool = True, **arguments: Any) -> Row:
-        """Apply a state once; then, in a dry run and for real, while it watches one that changes. Returns the last row.
+        """Apply a state once, then dry and for real while it watches a state that changes. Returns the last row.
 
         Raises BrokenContract unless
 
@@ -153,7 +153,7 @@ class States:
         - both rows are complete and can be written as JSON;
         - files that change below the root are within the footprint of the state, and links among its ``links``.
 
-        Pass ``result=False`` for one that must fail.
+        Pass ``result=False`` for a state that must fail.
         """
         self._run(function, arguments, test=False)
         data = {
@@ -191,14 +191,14 @@ class States:
     def prove_aggregate(
         self, function: str, *states: Mapping[str, Any], before: Callable[[], None] = lambda: None
     ) -> list[Row]:
-        """Apply several states one by one, then in a common call. Returns the rows of that, in the same order.
+        """Apply several states one by one, then in a common call. Returns the rows of that call, in the same order.
 
         The root is emptied before each; ``before`` then fills it. Raises BrokenContract unless
 
         - ``mod_aggregate`` takes others into the common call, and returns the low data;
         - its dry run touches no file;
-        - each state has the result that it has alone, and its changes if there is a ``mod_aggregate_split``;
-        - each file is as when the states run one by one;
+        - each state has the same result as alone, and the same changes if there is a ``mod_aggregate_split``;
+        - each file is the same as after running the states one by one;
         - files that change below the root are within the footprints of the states.
         """
         if len(states) < 2:
@@ -229,13 +229,13 @@ class States:
         return list(joined.rows.values())
 
     def prove_prefetch(self, function: str, *, before: Callable[[], None] = lambda: None, **arguments: Any) -> Row:
-        """Apply a state without fetching ahead, then after all that its module fetches ahead has been. Returns its row.
+        """Apply a state without prefetching, then after all prefetches of its module. Returns its row.
 
         The root is emptied before each; ``before`` then fills it. Raises BrokenContract unless
 
-        - ``mod_prefetch`` offers something, with the name of a function and its arguments;
-        - no fetch fails, or touches a file below the root;
-        - row and files are the same without the fetches.
+        - ``mod_prefetch`` offers prefetches, each with the name of a function and its arguments;
+        - no prefetch fails, or touches a file below the root;
+        - row and files are the same without the prefetches.
         """
         subjects = [(function, arguments)]
         self._prepare(before)
@@ -269,7 +269,7 @@ class States:
         """Run a tree, the data of an SLS file, with each state delayed as long as the plan allows.
 
         Its states may touch nothing outside of the root, which is emptied before each run; ``before`` then fills it.
-        Raises BrokenContract, with the two states of each missing edge, unless rows and files are always those of the
+        Raises BrokenContract, with the two states of each missing edge, unless rows and files always equal those of the
         serial run; CompileError.
         """
         prepare = functools.partial(self._prepare, before)
@@ -286,7 +286,7 @@ class States:
             plan = await runtime.compile_data(data)
 
         async def run(priority: tuple[int, ...]) -> RunReport:
-            # A runtime of its own: states may change what the next run would see, such as grains.
+            # A new runtime: states may change data that the next run would see, such as grains.
             async with StateRuntime(settings) as own:
                 async with own.run(plan, concurrency=1, priority=priority, events=False, lock=False) as one:
                     pass
@@ -324,9 +324,9 @@ class States:
     async def _apply_tree(
         self, data: Mapping[str, Any], subjects: Sequence[_Subject], hook: str, *, test: bool, fetching: bool
     ) -> _RanTree:
-        """Apply a tree of ``subjects``, and note the calls of a hook of their module.
+        """Apply a tree of ``subjects``, and record the calls of a hook of their module.
 
-        With ``fetching``, the state `_GATE` ends when all has been fetched that the hook offers.
+        With ``fetching``, the state `_GATE` ends when all prefetches of the hook are done.
         """
         fetched: list[PrefetchEnded] = []
         ended = asyncio.Event()
@@ -370,14 +370,14 @@ _PROVED = "the state under proof"
 _FETCHED = "what is fetched ahead"
 _GATE = "asyncstate_testing.fetched"
 _AT_ONCE = 4
-"""How many things are fetched ahead at the same time."""
+"""Number of concurrent prefetches."""
 
 
 class _RanTree(Value):
     """One run of a tree: rows by ID, footprints of the states under proof, and calls of the hook.
 
-    ``splits``: the module can split a common call. ``fetched`` is what was fetched ahead, ``looked`` what the root had
-    right after it.
+    ``splits``: the module can split a common call. ``fetched`` are the prefetches, ``looked`` the content of the root
+    right after them.
     """
 
     rows: dict[str, Row]
@@ -389,7 +389,7 @@ class _RanTree(Value):
 
 
 class _Ran(Value):
-    """One run of a state: its row, its declared footprint, and what the function returned to the engine."""
+    """One run of a state: its row, its declared footprint, and the return value of the function."""
 
     row: Row
     footprint: Footprint
@@ -397,7 +397,7 @@ class _Ran(Value):
 
 
 def _record(runtime: StateRuntime, name: str) -> list[Call]:
-    """Wrap a function of a state module so that its calls are added to the returned list, as the module made them."""
+    """Wrap a function of a state module so that its calls are added to the returned list."""
     calls: list[Call] = []
     function = runtime.host.loaders["states"].find(name)
     if function is None:
@@ -447,7 +447,7 @@ def _raise(what: str, broken: Sequence[str], rows: object) -> None:
 
 
 def _single(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return arguments as a tree has them."""
+    """Return arguments in the form of a tree."""
     return [{name: value} for name, value in arguments.items()]
 
 

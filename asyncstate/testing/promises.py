@@ -1,4 +1,4 @@
-"""What proofs of states promise, each as a function that yields the lines of what is broken."""
+"""The promises of states that proofs check: functions that yield a line for each broken one."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from asyncstate.model.event import PrefetchEnded
 
 Footprint = dict[str, Any] | None
-"""What `mod_footprint` declares; None where a module has none."""
+"""The footprint that `mod_footprint` declares; None for a module without it."""
 
 Listing = dict[str, tuple[int, str]]
 """Mode and content of everything below a folder, by relative path."""
 
 FETCHING_SECONDS = 60
-"""How long the state under proof waits for what is fetched ahead."""
+"""Time that the state under proof waits for prefetches, in seconds."""
 
 WHEN = ("the dry run", "the real run", "the second run", "the dry run at the end")
 
@@ -43,7 +43,7 @@ class Proof(msgspec.Struct, frozen=True):
 
     @property
     def changes(self) -> dict[str, Any]:
-        """What the real run changed."""
+        """The changes of the real run."""
         changes: dict[str, Any] = self.row["changes"]
         return changes
 
@@ -57,7 +57,7 @@ class Call(Value):
 
 
 def listing(root: Path) -> Listing:
-    """Return what is below a folder."""
+    """Return mode and content of everything below a folder."""
     found = {}
     for path in sorted(root.rglob("*")):
         if path.is_symlink():
@@ -71,12 +71,12 @@ def listing(root: Path) -> Listing:
 
 
 def differences(before: Listing, after: Listing) -> list[str]:
-    """Return the paths that are not the same in two listings."""
+    """Return the paths that differ between two listings."""
     return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
 
 
 def of_rows(rows: Iterable[tuple[str, Row]]) -> Iterator[str]:
-    """Look at the types of what rows contain."""
+    """Check the types of the values in rows."""
     for when, row in rows:
         if not isinstance(row["changes"], dict):
             yield f"{when}: changes is not a dictionary: {row['changes']!r}"
@@ -85,7 +85,7 @@ def of_rows(rows: Iterable[tuple[str, Row]]) -> Iterator[str]:
 
 
 def of_returns(returns: Iterable[tuple[str, Any]]) -> Iterator[str]:
-    """Look at what functions returned, before the engine made rows of it."""
+    """Check the return values of functions, before the engine made rows of them."""
     for when, returned in returns:
         try:
             json.dumps(returned)
@@ -99,7 +99,7 @@ def of_footprints(
     after: Listing,
     declared: Sequence[Footprint],
 ) -> Iterator[str]:
-    """Name the paths below a folder that changed outside of all footprints; none if one of them is not declared."""
+    """Yield the paths below a folder that changed outside of all footprints; none if a footprint is not declared."""
     known = [each for each in declared if each is not None]
     if len(known) < len(declared):
         return
@@ -134,12 +134,12 @@ def of_results(proof: Proof, *, changes: bool, result: bool) -> Iterator[str]:
 
 
 def named(proof: Proof) -> Iterator[tuple[str, Row]]:
-    """Return the rows of a proof with their names."""
+    """Yield the rows of a proof with their names."""
     return zip(WHEN, (proof.foretold, proof.row, proof.again, proof.settled), strict=True)
 
 
 def of_aggregation(calls: Sequence[Call], states: int) -> Iterator[str]:
-    """Look at what `MOD_AGGREGATE` did for a number of states: it is called for each that is in no common call yet."""
+    """Check the calls of `MOD_AGGREGATE`: one for each state that is not yet in a common call."""
     if not calls:
         yield f"{MOD_AGGREGATE} was not called"
     for call in calls:
@@ -152,7 +152,7 @@ def of_aggregation(calls: Sequence[Call], states: int) -> Iterator[str]:
 
 
 def of_common_call(alone: Mapping[str, Row], joined: Mapping[str, Row], *, split: bool) -> Iterator[str]:
-    """Compare the rows of a common call with those of states that ran one by one."""
+    """Compare the rows of a common call with the rows of states that ran one by one."""
     for name, row in joined.items():
         if row["result"] != alone[name]["result"]:
             yield f"{name}: the result is {row['result']!r}, and {alone[name]['result']!r} alone: {row['comment']}"
@@ -161,12 +161,12 @@ def of_common_call(alone: Mapping[str, Row], joined: Mapping[str, Row], *, split
 
 
 def offers(calls: Sequence[Call]) -> list[Any]:
-    """Return what a hook offers to fetch ahead."""
+    """Return the prefetches that a hook offers."""
     return [offer for call in calls if isinstance(call.returned, (list, tuple)) for offer in call.returned]
 
 
 def of_offers(calls: Sequence[Call]) -> Iterator[str]:
-    """Look at what `MOD_PREFETCH` returned."""
+    """Check the return values of `MOD_PREFETCH`."""
     if not calls:
         yield f"{MOD_PREFETCH} was not called"
     for call in calls:
@@ -182,7 +182,7 @@ def of_offers(calls: Sequence[Call]) -> Iterator[str]:
 
 
 def of_fetches(calls: Sequence[Call], ended: Sequence[PrefetchEnded]) -> Iterator[str]:
-    """Look at how the fetches ended."""
+    """Check the results of prefetches."""
     for each in ended:
         if each.result not in {"fetched", "nothing"}:
             yield f"fetching {each.what} ended as {each.result!r}: {each.text}"
@@ -191,7 +191,7 @@ def of_fetches(calls: Sequence[Call], ended: Sequence[PrefetchEnded]) -> Iterato
 
 
 def _written(path: str, declared: Mapping[str, Any]) -> bool:
-    """Whether a footprint allows writing a path: by name, as a part of a tree, or as a parent folder of either."""
+    """Whether a footprint allows writing a path: by name, as part of a tree, or as a parent folder of either."""
     if declared.get("unknown"):
         return True
     for name in declared.get("writes") or ():
@@ -205,7 +205,7 @@ def _written(path: str, declared: Mapping[str, Any]) -> bool:
 
 
 def _is_hidden_link(path: str, found: tuple[int, str] | None, declared: Mapping[str, Any]) -> bool:
-    """Whether a path is a link that a footprint does not declare. What is in a whole written tree need not be named."""
+    """Whether a path is a link that a footprint does not declare. Paths in a written tree need not be named."""
     if found is None or not stat.S_ISLNK(found[0]) or declared.get("unknown"):
         return False
     trees = [name for name in declared.get("writes") or () if str(name).endswith("/**")]

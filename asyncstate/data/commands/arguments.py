@@ -1,4 +1,4 @@
-"""The words after the name of a program: which of them are operands, options, and values of options."""
+"""The words after the name of a program, sorted into operands, options, and values of options."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def sorted_words(program: Program, words: list[str]) -> tuple[list[str], list[tuple[str, str]], set[str]]:
-    """Return the operands, the options that have a value, as kind and value, and the long flags."""
+    """Return the operands, the options with a value, as (kind, value), and the long flags."""
     operands: list[str] = []
     values: list[tuple[str, str]] = []
     flags: set[str] = set()
@@ -69,7 +69,7 @@ def paired(kinds: list[str], operands: list[str]) -> list[tuple[str, str]]:
 
 
 def has_flag(letter: str, long: str, words: list[str]) -> bool:
-    """Return whether the words have a flag, written short, perhaps with others, or long."""
+    """Return whether the words have a flag: short, possibly in a cluster, or long."""
     return long in words or any(letter in word for word in words if word[:1] == "-" != word[1:2])
 
 

@@ -1,4 +1,4 @@
-"""One command in its place, and the commands that it starts: behind ``sudo``, in ``sh -c``, by ``xargs``."""
+"""One command in its context, and the commands that it starts: after ``sudo``, in ``sh -c``, by ``xargs``."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "csh", "tcsh", "fish", "rbash"})
 READ_SHELLS = SHELLS - {"csh", "tcsh", "fish"}
-"""The shells whose language is that of a POSIX shell."""
+"""The shells that run POSIX shell scripts."""
 
 _SYSTEM_FOLDER = re.compile(r"/(?:usr/(?:local/)?)?s?bin/[^/]+$")
 _ANYWHERE = re.compile(r"(?:python|pip|node|npm|ruby|gem|perl|php)[\d.]*$")
 _VERSION = re.compile(r"^(python|pip|php|ruby|perl|gcc|g\+\+|clang|node|pip)-?\d[\d.]*$")
 _LOGS_IN = {"sudo": re.compile("-i[a-z]?|--login"), "runuser": re.compile("-l?|--login")}
-"""The option with which a program starts the login shell of a user."""
+"""The option that makes a program start the login shell of a user."""
 _NAMED = frozenset({"named", "open"})
 _OF_THE_BASE = frozenset({"here", "link", "lists", "made", "named"})
 
 
 class Caller(Operands):
-    """One command in its place, with the commands that it starts.
+    """One command in its context, with the commands that it starts.
 
-    ``inside(script, folders, environment)`` follows a script that it hands to a shell.
+    ``inside(script, folders, environment)`` follows a script that it passes to a shell.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Caller(Operands):
         self._functions = functions
 
     def call(self, argv: list[str]) -> None:
-        """Note what a command with these words touches."""
+        """Note the resources that a command with these words touches."""
         for name, values in self.environment.items():
             self._environment(name, values)
         from_input = False
@@ -112,7 +112,7 @@ class Caller(Operands):
         return version.group(1) if version is not None else name
 
     def _program_name(self, word: str) -> str:
-        """Return the name of the program that a word starts, and note its file; "" if only a run knows."""
+        """Return the name of the program that a word starts, and note its file; "" if it is known only at run time."""
         if OPEN in word or word.startswith(WILD):
             self.found.open(paths.opened(word) if OPEN in word else "a pattern chooses the program that it runs")
             return ""
@@ -127,7 +127,7 @@ class Caller(Operands):
                     self.read(piece)
 
     def _after_prefix(self, name: str, program: Program, words: list[str]) -> list[str]:
-        """Return the command that a program such as ``sudo`` starts."""
+        """Return the command started by a program such as ``sudo``."""
         place = 0
         skipped = [operand for operand in program.operands if operand != "c"]
         while place < len(words):
@@ -152,7 +152,7 @@ class Caller(Operands):
         return words[place:]
 
     def _prefix_option(self, name: str, program: Program, words: list[str], place: int) -> int:
-        """Take an option of a prefix; return how many words it has."""
+        """Interpret an option of a prefix such as ``sudo``; return the number of its words."""
         option, equals, value = words[place].partition("=")
         kind = program.options.get(option)
         count = 1
@@ -203,7 +203,7 @@ class Caller(Operands):
             self.inside(script, self.folders.inside(), self.environment)
 
     def _shell(self, words: list[str]) -> None:
-        """Follow what a shell gets to run: the text after ``-c``, a file, or its input."""
+        """Follow the script of a shell: the text after ``-c``, a file, or its input."""
         place = 0
         wants_text = logs_in = False
         while place < len(words) and words[place][:1] in {"-", "+"} and len(words[place]) > 1:

@@ -1,4 +1,4 @@
-"""Puts the parts together: from the text of a command, with its folder, user and environment, to its effects."""
+"""The effects of a command, from its text, folder, user and environment."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from asyncstate.data.commands.syntax import ANY_MARK, TILDE
 from asyncstate.value import Value
 
 _CACHED = 16_384
-"""How many commands are kept: more than the states and conditions of a large tree have."""
+"""Size of the cache: more than the commands in the states and conditions of a large tree."""
 _MOST_CHARACTERS = 100_000
 
 
 class Effects(Value):
-    """What a command touches, as names of resources. ``unknown``: why it may touch more; empty if it does not.
+    """The resources that a command touches, by name. ``unknown``: why it may touch more; empty if it cannot.
 
-    ``links`` are the links that it makes, each with what it says, ``copies`` what it copies or moves with the links in
-    it, each with where it comes from. ``bare``: the reason is only that a program names nothing, so that whoever knows
-    what it makes may settle it. ``programs`` are the names of those that it runs, with the folder where that is no
-    system folder.
+    ``links`` are (link, its text), ``copies`` are (target, source) of copies and moves that keep links. ``bare``: the
+    only reason is a program that names nothing, which other knowledge of its effects can resolve. ``programs`` are the
+    names of the programs that it runs, with the folder unless it is a system folder.
     """
 
     reads: tuple[str, ...] = ()
@@ -39,10 +38,10 @@ class Effects(Value):
 
 @lru_cache(maxsize=_CACHED)
 def effects_of(text: str, folder: str = "", user: str = "", environment: tuple[tuple[str, str], ...] = ()) -> Effects:
-    """Return what the text of a shell command touches. Never raises.
+    """Return the effects of a shell command. Never raises.
 
-    It runs in ``folder``, which is the home of ``user`` where it is empty; without a user that is ``~``, the home of
-    who runs us. ``environment`` are the variables that it is given.
+    It runs in ``folder``; an empty one is the home of ``user``, or ``~``, our own, without a user. ``environment``
+    are the variables passed to it.
     """
     if len(text) > _MOST_CHARACTERS:
         return Effects(unknown=f"its text has more than {_MOST_CHARACTERS:,} characters")
@@ -52,7 +51,7 @@ def effects_of(text: str, folder: str = "", user: str = "", environment: tuple[t
     folders = Folders((home,), login)
     shell = Shell(found, folders, {name: (value,) for name, value in environment})
     shell.run(ANY_MARK.sub("\ufffd", text))
-    if user not in {"", "root"}:  # the environment is that of a login
+    if user not in {"", "root"}:  # a login environment
         found.reads.update((name.replace("~/", f"{login}/"), None) for name in LOGIN)
     _given(found, environment)
     if found.reads_script:
@@ -76,9 +75,9 @@ def effects_of(text: str, folder: str = "", user: str = "", environment: tuple[t
 def script_effects(
     text: str, arguments: str = "", folder: str = "", user: str = "", environment: tuple[tuple[str, str], ...] = ()
 ) -> Effects:
-    """Return what a script touches that is started with ``arguments``. Never raises.
+    """Return the effects of a script that is started with ``arguments``. Never raises.
 
-    Only those of a POSIX shell are read, and of what a shell like it can do besides; the first line says which it is.
+    Only scripts of a POSIX shell, with common extensions, are read; the first line names the interpreter.
     """
     first = text.partition("\n")[0]
     if first.startswith("#!"):
@@ -97,7 +96,7 @@ def script_effects(
 
 
 def _given(found: Found, environment: tuple[tuple[str, str], ...]) -> None:
-    """Note the paths in the variables that a command gets: read, or written if nobody knows what it does with them."""
+    """Note the paths in the variables passed to a command: as read, or as written if their use is unknown."""
     for name, value in environment:
         for piece in value.split(":"):
             if piece.startswith(("/", "~/")):

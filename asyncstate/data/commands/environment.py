@@ -8,7 +8,7 @@ from typing import Any
 def pairs_of(given: Any) -> tuple[tuple[str, str], ...]:
     """Return names and values of ``env``: a mapping, or a list of mappings and ``NAME=VALUE`` texts.
 
-    What is none of these is left out; a name without a value has an empty one.
+    Anything else is left out; a name without a value has an empty one.
     """
     if not given:
         return ()

@@ -1,4 +1,4 @@
-"""What a command touches, as it is found word by word."""
+"""The resources that a command touches, collected word by word."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INTERPRETED = "it runs {}, and what that does is not known"
 
 
 class Found:
-    """What has been found so far. ``reasons``: why there may be more."""
+    """The resources found so far. ``reasons``: why there may be more."""
 
     def __init__(self) -> None:
         self.reads: dict[str, None] = {}
@@ -40,39 +40,39 @@ class Found:
 
 
 class Touching:
-    """Notes what the words of one command name, from the folders that it runs in."""
+    """Notes the resources that the words of one command name, relative to its folders."""
 
     def __init__(self, found: Found, folders: Folders) -> None:
         self.found: Found = found
         self.folders: Folders = folders
 
     def enter(self, folders: Folders) -> None:
-        """Go on in other folders."""
+        """Continue in other folders."""
         self.folders = folders
 
     def read(self, word: str) -> None:
-        """Note that what a word names is read, with all that is below it."""
+        """Note that a word's path is read, with everything below it."""
         self.touch(word, self.found.reads, below=True)
 
     def read_folder(self, word: str) -> None:
-        """Note that a folder must be there."""
+        """Note that a folder must exist."""
         if word not in {"", "-"}:
             self.touch(word, self.found.reads, below=False)
 
     def write(self, word: str) -> None:
-        """Note that what a word names is written."""
+        """Note that a word's path is written."""
         self.touch(word, self.found.writes, below=False)
 
     def write_below(self, word: str) -> None:
-        """Note that anything at and below what a word names may be written."""
+        """Note that a word's path, and anything below it, may be written."""
         self.touch(word, self.found.writes, below=True)
 
     def make(self, word: str) -> None:
-        """Note that a folder is made, with those above it, where it is missing."""
+        """Note that a folder is made, with its parents, if missing."""
         self.touch(word, self.found.makes, below=False)
 
     def link(self, place: str, said: str) -> None:
-        """Note a link at a place, and what it says: a path, or text relative to the folder that it is in."""
+        """Note a link and its text: a path, absolute or relative to the folder of the link."""
         for path, tree in paths.resolve(place, self.folders):
             if not tree:
                 self.found.links[(path, said)] = None
@@ -94,7 +94,7 @@ class Touching:
             names[f"{kind.removesuffix('!')}:{word}"] = None
 
     def touch(self, word: str, names: dict[str, None], *, below: bool) -> None:
-        """Note what a word names, with all ``below`` it or without, among ``names``."""
+        """Add the resources of a word to ``names``, with everything ``below`` or without."""
         if _EVEN_PATH.match(word):
             names[f"path:{word}/**" if below else f"path:{word}"] = None
             return
@@ -110,6 +110,6 @@ class Touching:
 
 
 def shown(word: str) -> str:
-    """Return a word as a person would write it."""
+    """Return a word as an author would write it."""
     word = re.sub(f"{OPEN}([^{END}]*){END}", r"\1", word)
     return ANY_MARK.sub("", word.replace(WILD, "*").replace(TILDE, "~"))

@@ -1,4 +1,4 @@
-"""Programs whose operands follow no common rule: what each of them touches."""
+"""Effects of programs whose operands follow no common rule."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Command(Protocol):
-    """What these functions need of a command: to say what it touches."""
+    """The interface of a command for these functions: methods that note its effects."""
 
     found: Found
     folders: Folders
@@ -26,19 +26,19 @@ class Command(Protocol):
         """Note another command."""
 
     def read(self, word: str, /) -> None:
-        """Note a path that is read."""
+        """Note that a path is read."""
 
     def read_folder(self, word: str, /) -> None:
-        """Note a folder that must be there."""
+        """Note that a folder must exist."""
 
     def write(self, word: str, /) -> None:
-        """Note a path that is written."""
+        """Note that a path is written."""
 
     def write_below(self, word: str, /) -> None:
-        """Note a folder anything in which may be written."""
+        """Note that anything in a folder may be written."""
 
     def link(self, place: str, said: str, /) -> None:
-        """Note a link, and what it says."""
+        """Note a link and its text."""
 
     def script(self, word: str, /) -> None:
         """Note a file with commands, whose content is not known."""
@@ -47,7 +47,7 @@ class Command(Protocol):
         """Note another resource; ``kind!`` for one that is written."""
 
     def by_kind(self, kind: str, word: str, /) -> None:
-        """Note a word by its kind, as the table of programs says it."""
+        """Note a word by its kind in the table of programs."""
 
 
 _SUDOERS = "/etc/sudoers"
@@ -127,7 +127,7 @@ def _tar(command: Command, words: list[str]) -> None:
 
 
 def _tar_words(words: list[str]) -> tuple[set[str], dict[str, str], list[str]]:
-    """Return tar's letters, the values of those that have one, and the operands."""
+    """Return tar's letters, the values of letters that have one, and the operands."""
     long = {"--file": "f", "--directory": "C", "--exclude-from": "X", "--files-from": "T"}
     flags = {"--extract": "x", "--get": "x", "--create": "c", "--list": "t", "--append": "r", "--update": "u"}
     letters: set[str] = set()
@@ -199,7 +199,7 @@ _TAKES_VALUE = frozenset("-s --signal -n -u -U -g -G -P -t -F -o --user".split()
 
 
 def _kill(command: Command, words: list[str]) -> None:
-    """A signal to processes by number: to a daemon where the number comes from its file, which is read before."""
+    """A signal to processes by number: to a daemon if the number was read from its pid file before."""
     daemons = _PIDFILE.findall(" ".join(command.found.reads))
     for name in daemons:
         command.by_kind("daemon!", name)
@@ -208,7 +208,7 @@ def _kill(command: Command, words: list[str]) -> None:
 
 
 def _pkill(command: Command, words: list[str]) -> None:
-    """A signal to the processes of a name, or of a command line that begins with it."""
+    """A signal to processes by name, or by the beginning of the command line."""
     for word, before in zip(words, ["", *words], strict=False):
         name = word.partition(" ")[0].strip("^$").rpartition("/")[2]
         if name and word[:1] != "-" and before not in _TAKES_VALUE:
@@ -255,7 +255,7 @@ def _hostname(command: Command, words: list[str]) -> None:
 
 
 def _source(command: Command, words: list[str]) -> None:
-    """A file that a shell reads into itself: nothing but settings where its name says so."""
+    """A file that a shell sources: a script, unless its name is one of settings."""
     for word in words[:1]:
         command.read(word)
         if not _SETTINGS.search(word):
@@ -275,7 +275,7 @@ _LOOKS_AT_ALTERNATIVES = frozenset({"--display", "--query", "--list", "--get-sel
 
 
 def _alternatives(command: Command, words: list[str]) -> None:
-    """Links to one of several programs. What ``--install`` links stands in its words; other uses move links of old."""
+    """Links to one of several programs. The words of ``--install`` name them; other uses change existing links."""
     command.found.reads["pkgdb"] = None
     for place, word in enumerate(words):
         if word not in {"--install", "--slave", "--follower", "--initscript", "--family"} and word[:2] == "--":
@@ -294,7 +294,7 @@ def _alternatives(command: Command, words: list[str]) -> None:
 
 
 def _alternative(command: Command, words: list[str]) -> None:
-    """Note that the link, the first of three words, leads by way of the name to the path."""
+    """Note the links of three words, link, name and path: from the link to the name, from the name to the path."""
     link, name, path = [*words, "", "", ""][:3]
     chosen = f"{_CHOSEN}/{name}"
     command.resource("alternatives!", name)
@@ -310,16 +310,16 @@ def _alternative(command: Command, words: list[str]) -> None:
 
 
 def _choose(command: Command, name: str, path: str) -> None:
-    """Note that a name leads to a path."""
+    """Note the link from a name to a path."""
     for target, tree in paths.resolve(path, command.folders) if path and not ANY_MARK.search(name) else ():
         if not tree:
             command.found.links[f"{_CHOSEN}/{name}", target] = None
 
 
 def _visudo(command: Command, words: list[str]) -> None:
-    """Note what is checked: the file that is named, or sudoers; each with all that it may include.
+    """Note the files that are checked: the named one, or sudoers, with everything it may include.
 
-    The files in the folder of sudoers are what is included.
+    Files are included from the folder of sudoers.
     """
     checked = ""
     for word, next_word in zip(words, [*words[1:], ""], strict=True):

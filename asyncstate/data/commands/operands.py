@@ -1,4 +1,4 @@
-"""What the operands and options of one program touch: by the table of programs, or by their looks."""
+"""Effects of one program's operands and options: by the table of programs, or by the form of the words."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FOLDERS = frozenset(
     "/usr/local/src /usr/sbin /usr/share /usr/src /var /var/lib /var/log /var/tmp /var/www /home /bin /sbin /lib /run "
     "/mnt /dev/shm".split()
 )
-"""Folders that are there: a copy to one of them is a file in it."""
+"""Folders that always exist: a copy to one of them is a file in it."""
 
 _FROM_FILE = re.compile(r"(?:^|=)[@<]([^;]+)")
 _LINKS_STAY = frozenset("aRrdPl")
@@ -46,13 +46,13 @@ _OTHER_NAMES = {
     "helm": ("kube",),
     "mvn": ("m2", "maven"),
 }
-"""Names of settings that do not follow from that of the program."""
+"""Names of settings that do not follow from the name of the program."""
 _PLAIN_NAME = re.compile(r"[A-Za-z][\w+-]+\Z")
 
 
 @cache
 def settings_of(program: str, *, daemon: bool) -> tuple[str, ...]:
-    """Return where a program or a daemon has its settings by its name, whoever put them there."""
+    """Return the paths of settings that follow from the name of a program or a daemon."""
     name = program.removesuffix(".service").partition("@")[0]
     names = [name, *_OTHER_NAMES.get(name, ())]
     if daemon:
@@ -68,7 +68,7 @@ def settings_of(program: str, *, daemon: bool) -> tuple[str, ...]:
 
 
 class Operands(Touching):
-    """One command in its place: the folders and the environment that it runs with."""
+    """One command in its context: its folders and its environment."""
 
     def __init__(self, found: Found, folders: Folders, environment: Mapping[str, tuple[str, ...]]) -> None:
         super().__init__(found, folders)
@@ -76,7 +76,7 @@ class Operands(Touching):
         self._own_mode = False
 
     def apply(self, program: Program, called: str, words: list[str]) -> None:
-        """Note what a known program touches."""
+        """Note the effects of a known program."""
         found = self.found
         folders = self.folders
         before = len(found.writes)
@@ -122,7 +122,7 @@ class Operands(Touching):
         self.enter(folders)
 
     def unknown(self, argv: list[str]) -> None:
-        """Take everything that looks like a path as written, and its folder too."""
+        """Note everything that looks like a path, and its folder, as written."""
         self.found.all_known = False
         named = self.by_looks(argv[1:])
         for name, values in self.environment.items():
@@ -134,7 +134,7 @@ class Operands(Touching):
             self.found.bare[shown(argv[0])] = None
 
     def by_looks(self, words: list[str]) -> bool:
-        """Note what looks like a path as written; return whether a word certainly is one."""
+        """Note words that look like paths as written; return whether a word is certainly a path."""
         named = False
         for word in words:
             if _URL.match(word):
@@ -153,25 +153,25 @@ class Operands(Touching):
         return named
 
     def installed(self, word: str) -> None:
-        """Note the files that a program found by its name may be."""
+        """Note the possible files of a program found by name."""
         if "/" not in word:
             for folder in _PROGRAM_FOLDERS:
                 self.found.reads[f"path:{folder}/{word}"] = None
 
     def settings(self, program: str) -> None:
-        """Note what a program has by its name: its settings, and the choice among several of that name."""
+        """Note the resources that follow from a program's name: its settings, and its alternatives."""
         if _PLAIN_NAME.match(program):
             self.found.reads[f"alternatives:{program}"] = None
             for name in settings_of(program, daemon=False):
                 self.found.reads[self._of_user(name)] = None
 
     def logs_in(self) -> None:
-        """Note what a login shell of the user reads."""
+        """Note the files that a login shell of the user reads."""
         for name in LOGIN:
             self.found.reads[self._of_user(name)] = None
 
     def _companions(self, program: Program, operands: list[str], values: list[tuple[str, str]]) -> None:
-        """Note what is written beside a file: its backup, or the file that takes its place."""
+        """Note the files written beside a file: its backup, or the compressed file in its place."""
         suffixes = [*program.suffixes, *(value for kind, value in values if kind == "i")]
         if suffixes:
             text_first = program.operands[:1] == ("x",) and not any(kind in {"p", "P"} for kind, _ in values)
@@ -182,7 +182,7 @@ class Operands(Touching):
                     self.write(word[: -len(suffix)])
 
     def _fixed(self, program: Program, called: str) -> None:
-        """Note what a program touches in any case. One of an environment of its own changes that environment."""
+        """Note the unconditional effects of a program. In a virtual environment, it changes that environment."""
         for name in program.reads:
             self.found.reads[self._of_user(name)] = None
         environment, separator, _ = called.rpartition("/bin/")
@@ -202,7 +202,7 @@ class Operands(Touching):
         return name
 
     def _operands(self, program: Program, operands: list[str], values: list[tuple[str, str]], *, made: bool) -> bool:
-        """Note what the operands name, each by its kind; return whether one that is open to looks is a path."""
+        """Note the operands, each by its kind; return whether one of unknown kind is certainly a path."""
         kinds = list(program.operands)
         if kinds and any(kind in {"p", "P"} for kind, _ in values):
             del kinds[0]
@@ -240,7 +240,7 @@ class Operands(Touching):
                 self.write(f"{target}/{name}")
 
     def _links(self, operands: list[str], values: list[tuple[str, str]], words: list[str]) -> None:
-        """Note the links that are made, with what each says: one called like the target, or those in it."""
+        """Note the created links with their texts: the target itself, or links in it."""
         as_is = has_flag("s", "--symbolic", words) and not has_flag("r", "--relative", words)
         for source, place in _places(*_sources_and_target(operands, values)):
             said = [source]
@@ -250,13 +250,13 @@ class Operands(Touching):
                 self.link(place, each)
 
     def _taken_along(self, operands: list[str], values: list[tuple[str, str]]) -> None:
-        """Note what goes to another place with the links in it."""
+        """Note the copies and moves that keep links."""
         for source, place in _places(*_sources_and_target(operands, values)):
             old, new = ([path for path, _ in paths.resolve(word, self.folders)] for word in (source, place))
             self.found.copies.update(((path, each), None) for path, each in product(new, old))
 
     def _fetched(self, operands: list[str], *, chosen: bool) -> None:
-        """Note the files that URLs become; ``chosen``: their server chooses the names."""
+        """Note the files downloaded from URLs; ``chosen``: the server chooses the names."""
         for url in operands:
             name = url.partition("#")[0].rpartition("/")[2]
             if "://" not in url or not name or chosen or ANY_MARK.search(name):
@@ -275,7 +275,7 @@ class Operands(Touching):
             if made:
                 self.make(_above(word))
         elif kind == "m":
-            if self._own_mode:  # given to the last folder only
+            if self._own_mode:  # applies to the last folder only
                 self.write(word)
             self.make(_above(word) if self._own_mode else word)
         elif kind == "@":
@@ -308,14 +308,14 @@ class Operands(Touching):
 
 
 def _sources_and_target(operands: list[str], values: list[tuple[str, str]]) -> tuple[list[str], str, bool]:
-    """Return what is copied, and to where; whether that is a folder in which each source keeps its name."""
+    """Return sources and target of a copy, and whether the target is a folder in which sources keep their names."""
     folders = [value for kind, value in values if kind == "D"][:1]
     *sources, target = [*operands, *folders] if folders or len(operands) > 1 else [*operands, "."]
     return sources, target, bool(folders) or target.endswith("/") or len(sources) > 1 or target in _FOLDERS
 
 
 def _places(sources: list[str], target: str, into: bool) -> Iterator[tuple[str, str]]:
-    """Yield each source whose name is known, with the place that it gets."""
+    """Yield each source with a known name, and its new path."""
     for source in sources:
         name = source.rstrip("/").rpartition("/")[2]
         if name and not ANY_MARK.search(source.removeprefix(TILDE)):
@@ -323,7 +323,7 @@ def _places(sources: list[str], target: str, into: bool) -> Iterator[tuple[str, 
 
 
 def _above(word: str) -> str:
-    """Return the folder that a path is in."""
+    """Return the folder of a path."""
     return word.rstrip("/").rpartition("/")[0] or ("/" if word.startswith("/") else ".")
 
 

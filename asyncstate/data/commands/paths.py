@@ -1,4 +1,4 @@
-"""Turns words of a command into names of resources: ``path:/a``, ``path:/a/**``, ``sysctl:a.b``."""
+"""Conversion of a command's words to names of resources: ``path:/a``, ``path:/a/**``, ``sysctl:a.b``."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _NOT_KEPT = re.compile(
     r"/dev/(?:null|zero|full|u?random|tty\w*|console|ptmx|pts(?:/.*)?|std\w+|fd(?:/.*)?|log|tcp/.*|udp/.*)$"
     r"|/proc(?!/sys/)(?:/.*)?$"
 )
-"""Devices that keep nothing, and what the kernel says of processes."""
+"""Devices that store nothing, and the kernel's information on processes."""
 
 _UNEVEN = re.compile(r"//|/\.|/$")
 _MOST_FOLDERS = 8
 
 
 class Folders:
-    """The folders that relative paths may start from: several where a script changes its folder under a condition.
+    """The folders that relative paths may start from: several after a conditional ``cd``.
 
-    ``login`` is the home of who runs the command, ``tilde`` that of whose shell reads it: ``~`` or ``~user``.
-    ``certain`` is False where other folders are possible.
+    ``login`` is the home of the user who runs the command, ``tilde`` the home of the shell's user: ``~`` or ``~user``.
+    ``certain`` is False if other folders are possible.
     """
 
     __slots__ = ("certain", "login", "paths", "tilde")
@@ -52,17 +52,17 @@ class Folders:
         return Folders(paths[:_MOST_FOLDERS], self.login, certain=certain, tilde=self.tilde)
 
     def of(self, user: str, *, login: bool) -> Folders:
-        """Return the folders of a command that ``user`` runs; ``login``: it starts in the home of that user."""
+        """Return the folders of a command run by ``user``; with ``login``, it starts in the home of that user."""
         home = f"~{user}"
         return Folders((home,) if login else self.paths, home, certain=self.certain, tilde=self.tilde)
 
     def inside(self) -> Folders:
-        """Return the folders of a shell that the command starts: there, ``~`` is the home of who runs it."""
+        """Return the folders of a shell that the command starts: there, ``~`` is the home of the command's user."""
         return Folders(self.paths, self.login, certain=self.certain)
 
 
 def normal(path: str) -> str:
-    """Return a path without ``.``, ``..``, doubled slashes and a slash at its end."""
+    """Return a path without ``.``, ``..``, doubled slashes and a trailing slash."""
     if _UNEVEN.search(path) is None:
         return path
     if path.startswith("~"):
@@ -74,9 +74,9 @@ def normal(path: str) -> str:
 
 
 def resolve(word: str, folders: Folders) -> Iterator[tuple[str, bool]]:
-    """Yield each path that a word may name, and whether the shell finds the rest of it below that path.
+    """Yield each path that a word may name, and whether the word means entries below that path, found by the shell.
 
-    Yields nothing for a word whose folder is not known.
+    Yields nothing if the folder of the word is unknown.
     """
     if word.startswith("file://"):
         word = word[7:].removeprefix("localhost")
@@ -100,7 +100,7 @@ def resolve(word: str, folders: Folders) -> Iterator[tuple[str, bool]]:
 
 
 def uncertainty(word: str, folders: Folders) -> str:
-    """Return why it is not known what a path names; nothing if it is known."""
+    """Return the reason why the path of a word is uncertain, "" if it is not."""
     mark = ANY_MARK.search(word)
     if mark is not None:
         if mark.group() == OPEN and not word[: mark.start()].strip("/"):
@@ -113,19 +113,19 @@ def uncertainty(word: str, folders: Folders) -> str:
 
 
 def opened(word: str) -> str:
-    """Return the reason that a word with an open part carries, as a sentence."""
+    """Return the reason inside a word with a part known only at run time, as a sentence."""
     start = word.index(OPEN)
     what = word[start + 1 : word.index(END, start)]
     return f"it uses {what}, which only a run knows"
 
 
 def named(path: str, *, tree: bool) -> str:
-    """Return the name of the resource that a path is; nothing if it keeps nothing."""
+    """Return the name of a path's resource; "" if the path stores nothing."""
     if path.startswith(("/dev/", "/proc")):
         if path.startswith(SYSCTL_FOLDER):
             return f"sysctl:{path[len(SYSCTL_FOLDER) :].replace('/', '.')}"
         if _NOT_KEPT.match(path):
             return ""
-    if "#" in path:  # what follows would be an entry of a file
+    if "#" in path:  # "#" begins an entry of a file
         path, tree = path[: path.index("#")], False
     return f"path:{'' if tree and path == '/' else path}{TREE if tree else ''}"

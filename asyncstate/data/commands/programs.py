@@ -1,36 +1,36 @@
-"""What common programs do with their operands and options, as data.
+"""The table of common programs: the effects of their operands and options, as data.
 
 A line is the names of programs, a colon, and words:
 
     r  w  m        an operand that is a path: read, written, or a folder to make; ``*`` after it: any number of them
     t              the target of a copy: written, or the file in it with the name of the source
     x              an operand that is no path
-    g              an operand of which nothing is known: written if it looks like a path
+    g              an operand of unknown meaning: written if it looks like a path
     script         a file with commands, whose content is not known
     daemon!        a daemon that is started, stopped or signalled, and reads its settings; ``container!``: of docker
-    prefix         the begin of names that it makes up
+    prefix         the beginning of generated names
     user  user!    an operand that names a resource ``user:NAME``, read or written; ``owner`` is ``user:group``,
                    ``groups`` a list, ``account!`` a user with its home
     c              the rest is another command
-    -o=w           an option with a value, of the kinds above; ``p``: text that stands for the first operand, ``P``: a
-                   file that does; ``@``: text, or ``@FILE``; ``d``: the folder to work in; ``D``: the target folder;
+    -o=w           an option with a value, of the kinds above; ``p``: text in place of the first operand, ``P``: a
+                   file in place of it; ``@``: text, or ``@FILE``; ``d``: the working folder; ``D``: the target folder;
                    ``f``: a flag, the rest of its word is no flag; ``i``: the same, the rest is a suffix of backups;
-                   ``mode``: what the last folder gets that it makes, as it gets a ``user`` and a ``group``
-    ~.gz           what is written has a companion with this suffix
-    +name !name    a resource that is read or written in any case; ``+net``: what looks up names of hosts
-    here cwd       all in its folder is read; all in its folder may be written
+                   ``mode``: the mode of the last folder that it makes, like its ``user`` and ``group``
+    ~.gz           a written file has a companion with this suffix
+    +name !name    a resource that is always read or written; ``+net``: the lookup of host names
+    here cwd       everything in its folder is read; everything in its folder may be written
     lists          without operands it reads all in its folder
-    fetch          what its URLs name is written to its folder
+    fetch          the files of its URLs are written to its folder
     clones         without the last operand it writes all in its folder
-    made           folders above what is written are made, too
-    link           what it writes is a link to what it reads
-    moved          links in what it reads are in what it writes, too; of ``cp`` only with the flags that keep them
-    named          it has settings, or is one of several programs, by its name, as all that are ``open``
+    made           parents of written files are made, too
+    link           the written path is a link to the read one
+    moved          links in the source are kept in the target; for ``cp`` only with the flags that keep them
+    named          its name determines its settings or alternatives, as for all that are ``open``
     open           it may do more than its words show
-    tool           it is no part of the base system: a state may install it (as all that touch fixed resources)
+    tool           it is not part of the base system: a state may install it (like all with fixed resources)
 
-``programs / words`` is for the use of programs with a subcommand or an option; it inherits the options of the line
-``programs``, which stands before it. An indented line goes on with the line before.
+``programs / words`` is the use with a subcommand or an option; it inherits the options of the preceding line
+``programs``. An indented line continues the previous one.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ NETWORK = (
     "path:/etc/nsswitch.conf",
     "path:/etc/ssl/certs/ca-certificates.crt",
 )
-"""What is read to connect to a host by its name."""
+"""The files read to connect to a host by name."""
 
 ACCOUNTS = ("accounts", "path:/etc/passwd", "path:/etc/shadow", "path:/etc/group", "path:/etc/gshadow")
-"""The files that all accounts are in."""
+"""The files of all accounts."""
 
 LOGIN = (
     *("path:/etc/profile", "path:/etc/profile.d/**", "path:/etc/environment", "path:/etc/bash.bashrc"),
     *("path:~/.profile", "path:~/.bash_profile", "path:~/.bash_login", "path:~/.bashrc"),
 )
-"""What a login shell reads."""
+"""The files that a login shell reads."""
 
 _SETS = {"net": NETWORK, "accounts": ACCOUNTS}
 _MARKS = frozenset({"clones", "cwd", "fetch", "here", "link", "lists", "made", "moved", "named", "open", "tool"})
@@ -353,7 +353,7 @@ env => c -u=x -C=d --chdir=d
 
 
 class Program(Value):
-    """One use of a program: what it does with each operand and option, and what it touches in any case."""
+    """One use of a program: the effects of each operand and option, and the unconditional ones."""
 
     operands: tuple[str, ...] = ()
     options: dict[str, str] = {}  # noqa: RUF012 - never changed
@@ -364,16 +364,16 @@ class Program(Value):
 
 
 class _Uses(Value):
-    """The uses of one program: those that a subcommand or an option asks for, and the ordinary one."""
+    """The uses of one program: by subcommand or option, and the ordinary one."""
 
     ordinary: Program | None
     special: dict[str, Program]
 
 
 def use_of(name: str, words: list[str]) -> tuple[Program | None, list[str]]:
-    """Return how a program is used, by its first subcommand and its options; None if nothing is known of it.
+    """Return the use of a program, by its first subcommand and its options (None if unknown), and its words.
 
-    The second value are its words without the subcommand.
+    The words are without the subcommand.
     """
     uses = _known().get(name)
     if uses is None:
@@ -393,7 +393,7 @@ def use_of(name: str, words: list[str]) -> tuple[Program | None, list[str]]:
 
 
 def _by_letter(letters: str, special: dict[str, Program], values: dict[str, str]) -> Program | None:
-    """Return the use that a cluster of flags such as ``-rf`` asks for. A flag with a value ends the cluster."""
+    """Return the use for a cluster of flags such as ``-rf``. A flag with a value ends the cluster."""
     for letter in letters:
         option = f"-{letter}"
         if option in special:
@@ -405,7 +405,7 @@ def _by_letter(letters: str, special: dict[str, Program], values: dict[str, str]
 
 @cache
 def prefixes() -> dict[str, Program]:
-    """Return the programs whose operands are another command."""
+    """Return the programs whose operands form another command."""
     return {name: _program(spec) for names, spec in _lines(_PREFIXES) for name in names.split()}
 
 

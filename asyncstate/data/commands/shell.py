@@ -1,4 +1,4 @@
-"""Follows a script from command to command: folders, variables, redirections, and the commands that start others."""
+"""An interpreter that follows a script without running it: folders, variables, redirections, nested commands."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _GLOB = re.compile(r"[*?]|\[(?=[^\]]+\])")
 
 
 class _Reading:
-    """What has been read of a command, and of the syntax it stands in."""
+    """The parsed part of a command and of the syntax around it."""
 
     __slots__ = ("at_pattern", "cases", "in_array", "loop", "redirection", "redirections", "words")
 
@@ -49,7 +49,7 @@ class _Reading:
 class Shell:
     """A shell that reads a script without running it.
 
-    ``variables`` are those whose values are known: all values that one may have. ``depth`` counts nested shells.
+    ``variables`` has all possible values of each known variable. ``depth`` counts nested shells.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Shell:
         self._functions: set[str] = set()
 
     def run(self, text: str) -> None:
-        """Note what the commands of a script touch."""
+        """Note the effects of a script's commands."""
         words = plain_words(text)
         if words and words[0] not in _SYNTAX:
             self._simple(words, [])
@@ -100,7 +100,7 @@ class Shell:
         self._end(reading)
 
     def _word(self, reading: _Reading, text: str) -> None:
-        """Take a word: of a command, or of the syntax around commands."""
+        """Interpret a word: of a command, or of the syntax around commands."""
         if reading.redirection:
             reading.redirections.append((reading.redirection, text))
             reading.redirection = ""
@@ -139,7 +139,7 @@ class Shell:
         self._conditions = max(0, self._conditions - 1)
 
     def _bracket_after(self, reading: _Reading) -> None:
-        """Take the bracket of ``name() …`` or of ``NAME=(…)``."""
+        """Interpret the bracket of ``name() …`` or of ``NAME=(…)``."""
         name = _ASSIGNMENT.match(reading.words[-1])
         if name is not None:
             reading.in_array = True
@@ -152,7 +152,7 @@ class Shell:
             self._saved.append((self._folders, dict(self._variables)))
 
     def _end(self, reading: _Reading) -> None:
-        """Follow the command that ends here."""
+        """Interpret the command that ends here."""
         if reading.loop is not None:
             self._loop(reading.loop)
             reading.loop = None
@@ -172,11 +172,11 @@ class Shell:
             self._perhaps = text == "||" or (self._perhaps and text == "&&")
 
     def _inner(self, script: str) -> None:
-        """Follow a script that runs in a shell of its own."""
+        """Follow a script in a subshell."""
         Shell(self._found, self._folders, self._variables, self._depth + 1).run(script)
 
     def _body(self, body: str) -> None:
-        """Follow the here-document of a shell; the lines for other programs are no commands."""
+        """Follow the here-document of a shell; for other programs, its lines are no commands."""
         if self._found.reads_script:
             self._found.reads_script = False
             self._inner(body)
@@ -189,7 +189,7 @@ class Shell:
                 self._variables[words[0]] = tuple(values)
 
     def _forget_arguments(self) -> None:
-        """Forget ``$1`` and its like: a function has its own, ``shift`` and ``set`` give others."""
+        """Forget the positional parameters: functions, ``shift`` and ``set`` change them."""
         for number in range(1, 10):
             self._variables.pop(str(number), None)
 
@@ -244,7 +244,7 @@ class Shell:
         self.run(text)
 
     def _inside(self, script: str, folders: Folders, assigned: Mapping[str, tuple[str, ...]]) -> None:
-        """Follow the script that a command hands to another shell."""
+        """Follow a script that a command passes to another shell."""
         Shell(self._found, folders, {**self._variables, **assigned}, self._depth + 1).run(_as_script(script))
 
     def _unsure(self) -> bool:
@@ -260,7 +260,7 @@ class Shell:
                 self._variables[name] = values
 
     def _expand(self, word: str) -> list[str]:
-        """Return the words that a word becomes. What only a run knows stays in them, marked."""
+        """Return the words that a word expands to. Parts known only at run time stay in them, marked."""
         if syntax.ANY_MARK.search(word) is None:
             return [word]
         parts: list[Iterable[str]] = []
@@ -293,7 +293,7 @@ class Shell:
 
 
 def _unquoted(value: str) -> str:
-    """Return the value of a variable that no quotes protect: blanks separate words, and patterns are patterns."""
+    """Return the value of an unquoted variable: blanks separate words, and patterns are active."""
     return value if syntax.OPEN in value else _GLOB.sub(syntax.WILD, _BLANKS.sub(_SPLIT, value))
 
 
@@ -306,13 +306,13 @@ def _is_descriptor(word: str) -> bool:
 
 
 def _as_script(word: str) -> str:
-    """Return a word as text that a shell reads again: what is not known stays a variable that nobody sets."""
+    """Return a word as text for another shell: unknown parts become a variable that is never set."""
     word = re.sub(f"{syntax.OPEN}[^{syntax.END}]*{syntax.END}", "${_}", word)
     return syntax.ANY_MARK.sub("", word.replace(syntax.TILDE, "~").replace(syntax.WILD, "*"))
 
 
 def _braces(word: str) -> list[str]:
-    """Return what ``{a,b}`` in a word becomes."""
+    """Return the expansion of ``{a,b}`` in a word."""
     if syntax.BRACE not in word and syntax.COMMA not in word and syntax.END_BRACE not in word:
         return [word]
     return [each.translate(_PLAIN_BRACES) for each in _choices(word)]
@@ -334,7 +334,7 @@ def _choices(word: str) -> list[str]:
 
 
 def _parts(word: str, start: int) -> tuple[list[str], int]:
-    """Return the alternatives of the brace at ``start``, and where it ends; -1 if it does not."""
+    """Return the alternatives of the brace at ``start``, and its end; -1 if it has none."""
     depth, last = 0, start + 1
     parts = []
     for place in range(start, len(word)):

@@ -1,7 +1,7 @@
-"""Reads the text of a command into the words and operators of a POSIX shell (IEEE 1003.1, 2.2 to 2.10).
+"""A parser for the words and operators of a POSIX shell (IEEE 1003.1, 2.2 to 2.10).
 
-Words keep apart what quotes protect and what the shell still expands: in a word, the characters below stand for
-unquoted syntax. They are Unicode noncharacters, so no text has them by right.
+Words distinguish quoted text from syntax that the shell expands: in a word, the characters below represent unquoted
+syntax. They are Unicode noncharacters, so no valid text contains them.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ VARIABLE, QUOTED_VARIABLE, END = "\ufdd5", "\ufdd6", "\ufdd7"
 """``$X`` without and within quotes; the name follows, up to ``END``."""
 
 OPEN = "\ufdd8"
-"""Text that only a run knows; the reason follows, up to ``END``."""
+"""Text known only at run time; the reason follows, up to ``END``."""
 
 EMPTY = "\ufdd9"
-"""Stands for quotes, so that ``''`` is a word, and ``\"for\"`` is no keyword."""
+"""Represents quotes, so that ``''`` is a word, and ``\"for\"`` is no keyword."""
 
 ANY_MARK = re.compile("[\ufdd0-\ufdef]")
 
@@ -36,7 +36,7 @@ _BRACKETED = re.compile(r"[^\s\]]+\]")
 _OPERATOR_CHARACTERS = frozenset(";&|<>()\n")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _GROUPS = {BRACE: "{", END_BRACE: "}"}
-"""Braces that stand alone and keep commands together."""
+"""Braces that group commands."""
 
 _DIGITS = frozenset("123456789")
 _SUBSTITUTION = re.compile(r"(?<!\\)(?:\$\((?!\()|`)")
@@ -45,7 +45,7 @@ _OF_OUTPUT = "the output of a command"
 
 
 class Unreadable(ValueError):
-    """The text is no complete shell script; the message says why."""
+    """The text is no complete shell script; the message is the reason."""
 
 
 class Token(NamedTuple):
@@ -56,7 +56,7 @@ class Token(NamedTuple):
 
 
 def plain_words(text: str) -> list[str] | None:
-    """Return the words of a text without quotes, operators and whatever else a shell expands; None for others."""
+    """Return the words of a text without quotes, operators and shell expansions; None for any other text."""
     return text.split() if _SPECIAL.search(text) is None else None
 
 
@@ -157,7 +157,7 @@ class _Reader:
                     word.append(escaped if escaped in '"\\$`' else f"\\{escaped}")
 
     def _dollar(self, variable: str) -> None:
-        """Read what follows a ``$``: a variable, a substitution, or a quote of its own."""
+        """Read the text after a ``$``: a variable, a substitution, or a ``$'…'`` quote."""
         text, word = self._text, self._word
         name = _NAME.match(text, self._place)
         following = text[self._place : self._place + 1]
@@ -197,7 +197,7 @@ class _Reader:
             word.append("$")
 
     def _parameter(self, inner: str, variable: str) -> None:
-        """Read what stands in ``${…}``."""
+        """Read the inside of ``${…}``."""
         name = _NAME.match(inner)
         if inner in _DIGITS or (name is not None and name.end() == len(inner)):
             self._word += [variable, inner, END]
@@ -284,7 +284,7 @@ class _Reader:
 
 
 def _closing(text: str, place: int, brackets: str) -> int:
-    """Return the place of the bracket that closes the one at ``place``. Quotes and escapes hide brackets."""
+    """Return the position of the bracket that closes the one at ``place``. Quotes and escapes hide brackets."""
     opening, closing = brackets[0], brackets[1]
     depth = 0
     while place < len(text):
@@ -306,7 +306,7 @@ def _closing(text: str, place: int, brackets: str) -> int:
 
 
 def _substitutions(text: str) -> list[str]:
-    """Return the scripts in ``$(…)`` and backquotes of a text that is itself no script."""
+    """Return the scripts in ``$(…)`` and backquotes of a text that is not itself a script."""
     found = []
     for start in _SUBSTITUTION.finditer(text):
         try:

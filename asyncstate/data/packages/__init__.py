@@ -1,8 +1,8 @@
-"""What is known of packages before they are installed: where they have files in ``/etc`` and ``/var``.
+"""Lists of the contents of packages, known before they are installed: their files in ``/etc`` and ``/var``.
 
-``debian.txt`` is made of the archive's own lists of contents and dependencies. It holds for what a package brings with
-all that it depends on or recommends. What only a maintainer script makes is in no list. A folder that is in no list
-belongs to the packages that its name reminds of, a file directly in ``/etc`` to any.
+``debian.txt`` is made from the archive's lists of contents and dependencies. It covers a package with everything that
+it depends on or recommends, but nothing that only a maintainer script makes. A folder without a list belongs to the
+packages with a similar name, a file directly in ``/etc`` to any.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SHARED = frozenset(
     /var/lib/systemd /var/spool/mail
     """.split()
 )
-"""Places in which packages of any name have something, made by their scripts and daemons."""
+"""Places in which any package may have files, made by scripts and daemons."""
 
 OF_MANY = frozenset(
     """
@@ -35,7 +35,7 @@ OF_MANY = frozenset(
 """Folders in which many packages have files, each under its own name."""
 
 _OF_HOOKS = frozenset({"/etc/NetworkManager", "/etc/dhcp", "/etc/init.d", "/etc/logrotate.d", "/etc/systemd"})
-"""Further folders of which each package brings its own part, so that their names say nothing of it."""
+"""Further folders shared by packages, whose names say nothing about the package."""
 
 _TOP = 2
 
@@ -56,7 +56,7 @@ PROGRAMS = {
     "xzcat": {"xz-utils"},
     "zip": {"zip"},
 }
-"""Programs that do what they do whichever other packages are there, and the packages of Debian that bring them."""
+"""Programs whose effect does not depend on other packages, and the packages of Debian that contain them."""
 
 _OF_OTHER_NAMES = {
     "a2enmod": {"apache2"},
@@ -92,7 +92,7 @@ _OF_OTHER_NAMES = {
     "ssh-keygen": {"openssh-client"},
     "vgcreate": {"lvm2"},
 }
-"""Further programs whose packages have other names than they."""
+"""Further programs whose packages have other names."""
 
 BASE = frozenset(
     """
@@ -105,14 +105,14 @@ BASE = frozenset(
     timeout sh dash update-alternatives
     """.split()
 )
-"""Programs that no system of a known family lacks, and that do what they do whichever other packages are there.
+"""Programs on all systems of a known family, whose effect does not depend on other packages.
 
-So not ``command -v x``, ``type x`` and ``which x``, which look for any program.
+Not among them: ``command -v x``, ``type x`` and ``which x``, which look for any program.
 """
 
 
 class Brings(Protocol):
-    """What a package brings with all it depends on."""
+    """The contents of a package with its dependencies."""
 
     @property
     def accounts(self) -> bool:
@@ -120,11 +120,11 @@ class Brings(Protocol):
 
     @property
     def packages(self) -> frozenset[str]:
-        """The names of packages, as far as they are known, that it comes with."""
+        """The names of the package and its dependencies, as far as known."""
 
     @property
     def places(self) -> frozenset[str]:
-        """The places in which it is known to have something."""
+        """The places in which it is known to have files."""
 
     @property
     def lasting(self) -> bool:
@@ -136,22 +136,22 @@ class Brings(Protocol):
 
     @property
     def says(self) -> str:
-        """Who says so: ``dpkg``, or the name of a list."""
+        """The source, for messages: ``dpkg``, or the name of a list."""
 
     def has(self, place: str, /) -> bool:
-        """Whether it may have something at a place."""
+        """Whether it may have files at a place."""
 
     def runs(self, program: str, /) -> bool:
-        """Whether it may bring a program."""
+        """Whether it may contain a program."""
 
     def named(self, name: str, /) -> bool:
-        """Whether a unit, an account or a file of that name may be of it."""
+        """Whether a unit, an account or a file of that name may belong to it."""
 
 
 class Listed(Value):
-    """What is listed of a package: its ``places``, whether it makes accounts, and the ``packages`` it comes with.
+    """The list entry of a package: its ``places``, whether it makes accounts, and the ``packages`` with dependencies.
 
-    ``known`` are the places that are listed for any package.
+    ``known`` are the places listed for any package.
     """
 
     places: frozenset[str]
@@ -163,18 +163,18 @@ class Listed(Value):
     installed: bool = False
 
     def has(self, place: str) -> bool:
-        """Whether it has something at a place. One that is listed for no package counts by its name."""
+        """Whether it has files at a place. A place that is not listed for any package counts by its name."""
         if place in self.places:
             return True
         return place not in self.known and not words_of(last_name(place)).isdisjoint(self._words())
 
     def runs(self, program: str) -> bool:
-        """Whether it brings a program: one of which it is known who does, or one of its name."""
+        """Whether it contains a program: by the table of programs, or else by its name."""
         bringers = PROGRAMS.get(program) or _OF_OTHER_NAMES.get(program) or {program}
         return not self.packages.isdisjoint(bringers)
 
     def named(self, name: str) -> bool:
-        """Whether it, something that it comes with or one of its own places has a name like this."""
+        """Whether its name, that of a dependency or of one of its own places resembles a name."""
         own = self.places - OF_MANY - _OF_HOOKS
         return not whole_words_of(name).isdisjoint(_whole_words(self.packages, own))
 
@@ -183,7 +183,7 @@ class Listed(Value):
 
 
 class PackageLists:
-    """What the packages of one family of systems bring."""
+    """The contents of packages of one family of systems."""
 
     def __init__(self, table: str) -> None:
         places, _, packages = table.partition("\n\n")
@@ -196,7 +196,7 @@ class PackageLists:
         return {line.partition(" ")[0].removesuffix("*"): number for number, line in enumerate(self._packages) if line}
 
     def brings(self, package: str) -> Listed | None:
-        """Return what a package brings, or None if it is not known. An architecture may follow the name: ``a:i386``."""
+        """Return the contents of a package, or None if unknown. An architecture may follow the name: ``a:i386``."""
         name = package.partition(":")[0]
         number = self._lines.get(name)
         if number is None:
@@ -208,7 +208,7 @@ class PackageLists:
         return Listed(places, first.endswith("*"), frozenset((name, *names)), self._known)
 
     def place(self, path: str) -> str | None:
-        """Return the place of a path, or None if nobody can tell which packages have something there."""
+        """Return the place of a path, or None if the packages with files there cannot be known."""
         place = place_of(path)
         if not place or (place in self._known and place not in _SHARED):
             return place or None
@@ -220,9 +220,9 @@ class PackageLists:
 
 
 def may_be_named_after_its_package(path: str, place: str) -> bool:
-    """Whether scripts of packages make a place under their own name only.
+    """Whether scripts of packages make such a place only under the name of their package.
 
-    They make files of other names directly in ``/etc``, such as ``/etc/timezone``.
+    Directly in ``/etc`` they make files of other names, such as ``/etc/timezone``.
     """
     name = last_name(place)
     if place in _SHARED or name.startswith(".") or not words_of(name):
@@ -243,7 +243,7 @@ def _whole_words(packages: frozenset[str], places: frozenset[str]) -> frozenset[
 
 @cache
 def package_lists(os_family: str) -> PackageLists | None:
-    """Return what is known of the packages of systems like this one (the grain ``os_family``), or None."""
+    """Return the lists for a family of systems (the grain ``os_family``), or None."""
     name = _TABLES.get(os_family)
     if name is None:
         return None

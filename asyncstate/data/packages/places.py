@@ -1,7 +1,7 @@
-"""Places: the folders and files in which packages have something of their own, such as ``/etc/nginx``.
+"""Places: folders and files that belong to packages, such as ``/etc/nginx``.
 
-A place stands for all at and below it. What a package or its scripts make has the name of the package, of one that it
-depends on, or of a place that they have: that is how the names of places are compared with those of packages.
+A place means everything at and below it. Files made by a package or its scripts have the name of the package, of a
+dependency, or of one of their places: so names of places are compared with names of packages.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _UNIT = re.compile(
 )
 _DEEP = frozenset({"lib", "log", "cache", "spool"})
 OF_SINGLE_FILES = frozenset({"/etc/default", "/etc/logrotate.d"})
-"""Folders in which each file is a place: none is read by whoever reads another."""
+"""Folders in which each file is a place, because each has a reader of its own."""
 
 _WORD = re.compile(r"[a-z]{2,}")
 _SHORT = 3
-"""How many letters of a word count: ``snmpd`` has files in ``/var/lib/snmp``."""
+"""Number of letters that count in a comparison: ``snmpd`` has files in ``/var/lib/snmp``."""
 
 _LONG = 7
-"""How many letters of a word count at most: an account of ``postgresql`` is ``postgres``."""
+"""Largest number of letters that count: an account of ``postgresql`` is ``postgres``."""
 
 _CACHED = 16_384
 
@@ -58,9 +58,9 @@ def place_of(path: str) -> str:
 
 
 def unit_of(path: str) -> str:
-    """Return the service, such as ``cron.service``, whose unit or boot script a path is, or "" if it is of none.
+    """Return the service of a unit or boot script, such as ``cron.service``; "" for any other path.
 
-    A drop-in, a socket and a timer are of the service of their name.
+    A drop-in, a socket and a timer belong to the service of their name.
     """
     match = _UNIT.match(path)
     return f"{match[1]}.service" if match is not None else ""
@@ -68,7 +68,7 @@ def unit_of(path: str) -> str:
 
 @lru_cache(maxsize=_CACHED)
 def words_of(name: str) -> frozenset[str]:
-    """Return the beginnings of the words in the name of a package or of a place; of ``libldap-2.5`` it is ``lda``."""
+    """Return the beginnings of the words in the name of a package or a place: ``lda`` for ``libldap-2.5``."""
     return frozenset(word.removeprefix("lib")[:_SHORT] or word for word in _WORD.findall(name.lower()))
 
 
@@ -82,11 +82,11 @@ _OF_ANY = frozenset(
 
 @lru_cache(maxsize=_CACHED)
 def whole_words_of(name: str) -> frozenset[str]:
-    """Return the words in a name, but for those that many names have: ``ssh`` of ``sshd``, ``postgre``."""
+    """Return the words in a name, without common ones: ``ssh`` for ``sshd``, at most `_LONG` letters of each."""
     words = (word for word in _WORD.findall(name.lower()) if word not in _OF_ANY)
     return frozenset((word.removesuffix("d") if len(word) > _SHORT else word)[:_LONG] for word in words)
 
 
 def last_name(place: str) -> str:
-    """Return the last part of a place, its own name."""
+    """Return the last part of a place, its name."""
     return place.rpartition("/")[2]

@@ -1,7 +1,7 @@
-"""From YAML events to data, without recursion and without PyYAML's tree of nodes.
+"""A composer from YAML events to data, without recursion and without PyYAML's tree of nodes.
 
 PyYAML's own loaders build a node for every scalar and then walk the nodes recursively. Events and a stack of the open
-containers are enough, in a fraction of the time. Data that is too deep, or too large once aliases are followed, is
+containers are enough, in a fraction of the time. Data that is too deep, or too large with its aliases expanded, is
 refused with its place (`asyncstate.data.limits`).
 """
 
@@ -240,7 +240,7 @@ class Composer:
         return _as_set if name == "set" else _unchanged
 
     def _define(self, event: Any, value: Any) -> None:
-        """Give an anchor its value; _ABSENT as long as the container is open."""
+        """Set the value of an anchor; _ABSENT as long as the container is open."""
         name = event.anchor
         if name in self._anchor_marks:
             raise ComposerError(

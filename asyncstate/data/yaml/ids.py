@@ -1,4 +1,4 @@
-"""How an ID is written in an SLS file."""
+"""The YAML spelling of an ID in an SLS file."""
 
 from __future__ import annotations
 

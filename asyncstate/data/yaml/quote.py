@@ -1,4 +1,4 @@
-"""One value, quoted for YAML."""
+"""Quoting of one value for YAML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""YAML as Salt reads and writes it.
+"""Reading and writing of YAML in Salt's dialect.
 
 The dialect is YAML 1.1 with Salt's rules: no octal numbers, no dates, no repeated keys. Other text raises RenderError
 with Salt's sentence and the line.
@@ -39,7 +39,7 @@ _NEXT_STEPS: Final = {
     "found conflicting ID": "a key stands twice in one mapping: rename one, or put together what is below both",
     "found unexpected end of stream": "a quotation mark is not closed",
 }
-"""What to do, by what the parser says."""
+"""Hints by the parser's message."""
 
 
 class Document:
@@ -122,7 +122,7 @@ def _next_step(error: yaml.MarkedYAMLError, text: str) -> str:
 
 
 def _bare_word(text: str, line: int) -> str:
-    """Return the one word that a line consists of, "" if it has a colon or more words."""
+    """Return the only word of a line, "" if it has a colon or more words."""
     words = "".join(text.splitlines()[line - 1 : line]).split()
     return words[0] if line and len(words) == 1 and ":" not in words[0] else ""
 

@@ -1,6 +1,6 @@
 """Standard YAML, for files that are not SLS: dates are dates, and a repeated key replaces the one before.
 
-Text that is too deep, or too large once its aliases are followed, is refused with its line before anything is built
+Text that is too deep, or too large with its aliases expanded, is refused with its line before anything is built
 (`asyncstate.data.limits`).
 """
 
@@ -25,7 +25,7 @@ def load_standard_yaml(text: str | bytes) -> Any:
         _measure(text)
         data = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
         Meter().check(data)
-    except (ValueError, TypeError, OverflowError, KeyError) as error:  # a date, a number, a key that is none
+    except (ValueError, TypeError, OverflowError, KeyError) as error:  # an invalid date, number or key
         raise yaml.YAMLError(str(error)) from None
     return data
 
@@ -35,12 +35,12 @@ def compose_nodes(text: str) -> yaml.Node | None:
     try:
         _measure(text)
         return yaml.compose(text, Loader=_Loader)
-    except ValueError as error:  # text that is no Unicode
+    except ValueError as error:  # invalid Unicode
         raise yaml.YAMLError(str(error)) from None
 
 
 def _measure(text: str | bytes) -> None:
-    """Follow the events of a text without building anything. Raises ConstructorError beyond a limit."""
+    """Measure the events of a text without building anything. Raises ConstructorError beyond a limit."""
     sizes: dict[Any, int] = {}
     opened: list[tuple[Any, int]] = []
     size = repeated = 0

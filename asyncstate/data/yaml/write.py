@@ -1,4 +1,4 @@
-"""From data to YAML, with the line breaks, order and quoting of Salt's ``yaml`` filter."""
+"""A writer of YAML with the line breaks, order and quoting of Salt's ``yaml`` filter."""
 
 from __future__ import annotations
 
