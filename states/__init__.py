@@ -1,1 +1,1 @@
-"""Bundled state modules: they check before and after; the execution modules do the work."""
+"""Bundled state modules: they compare before and after; the execution modules do the work."""

@@ -1,4 +1,4 @@
-"""Which entries of a crontab a cron state touches, and whether every crond takes them."""
+"""The crontab entries that a cron state touches, and the limits of crond programs for them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _SPECIAL = frozenset("@reboot @yearly @annually @monthly @weekly @daily @midnigh
 _STEPS = re.compile(r"\*(/[1-9][0-9]?)?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST = 900
-"""Bytes of a command or a value that every crond reads: Vixie's has room for 1000 in a line."""
+"""Limit of bytes of a command or a value in every crond: Vixie's reads 1000 per line."""
 
 
 def keys_of(low: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the keys of the entries that a state touches; [] if that is the whole crontab, or may be refused.
+    """Return the keys of the entries that a state touches; [] for the whole crontab, or an entry that may be refused.
 
     A job is found by its identifier, or by its command if it has none: both are keys.
     """

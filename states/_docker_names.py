@@ -1,4 +1,4 @@
-"""The names that footprints have for what a Docker state reads and writes."""
+"""Names of Docker resources in footprints."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 REGISTRY = (*_resources.NETWORK, "path:/etc/docker/certs.d/**", "path:~/.docker/config.json")
-"""What decides whether an image can be pulled."""
+"""The resources that decide whether an image can be pulled."""
 _TAGGED = re.compile(r".*[:@][^/]+")
 _OTHERS = ("links", "volumes_from", "network_mode", "pid_mode", "ipc_mode")
 
 
 def image(name: Any) -> str:
-    """Return the footprint name of an image; without a tag it is the ``latest``."""
+    """Return the footprint name of an image; the default tag is ``latest``."""
     text = str(name)
     return f"docker:image:{text if _TAGGED.fullmatch(text) else f'{text}:latest'}"
 
@@ -28,7 +28,7 @@ def listed(value: Any) -> list[str]:
 
 
 def needed(low: Any) -> list[str]:
-    """Return the other containers, and the networks, that a container is linked to or shares resources with."""
+    """Return the other containers and the networks to which a container is linked, or whose resources it shares."""
     found = [f"docker:network:{each}" for each in listed(low.get("networks"))]
     for key in _OTHERS:
         for each in listed(low.get(key)):

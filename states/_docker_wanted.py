@@ -1,4 +1,4 @@
-"""One container as ``docker_container.running`` wants it, and the steps from the present one to it."""
+"""The container that ``docker_container.running`` wants, and the steps to it from the existing one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 from asyncstate.dunders import Row, __salt__, is_dry_run, make_row
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
 
-_IGNORED = ("Hostname", "MacAddress")  # the daemon chooses them unless they are given
+_IGNORED = ("Hostname", "MacAddress")  # chosen by the daemon by default
 _AUTOMATIC = ("IPAddress", "Gateway", "GlobalIPv6Address", "IPv6Gateway")
 
 
 class Wanted:
-    """``fulfil`` does the work, or in a dry run finds out what has to be done; ``row`` reports the result."""
+    """``fulfil`` does the work, or in a dry run determines it; ``row`` reports the result."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Wanted:
         self._comments: list[str] = []
 
     def row(self) -> Row:
-        """Return the row of what was done, or in a dry run would be."""
+        """Return the row of the work done, or in a dry run of the work to do."""
         end = "." if len(self._comments) > 1 else ""
         return make_row(self.name, ". ".join(self._comments) + end, self._changes, result=self._result)
 
@@ -109,7 +109,7 @@ class Wanted:
         self._comments.append(f"Container '{self.name}' would be {'created' if current is None else 'replaced'}")
 
     def _connect(self, name: str, current: dict[str, Any] | None) -> dict[str, Any]:
-        """Connect the new container, and return how its networks differ from those of the present one."""
+        """Connect the new container; return the differences between its networks and the existing container's."""
         before = current or __salt__["docker.inspect_container"](name)
         for network, options in self._networks.items():
             __salt__["docker.connect_container_to_network"](name, network, **options)
@@ -139,7 +139,7 @@ class Wanted:
         self._comments.append(f"Replaced container '{self.name}'")
 
     def _adjust(self, settings: dict[str, Any], network_changes: dict[str, Any]) -> None:
-        """Change what needs no new container: signals and networks."""
+        """Change signals and networks, which need no new container."""
         test = is_dry_run()
         if settings:
             self._result = None
@@ -171,7 +171,7 @@ class Wanted:
             self._comments.append(f"Disconnected from network '{network}'")
 
     def _run(self, before: str | None, *, started: bool) -> None:
-        """Start the container if it must run, and add the change of its state to the row."""
+        """Start the container if it has to run, and add the change of its state to the row."""
         if (started and (before is None or self.start)) or (self.start and not started and before != "running"):
             if is_dry_run():
                 self._result = None
@@ -195,7 +195,7 @@ class Wanted:
             self.fail("Container is not running")
 
     def _tell_addresses(self) -> None:
-        """Add to the changes the addresses that Docker assigned, which are known only when the container runs."""
+        """Add the addresses assigned by Docker, known only once the container runs, to the changes."""
         connections = _connections(__salt__["docker.inspect_container"](self.name))
         for network, changes in self._changes.get("container", {}).get("Networks", {}).items():
             if changes.get("IPConfiguration", {}).get("new") == "automatic":

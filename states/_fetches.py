@@ -1,4 +1,4 @@
-"""What `mod_prefetch` of several states says: a URL whose content is known by its hash."""
+"""The prefetch common to several states: a URL with a hash."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _DIGITS = frozenset({32, 40, 56, 64, 96, 128})
 
 
 def of_url(source: Any, source_hash: Any, low: dict[str, Any], **arguments: Any) -> list[dict[str, Any]]:
-    """Return the fetch of a source that is a URL with a hash of its own; none for any other source.
+    """Return the prefetch of a source that is a URL with a literal hash; none for any other source.
 
-    ``arguments`` say when it is not needed, see ``cp.prefetch``. A hash that stands in a file is not known beforehand,
-    nor which of several sources exists.
+    ``arguments`` tell when it is not needed, see ``cp.prefetch``. A hash in a file is not known beforehand, nor is the
+    existing one of several sources.
     """
     if isinstance(source, list) and len(source) == 1:
         source = source[0]

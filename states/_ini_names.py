@@ -1,4 +1,4 @@
-"""Which sections, and options in no section, the ``sections`` of an ini state mean."""
+"""The sections, and options outside of sections, in the ``sections`` of an ini state."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 
 def touched(sections: Any) -> list[str]:
-    """Return the names of sections and of options in no section, each once, and "" if there are such options.
+    """Return the names of sections and of options outside of sections, each once, and "" if there are such options.
 
-    [] if there are none, or if something could be read back as anything else than what was written.
+    [] if there are none, or if a name or value may be read back differently.
     """
     found: dict[str, None] = {}
     if isinstance(sections, list):

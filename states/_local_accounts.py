@@ -1,4 +1,4 @@
-"""The tools of libuser, which change only the accounts of this machine: for ``local: True``."""
+"""The tools of libuser, for ``local: True``: they change only the accounts of this machine."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from asyncstate import filesystem
 
 
 def missing_tool(program: str, *, local: bool) -> str:
-    """Return the error of a run for ``local`` where libuser is missing; BusyBox's tools make no difference."""
+    """Return the error of ``local`` in a run if libuser is missing; BusyBox's tools ignore ``local``."""
     missing = local and filesystem.judges() and shutil.which(program) and not shutil.which(f"l{program}")
     return f"Command 'l{program}' cannot be found" if missing else ""

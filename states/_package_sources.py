@@ -1,4 +1,4 @@
-"""The paths of the files that tell package managers their sources and the keys they trust."""
+"""Paths of the files with the sources and trusted keys of package managers."""
 
 FILES = (
     "/etc/apt/**",

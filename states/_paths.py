@@ -1,4 +1,4 @@
-"""Paths as a tree writes them."""
+"""Paths in the spelling of a tree."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _NOTHING = re.compile(r"/(?:\.?/|\.$)*")
 
 
 def plain(path: str) -> str:
-    """Return a path without doubled slashes, ``/.`` and a slash at its end, so that equal paths are equal texts.
+    """Return a path without doubled slashes, ``/.`` and a trailing slash, so that equal paths are equal texts.
 
-    If it names a link, the link is then no longer followed. ``..`` stays, as only the system knows where it leads.
+    A link is then no longer followed. ``..`` stays: only the system can resolve it.
     """
     short = _NOTHING.sub("/", path)
     return short[:-1] if len(short) > 1 and short.endswith("/") else short

@@ -1,4 +1,4 @@
-"""The common part of the PostgreSQL states: the arguments for the server, the frame, the footprint."""
+"""The common part of the PostgreSQL states: server arguments, error handling, footprint."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def connection(
     db_port: int | str | None,
     maintenance_db: str | None = None,
 ) -> dict[str, Any]:
-    """Return the arguments of the execution module for the server and for the account that queries it."""
+    """Return the execution module's arguments for the server and the account that queries it."""
     return {
         "runas": user,
         "user": db_user,
@@ -52,7 +52,7 @@ def fails_if_not_answered(state: Callable[P, Row]) -> Callable[P, Row]:
 def change(
     name: str, work: Callable[[], object], changes: Mapping[str, Any], *, would: str, done: str, problem: str
 ) -> Row:
-    """Do ``work`` and return the row; a dry run only reports what it ``would`` do, a failure adds the server's message.
+    """Do ``work`` and return the row; a dry run only reports ``would``, a failure adds the server's message.
 
     ``work`` returns a false value, or raises, if it failed.
     """
@@ -68,7 +68,7 @@ def change(
 def absent(
     name: str, what: str, exists: Callable[[], bool], remove: Callable[[], object], *, database: str = ""
 ) -> Row:
-    """Make sure that ``what``, an object of ``database`` if that is given, does not exist; return the row."""
+    """Make sure that ``what``, in ``database`` if given, does not exist; return the row."""
     if not exists():
         place = f" in database {database}" if database else ""
         return unchanged(name, f"{what} is not present{place}, so it cannot be removed")
@@ -84,9 +84,9 @@ def absent(
 
 
 def footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return a footprint that keeps all PostgreSQL states in their order, after the state that starts the server.
+    """Return a footprint that keeps all PostgreSQL states in serial order, after the state that starts the server.
 
-    Options may decide which server is meant, and statements about roles interfere with each other on one server.
+    Options may select the server, and statements about roles interfere with each other on one server.
     """
     user = str(low.get("user") or "postgres")
     host = str(low.get("db_host") or "")

@@ -1,4 +1,4 @@
-"""Names of resources for footprints: what many states read and write in the same way."""
+"""Names of resources that are common to the footprints of many states."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ NETWORK = (
     "path:/etc/nsswitch.conf",
     "path:/etc/ssl/certs/ca-certificates.crt",
 )
-"""What a state reads that connects to a host: how names are looked up, whose certificates are trusted."""
+"""The resources read to connect to a host: name lookup and trusted certificates."""
 ACCOUNTS = ("accounts", "path:/etc/passwd", "path:/etc/shadow", "path:/etc/group", "path:/etc/gshadow")
-"""The files that all accounts are in. Programs rewrite them as a whole."""
+"""The files of all accounts. Programs rewrite them as a whole."""
 _SIGNATURES = ("signature", "source_hash_sig")
 _CHECKED = frozenset({*_SIGNATURES, "source_hash", "source_hashes", "signed_by_any", "signed_by_all"})
 _PIP_VARIABLES = ("PIP_CONFIG_FILE", "PIP_CONSTRAINT", "PIP_REQUIREMENT", "PIP_FIND_LINKS", "PIP_CERT")
@@ -27,9 +27,9 @@ _USUAL_FOLDER = "0755:root:root"
 
 
 def local(value: Any) -> str:
-    """Return the path that a text names, as a path or a ``file://`` URL; "" if it names none.
+    """Return the local path in a text, a path or a ``file://`` URL; "" for any other text.
 
-    A path below a home, ``~/x`` or ``~user/x``, stays as it is: the compiler finds the home.
+    A path below a home, ``~/x`` or ``~user/x``, stays unchanged: the compiler finds the home.
     """
     text = value.removeprefix("file://") if isinstance(value, str) else ""
     return os.path.normpath(text.replace("//", "/", 1)) if text.startswith(("/", "~")) else ""
@@ -38,13 +38,13 @@ def local(value: Any) -> str:
 def files(*values: Any, below: str = "") -> list[str]:
     """Return the local files among the given paths and URLs, lists of them and ``{URL: hash}``.
 
-    With ``below="/**"`` each counts with all that is below it.
+    With ``below="/**"`` each includes everything below it.
     """
     return [f"path:{path.rstrip('/') if below else path}{below}" for path in map(local, _texts(values)) if path]
 
 
 def fetched(*values: Any) -> list[str]:
-    """Return what is read to get the content of the given paths and URLs."""
+    """Return the resources read to get the content of the given paths and URLs."""
     if not any(values):
         return []
     read = files(*values)
@@ -58,7 +58,7 @@ def is_remote(value: Any) -> bool:
 
 
 def accounts(low: Mapping[str, Any], users: Iterable[str] = ("user",), groups: Iterable[str] = ("group",)) -> list[str]:
-    """Return the users and groups that the given arguments name. Who has a number depends on all accounts."""
+    """Return the users and groups that the given arguments name. A numeric ID depends on all accounts."""
     named = []
     for kind, keys in (("user", users), ("group", groups)):
         for key in keys:
@@ -71,17 +71,17 @@ def accounts(low: Mapping[str, Any], users: Iterable[str] = ("user",), groups: I
 
 
 def home(user: Any, path: str) -> str:
-    """Return the name of a path below the home of a user, of the user who runs us if none is given."""
+    """Return the name of a path below the home of a user, by default the user of this process."""
     return f"path:~{user or ''}/{path}"
 
 
 def in_home(user: str, path: str) -> str:
-    """Return a path of which, if it is in the home of a user, only the folders below that home can be made."""
+    """Return a path in which, within the home of a user, only folders below that home can be made."""
     return path.replace(f"~{user}/", f"~{user}//", 1) if path.startswith(f"~{user}/") else path
 
 
 def checks(low: Mapping[str, Any]) -> list[str]:
-    """Return what is read to verify what was fetched: hashes in files, signatures, keyrings."""
+    """Return the resources read to verify a fetched file: hashes in files, signatures, keyrings."""
     if _CHECKED.isdisjoint(low):
         return []
     asked = [key for key in _SIGNATURES if low.get(key)]
@@ -93,7 +93,7 @@ def checks(low: Mapping[str, Any]) -> list[str]:
 
 
 def command(value: Any, low: Mapping[str, Any]) -> list[str]:
-    """Return what a ``check_cmd`` reads: the programs and files it names, and the folder of the copy it checks."""
+    """Return the resources read by a ``check_cmd``: its programs and files, and the folder of the checked copy."""
     if not isinstance(value, str):
         return []
     try:
@@ -107,7 +107,7 @@ def command(value: Any, low: Mapping[str, Any]) -> list[str]:
 
 
 def named_for_pip(low: Mapping[str, Any]) -> list[str]:
-    """Return the files that options and variables of pip name."""
+    """Return the files named by options and variables of pip."""
     variables = low.get("env_vars")
     named = [variables.get(key) for key in _PIP_VARIABLES] if isinstance(variables, dict) else []
     extra = low.get("extra_args")
@@ -117,10 +117,10 @@ def named_for_pip(low: Mapping[str, Any]) -> list[str]:
 
 
 def folder(path: str, mode: Any = None, user: Any = None, group: Any = None) -> str:
-    """Return the name, for ``makes``, of the folder of ``path``, with the mode and the owners that it gets.
+    """Return the name, for ``makes``, of the folder of ``path``, with the mode and the owners to set.
 
-    Folders above that are missing get the same, those in ``path`` before two slashes are not made. Whoever makes it
-    first decides, so states that disagree keep their order.
+    Missing parents get the same; folders in ``path`` before two slashes are not made. The first state that makes it
+    decides, so states that disagree keep their order.
     """
     marks = f"{str(mode).lstrip('0').rjust(4, '0') if mode else '0755'}:{user or 'root'}:{group or 'root'}"
     name = f"path:{os.path.dirname(path)}"
@@ -136,21 +136,21 @@ def folder_mode(mode: Any) -> str | None:
 
 
 def backups(path: str, low: Mapping[str, Any]) -> list[str]:
-    """Return the place of the backups that a replaced file gets with ``backup: minion``."""
+    """Return the place of the backups of replaced files with ``backup: minion``."""
     if str(low.get("backup") or _option("backup_mode") or "") not in {"minion", "both"}:
         return []
     return [f"path:{os.path.normpath(str(_option('cachedir') or '/'))}/file_backup{path}"]
 
 
 def option(name: str, default: str) -> str:
-    """Return the name of the file that an option of the configuration names."""
+    """Return the resource name of the file that an option of the configuration names."""
     return f"path:{os.path.normpath(str(_option(name) or default))}"
 
 
 def _option(name: str) -> Any:
     try:
         return __opts__.get(name) or __pillar__.get(name)
-    except LookupError:  # outside any call, where somebody only asks for footprints
+    except LookupError:  # outside of any call, if only footprints are wanted
         return None
 
 

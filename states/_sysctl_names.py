@@ -1,4 +1,4 @@
-"""Names of kernel settings as resources: one name for one setting, and which settings change one another."""
+"""Names of kernel settings as resources: one per setting, with the settings that affect each other."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TOGETHER = {
     "user.max_inotify_watches": "fs.inotify.max_user_watches",
     "sunrpc.min_resvport": "sunrpc.max_resvport",
 }
-"""Settings that the kernel sets together, or compares with each other when one is set: they count as one."""
+"""Groups of settings that the kernel sets together or checks against each other: each group counts as one."""
 
 _FORWARDING = "sysctl:net.ipv4.conf"
 _BROUGHT = {
@@ -37,7 +37,7 @@ _BROUGHT = {
     "net.sctp.": "sctp",
     "sunrpc.": "sunrpc",
 }
-"""Settings that exist as soon as a kernel module is loaded."""
+"""Settings that exist only after a kernel module is loaded."""
 
 
 def canonical(name: str) -> str:

@@ -48,6 +48,6 @@ def absent(name: str) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the alias, an entry of the file and of the table that is made of it."""
+    """Return the footprint: the alias, an entry of the file and of the table made from it."""
     file = _resources.option("aliases.file", "/etc/aliases")
     return {"reads": [], "writes": [entry_of(each, low.get("name", "")) for each in (file, f"{file}.db")]}

@@ -1,6 +1,6 @@
-"""The ``alternatives`` states: which of several programs a common name stands for.
+"""The ``alternatives`` states: the program behind a common name, chosen from several.
 
-Salt 3008 no longer has these states; arguments and rows are those of earlier releases.
+Salt 3008 no longer has these states; arguments and rows are from earlier releases.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __func_alias__ = {"set_": "set"}
 
 _FOLDER = "/etc/alternatives"
-"""Where the system keeps the links that say which alternative is chosen."""
+"""The folder of the links to the chosen alternatives."""
 
 
 def __virtual__() -> Any:
@@ -118,7 +118,7 @@ def set_(name: str, path: str) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an alternatives state reads and writes: the program; the name, and the links that lead to it."""
+    """Return the footprint of an alternatives state: the program; the name, and the links that lead to it."""
     name = str(low.get("name", ""))
     path, link = _resources.local(low.get("path")), _resources.local(low.get("link"))
     chosen = f"{_FOLDER}/{name}"

@@ -237,7 +237,7 @@ async def wait_call(name: str, func: Any = None, **kwargs: Any) -> Row:
 
 
 def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
-    """Run the command, script or function of a state when something it watches has changed."""
+    """Run the command, script or function of a state whose watched states have changed."""
     if sfun in {"wait", "run", "watch", "wait_script", "script"}:
         answer = script if sfun in {"wait_script", "script"} else run
         if kwargs.get("stateful"):
@@ -252,11 +252,11 @@ def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a command reads, writes and makes, as far as its text says it; ``unknown`` says what stays open.
+    """Return the footprint of a command, as far as its text shows it; ``unknown`` is the reason if it may touch more.
 
-    The text is read as a shell reads it, and a table says what common programs do with their operands. Every path that
-    another program names counts as written, and so does all in ``cwd`` and ``creates``. The text of a shell script is
-    read, too, where the compiler knows it.
+    The text is parsed like a shell does, and a table has the effects of common programs. Every path that another
+    program names counts as written, and so does everything in ``cwd`` and ``creates``. The text of a shell script is
+    parsed, too, if the compiler knows it.
     """
     if low.get("fun") in {"call", "wait_call"}:
         return {"unknown": "it calls a Python function"}
@@ -320,14 +320,14 @@ def _by_place(pairs: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
 
 
 def _is_there(source: str) -> bool:
-    """Return whether the tree, or this machine, has a script; of URLs it is not known. For dry runs."""
+    """Return whether the tree, or this machine, has a script; unknown for URLs. For dry runs."""
     if source.startswith("salt://"):
         return bool(__salt__["cp.cache_file"](source, str(__env__)))
     return not os.path.isabs(source) or filesystem.is_file(source)
 
 
 def _unrunnable(command: str, arguments: dict[str, Any]) -> str:
-    """Return the error with which a command would not start. For dry runs."""
+    """Return the error if a command could not start. For dry runs."""
     cwd = arguments["cwd"]
     if cwd and not os.path.isdir(cwd):
         return _no_folder(cwd)
@@ -349,14 +349,14 @@ def _test_command(stateful: Any) -> str | None:
 
 
 def _keeping() -> Keeping:
-    """Return where output is kept that is too long for a row."""
+    """Return the folder for output that is too long for a row."""
     refused = "the state has no_log" if __low__.get("no_log") else ""
     folder, budget = os.path.join(str(__opts__["cachedir"]), "output"), int(__opts__.get("output_memory") or 256) << 20
     return Keeping.of_many(folder, refused, _commands(), budget)
 
 
 def _commands() -> int:
-    """Return how many states of the run are commands. It is counted once."""
+    """Return the number of commands in the run, counted once."""
     known: int | None = __context__.get("cmd.commands")
     if known is None:
         chunks: Any = __lowstate__  # a list of chunks, though its proxy serves mappings
@@ -374,7 +374,7 @@ def _finished_row(name: str, comment: str, done: dict[str, Any], *, stateful: bo
 
 
 def _reinterpreted(row: Row) -> Row:
-    """Replace the row's comment and changes by those that the command printed."""
+    """Replace the row's comment and changes by the ones that the command printed."""
     done = row["changes"]
     row["changes"], row["comment"] = {}, ""
     output = done.get("stdout")
@@ -430,7 +430,7 @@ def _script_name(low: Mapping[str, Any]) -> str:
 
 
 def _script_command(low: Mapping[str, Any]) -> str:
-    """Return a command line with the arguments of a script; the script itself stands on the standard input."""
+    """Return a command line with the arguments of a script; the script itself comes on standard input."""
     return f"/dev/stdin {_arguments(low)}"
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _FIELDS = ("minute", "hour", "daymonth", "month", "dayweek")
 _TABS = ("/var/spool/cron", "/var/spool/cron/crontabs", "/var/spool/cron/tabs")
-"""Where systems keep the crontabs of users."""
+"""Folders of the users' crontabs on various systems."""
 _WHO_MAY = ("path:/etc/cron.allow", "path:/etc/cron.deny")
 
 
@@ -136,7 +136,7 @@ def file(
     if not replace and now.strip():
         return unchanged(name, f"User {user} already has a crontab. No changes made")
     options = {"source_hash_name": source_hash_name, "template": template, "context": context, "defaults": defaults}
-    # The copy that is compared and changed lies in a private folder: the user could replace a file of their own.
+    # The copy that is compared and changed is in a private folder: users could replace a file of their own.
     options |= {"user": None, "group": None, "mode": "0600", "attrs": None, "saltenv": str(__env__)}
     try:
         with remains.temporary_folder(prefix="asyncstate-cron-") as folder:
@@ -148,10 +148,10 @@ def file(
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what a cron state touches: the user, who may have crontabs, a source; an entry of the crontab, or all.
+    """Return the footprint of a cron state: the user, the permissions, a source; an entry of the crontab, or all.
 
-    The program crontab refuses a whole crontab for one wrong entry, and names its line. So an entry that may be refused
-    keeps its place among the others.
+    The program crontab refuses a whole crontab for one wrong entry, and names its line. So a state whose entry may be
+    refused keeps its place in the order.
     """
     user = low.get("user") or "root"
     name = str(low.get("name", ""))
@@ -191,7 +191,7 @@ def _file_row(
 
 
 def _refusal(user: str, texts: Sequence[str], words: Sequence[str]) -> str:
-    """Return why a run would refuse an entry, "" if it would not; for dry runs."""
+    """Return the reason why a run would refuse an entry, "" if it would not; for dry runs."""
     if not filesystem.foretells():
         return ""
     missing = f"User {user} is not available" if __salt__["file.user_to_uid"](user) == "" else ""

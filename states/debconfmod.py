@@ -110,7 +110,7 @@ def _shown(kind: str, value: str) -> str:
 
 
 def _answer(name: str, key: str, kind: str, value: str) -> str | None:
-    """Answer a question; return why that failed, "" if the reason is unknown, None if it worked."""
+    """Answer a question; return the error, "" if its reason is unknown, None on success."""
     try:
         return None if __salt__["debconf.set"](name, key, kind, value) else ""
     except CommandExecutionError as error:

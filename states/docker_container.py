@@ -1,7 +1,7 @@
 """The ``docker_container`` states: containers of a Docker daemon, with Salt's arguments and rows.
 
-To compare a container with the arguments, a second container is created from them, never started, and removed again.
-So the settings that the image and the daemon add are known, in a dry run too.
+To compare a container with the arguments, a second container is created from them, never started, and removed. So
+the settings added by the image and the daemon are known, in a dry run too.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def absent(name: str, force: bool = False) -> Row:
 
 
 def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
-    """Replace a container when something it watches has changed, or send it the signal ``watch_action``."""
+    """Replace a container whose watched states have changed, or send it the signal ``watch_action``."""
     if sfun == "running":
         replaced = kwargs.get("watch_action", "force") == "force"
         return running(name, **{**kwargs, "force": replaced, "send_signal": not replaced})
@@ -169,7 +169,7 @@ def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what a container state reads and writes: containers, the image, networks and what is in bound folders."""
+    """Return the footprint of a container state: containers, the image, networks and the content of bound folders."""
     name = low.get("name", "")
     reads = ["service:docker", "docker:images"]
     if low.get("image"):

@@ -115,12 +115,12 @@ def absent(name: str | None = None, images: list[str] | None = None, force: bool
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what an image state reads and writes: images; the folder or archive they are made from, the registry."""
+    """Return the footprint of an image state: images; the folder or archive they are made from, the registry."""
     name, tag = low.get("name", ""), low.get("tag")
     images = [*_docker_names.listed(low.get("images")), f"{name}:{tag}" if tag else name]
     writes = [_docker_names.image(each) for each in images if each]
     if low.get("fun") == "absent":
-        writes.append("docker:images")  # containers do not name the image in a way that shows which were made from it
+        writes.append("docker:images")  # containers do not reliably name the image that they were made from
         return {"reads": ["service:docker"], "writes": writes}
     sources = [*_resources.files(low.get("build"), below="/**"), *_resources.fetched(low.get("load"))]
     sources += _resources.files(low.get("dockerfile"))

@@ -88,7 +88,7 @@ def absent(name: str) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what a network state reads and writes: the network and the containers connected to it."""
+    """Return the footprint of a network state: the network and the containers connected to it."""
     containers = [f"docker:container:{each}" for each in _docker_names.listed(low.get("containers"))]
     reads = ["service:docker", *containers]
     return {"reads": reads, "writes": [f"docker:network:{low.get('name', '')}"]}

@@ -62,7 +62,7 @@ def setenv(
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return that the state writes the environment, which every later command may depend on."""
+    """Return the footprint: the environment, which every later command may depend on."""
     return {"reads": [], "writes": ["environ:process"]}
 
 

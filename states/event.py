@@ -29,7 +29,7 @@ async def wait(name: str, sfun: str | None = None, data: Any = None) -> Row:
 
 
 def mod_watch(name: str, **kwargs: Any) -> Row:
-    """Fire the event when something the state watches has changed."""
+    """Fire the event after a change of a watched state."""
     return send(name, **kwargs)
 
 

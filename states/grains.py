@@ -160,7 +160,7 @@ def append(name: str, value: Any, convert: bool = False, delimiter: str = _DELIM
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the grain, with all that is in it, and its entry in the file of grains; if it may be added, all of both.
 
-    Who lists the grains sees them in the order in which they were added.
+    Listing the grains shows them in the order of addition.
     """
     fun, name = low.get("fun"), _path(str(low.get("name", "")), str(low.get("delimiter") or _DELIMITER))
     if fun in {"present", "list_present"} or (fun == "append" and low.get("convert")):
@@ -172,7 +172,7 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _files() -> list[str]:
-    """Return the files that grains may be kept in: beside the configuration, or Salt's if only that is there."""
+    """Return the possible files of grains: beside the configuration, or Salt's if only that exists."""
     beside = _resources.option("conf_file", _FILE.removeprefix("path:")).rpartition("/")[0]
     return list(dict.fromkeys((f"{beside}/grains", _FILE)))
 

@@ -37,7 +37,7 @@ def present(
     if conflict:
         return failed(name, conflict)
     if not gid and (isinstance(gid, bool) or gid != 0):
-        gid = None  # an empty value is none; root's group is one
+        gid = None  # an empty value is none, but root's 0 is a value
     if gid is not None and not str(gid).isdigit():
         return failed(name, "Invalid gid")
     wanted = {
@@ -85,14 +85,14 @@ def absent(name: str, local: bool = False) -> Row:
 
 
 def _primary_of(gid: int) -> str:
-    """Return a user whose primary group it is, "" if there is none."""
+    """Return a user with this primary group, "" if there is none."""
     return next((str(each["name"]) for each in __salt__["user.getent"]() if each["gid"] == gid), "")
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what a group state reads and writes: the files of all accounts, the group, the groups of its members.
+    """Return the footprint of a group state: the files of all accounts, the group, the groups of its members.
 
-    Who only needs to know that a user exists, and its number, does not ask for its groups.
+    States that only need the existence and the number of a user do not depend on its groups.
     """
     given = [low[key] for key in ("addusers", "delusers", "members") if isinstance(low.get(key), (str, list))]
     people = [f"user:{each}#groups" for value in given for each in _names(value) or ()]
@@ -118,7 +118,7 @@ def _conflict(addusers: list[str] | None, delusers: list[str] | None, members: l
 
 
 def _differences(name: str, wanted: Mapping[str, Any]) -> Changes | None:
-    """Return what differs from the wanted values, by argument name; None if there is no such group."""
+    """Return the differences from the wanted values, by argument name; None if there is no such group."""
     group = __salt__["group.info"](name, **wanted["root"])
     if not group:
         return None
@@ -156,7 +156,7 @@ def _update(name: str, comment: str, changes: Changes, wanted: Mapping[str, Any]
 
 
 def _refusal(name: str, wanted: Mapping[str, Any], *, non_unique: bool) -> str:
-    """Return the error with which a run fails to make a group as it is wanted; "" if it can."""
+    """Return the error of a run that cannot make the wanted group, "" if it can."""
     if problem := _unfit_account(name) or (
         f"no group has gid {wanted['gid']}" if (wanted["gid"] or 0) >= 1 << 32 else ""
     ):
@@ -174,7 +174,7 @@ def _taken(name: str, gid: int | None, *, non_unique: bool) -> str:
 
 
 def _unknown(wanted: Mapping[str, Any]) -> str:
-    """Return which of the users to add do not exist, "" if all do."""
+    """Return the users to add that do not exist, "" if all do."""
     people = [*(wanted.get("members") or ()), *(wanted.get("addusers") or ())]
     unknown = [each for each in people if __salt__["file.user_to_uid"](each) == ""]
     return f"These users do not exist: {', '.join(unknown)}" if unknown else ""

@@ -111,7 +111,7 @@ def only(name: str, hostnames: str | list[str]) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the name and the addresses, entries of the file; the file where other names or addresses matter, too."""
+    """Return the footprint: the entries of the name and the addresses; the whole file if other entries matter."""
     file = _resources.option("hosts.file", "/etc/hosts")
     if low.get("fun") not in {"present", "absent"} or low.get("clean"):
         return {"reads": [], "writes": [file]}
@@ -122,7 +122,7 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _each(row: Row, addresses: list[str], action: str, value: str) -> list[str]:
-    """Do one action for every address, and return a sentence for each: what would be, was, or could not be done."""
+    """Do one action for every address, and return a sentence on the result, or the forecast, of each."""
     function = _FUNCTIONS[action]
     would, did, failed = _SENTENCES[action]
     comments = []

@@ -89,7 +89,7 @@ _EXPECTATIONS: dict[str, Any] = {"match": None, "match_type": "string", "status"
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what a request reads: how its host is found, its certificates, the file it sends."""
+    """Return the footprint of a request: name lookup, certificates, the file it sends."""
     return {"reads": [*_resources.NETWORK, *_resources.files(*(low.get(key) for key in _READ))], "writes": []}
 
 
@@ -103,7 +103,7 @@ def _asked(arguments: dict[str, Any]) -> dict[str, Any]:
 def _judged(
     answer: dict[str, Any], match: Any, match_type: str, status: Any, status_type: str
 ) -> tuple[bool | None, list[str]]:
-    """Return whether an answer is as it should be, and the comments about it."""
+    """Return whether an answer meets the conditions, and the comments about it."""
     verdicts: list[tuple[bool, str]] = []
     if match is not None:
         verdicts += _matched(str(answer.get("text", "")), str(match), match_type)

@@ -90,7 +90,7 @@ def options_absent(
     file = {"file_name": name, "separator": separator, "encoding": encoding}
     if is_dry_run():
         if filesystem.foretells() and not os.path.exists(name):
-            __salt__["ini.get_ini"](**file)  # refuses what it could not read
+            __salt__["ini.get_ini"](**file)  # refuses unreadable files
             return _unwritable(name) or would_change(name, "An empty file is set to be made.")
         steps, needed = [], False
         for section, option in _options(sections or {}):
@@ -166,11 +166,11 @@ def sections_absent(
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what an ini state reads and writes: the file's folder; its sections, and its options in no section.
+    """Return the footprint of an ini state: the file's folder; its sections, and its options in no section.
 
-    A section is one entry, as the state that makes it says so. Other arguments than ``sections`` change how the whole
-    file is written, or what is left of it, and so may names and values of a rare kind. What stays where an option was
-    removed depends on when the file is written next.
+    A section is one entry, because the state that makes it reports it. Arguments other than ``sections``, and unusual
+    names and values, may affect the whole file. The text left by a removed option depends on the next write of the
+    file.
     """
     path = os.path.normpath(str(low.get("name", "")))
     file = f"path:{path}"
@@ -192,7 +192,7 @@ def _dry_run_row(name: str, steps: list[str], *, needed: bool) -> Row:
 
 
 def _unwritable(name: str) -> Row | None:
-    """Return the row of a dry run that foretells that the file cannot be written, None if it can."""
+    """Return the row of a dry run with a forecast if the file cannot be written, None if it can."""
     try:
         if filesystem.room_for(name, follow=True):
             return None

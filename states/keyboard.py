@@ -41,7 +41,7 @@ def xorg(name: str) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the files of the layouts: localectl sets the console's and X's together, in the same files."""
+    """Return the footprint: the files of the layouts; localectl sets the layouts of console and X together."""
     return {"reads": [], "writes": ["keyboard:system", "keyboard:x", *_FILES]}
 
 

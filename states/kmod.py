@@ -82,7 +82,7 @@ def absent(name: str, persist: bool = False, comment: bool = True, mods: Any = N
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what a kmod state reads and writes: its modules, with what each adds to the kernel; the list for boot."""
+    """Return the footprint of a kmod state: its modules, with what each adds to the kernel; the list for boot."""
     mods = _wanted(str(low.get("name", "")), low.get("mods"))
     writes = [f"kmod:{mod}" for mod in mods] + [f"path:/sys/module/{mod.replace('-', '_')}" for mod in mods]
     reads = ["path:/etc/modprobe.d/**"]
@@ -101,7 +101,7 @@ class _Outcome:
         self._complaints: list[str] = []
 
     def note(self, mod: str, done: Any, verb: str) -> None:
-        """Record what the execution module returned: the names it changed, or an error."""
+        """Record the result of the execution module: the names it changed, or an error."""
         if isinstance(done, str):
             self._complaints.append(f"{self._did_not} {mod}: {done}")
         elif done:

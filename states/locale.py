@@ -58,7 +58,7 @@ def present(name: str) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what a locale state reads and writes: the archive of compiled locales, the one locale of the system."""
+    """Return the footprint of a locale state: the archive of compiled locales, the one locale of the system."""
     if low.get("fun") == "present":
         reads = ["path:/usr/share/i18n"]
         return {"reads": reads, "writes": ["locale:compiled", "path:/etc/locale.gen", "path:/usr/lib/locale/**"]}

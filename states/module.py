@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _BOOKKEEPING = frozenset({"name", "__reqs__", "sfun"})
 _TAKEN_NAMES = {name: f"m_{name}" for name in ("name", "fun", "names", "state", "saltenv")}
-"""Parameters of execution functions that a state could not pass under their own name."""
+"""Parameters of execution functions that a state cannot pass by name."""
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -51,7 +51,7 @@ async def watch(name: str, **kwargs: Any) -> Row:
 
 
 def mod_watch(**kwargs: Any) -> Row:
-    """Make the calls when something the state watches has changed."""
+    """Make the calls after a change of a watched state."""
     return run(**kwargs)
 
 
@@ -101,9 +101,9 @@ def _missing_comment(names: list[str]) -> str:
 
 
 def _words_of_stub(name: str) -> str:
-    """Return why a provider lacks a function of its interface; "" if no interface has it.
+    """Return the reason why a provider lacks a function of its interface; "" if no interface has the function.
 
-    The interface has put a function there that only raises the reason, and ``in`` leaves it out.
+    The interface provides a stub that raises the reason, and that ``in`` does not find.
     """
     stub = __salt__.get(name)
     if stub is None:
@@ -160,7 +160,7 @@ def _run_one(name: str, **kwargs: Any) -> Row:
 
 
 def _distribute(function: Callable[..., Any], given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """Return the arguments for ``function`` that are in ``given``, without those it has no parameter for."""
+    """Return the arguments in ``given`` for which ``function`` has parameters."""
     positional: list[Any] = []
     keywords: dict[str, Any] = {}
     missing: list[str] = []

@@ -126,7 +126,7 @@ def absent(name: str, **kwargs: Any) -> Row:
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what a source reads and writes: the package database, its file, and the files of its key.
+    """Return the footprint of a source: the package database, its file, and the files of its key.
 
     Without ``file``, the source may be in any of the files.
     """
@@ -138,7 +138,7 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
     if any(low.get(key) for key in ("keyid", "keyserver", "ppa", "copr", "refresh_db", "refresh")) or any(keys):
         reads += _resources.NETWORK
     if any(low.get(key) for key in _KEYS):
-        writes += signed  # the key is put where the source looks for it
+        writes += signed  # the key is put into the place that the source names
     return {"reads": [*reads, *signed], "writes": writes}
 
 
@@ -188,7 +188,7 @@ def _expected(repo: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _differs(before: dict[str, Any], wanted: dict[str, Any], arguments: dict[str, Any]) -> bool:
-    """Whether a wanted property differs. The file does not count: a source stays in the file that it is in."""
+    """Whether a wanted property differs. The file does not count: an existing source stays in its file."""
     if "comments" in arguments and _on_debian():
         comments = arguments["comments"]
         text = " ".join(comments) if isinstance(comments, list) else str(comments)
@@ -221,7 +221,7 @@ def _difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]
 
 
 def _others_in_file(repo: str, kwargs: dict[str, Any]) -> list[str]:
-    """Return the lines that ``clean_file`` would remove."""
+    """Return the lines to be removed by ``clean_file``."""
     path = kwargs.get("file")
     if not kwargs.get("clean_file") or not path or path.endswith(".sources") or not filesystem.is_file(path):
         return []

@@ -71,7 +71,7 @@ def absent(version: Any, name: str) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Keep the states of PostgreSQL in their order, the others need a cluster; with its settings and its data."""
+    """Keep the PostgreSQL states in serial order, because others need a cluster; adds its settings and its data."""
     footprint = _postgres.footprint(low)
     place = f"{low.get('version', '')}/{low.get('name', '')}"
     data = str(low.get("datadir") or f"/var/lib/postgresql/{place}")

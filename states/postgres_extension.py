@@ -11,7 +11,7 @@ from . import _postgres
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# The execution module's codes for an extension, and verb and participle of what has to be done.
+# The execution module's codes for an extension, with verb and participle of the action.
 _WORK = {
     "EXTENSION NOT INSTALLED": ("install", "installed"),
     "EXTENSION TO MOVE": ("upgrade", "upgraded"),

@@ -290,7 +290,7 @@ def _joined(sls: Any) -> str:
 
 
 def _names(hosts: Any) -> tuple[list[str], dict[str, list[str]]]:
-    """Return hosts given as a list or a text, and the warning about what is neither."""
+    """Return hosts given as a list or a text, and a warning about anything else."""
     if hosts is None or isinstance(hosts, list):
         return list(hosts or ()), {}
     return (
@@ -330,7 +330,7 @@ def _row_of_states(name: str, answers: Mapping[str, Mapping[str, Any]], tolerate
 
 
 def _has_succeeded(rows: Any, status: Any) -> bool:
-    """Return whether the rows of a host are those of a success; failures that were handled are none (status 0)."""
+    """Return whether the rows of a host mean success; handled failures do not count (status 0)."""
     if not isinstance(rows, dict) or not rows:
         return False
     return status == 0 or not any(isinstance(each, dict) and each.get("result") is False for each in rows.values())
@@ -359,7 +359,7 @@ async def _is_accepted(answer: Mapping[str, Any], fail_function: str | None) -> 
 
 
 async def _see(glob: str, missing: list[Any], seen: list[Any], field: str) -> None:
-    """Wait for events until nothing is missing, and move from there what has come."""
+    """Wait for events until nothing is missing, and move arrived entries out of the missing ones."""
     async with runtime_services().orchestra().events() as events:
         while missing:
             event = await anext(events)
@@ -376,7 +376,7 @@ async def _see(glob: str, missing: list[Any], seen: list[Any], field: str) -> No
 
 
 def _wrong_in_runner(key: Any, given: Any) -> Iterator[str]:
-    """Yield what is wrong with the settings of one runner."""
+    """Yield the mistakes in the settings of one runner."""
     if given is not None and not isinstance(given, (dict, list)):
         yield f"The settings of runner {key} must be a dict or a list of dicts, not {given!r}."
         return

@@ -148,9 +148,9 @@ def mod_watch(
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what a service state reads and writes: its service, and the paths where its definition may be.
+    """Return the footprint of a service state: its service, and the paths where its definition may be.
 
-    What else the daemon reads and writes is not known.
+    Other reads and writes of the daemon are not known.
     """
     name = str(low.get("name", ""))
     bare = name.removesuffix(".service")
@@ -225,16 +225,16 @@ def _dead(row: Row, enable: bool | None, sig: str | None, init_delay: float | No
 
 
 def _with_boot(row: Row, enable: bool | None, started: bool | None, boot_before: bool, **kwargs: Any) -> Row:
-    """Enable or disable at boot a service that is otherwise as it should be; return its row."""
+    """Enable or disable a service at boot that needs no other change; return its row."""
     if enable is None or enable == bool(boot_before):
         return row
     return {**row, **_at_boot(row["name"], started, wanted=enable, **kwargs)}
 
 
 def _at_boot(name: str, started: bool | None, *, wanted: bool, result: bool = True, **kwargs: Any) -> Row:
-    """Enable or disable a service. ``started`` is whether it runs now, None if the state does not care.
+    """Enable or disable a service. ``started`` is whether it runs now, None if that does not matter.
 
-    Returns the fields of the row; ``result`` is that of a service that needs no change or was changed.
+    Returns the fields of the row; ``result`` is the one for a service that needs no change or was changed.
     """
     word = "enabled" if wanted else "disabled"
     ask = f"service.{word}"
@@ -297,7 +297,7 @@ def _how_to_refresh(*, alive: bool, reload: bool, full_restart: bool, force: boo
 
 
 def _not_usable(name: str, kwargs: dict[str, Any], done: str) -> Row | None:
-    """Return the row of a service that the state cannot act on: it does not exist, or an argument is wrong."""
+    """Return the row of an unusable service: it does not exist, or an argument is wrong."""
     if "enabled" in kwargs:
         return failed(
             name, f'Service {name} uses non-existent option "enabled".  Perhaps "enable" option was intended?'
@@ -335,7 +335,7 @@ def _systemd_arguments(function: str, kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _known_to(function: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments for systemd that ``function`` has a parameter for."""
+    """Return the arguments for systemd that ``function`` accepts."""
     parameters = _parameters(__salt__[function])
     return {key: value for key, value in arguments.items() if key in _SYSTEMD_ONLY and key in parameters}
 

@@ -155,10 +155,10 @@ def manage(
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what a key state reads, writes and makes: the user's file and its folder; the user, a local source.
+    """Return the footprint of a key state: the user's file and its folder; the user, a local source.
 
-    A state that authorizes one key touches the key alone. Removing a key also removes lines that are no keys, and a key
-    that is replaced takes blanks around other lines with it.
+    A state that authorizes one key touches only that key. Removing a key also removes lines that are no keys, and
+    replacing a key also removes blanks around other lines.
     """
     user = str(low.get("user", ""))
     home = f"~{user}"
@@ -176,7 +176,7 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _is_plain(low: Mapping[str, Any]) -> bool:
-    """Return whether the line of a key is written as it is read again."""
+    """Return whether the line of a key is read back unchanged."""
     options = low.get("options") or []
     given = [low.get("name"), low.get("comment"), low.get("enc")]
     texts = [str(each) for each in [*given, *(options if isinstance(options, list) else [options])] if each is not None]

@@ -46,13 +46,13 @@ def present(
     about["fingerprint_hash_type"] = fingerprint_hash_type
     if is_dry_run():
         row = _dry_run(name, user, enc, about)
-        if row["result"] is None and key and filesystem.foretells():  # without a key, the network would be asked
+        if row["result"] is None and key and filesystem.foretells():  # without a key, the host would be queried
             done = __salt__["ssh.set_known_host"](
                 user=user, hostname=name, enc=enc, hash_known_hosts=hash_known_hosts, timeout=timeout, **about
             )
             return failed(name, done["error"]) if done["status"] == "error" else row
         return row
-    if key and not enc:  # Salt writes a useless line, and another one in every run
+    if key and not enc:  # Salt writes another useless line in every run
         return failed(name, _NO_TYPE)
     done = __salt__["ssh.set_known_host"](
         user=user, hostname=name, enc=enc, hash_known_hosts=hash_known_hosts, timeout=timeout, **about
@@ -99,7 +99,7 @@ def absent(name: str, user: str | None = None, config: str | None = None) -> Row
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what a host state reads, writes and makes: the file and its folder; the user, how the host is found."""
+    """Return the footprint of a host state: the file and its folder; the user, name lookup."""
     user = str(low.get("user") or "")
     config = str(low.get("config") or _default(user))
     path = os.path.normpath(config if config.startswith(("/", "~")) else f"~{user}/{config}")
@@ -123,7 +123,7 @@ def _default(user: str | None) -> str:
 
 
 def _dry_run(name: str, user: str | None, enc: str | None, about: dict[str, Any]) -> Row:
-    if about["key"] and about["fingerprint"] and not filesystem.foretells():  # the run takes the key
+    if about["key"] and about["fingerprint"] and not filesystem.foretells():  # a run uses the key
         return failed(name, 'Specify either "key" or "fingerprint", not both.')
     if about["key"] and not enc:
         return failed(name, _NO_TYPE)

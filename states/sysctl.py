@@ -35,7 +35,7 @@ def present(name: str, value: Any, config: str | None = None) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what a sysctl state touches: the setting, its entry in the file, and the file's folder.
+    """Return the footprint of a sysctl state: the setting, its entry in the file, and the file's folder.
 
     Without ``config``, the machine decides which default file is used.
     """
@@ -47,7 +47,7 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _unwritable(config: str) -> str:
-    """Return the error with which the file could not be read and written, "" if it could."""
+    """Return the error if the file cannot be read and written, "" if it can."""
     try:
         if filesystem.exists(config):
             filesystem.open_read(config).close()
@@ -59,13 +59,13 @@ def _unwritable(config: str) -> str:
 
 
 def _unsettable(name: str) -> str:
-    """Return why the running kernel takes no value, "" if it may: its access is asked, which holds for root, too."""
+    """Return the reason why the running kernel takes no value, "" if it may: file permissions apply to root, too."""
     path = _path(name)
     return f"{path} may not be written" if os.path.exists(path) and not os.access(path, os.W_OK) else ""
 
 
 def _dry_run(name: str, value: Any, config: str) -> Row:
-    """Return the row of a dry run: whether the running kernel or the file would change."""
+    """Return the row of a dry run, by the changes of the running kernel and of the file."""
     filesystem.require_readable(config)
     line = f"{name} = {value}".rstrip("\n")
     if filesystem.foretells() and (problem := _unfit(f"a setting in {config}", (line,)) or _unwritable(config)):

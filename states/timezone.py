@@ -54,7 +54,7 @@ def system(name: str, utc: bool = True) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what a timezone state reads and writes: the one time zone, and its files, which a package may install."""
+    """Return the footprint of a timezone state: the one time zone, and its files, which a package may install."""
     reads = [f"path:{_ZONES}"]
     return {"reads": reads, "writes": [f"path:/etc/{file}" for file in _FILES]}
 

@@ -23,7 +23,7 @@ Changes = dict[str, Any]
 log = logging.getLogger(__name__)
 
 _NO_NUMBER = (1 << 32) - 1
-"""What the system takes for no number of an account."""
+"""Numbers that the system does not accept for an account."""
 _REDACTED = "XXX-REDACTED-XXX"
 _GECOS = ("fullname", "roomnumber", "workphone", "homephone", "other")
 _AGES = {"date": "lstchg", "mindays": "min", "maxdays": "max", "inactdays": "inact", "warndays": "warn"}
@@ -175,7 +175,7 @@ def absent(name: str, purge: bool = False, force: bool = False, local: bool = Fa
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what a user state reads and writes: the files of all accounts, the user, its group and home.
+    """Return the footprint of a user state: the files of all accounts, the user, its group and home.
 
     A new user depends on its groups and its shell, on the defaults for accounts and the skeleton of a home.
     """
@@ -216,7 +216,7 @@ def _hashed(name: str, password: str) -> str:
 
 
 def _differences(name: str, wanted: Mapping[str, Any]) -> Changes | None:
-    """Return what differs from the wanted values, by argument name; None if there is no such user."""
+    """Return the differences from the wanted values, by argument name; None if there is no such user."""
     user = __salt__["user.info"](name, **wanted["root"])
     if not user:
         return None
@@ -280,12 +280,12 @@ def _shadow_difference(shadow: Mapping[str, Any], wanted: Mapping[str, Any]) -> 
 
 
 def _given(number: Any) -> Any:
-    """Return a number, None for what is empty: 0 is a number."""
+    """Return a number, None for an empty value other than 0."""
     return number if number or (number == 0 and number is not False) else None
 
 
 def _require_fit(numbers: Mapping[str, Any], paths: Mapping[str, Any], texts: Mapping[str, str]) -> None:
-    """Raise ValueError, with a sentence, for what no account can have: found later, it would leave half an account."""
+    """Raise ValueError, with a sentence, for impossible values: found later, they would leave half an account."""
     for key, number in numbers.items():
         name = key == "gid" and isinstance(number, str) and not number.lstrip("-").isdigit()
         fits = not isinstance(number, bool) and str(number).isdigit() and int(number) < _NO_NUMBER
@@ -303,7 +303,7 @@ def _require_fit(numbers: Mapping[str, Any], paths: Mapping[str, Any], texts: Ma
 
 
 def _unfit_numbers(wanted: Mapping[str, Any], *, unique: bool) -> str:
-    """Return why no account can have these numbers, "" if one can; the program says less, and later."""
+    """Return the reason why no account can have these numbers, "" if one can; clearer than the program's error."""
     uid, gid = wanted["uid"], wanted["gid"]
     group = __salt__["file.gid_to_group"](gid) if isinstance(gid, (int, str)) and gid != "" else None
     if group == "" or isinstance(group, int):
@@ -313,7 +313,7 @@ def _unfit_numbers(wanted: Mapping[str, Any], *, unique: bool) -> str:
 
 
 def _require_own_homes(name: str, changes: Changes | None, wanted: Mapping[str, Any], *, persist_home: bool) -> None:
-    """Raise PathRefused if other users could redirect the path of a home that is to be made or moved."""
+    """Raise PathRefused if other users could redirect the path of a home before it is made or moved."""
     if changes is None:
         homes = [wanted["home"]] if wanted["createhome"] and wanted["home"] else []
     elif "home" in changes and persist_home:
@@ -325,7 +325,7 @@ def _require_own_homes(name: str, changes: Changes | None, wanted: Mapping[str, 
 
 
 def _homeless(home: str | None) -> str:
-    """Return the error with which a home cannot be made, "" if it can: the user would be left without."""
+    """Return the error if a home cannot be made, which would leave the user without one, "" if it can."""
     if not home or os.path.isdir(home) or not filesystem.judges():
         return ""
     try:
@@ -335,7 +335,7 @@ def _homeless(home: str | None) -> str:
 
 
 def _taken_group(name: str, groups: list[str] | None, usergroup: bool | None) -> str:
-    """Return why no group of the user's name can be made, "" if one can or need not be."""
+    """Return the reason why no group with the user's name can be made, "" if it can or need not be."""
     if usergroup is False or (not usergroup and name in (groups or ())) or not __salt__["group.info"](name):
         return ""
     usual = r"^\s*USERGROUPS_ENAB\s+yes"
@@ -389,7 +389,7 @@ def _update(name: str, wanted_changes: Changes, wanted: Mapping[str, Any], *, pe
 
 
 def _apply(name: str, changes: Changes, before: Mapping[str, Any], *, remove_groups: bool, persist_home: bool) -> None:
-    """Make the changes in Salt's order: groups last, since they depend on the primary one."""
+    """Make the changes in Salt's order: groups last, because they depend on the primary group."""
     if "passwd" in changes:
         __salt__["shadow.set_password"](name, changes["passwd"])
     if changes.get("empty_password"):
@@ -435,7 +435,7 @@ def _create(name: str, wanted: Mapping[str, Any], options: dict[str, Any]) -> Ro
 
 
 def _set_shadow(row: Row, wanted: Mapping[str, Any]) -> None:
-    """Set the password and the ages of a new user; the row fails if one cannot be set."""
+    """Set the password and the ages of a new user; the row fails if any cannot be set."""
     name = row["name"]
 
     def put(function: str, key: str, value: Any, sentence: str, shown: str, report: Any) -> None:

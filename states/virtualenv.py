@@ -120,7 +120,7 @@ def managed(
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what the state reads, writes and makes: the whole tree of the environment; what pip installs into it."""
+    """Return the footprint of the state: the tree of the environment, and the sources of pip."""
     path = os.path.normpath(str(low.get("name", "")))
     reads = ["pip", *_resources.accounts(low)]
     reads += _resources.files(low.get("venv_bin"), low.get("python"), _listed(low.get("extra_search_dir")))
@@ -186,7 +186,7 @@ def _dry_run_row(name: str, files: Any, packages: Any, making: dict[str, Any]) -
 
 
 def _require_room(name: str, user: str | None) -> None:
-    """Raise the error with which no environment could be made: no such user, something else in its place."""
+    """Raise the error if no environment can be made: no such user, or another file in its place."""
     if user and __salt__["file.user_to_uid"](user) == "":
         raise _Failed(f"User '{user}' is not available")
     in_the_way = filesystem.lexists(name) and not filesystem.is_plain_directory(name)

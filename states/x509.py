@@ -35,7 +35,7 @@ _FILE_ARGUMENTS = (
     " file_encoding encoding_errors"
 ).split()
 _REMOVED_ARGUMENTS = {"cipher", "verbose", "text"}
-# If only these differ, the certificate or key is the same in another form.
+# If only these differ, the certificate or key is the same in another encoding.
 _FORM = {"encoding", "additional_certs", "passphrase"}
 _SOURCES = "signing_private_key signing_cert private_key public_key csr".split()
 
@@ -297,7 +297,7 @@ def pem_managed(name: str, text: str, **kwargs: Any) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what an x509 state reads, writes and makes: its file, and the keys and certificates it is made from."""
+    """Return the footprint of an x509 state: its file, and the keys and certificates it is made from."""
     name = os.path.normpath(str(low.get("name", "")))
     policy = _policy(low.get("signing_policy"))
     sources = [given.get(key) for given in (low, policy) for key in _SOURCES]
@@ -324,7 +324,7 @@ def _policy(name: Any) -> Mapping[str, Any]:
 
 
 def _require_readable(*sources: Any) -> None:
-    """In a dry run, refuse the paths that a run would refuse to read."""
+    """In a dry run, refuse paths that a run would refuse to read."""
     for source in sources:
         if is_dry_run() and isinstance(source, str) and os.path.isabs(source):
             filesystem.require_readable(source)
@@ -341,15 +341,15 @@ def _managed(
     *,
     is_key: bool = False,
 ) -> Row:
-    """Return the row of a file whose content ``check`` compares and ``make`` makes anew.
+    """Return the row of a file whose content ``check`` compares and ``make`` recreates.
 
-    A file that held something else is *created*, not *recreated*. A key is always *recreated* over an existing file,
-    whose content is lost.
+    A file with other content is *created*, not *recreated*. A key is always *recreated* over an existing file, whose
+    content is lost.
     """
     right = f"The {what} is in the correct state"
     try:
         _refuse(unknown)
-        # Through a link that leads nowhere, a file without content is not made.
+        # A file without content is not made through a broken link.
         content = {"contents": "to come"} if filesystem.foretells() and filesystem.is_link(name) else {}
         dry_run = _file(name, dry_run=True, replace=False, **content, **files)
         parts: dict[str, Any] = {"sub_state_run": [dry_run]}
@@ -368,7 +368,7 @@ def _managed(
             if not changes:
                 return unchanged(name, right) | parts
             if filesystem.foretells() and not is_key:
-                _content(make(path, changes), encoding)  # it is thrown away: a key that cannot be loaded is an error
+                _content(make(path, changes), encoding)  # only a check: a key that cannot be loaded is an error
             return would_change(name, f"The {what} would have been {verb}", changes) | parts
         text = _content(make(path, changes), encoding) if changes else None
         written = _file(name, replace=bool(changes), contents=text, **files)
@@ -390,9 +390,9 @@ def _named(changes: dict[str, Any], path: str, name: str) -> dict[str, Any]:
 
 
 def _file(name: str, *, dry_run: bool = False, **arguments: Any) -> Row:
-    """Return the row of ``file.managed`` as a part of this state's row; ``dry_run`` makes it that of a dry run."""
+    """Return the row of ``file.managed`` as part of this state's row, of a dry run with ``dry_run``."""
     before, foretells = is_dry_run(), __opts__.get("foresight")
-    # In a real run, what cannot be written is said by the row of the writing.
+    # In a real run, the row of the write reports its errors.
     __opts__["test"], __opts__["foresight"] = dry_run or before, foretells and before
     try:
         row: Row = __states__["file.managed"](name, **arguments)

@@ -128,7 +128,7 @@ def extracted(
 
 
 def _trim(trim_output: Any) -> int:
-    """Return how many names the row lists, 0 for all."""
+    """Return the number of names that the row lists, 0 for all."""
     if trim_output is True:
         return 100
     try:
@@ -150,7 +150,7 @@ def _source_sum(source: str, source_hash: Any, source_hash_name: str | None, tru
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what an extraction reads, writes, makes and runs: its target tree, the owner, the source and its hash."""
+    """Return the footprint of an extraction: its target tree, the owner, the source and its hash."""
     path = os.path.normpath(str(low.get("name", "")))
     reads = [*_resources.fetched(low.get("source")), *_resources.checks(low), *_resources.accounts(low)]
     reads += [*_resources.files(low.get("if_missing"), low.get("enforce_ownership_on"))]
@@ -163,7 +163,7 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
 def mod_prefetch(low: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the download of an archive with a hash.
 
-    None with ``skip_files_list_verify``: then the archive is not fetched again once it was unpacked.
+    None with ``skip_files_list_verify``: then an unpacked archive is not fetched again.
     """
     if low.get("skip_files_list_verify"):
         return []

@@ -30,7 +30,7 @@ class Extraction(ArchiveSource):
             try:
                 encrypted = __salt__["archive.is_encrypted"](self.cached, clean=False, saltenv=str(__env__))
             except CommandExecutionError:
-                encrypted = False  # no zip at all: listing it reports that
+                encrypted = False  # no zip archive: listing it reports that
             if encrypted:
                 raise Refusal(
                     f"Archive {redacted(self.source)} is password-protected, but no password was specified. Please "
@@ -77,7 +77,7 @@ class Extraction(ArchiveSource):
             )
 
     def compare(self, *, force: bool, clean: bool, clean_parent: bool) -> tuple[bool, bool]:
-        """Return whether to unpack the archive, and whether the reason is that something is missing."""
+        """Return whether to unpack the archive, and whether the reason is a missing path."""
         missing, wrong = self._differing()
         if not wrong:
             return missing, missing
@@ -113,7 +113,7 @@ class Extraction(ArchiveSource):
         return True, missing
 
     def _differing(self) -> tuple[bool, list[str]]:
-        """Return whether any path of the archive is missing, and the paths that are of another kind."""
+        """Return whether any path of the archive is missing, and the existing paths of another kind."""
         missing = False
         wrong = []
         for paths, is_right in (
@@ -128,7 +128,7 @@ class Extraction(ArchiveSource):
                 except FileNotFoundError:
                     missing = True
                 except NotADirectoryError:
-                    continue  # its directory is a file, which is reported
+                    continue  # its directory is a file, which is reported as such
         return missing, wrong
 
     def verify(self, source_hash: Any, *, skip_verify: bool) -> None:
@@ -139,7 +139,7 @@ class Extraction(ArchiveSource):
             raise Refusal(f"{self.source} does not match the desired source_hash {self.source_sum['hsum']}")
 
     def verify_signature(self, signature: Any, trust: dict[str, Any]) -> None:
-        """Compare the archive with its signature: True for one within it."""
+        """Verify the signature of the archive: True means one within it."""
         given = {key: value for key, value in trust.items() if key != "source_hash_sig"}
         detached = None if signature is True else signature
         try:
@@ -148,12 +148,12 @@ class Extraction(ArchiveSource):
             raise Refusal(f"Failed verifying the source file's signature: {error}") from error
 
     def announcement(self, *, clean: bool, by_hash: bool, missing: bool) -> str:
-        """Return the comment of a dry run that would unpack."""
+        """Return the comment of a dry run if the archive would be unpacked."""
         text = f"Archive {redacted(self.source)} would be extracted to {self.name}"
         return text + (", after cleaning destination path(s)" if clean else "") + _reason(by_hash, missing)
 
     def check_members(self) -> None:
-        """Refuse what unpacking refuses. What programs unpack is not known before."""
+        """Refuse members that unpacking would refuse; those unpacked by a program are not known beforehand."""
         if (self.format == "tar" and not self.options) or (self.format == "zip" and not self.use_unzip):
             __salt__["archive.check_members"](self.cached, self.name, self.format, password=self.password)
         if not self.own_only and (refused := filesystem.refused_owners(self.uid, self.gid)):
@@ -161,7 +161,7 @@ class Extraction(ArchiveSource):
             raise Refusal("; ".join(f"Failed to change {kind} to {wanted[kind]}" for kind in refused))
 
     def clear(self, *, clean: bool, clean_parent: bool) -> None:
-        """Remove existing paths before unpacking, as the arguments say."""
+        """Remove existing paths before unpacking, according to the arguments."""
         if clean_parent and filesystem.lexists(self.name.rstrip("/")):
             __salt__["file.remove"](self.name.rstrip("/"))
             self.changes.setdefault("removed", f"Directory {self.name} was removed prior to the extraction")
@@ -172,7 +172,7 @@ class Extraction(ArchiveSource):
                     self.changes.setdefault("removed", []).append(full)
 
     def make_folder(self) -> None:
-        """Make the destination, or in a dry run say why that would fail."""
+        """Make the destination; in a dry run, refuse one that cannot be made."""
         if not filesystem.is_directory(self.name):
             made = __states__["file.directory"](self.name, user=self.user, makedirs=True)
             if made["result"] is False:
@@ -212,7 +212,7 @@ class Extraction(ArchiveSource):
     def _staged(self, run: Callable[[str], list[str]]) -> list[str]:
         """Let a program unpack into a private directory, check the result, and copy it to the destination.
 
-        A program works with paths, which other users may replace meanwhile, and it makes whatever an archive says.
+        A program works with paths, which other users may replace meanwhile, and makes anything that an archive has.
         Devices and pipes are refused; set-id bits are dropped, unless the options ask for the archive's permissions.
         """
         with remains.temporary_folder(prefix="asyncstate-archive-") as folder:
@@ -222,7 +222,7 @@ class Extraction(ArchiveSource):
         return files
 
     def check_options(self) -> None:
-        """Refuse options that tar does not know, before anything is removed or made."""
+        """Refuse options unknown to tar, before anything is removed or made."""
         if self.format == "tar" and self.options and filesystem.judges():
             self._tar("/dev/null", "--show-defaults")
 
@@ -243,7 +243,7 @@ class Extraction(ArchiveSource):
                 short += word.replace("x", "").replace("f", "")
         command = ["tar", short, *long, "-f", archive, *more]
         answer = __salt__["cmd.run_all"](command, cwd=cwd, python_shell=False, ignore_retcode=bool(more))
-        # Only GNU's tar can say that it knows all options without reading an archive.
+        # Only GNU tar can check options without reading an archive.
         if answer["retcode"] != 0 and not any(word in answer["stderr"] for word in more):
             self.changes.update(answer)
             raise Refusal("")
@@ -325,7 +325,7 @@ class Extraction(ArchiveSource):
         return make_row(name, comment, self.changes, result=result)
 
     def forget(self) -> str:
-        """Remove the fetched copy; return why that failed, "" if it did not."""
+        """Remove the fetched copy; return the error, "" if there is none."""
         if self.is_local:
             return ""
         row = __states__["file.not_cached"](self.source, saltenv=str(__env__))
@@ -333,7 +333,7 @@ class Extraction(ArchiveSource):
 
 
 def _is_short(word: str, letters: str) -> bool:
-    """Return whether an argument is a group of one-letter options that has one of ``letters``."""
+    """Return whether an argument is a cluster of one-letter options with one of ``letters``."""
     return word[:1] == "-" and word[:2] != "--" and any(letter in word for letter in letters)
 
 

@@ -22,7 +22,7 @@ _STRIP = re.compile(r"""--strip(?:-components)?(?:\s+|=)["']?(\d+)["']?""")
 
 
 class Refusal(Exception):
-    """The state cannot, or need not, go on; the message is its comment."""
+    """The state ends early; the message is its comment."""
 
     def __init__(self, comment: str, result: bool | None = False) -> None:
         super().__init__(comment)
@@ -111,7 +111,7 @@ class ArchiveSource:
         parts = urlsplit(chosen)
         self.is_local = parts.scheme in {"", "file"}
         local = os.path.expanduser(parts.path if parts.scheme else chosen)
-        # The resolved path is for messages only. A link may change at any time, so the path is read as given.
+        # The resolved path is for messages only. A link may change at any time, so the given path is read.
         self.source = os.path.realpath(local) if self.is_local else chosen
         self.cached = local if self.is_local else ""
         if self.is_local and not filesystem.is_file(local):
@@ -161,7 +161,7 @@ class ArchiveSource:
         use_etag: bool,
         trust: dict[str, Any],
     ) -> None:
-        """Get a local copy of the archive. A dry run takes one that is there, and downloads nothing."""
+        """Get a local copy of the archive. A dry run uses an existing copy, and downloads nothing."""
         if self.is_local:
             return
         row = __states__["file.cached"](
@@ -190,7 +190,7 @@ class ArchiveSource:
             raise Refusal(f"Failed to cache {redacted(self.source)}, check minion log for more information")
 
     def _sum_file(self) -> str:
-        """Return the path of the file that has the hash of the last archive unpacked here from this source."""
+        """Return the path of the file with the hash of the last archive unpacked here from this source."""
         key = hashlib.sha256(f"{self.name}\0{self.source}".encode()).hexdigest()
         return os.path.join(str(__opts__.get("cachedir") or "/var/cache/asyncstate"), "archive_hash", key)
 
@@ -212,7 +212,7 @@ class ArchiveSource:
         return self._last_sum() not in {"", self._wanted_sum()}
 
     def remember(self) -> None:
-        """Keep the hash for the next run."""
+        """Store the hash for the next run."""
         if is_dry_run() or self.is_known():
             return
         path = self._sum_file()

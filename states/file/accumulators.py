@@ -1,6 +1,6 @@
 """``file.accumulated``: text collected by several states for one file.
 
-The text is kept in ``__context__`` under the run's instance ID, so two runtimes in one process, or two runs, never mix.
+The text is kept in ``__context__`` under the run's instance ID, separately for each runtime and run in a process.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def accumulated_for(filename: str) -> dict[str, list[Any]]:
 
 
 def accumulated_for_this_state(filename: str) -> list[Any]:
-    """Return the texts of the accumulators that name the current state; of all of them if none does."""
+    """Return the texts of the accumulators that name the current state, or of all if none does."""
     texts = accumulated_for(filename)
     dependents = _store()["dependents"].get(filename, {})
     mine = [name for name in dependents if __low__.get("__id__") in dependents[name] and name in texts]

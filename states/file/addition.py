@@ -1,4 +1,4 @@
-"""``file.append`` and ``file.prepend``: lines a file must have."""
+"""``file.append`` and ``file.prepend``: required lines of a file."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _prepared(
     sources: Any,
     source_hashes: Any,
 ) -> list[str] | Row:
-    """Make sure that there is a file; return the texts to add, or the row if that already decides the state."""
+    """Make sure that there is a file; return the texts to add, or the row if the state ends there."""
     if not name:
         return failed(name, f"Must provide name to file.{function}")
     warn_needless_hash(source, source_hash)

@@ -1,4 +1,4 @@
-"""Checks of the arguments that most file states share."""
+"""Checks of arguments common to most file states."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def expand(path: str) -> str:
 
 
 def misspelt(name: str) -> str:
-    """Return why no file can be made at ``name``, "" if one can: the path is relative, or that of a missing directory.
+    """Return the reason why no file can be made at ``name``, "" if one can: a relative path, or a missing directory's.
 
-    A path with a slash or a period at its end means a directory; the system makes nothing else under such a name.
+    A path that ends in a slash or a period means a directory; the system makes nothing else under such a name.
     """
     if not os.path.isabs(name):
         return f"Specified file {name} is not an absolute path"
@@ -35,14 +35,14 @@ def misspelt(name: str) -> str:
 
 
 def normalize_mode(mode: Any) -> str | None:
-    """Return a mode as Salt compares and reports it: ``"0644"`` for 644, ``"644"``, ``"0o644"``, ``"00644"``."""
+    """Return a mode in Salt's form, ``"0644"``, for 644, ``"644"``, ``"0o644"``, ``"00644"``."""
     if mode is None:
         return None
     return str(mode).replace("0o", "0").strip("\"'").lstrip("0").zfill(4)
 
 
 def impossible_mode(mode: Any) -> str:
-    """Return the error if what `normalize_mode` returned is no mode: nothing is made that would not have its rights."""
+    """Return the error if a result of `normalize_mode` is no mode: no file is made without its permissions."""
     if mode is None or _MODE.fullmatch(mode) or (is_dry_run() and not filesystem.foretells()):
         return ""
     return f"Failed to change mode to {mode}"
@@ -57,7 +57,7 @@ def owner_of(kwargs: Mapping[str, Any], user: Any) -> Any:
 
 
 def missing_accounts(user: Any, group: Any) -> str:
-    """Return which account is missing; "" if none. As in Salt, a dry run that does not foretell only logs it."""
+    """Return the missing account; "" if none. As in Salt, a dry run without a forecast only logs it."""
     problem = ""
     if user and __salt__["file.user_to_uid"](user) == "":
         problem = f"User {user} is not available "
@@ -84,7 +84,7 @@ def default_owner(user: Any, group: Any) -> tuple[Any, Any]:
 
 
 def preflight(name: str, user: Any, group: Any, *more: str) -> str:
-    """Return everything that is wrong with a link's owner and paths as one text, "" if nothing is."""
+    """Return all mistakes in a link's owner and paths as one text, "" if there are none."""
     problems = []
     if __salt__["file.user_to_uid"](user) == "":
         problems.append(f"User {user} does not exist")
@@ -96,7 +96,7 @@ def preflight(name: str, user: Any, group: Any, *more: str) -> str:
 
 
 def file_problem(name: str) -> str:
-    """Return why there is no file to edit at ``name``, "" if there is one."""
+    """Return the reason why there is no file to edit at ``name``, "" if there is one."""
     if not os.path.isabs(name):
         return f"Specified file {name} is not an absolute path"
     if not filesystem.exists(name):

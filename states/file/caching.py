@@ -82,7 +82,7 @@ def cached(
 
 
 def _foretold(name: str, copy: Any, wanted: dict[str, str], kind: str) -> Row:
-    """Return the row of a dry run, for a file that only a real run may fetch."""
+    """Return the row of a dry run for a file that only a real run may fetch."""
     if not copy:
         return would_change(name, f"File will be cached: {name}")
     if not wanted:

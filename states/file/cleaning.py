@@ -1,4 +1,4 @@
-"""``clean: True``: which files of a directory other states manage, and removing the rest."""
+"""``clean: True``: removal of the files in a directory that no other state manages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def required_files(name: str, require: Any) -> list[str]:
-    """Return the paths that the file states in ``require`` manage inside ``name``: files, and all below directories."""
+    """Return the paths inside ``name`` that the file states in ``require`` manage: files, and all below directories."""
     keep: set[str] = set()
     items = require if isinstance(require, list) else []
     wanted = {item["file"] for item in items if isinstance(item, dict) and "file" in item}
@@ -50,7 +50,7 @@ def _everything(path: str) -> set[str]:
 
 
 def clean_directory(root: str, keep: list[str], exclude_pat: Any) -> tuple[list[str], str]:
-    """Remove what is in ``root`` but neither in ``keep`` nor excluded; a dry run removes nothing.
+    """Remove everything in ``root`` that is neither in ``keep`` nor excluded; a dry run removes nothing.
 
     Returns the paths, and the error that stopped the removal, "" if none did.
     """

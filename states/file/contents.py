@@ -1,4 +1,4 @@
-"""The text of a managed file that comes from the state itself: contents, contents_pillar, contents_grains."""
+"""The text of a managed file from arguments of the state: contents, contents_pillar, contents_grains."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def requested_contents(
     context: dict[str, Any] | None = None,
     defaults: dict[str, Any] | None = None,
 ) -> str | bytes | None:
-    """Return the contents ready to be written, rendered if there is a ``template``; None if the state names none."""
+    """Return the contents to write, rendered if there is a ``template``; None if the state has none."""
     if contents_pillar is not None:
         wanted, origin = (
             _lookup("pillar.get", "Pillar", contents_pillar, delimiter),

@@ -17,7 +17,7 @@ _KINDS = {
     "p": ("Fifo pipe", "a fifo pipe", "file.is_fifo"),
 }
 _MAJOR, _MINOR = (1 << 12) - 1, (1 << 20) - 1
-"""The largest numbers of devices that Linux has."""
+"""The largest device numbers in Linux."""
 
 
 def mknod(
@@ -45,7 +45,7 @@ def mknod(
         if ntype != "p" and not 0 <= number <= largest:
             return failed(name, f"'{what}' must be a number from 0 to {largest}, not {number}")
     for look_up, account in (("file.user_to_uid", user), ("file.group_to_gid", group)):
-        __salt__[look_up](account)  # raises for what is no name of an account, before the node is made
+        __salt__[look_up](account)  # raises for an invalid account name, before the node is made
     title, kind, test = _KINDS[ntype]
     if filesystem.is_file(name):
         return failed(name, f"File {name} exists and is not {kind}. Refusing to continue")

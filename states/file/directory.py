@@ -1,4 +1,4 @@
-"""``file.directory``: a directory, its owner and mode, and those of its content."""
+"""``file.directory``: a directory, with owner and mode for it and its content."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def directory(
             recurse=recurse,
         )
     except (TypeError, ValueError, CommandExecutionError, OSError) as error:
-        return failed(name, str(error))  # without changes: the caller knows them
+        return failed(name, str(error))  # without changes, which the caller knows
 
 
 def _made(
@@ -104,7 +104,7 @@ def _made(
     children_only: bool,
     recurse: Any,
 ) -> Row:
-    """Compare what is there with what is wanted and, unless it is a dry run, change it."""
+    """Compare the existing directory with the wanted one and, except in a dry run, change it."""
     path = check.name
     listing = list(_walk(path, max_depth)) if recurse or clean else []
     expected = check.differences(listing, children_only=children_only)
@@ -135,7 +135,7 @@ def _made(
 
 
 def _clear_the_way(name: str, path: str, backupname: str | None, changes: dict[str, Any], *, force: bool) -> Row | None:
-    """Remove or rename a file or link at the path. Return the row if that already decides the state."""
+    """Remove or rename a file or link at the path. Return the row if the state ends there."""
     dry_run = is_dry_run()
     kind = "Symlink" if filesystem.is_link(path) else "File"
     if backupname is not None:
@@ -197,7 +197,7 @@ def _walk(top: str, max_depth: int | None) -> list[Listing]:
 
 
 def recursion(recurse: Any) -> set[str]:
-    """Return the options of ``recurse``. Raises TypeError or ValueError, which say what is wrong with them."""
+    """Return the options of ``recurse``. Raises TypeError or ValueError, which name the mistake."""
     if not recurse:
         return set()
     if not isinstance(recurse, list):
@@ -224,7 +224,7 @@ class _Check:
         self.file_mode = file_mode
         self.follow_symlinks = follow_symlinks
         self.recursion: set[str] = set()
-        self.refused: list[str] = []  # in a dry run: what the run could not give
+        self.refused: list[str] = []  # in a dry run: owners that a run cannot set
         self.uid = __salt__["file.user_to_uid"](user) if self.user is not None else None
         self.gid = __salt__["file.group_to_gid"](group) if self.group is not None else None
 
@@ -247,7 +247,7 @@ class _Check:
         return changes
 
     def refusal(self, *, new: bool) -> str:
-        """Return a dry run's error about owners that a run cannot give, to a ``new`` directory or to what is there."""
+        """Return a dry run's error about owners that a run cannot set, for a ``new`` or an existing directory."""
         if not new:
             return "; ".join(self.refused)
         wanted = {"user": self.user, "group": self.group}
@@ -289,7 +289,7 @@ class _Check:
         return changes
 
     def enforce(self, row: Row, listing: list[Listing]) -> tuple[Row, list[str]]:
-        """Set what differs in the directory's content; return the row and the errors."""
+        """Correct the differences in the directory's content; return the row and the errors."""
         errors: list[str] = []
         for root, dirs, files in listing:
             wanted = []
@@ -311,7 +311,7 @@ class _Check:
 
 
 def _followed(path: str, link: os.stat_result) -> os.stat_result:
-    """Return the status of a link's target, or of the link itself if it leads nowhere or may not be followed."""
+    """Return the status of a link's target, or of the link itself if it is broken or may not be followed."""
     try:
         return filesystem.stat(path)
     except (PathRefused, OSError):
@@ -319,7 +319,7 @@ def _followed(path: str, link: os.stat_result) -> os.stat_result:
 
 
 def _unkept(name: str, listing: list[Listing], require: Any, exclude_pat: Any) -> dict[str, Any]:
-    """Return what ``clean`` has to remove."""
+    """Return the paths that ``clean`` has to remove."""
     keep = required_files(name, require)
     changes: dict[str, Any] = {}
     for root, dirs, files in listing:
@@ -340,7 +340,7 @@ def _forget_unremoved(changes: dict[str, Any], removed: list[str]) -> None:
 
 
 def _created(name: str, check: _Check, changes: dict[str, Any]) -> Row:
-    """Return the row of a new directory, which may lack the owner or mode that this process cannot give."""
+    """Return the row of a new directory, which may lack an owner or mode that this process cannot set."""
     path = check.name
     if not filesystem.is_directory(path):
         return failed(name, f"Failed to create directory {path}", changes)

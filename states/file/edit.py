@@ -73,7 +73,7 @@ def replace(
 
 
 def _edited(name: str, diff: Any, would: str, backup: Any = False) -> Row:
-    """Return the row of an edit with its diff, if there is any; ``would`` is the comment of a dry run."""
+    """Return the row of an edit with its diff, if any; ``would`` is the comment of a dry run."""
     if not diff:
         return unchanged(name, "No changes needed to be made")
     if is_dry_run():
@@ -83,7 +83,7 @@ def _edited(name: str, diff: Any, would: str, backup: Any = False) -> Row:
 
 
 def _no_room_beside(name: str, backup: Any) -> str:
-    """Return the error with which a copy of a file fails whose name has ``backup`` at its end; for dry runs."""
+    """Return the error of a run that cannot make the copy with the suffix ``backup``; for dry runs."""
     copy = f"{filesystem.resolved(name)}{backup or ''}"
     try:
         if not filesystem.room_for(copy):
@@ -149,7 +149,7 @@ def line(
 
 
 def _refused_of_new(content: Any, mode: str | None, place: dict[str, Any]) -> str:
-    """Return why a line cannot be put into an empty file, "" if it can."""
+    """Return the reason why a line cannot be put into an empty file, "" if it can."""
     if mode is None:
         return _NO_MODE
     if mode.lower() != "delete" and content is None:

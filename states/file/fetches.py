@@ -1,4 +1,4 @@
-"""What can be fetched ahead for a file state: a remote source with a hash."""
+"""Prefetches of file states: remote sources with a hash."""
 
 from __future__ import annotations
 

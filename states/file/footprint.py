@@ -1,4 +1,4 @@
-"""What each file state reads, writes and makes."""
+"""Footprints of the file states."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _TAKES = {"copy", "rename", "hardlink"}
 _COPY_BESIDE = {"replace": ".bak", "comment": ".bak", "uncomment": ".bak", "blockreplace": False}
 """The edits that keep a copy beside the file, and the default ending of its name."""
 _ALWAYS_THERE = frozenset({"user:root", "user:0"})
-"""Owners whose number no state changes: that of who runs us is in use."""
+"""Owners whose number no state changes: root, whose number is in use."""
 _KEEPS_LINKS = "it keeps the links of its source, and only a run shows where they lead"
 _FILES = {"managed", "serialize", "append", "prepend", "touch", "symlink"}
-"""What leaves a file at its path, unless ``create`` says otherwise."""
+"""States that leave a file at their path, unless ``create`` is False."""
 _REPLACES = {"managed", "serialize", "recurse", "copy"}
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, Any]:
-    """Return the resource names a chunk reads and writes: its path, the owner and directory it needs, its sources.
+    """Return the footprint of a chunk: its path, the owner and directory it needs, its sources.
 
     ``path:/p/**`` is a whole tree. With ``makedirs`` a state makes its directory, which two states may do in any order
     if it gets the same mode and owners from both.
@@ -40,7 +40,7 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, Any]:
     if not path.startswith(("/", "~")):  # the state fails
         return {"reads": [], "writes": []}
     if fun in _LOOKS:
-        # Whether a folder exists also depends on the states that make files below it.
+        # The existence of a folder also depends on states that make files below it.
         return {"reads": [f"path:{path.rstrip('/')}/**"], "writes": []}
     makes = [_folder(fun, path, low)] if low.get("makedirs") or fun in {"recurse", "mknod"} else []
     writes = [f"path:{path}", *_beside(fun, path, low)]
@@ -79,12 +79,12 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, Any]:
 
 
 def _number_of(account: str) -> str:
-    """Return the resource that stands for the number of an account: who owns a file does not ask for its groups."""
+    """Return the resource of an account's number: the groups of an owner do not matter."""
     return f"{account}#id" if account.startswith("user:") else account
 
 
 def _left(fun: str, path: str, low: dict[str, Any]) -> str:
-    """Return the folder that is there once a state has succeeded, "" if none is for sure."""
+    """Return the folder that certainly exists after the success of a state, "" if none does."""
     if not path.startswith("/"):
         return ""
     if fun == "directory":
@@ -97,7 +97,7 @@ def _path(name: str) -> str:
 
 
 def _is_tree(fun: str, low: dict[str, Any]) -> bool:
-    """Return whether the state also changes what is below the path."""
+    """Return whether the state also changes paths below its path."""
     if fun == "directory":
         return bool(low.get("recurse") or low.get("clean"))
     return fun in {"absent", "rename", "copy", "patch"} or (
@@ -106,7 +106,7 @@ def _is_tree(fun: str, low: dict[str, Any]) -> bool:
 
 
 def _folder(fun: str, path: str, low: dict[str, Any]) -> str:
-    """Return the folder that a state makes, with the mode and owners that it gives it."""
+    """Return the folder that a state makes, with its mode and owners."""
     if fun in {"append", "prepend", "touch", "rename"}:
         return _resources.folder(path)
     mode = low.get("dir_mode")
@@ -120,7 +120,7 @@ def _folder(fun: str, path: str, low: dict[str, Any]) -> str:
 
 
 def _beside(fun: str, path: str, low: dict[str, Any]) -> list[str]:
-    """Return where copies of the old content go."""
+    """Return the places for copies of the old content."""
     if fun in _COPY_BESIDE:
         ending = low.get("backup", _COPY_BESIDE[fun])
         return [f"path:{path}{ending}"] if ending else []
@@ -136,7 +136,7 @@ def _beside(fun: str, path: str, low: dict[str, Any]) -> list[str]:
 
 
 def _suffixes(options: Any) -> list[str]:
-    """Return the endings of the backups that options of the program ``patch`` ask for."""
+    """Return the suffixes of the backups requested by options of the program ``patch``."""
     try:
         words = [str(word) for word in options] if isinstance(options, list) else shlex.split(str(options or ""))
     except ValueError:
@@ -147,7 +147,7 @@ def _suffixes(options: Any) -> list[str]:
 
 
 def _sources(fun: str, low: dict[str, Any]) -> list[str]:
-    """Return what a state reads to get its content."""
+    """Return the resources that a state reads to get its content."""
     sources = [low.get("source"), low.get("sources")]
     if fun in {"hardlink", "symlink"}:  # to read a link is to read its target
         sources.append(low.get("target"))

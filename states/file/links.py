@@ -82,7 +82,7 @@ def symlink(
     if filesystem.is_link(path):
         if os.path.normpath(filesystem.readlink(path)) == os.path.normpath(target):
             return _settle_owner(name, path, user, group)
-        force = True  # a link that leads elsewhere is always replaced
+        force = True  # a link to another target is always replaced
     elif filesystem.lexists(path):
         problem = _clear_the_way(path, target, backupname, force, atomic, disallow_copy_and_unlink)
         if problem:
@@ -100,7 +100,7 @@ def symlink(
 
 
 def _unfit_target(path: str, target: str) -> str:
-    """Return why no link can hold a target, "" if one can."""
+    """Return the reason why no link can hold a target, "" if one can."""
     if "\0" in target:
         return "'target' must not hold a NUL character"
     if len(os.fsencode(target)) > _LONGEST:
@@ -116,7 +116,7 @@ def _owner(name: str) -> tuple[Any, Any]:
 
 
 def _own(name: str, user: Any, group: Any) -> bool:
-    """Set the owner of the link itself; return whether that worked."""
+    """Set the owner of the link itself; return whether it succeeded."""
     try:
         __salt__["file.lchown"](name, user, group)
     except OSError:
@@ -131,7 +131,7 @@ def _is_owned(name: str, user: Any, group: Any) -> bool:
 
 
 def _settle_owner(name: str, path: str, user: Any, group: Any) -> Row:
-    """Return the row of a link that has the right target, after correcting its owner."""
+    """Correct the owner of a link with the right target, and return the row."""
     if _is_owned(path, user, group):
         return unchanged(name, f"Symlink {path} is present and owned by {user}:{group}")
     if not _own(path, user, group):
@@ -140,7 +140,7 @@ def _settle_owner(name: str, path: str, user: Any, group: Any) -> Row:
 
 
 def _unowned(path: str, target: str, user: Any, group: Any) -> str:
-    """Return the error with which a run fails to set the owner, "" if it does not; for dry runs."""
+    """Return the error of a run that cannot set the owner, "" if it can; for dry runs."""
     stays = filesystem.is_link(path) and os.path.normpath(filesystem.readlink(path)) == os.path.normpath(target)
     found = filesystem.lstat(path) if stays else None
     uid, gid = __salt__["file.user_to_uid"](user), __salt__["file.group_to_gid"](group)
@@ -170,7 +170,7 @@ def _would_symlink(name: str, path: str, target: str, force: bool, user: Any, gr
 
 
 def _would_replace(name: str, path: str, target: str, kind: str, *, force: bool) -> Row:
-    """Return the row of a dry run that found something else where a link should be."""
+    """Return the row of a dry run that found something else at the place of the link."""
     if force:
         comment = f"The file or directory {path} is set for removal to make way for a new {kind} targeting {target}"
         return would_change(name, comment)
@@ -178,7 +178,7 @@ def _would_replace(name: str, path: str, target: str, kind: str, *, force: bool)
 
 
 def _would_make_way(name: str, path: str, target: str, backupname: str | None, *, force: bool, atomic: bool) -> Row:
-    """Return the row of a dry run that foretells; as in Salt, no directory is removed, though its dry run says so."""
+    """Return the row of a dry run with a forecast: no directory is removed, although Salt's dry run says so."""
     problem = _clear_the_way(path, target, backupname, force, atomic, False)
     if not problem and backupname is None and filesystem.is_plain_directory(path):
         error = IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
@@ -189,7 +189,7 @@ def _would_make_way(name: str, path: str, target: str, backupname: str | None, *
 def _clear_the_way(
     name: str, target: str, backupname: str | None, force: bool, atomic: bool, disallow_copy_and_unlink: bool
 ) -> str:
-    """Move what is at ``name`` to ``backupname``, if there is one. Return what is wrong, "" if the link may be made."""
+    """Move anything at ``name`` to ``backupname``, if given. Return the error, "" if the link may be made."""
     if backupname is None:
         if force or atomic:
             return ""
@@ -260,7 +260,7 @@ def hardlink(
 
 
 def _roomless(name: str, path: str, target: str, make: Callable[[], object] | None) -> Row | None:
-    """Return the row of a hard link whose folder is not there and is not to be made, or is elsewhere, None if it is."""
+    """Return the row of a hard link whose folder is missing and not made, or on another file system; else None."""
     try:
         if filesystem.judges():
             _require_one_file_system(path, target)
@@ -272,7 +272,7 @@ def _roomless(name: str, path: str, target: str, make: Callable[[], object] | No
 
 
 def _require_one_file_system(path: str, target: str) -> None:
-    """Raise the error of a hard link to another file system; of a file on layers, only the folder has the number."""
+    """Raise the error of a hard link to another file system; on overlays, only the folder has its number."""
     folder = os.path.dirname(path)
     while not filesystem.is_directory(folder):
         folder = os.path.dirname(folder)

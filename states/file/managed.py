@@ -260,7 +260,7 @@ def managed(
 
 
 def _is_there(name: str, look: Callable[[str], bool], *, follow_symlinks: bool) -> bool:
-    """Return ``look(name)``; True for a link that may not be followed, as it will be replaced."""
+    """Return ``look(name)``; True for a link that may not be followed, which will be replaced."""
     try:
         return look(name)
     except PathRefused:
@@ -270,7 +270,7 @@ def _is_there(name: str, look: Callable[[str], bool], *, follow_symlinks: bool) 
 
 
 def _conflict(source: Any, contents: Any, pillar: Any, grains: Any, *, keep_mode: bool) -> str:
-    """Return an error that names the arguments that exclude each other, "" if none do."""
+    """Return an error that names mutually exclusive arguments, "" if there are none."""
     count = (contents is not None) + (pillar is not None) + (grains is not None)
     if source and count:
         return "'source' cannot be used in combination with 'contents', 'contents_pillar', or 'contents_grains'"
@@ -284,7 +284,7 @@ def _conflict(source: Any, contents: Any, pillar: Any, grains: Any, *, keep_mode
 
 
 def _misplaced(name: str, user: Any, group: Any, context: Any, defaults: Any, *, follow_symlinks: bool) -> str:
-    """Return why no file can be managed at ``name`` with these arguments, "" if one can."""
+    """Return the reason why no file can be managed at ``name`` with these arguments, "" if one can."""
     problem = missing_accounts(user, group) if user or group else ""
     if problem:
         return problem
@@ -333,7 +333,7 @@ def _permissions_only(
 
 
 def _dry_run(name: str, changes: Any, *, show_changes: bool, lenient: bool) -> Row:
-    """Return the row of a dry run from what would change, or from ``(False, why it would fail)``."""
+    """Return the row of a dry run from the changes, or from ``(False, reason of the failure)``."""
     significant = True
     if isinstance(changes, tuple):
         if not isinstance(changes[1], dict):
@@ -347,13 +347,13 @@ def _dry_run(name: str, changes: Any, *, show_changes: bool, lenient: bool) -> R
 
 
 def check_refused(name: str, check_cmd: str, tmp_dir: str | None, tmp_ext: str, row: Row) -> Row:
-    """Return the row of a dry run, a failed one if ``check_cmd`` could not look at the new file."""
+    """Return the row of a dry run; it fails if ``check_cmd`` could not run on the new file."""
     problem = _uncheckable(check_cmd, tmp_dir, tmp_ext) if row["result"] is None and filesystem.foretells() else ""
     return failed(name, problem) | {"skip_watch": True} if problem else row
 
 
 def _uncheckable(check_cmd: str, tmp_dir: str | None, tmp_ext: str) -> str:
-    """Return why ``check_cmd`` cannot be run on a copy in ``tmp_dir``, "" if it can."""
+    """Return the reason why ``check_cmd`` cannot run on a copy in ``tmp_dir``, "" if it can."""
     try:
         copy = remains.temporary_path(suffix=tmp_ext, directory=tmp_dir)
         if not filesystem.room_for(copy):
@@ -365,7 +365,7 @@ def _uncheckable(check_cmd: str, tmp_dir: str | None, tmp_ext: str) -> str:
 
 
 def check_copy(name: str, check_cmd: str, tmp_dir: str | None, tmp_ext: str, placement: dict[str, Any]) -> Row | None:
-    """Run ``check_cmd`` on a private copy of the new file, if it would change. Return the comment if that fails."""
+    """Run ``check_cmd`` on a private copy of the new file, if it would change. Return the comment of a failure."""
     changes = __salt__["file.check_file_meta"](
         name,
         placement["sfn"],
@@ -386,7 +386,7 @@ def check_copy(name: str, check_cmd: str, tmp_dir: str | None, tmp_ext: str, pla
     descriptor, copy = remains.temporary_file(suffix=tmp_ext, directory=tmp_dir)
     os.close(descriptor)
     try:
-        # the trial must not use up the copy of a rendered template, so it gets the text as contents
+        # the trial must not consume the copy of a rendered template, so it gets the text as contents
         trial = {**placement, "signature": None}
         if placement["contents"] is None and placement["sfn"]:
             trial |= {"contents": filesystem.read_bytes(placement["sfn"]), "sfn": ""}
@@ -401,7 +401,7 @@ def check_copy(name: str, check_cmd: str, tmp_dir: str | None, tmp_ext: str, pla
 def mod_run_check_cmd(cmd: str, filename: str, **check_cmd_opts: Any) -> Row | bool:
     """Run ``cmd filename``; return True if it succeeds, else ``result``, ``comment`` and ``skip_watch`` for the row.
 
-    A state function with a ``check_cmd`` argument of its own calls this; the run then checks no more.
+    A state function with its own ``check_cmd`` argument calls this; the run does not check again.
     """
     shell = __grains__.get("shell")
     if shell:

@@ -90,7 +90,7 @@ def _unfit(name: str, reject_file: str | None) -> str:
 
 
 def _options(options: Any, strip: int | None) -> tuple[list[str], int | None]:
-    """Return the options, without those that the state sets itself, and the number of path components to strip."""
+    """Return the options, except the ones set by the state itself, and the number of path components to strip."""
     parts = [str(part) for part in options] if isinstance(options, list) else shlex.split(str(options or ""))
     forbidden = [part for part in parts if part.startswith(_FORBIDDEN)]
     if forbidden:
@@ -128,7 +128,7 @@ def _apply(name: str, patch_file: str, options: list[str], reject_file: str | No
 
 
 def _explain(name: str, trial: Row, rejects: str, options: list[str], *, kept: bool) -> Row:
-    """Return the row of a patch that failed its trial: it is already applied, or does not fit."""
+    """Return the row of a patch that failed its trial: it is already applied, or does not apply."""
     if not filesystem.exists(rejects) or filesystem.stat(rejects).st_size == 0:
         return failed(name, trial["stderr"] or trial["stdout"])
     backwards = [option for option in options if not option.startswith("-p")]

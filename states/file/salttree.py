@@ -1,4 +1,4 @@
-"""Which files of a directory of the file roots go to which paths."""
+"""The mapping from a directory of the file roots to target paths."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class TreeContent:
         self._ancestors: set[str] = set()
 
     def add(self, url: str) -> None:
-        """Add what a source has and no earlier source had."""
+        """Add the paths of a source that no earlier source had."""
         path, saltenv = _split(url)
         client = tree_files()
         prefix = f"{path}/"
@@ -91,7 +91,7 @@ class TreeContent:
             folder = os.path.dirname(folder)
 
     def _add_links(self, prefix: str, links: dict[str, str], names: list[str]) -> list[str]:
-        """Add links as links; return the names that are not below one."""
+        """Add links as links; return the names that are not below a link."""
         for link, target in links.items():
             if not link.startswith(prefix):
                 continue
@@ -103,7 +103,7 @@ class TreeContent:
         return names
 
     def _place(self, name: str, prefix: str, *, is_directory: bool = False) -> str:
-        """Return the path that a file of the roots goes to; "" if it is excluded, or its path is taken."""
+        """Return the target path of a file of the roots; "" if the file is excluded, or its path is taken."""
         relative = posixpath.relpath(name, prefix)
         if self.maxdepth is not None and relative.count("/") > self.maxdepth:
             return ""

@@ -102,7 +102,7 @@ def serialize(
             if refusal is not None:
                 return row | refusal
             row = __salt__["file.manage_file"](name, ret=row, backup=backup, makedirs=makedirs, **placement)
-    except LookupError as error:  # an encoding, or a way to handle its errors, that does not exist
+    except LookupError as error:  # an unknown encoding or error handler
         return failed(name, f"Unable to manage file: {error}") | notes
     if isinstance(old, dict) and isinstance(dataset, dict):
         row["changes"]["diff"] = serializers.differences(old, dataset)

@@ -1,4 +1,4 @@
-"""Text that an edit reads from files instead of its own arguments: source, sources and their hashes."""
+"""Text of edits from files instead of arguments: source, sources and their hashes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .arguments import is_remote
 
 
 def paired(source: Any, source_hash: Any, sources: Any, source_hashes: Any) -> list[tuple[Any, Any]]:
-    """Return every source with its hash. Raises CommandExecutionError if one and several are given at once."""
+    """Return every source with its hash. Raises CommandExecutionError if both ``source`` and ``sources`` are given."""
     if source and sources:
         raise CommandExecutionError("source and sources are mutually exclusive")
     if source_hash and source_hashes:
@@ -26,7 +26,7 @@ def paired(source: Any, source_hash: Any, sources: Any, source_hashes: Any) -> l
 
 
 def rendered_texts(sources: list[tuple[Any, Any]], template: str | None, context: Any, defaults: Any) -> list[str]:
-    """Return the rendered text of every source. CommandExecutionError names the one that failed, and why."""
+    """Return the rendered text of every source. Raises CommandExecutionError with the failed source and the reason."""
     variables = {**(defaults or {}), **(context or {})}
     return [_rendered(str(source), source_hash, template, variables) for source, source_hash in sources]
 

@@ -1,4 +1,4 @@
-"""Functions on the text of edited files: reading it, searching it, showing what changed."""
+"""Functions on the text of edited files: reading, searching, diffs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_text(text: str) -> bool:
 
 
 def shown(old: list[str], new: list[str], text: str, *, show_changes: bool = True, joint: str = "") -> str:
-    """Return the diff of lines as a row shows it, its lines joined by ``joint``."""
+    """Return the diff of lines for a row, joined by ``joint``."""
     import difflib  # noqa: PLC0415 - most runs show no diff
 
     if not is_text(text):

@@ -96,7 +96,7 @@ def _would_touch(name: str, atime: Any, mtime: Any, *, extant: bool) -> Row:
     filesystem.require_changeable(name)
     found = filesystem.lstat(name)
     if (
-        filesystem.foretells()  # a run sets the times, also to what they are
+        filesystem.foretells()  # a run sets the times even if they are equal
         or (atime is not None and str(atime) != str(found.st_atime))
         or (mtime is not None and str(mtime) != str(found.st_mtime))
     ):
@@ -166,7 +166,7 @@ def copy_(
 
 
 def _unfit(path: str, *, occupied: bool, make: Callable[[], object] | None) -> str:
-    """Remove what is at ``path``, or ``make`` its folder; return what is wrong, "" if a file may be put there now."""
+    """Remove anything at ``path``, or ``make`` its folder; return the error, "" if a file may now be put there."""
     try:
         if not filesystem.room_for(path, make):
             return f"The target directory {os.path.dirname(path)} is not present"
@@ -178,7 +178,7 @@ def _unfit(path: str, *, occupied: bool, make: Callable[[], object] | None) -> s
 
 
 def _unowned(source: str, path: str, user: Any, group: Any, comment: str) -> str:
-    """Return the error with which a run fails to set the owner of the copy, "" if it does not; for dry runs."""
+    """Return the error of a run that cannot set the owner of the copy, "" if it can; for dry runs."""
     uid, gid = __salt__["file.user_to_uid"](user), __salt__["file.group_to_gid"](group)
     refused = filesystem.refused_owners(uid, gid)
     if refused and filesystem.is_directory(source) and filesystem.listdir(source):
@@ -223,7 +223,7 @@ def _copied(
 
 
 def _mode_of(source: str) -> str:
-    """Return the mode a copy gets: without the set-id bits of another user's file, which now has another owner."""
+    """Return the mode of a copy: without set-id bits if the copy has another owner than the file."""
     mode = str(__salt__["file.get_mode"](source))
     if filesystem.stat(source).st_uid in (0, os.geteuid()):
         return mode

@@ -149,10 +149,10 @@ class _Parts:
         self.changes: dict[str, Any] = {}
         self.comments: dict[str, list[str]] = {}
         self.ways: tuple[str, ...] = ()
-        """Paths below what a dry run would replace: what is there now says nothing of them."""
+        """Paths below a path that a dry run would replace: their current content does not matter."""
 
     def take(self, path: str, state: Callable[..., Row], *args: Any, **kwargs: Any) -> None:
-        """Run the state of one part; a part that is refused does not stop the others."""
+        """Run the state of one part; a refused part does not stop the others."""
         if path.startswith(self.ways):
             self.merge(path, would_change(path, f"{path} is set to be made"))
             return
@@ -178,7 +178,7 @@ class _Parts:
             self.changes[path] = row["changes"]
 
     def make_way(self, path: str, would: str, did: str, is_right: Any) -> bool:
-        """With ``clean``, remove a path of the wrong kind. False in a dry run, which cannot know what follows."""
+        """With ``clean``, remove a path of the wrong kind. False in a dry run, which cannot go on from there."""
         if not self.clean or not filesystem.exists(path) or is_right(path):
             return True
         if is_dry_run():
@@ -190,7 +190,7 @@ class _Parts:
         return True
 
     def cleaned(self, removed: list[str], stopped: str) -> None:
-        """Add to the row what ``clean`` removed, or would remove, and the error that stopped it."""
+        """Add the paths that ``clean`` removed, or would remove, and the error that stopped it to the row."""
         if stopped:
             self.result = False
             self.comments.setdefault(self.name, []).append(stopped)

@@ -38,7 +38,7 @@ from .update import bring_up_to_date as _bring_up_to_date
 
 _CONFIGURATION = ("path:/etc/gitconfig",)
 _SHARED = re.compile(r"umask|group|all|world|everybody|0*[012]?|[0-7]*[67][0-7]{2}|(?i:true|false|yes|no|on|off)")
-"""The values of ``git init --shared``: a word, octal rights that let the owner in, or a truth value."""
+"""The values of ``git init --shared``: a word, octal permissions with access for the owner, or a truth value."""
 _CLONING = frozenset({"latest", "cloned", "detached"})
 
 __all__ = ["cloned", "config_set", "config_unset", "detached", "latest", "mod_footprint", "mod_prefetch", "present"]
@@ -274,7 +274,7 @@ def present(
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what a git state reads, writes and makes: its tree; the repository, how it is reached, the settings."""
+    """Return the footprint of a git state: its tree; the repository and the access to it, the settings."""
     reads = [
         *_resources.accounts(low),
         *_CONFIGURATION,
@@ -305,8 +305,8 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
 def mod_prefetch(low: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the objects of the repository that a state will clone.
 
-    None for another user, who could not read them; for ssh, where a first contact is remembered; with ``depth``, as
-    objects are borrowed only from a whole repository.
+    None for another user, who could not read them; for ssh, where the first contact is stored; with ``depth``, because
+    only a complete repository can lend objects.
     """
     name, target = str(low.get("name", "")), low.get("target")
     if low.get("fun") not in _CLONING or not name.startswith(_WITHOUT_SSH) or not isinstance(target, str):
@@ -326,7 +326,7 @@ def _local_tree(name: str) -> list[str]:
 
 
 def _reached(name: str, user: Any, home: str) -> list[str]:
-    """Return what git reads to reach a repository: a folder, or a host, its key and what the user shows to it."""
+    """Return the resources read to reach a repository: a folder, or a host, its key and the user's credentials."""
     local = _local_tree(name)
     if local:
         return local
@@ -345,7 +345,7 @@ def _reached(name: str, user: Any, home: str) -> list[str]:
 
 
 def _unfit(bare: bool, separate_git_dir: str | None, shared: Any) -> str:
-    """Return the error with which ``git init`` refuses its options."""
+    """Return the error of ``git init`` for invalid options."""
     if bare and separate_git_dir is not None:
         return "fatal: options '--separate-git-dir' and '--bare' cannot be used together"
     folder = os.path.dirname(separate_git_dir or "")
@@ -361,7 +361,7 @@ def _is_repository(path: str, bare: bool, repository: _Repository) -> bool:
 
 
 def _require_room(path: str) -> None:
-    """Raise the error with which git could not make a repository."""
+    """Raise the error of git if it could not make a repository."""
     if filesystem.lexists(path) and not filesystem.is_directory(path):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
     if not filesystem.room_for(path, partial(filesystem.makedirs, os.path.dirname(path))):

@@ -1,4 +1,4 @@
-"""``git.latest`` where there is no repository yet, and ``git.cloned``."""
+"""``git.latest`` without an existing repository, and ``git.cloned``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_REMOTE_HEAD = (
 
 
 def make_room(row: Row, name: str, target: str, *, force: bool, predicted: dict[str, Any]) -> None:
-    """Empty the target folder of a clone if that is allowed; ``predicted`` are the changes of a dry run."""
+    """Empty the target folder of a clone if allowed; ``predicted`` are the changes of a dry run."""
     if not filesystem.is_directory(target):
         return
     if not force:
@@ -68,7 +68,7 @@ def clone_latest(request: Request, wanted: Wanted, row: Row) -> None:
 
 
 class _Clone:
-    """The steps of making a clone; ``done`` has the comments about them."""
+    """The steps of cloning; ``done`` has their comments."""
 
     def __init__(self, request: Request, wanted: Wanted) -> None:
         self.request = request

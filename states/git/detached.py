@@ -1,4 +1,4 @@
-"""``git.detached``: a commit is checked out, on no branch."""
+"""``git.detached``: a commit checked out on no branch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Detachment:
-    """The arguments of ``git.detached``, and the steps it takes; ``done`` has the comments about them."""
+    """The arguments and the steps of ``git.detached``; ``done`` has the comments of the steps."""
 
     row: Row
     name: str
@@ -121,13 +121,13 @@ class Detachment:
             self.done.append(f"Remote {self.remote} was fetched, resulting in updated refs")
 
     def _warn_of_history(self, refs: dict[str, str]) -> None:
-        """Say in the row of a dry run that the commit, which none of ``refs`` names, may not be in the repository."""
+        """Add a warning to the row of a dry run if none of ``refs`` names the commit, which may be missing."""
         if self.is_hash and filesystem.foretells() and not any(commit.startswith(self.rev) for commit in refs.values()):
             said = f"whether {redacted(self.name)} has the commit {self.rev} is known when it was fetched"
             self.row["warnings"] = [said]
 
     def _is_behind(self) -> bool:
-        """Whether the remote has another commit for ``rev`` than was fetched, or it is a commit that is not here."""
+        """Whether the remote has another commit for ``rev`` than was fetched, or ``rev`` is a missing commit."""
         if self.is_hash:
             return True
         try:

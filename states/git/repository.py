@@ -43,10 +43,10 @@ class Repository:
     def require_source(
         self, url: str, rev: str | None, credentials: dict[str, str | None], failure: str = ""
     ) -> dict[str, str]:
-        """In a dry run, end the state if no clone could be made of ``url``, or it has no branch or tag ``rev``.
+        """In a dry run, end the state if ``url`` could not be cloned, or has no branch or tag ``rev``.
 
-        Return the references of ``url``; none where it was not asked or did not answer. Over ssh nothing is asked, as a
-        first contact is remembered; a host that does not answer now may do so later.
+        Return the references of ``url``; none if it was not queried or did not answer. Nothing is queried over ssh,
+        which stores the first contact; a host that does not answer now may do so later.
         """
         if not filesystem.foretells() or not url.startswith(("/", *WITHOUT_SSH)):
             return {}
@@ -63,23 +63,23 @@ class Repository:
         return refs
 
     def exists(self, folder: str = ".git") -> bool:
-        """Return whether the target is a repository (``folder`` of it says so) or a worktree of one."""
+        """Return whether the target is a repository (it has ``folder``) or a worktree of one."""
         return filesystem.is_directory(os.path.join(self.target, folder)) or bool(self.do("is_worktree"))
 
     def commit(self, rev: str) -> str | None:
-        """Return the commit that ``rev`` names in the repository, None if it names none."""
+        """Return the commit for ``rev`` in the repository, None if there is none."""
         return self._known("rev_parse", rev + "^{commit}")
 
     def reference(self, name: str) -> str | None:
-        """Return the object that the reference ``name`` has in the repository, None if there is none."""
+        """Return the object of the reference ``name`` in the repository, None if there is none."""
         return self._known("rev_parse", name)
 
     def head(self) -> str | None:
-        """Return the commit that is checked out."""
+        """Return the checked-out commit."""
         return self._known("revision")
 
     def branch(self) -> str | None:
-        """Return the branch that is checked out, ``HEAD`` for none, None before the first commit."""
+        """Return the checked-out branch, ``HEAD`` for none, None before the first commit."""
         return self._known("current_branch")
 
     def upstream(self, branch: str) -> str | None:

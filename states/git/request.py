@@ -1,4 +1,4 @@
-"""The checked arguments of ``git.latest``, and the commit they mean in the remote repository."""
+"""The checked arguments of ``git.latest``, and the commit in the remote repository."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOT_IN_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{")
 
 @dataclass
 class Request:
-    """The arguments of ``git.latest`` as texts; `check` ends the state if they are invalid."""
+    """The arguments of ``git.latest`` as text; `check` ends the state if they are invalid."""
 
     name: str
     target: Any
@@ -48,7 +48,7 @@ class Request:
     refspec_tag: str
     output_encoding: str | None
     address: str = ""
-    """The remote address with user and password, as the repository keeps it."""
+    """The remote address with user and password, in the form stored in the repository."""
 
     def check(self) -> None:
         """Convert the arguments to text; end the state if they are invalid."""
@@ -75,7 +75,7 @@ class Request:
             raise fail("'rev' is not compatible with the 'mirror' and 'bare' arguments")
 
     def _judge(self) -> None:
-        """End the state if git would refuse a value after the clone was made."""
+        """End the state if git would refuse a value only after cloning."""
         if self.depth is not None and self.depth < 1:
             raise fail(f"fatal: depth {self.depth} is not a positive number")
         if self.branch is not None and not _is_branch(self.branch):
@@ -83,7 +83,7 @@ class Request:
 
     @property
     def shown(self) -> str:
-        """The remote address as it was given, without a password."""
+        """The given remote address, without a password."""
         return redacted(self.name)
 
     @property
@@ -143,14 +143,14 @@ def address(url: str, user: str | None, password: str | None) -> str:
 
 
 def _is_branch(name: str) -> bool:
-    """Return whether git takes a name for a branch; the rules are those of ``git check-ref-format --branch``."""
+    """Return whether git accepts a name for a branch, by the rules of ``git check-ref-format --branch``."""
     parts = name.split("/")
     wrong = name in {"@", "HEAD"} or name.startswith("-") or name.endswith(".") or _NOT_IN_BRANCH.search(name)
     return not wrong and not any(not part or part.startswith(".") or part.endswith(".lock") for part in parts)
 
 
 def resolve(request: Request) -> Wanted:
-    """Ask the remote repository which commit is meant; end the state if there is none."""
+    """Resolve the commit in the remote repository; end the state if there is none."""
     try:
         refs = __salt__["git.remote_refs"](
             request.name,

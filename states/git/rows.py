@@ -25,7 +25,7 @@ class Outcome(Exception):
 
 
 def fail(comment: str, done: list[str] | None = None) -> Outcome:
-    """Return the outcome of a failure; ``done`` says what was changed before it."""
+    """Return the outcome of a failure; ``done`` are the changes before it."""
     if done:
         comment += "\n\nChanges already made: " + sentences(done)
     return Outcome(comment, result=False)
@@ -37,7 +37,7 @@ def would_do(comment: str) -> Outcome:
 
 
 def up_to_date(target: str, done: list[str], *, local_changes: bool = False) -> Outcome:
-    """Return the outcome for a repository that needed nothing but what ``done`` lists."""
+    """Return the outcome for a repository that needed only the changes in ``done``."""
     comment = f"Repository {target} is up-to-date"
     if local_changes:
         comment += ", but with uncommitted changes. Set 'force_reset' to True to purge uncommitted changes."
@@ -80,7 +80,7 @@ def redacted(url: str) -> str:
 
 
 def unknown_arguments(arguments: dict[str, Any]) -> None:
-    """End the state if there are arguments that it does not take."""
+    """End the state if there are unknown arguments."""
     unknown = [f"{name}={value}" for name, value in arguments.items() if not name.startswith("__")]
     if unknown:
         raise fail(f"The following keyword arguments are not valid: {', '.join(unknown)}")

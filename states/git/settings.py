@@ -102,7 +102,7 @@ def _set(row: Row, wanted: list[str], many: list[str] | None, where: dict[str, A
     old = __salt__["git.config_get"](key=name, ignore_retcode=True, **where, all=True)
     if old == wanted:
         raise Outcome(f"{whose}'{name}' is already set to {shown}", result=True)
-    if old == [] and filesystem.foretells():  # a setting without text has one value, one that is not there is None
+    if old == [] and filesystem.foretells():  # a setting without text has one value, a missing one is None
         raise fail(f"{failure}: git reads no settings in {where['cwd'] or 'the home of the user'}")
     verb = "added as" if old is None else "set to"
     if is_dry_run():
@@ -121,7 +121,7 @@ def _set(row: Row, wanted: list[str], many: list[str] | None, where: dict[str, A
 
 
 def _misspelt(name: str) -> str:
-    """Return git's error about what is no name of a setting; one has a section, perhaps a part in it, and a word."""
+    """Return git's error for an invalid setting name: section, optional subsection, and a word."""
     section, _, own = name.rpartition(".")
     if not section:
         return f"error: key does not contain a section: {name}"

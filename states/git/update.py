@@ -1,4 +1,4 @@
-"""``git.latest`` where the target is a repository already: what is fetched, checked out, reset and merged."""
+"""``git.latest`` for an existing repository: fetch, checkout, reset and merge."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NO_BRANCH = (
 
 
 def bring_up_to_date(request: Request, wanted: Wanted, row: Row) -> None:
-    """Bring the repository to the wanted commit. Raises `Outcome` if there is nothing more to do or it cannot go on."""
+    """Bring the repository to the wanted commit. Raises `Outcome` at an early end."""
     update = _Update(request, wanted, row)
     try:
         update.look()
@@ -48,7 +48,7 @@ def bring_up_to_date(request: Request, wanted: Wanted, row: Row) -> None:
 
 
 class _Update:
-    """The present state of the repository (`look`), and the steps to the wanted one."""
+    """The current state of the repository (`look`), and the steps to the wanted one."""
 
     def __init__(self, request: Request, wanted: Wanted, row: Row) -> None:
         self.request = request
@@ -59,10 +59,10 @@ class _Update:
         self.done: list[str] = []
 
     def look(self) -> None:
-        """Find out what has to be done; end the state if that is nothing, or not allowed.
+        """Determine the work; end the state if there is none, or if it is not allowed.
 
-        ``base`` is the commit that the update starts from: HEAD, or that of the branch to be checked out. ``forward``
-        is whether the wanted commit can be reached by merging, None if the commit is not known yet.
+        ``base`` is the commit from which the update starts: HEAD, or the head of the branch to check out. ``forward``
+        tells whether merging can reach the wanted commit, None if the commit is not known yet.
         """
         request, wanted, repository = self.request, self.wanted, self.repository
         self.branches: list[str] = repository.do("list_branches")
@@ -198,7 +198,7 @@ class _Update:
             )
 
     def _is_known(self) -> bool:
-        """Return whether nothing has to be fetched: the commit is here, under the same name as in the remote."""
+        """Return whether no fetch is needed: the commit is here, under the same name as in the remote."""
         request, wanted, repository = self.request, self.wanted, self.repository
         if wanted.commit is None:
             return False
@@ -237,7 +237,7 @@ class _Update:
         return self.base is None or self.repository.leads_to(self.base, str(self.wanted.commit))
 
     def _not_fast_forward(self) -> Outcome:
-        """Return the failure that says how the update could be forced."""
+        """Return the failure that names the argument to force the update."""
         request, old, new = self.request, short(self.base), short(self.wanted.commit)
         span = f"from {old} to {new}" if self.dirty and old != new else f"to {new}"
         after = f" (after checking out local branch '{request.branch}')" if request.needs_branch(self.branch) else ""
@@ -316,7 +316,7 @@ class _Update:
         return up_to_date(self.request.target, actions)
 
     def _tracking(self) -> tuple[list[str] | None, str]:
-        """Return the options of ``git branch`` that set or unset the tracked branch, None if it is right."""
+        """Return the options of ``git branch`` to set or unset the tracked branch, None if it is right."""
         wanted = self.wanted.upstream
         if self.upstream and wanted is False:
             return ["--unset-upstream"], "Tracking branch was unset"

@@ -92,7 +92,7 @@ def swap(name: str, persist: bool = True, config: str = "/etc/fstab") -> Row:
 
 
 def mod_watch(name: str, user: str | None = None, **kwargs: Any) -> Row:
-    """Mount again when something the state watches has changed."""
+    """Mount again after a change of a watched state."""
     if kwargs["sfun"] != "mounted":
         return unchanged(name, f"Watch not supported in {kwargs['sfun']} at this time")
     if is_dry_run():  # Salt mounts even in a dry run
@@ -105,9 +105,9 @@ def mod_watch(name: str, user: str | None = None, **kwargs: Any) -> Row:
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a mount reads, writes and makes: the tree below it and fstab; the device and the folder above.
+    """Return the footprint of a mount: the tree below it and fstab; the device and the folder above.
 
-    What is in a bound folder has two names, as if the mount point were a link.
+    Paths in a bound folder have two names, as if the mount point were a link.
     """
     fun, name = low.get("fun"), os.path.normpath(str(low.get("name", "")))
     config = f"path:{os.path.normpath(str(low.get('config') or '/etc/fstab'))}"
@@ -130,13 +130,13 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named_in(options: Any) -> list[str]:
-    """Return the files that options such as ``credentials=/etc/smb`` name."""
+    """Return the files named by options such as ``credentials=/etc/smb``."""
     texts = options if isinstance(options, list) else str(options or "").split(",")
     return _resources.files([str(each).partition("=")[2] for each in texts])
 
 
 def _reached(device: str) -> tuple[str, ...]:
-    """Return what is read to reach the host of a share, such as ``nas:/srv`` or ``//nas/srv``."""
+    """Return the resources read to reach the host of a share, such as ``nas:/srv`` or ``//nas/srv``."""
     return _resources.NETWORK if device.startswith("//") or ":/" in device else ()
 
 
@@ -162,7 +162,7 @@ def _purge(row: Row, name: str, device: str | None, config: str) -> Row:
 
 
 def _swap_device(name: str) -> str:
-    """Return the kernel's name of a swap device: the target of a link, such as those of device-mapper."""
+    """Return the kernel's name of a swap device: the target of a link such as device-mapper's."""
     if not os.path.islink(name):
         return name
     target = os.readlink(name)
@@ -170,7 +170,7 @@ def _swap_device(name: str) -> str:
 
 
 def _no_swap(device: str) -> str:
-    """Return why a path is no swap space, "" if it may be; for dry runs."""
+    """Return the reason why a path is no swap space, "" if it may be; for dry runs."""
     if device.startswith("/") and not os.path.exists(device):
         return f"{device} does not exist"
     if not device.startswith("/") and "=" not in device:

@@ -10,7 +10,7 @@ from asyncstate.errors import CommandExecutionError
 
 
 def refused_entry(entry: tuple[Any, ...], *, match_on: Any = "auto") -> str:
-    """Return why fstab cannot have an entry, "" if it can: what is mounted before would be left half done."""
+    """Return the reason why fstab cannot have an entry, "" if it can; checked before mounting."""
     if str(entry[1]).endswith("="):
         return f"{entry[1]!r} names no device"
     try:

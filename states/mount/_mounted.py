@@ -114,7 +114,7 @@ class _Mount:
         return self._key in self._active
 
     def find_device(self, *, copy_options: bool) -> str:
-        """Find the kernel's name of the device; return what is wrong."""
+        """Find the kernel's name of the device; return the error."""
         kind, _, value = self.device.partition("=")
         if self.device.startswith("/"):
             bound = "bind" in self.options and self.is_active
@@ -247,7 +247,7 @@ class _Mount:
         return False
 
     def _unmountable(self, *, exists: bool) -> str:
-        """Return the error with which the run, or the program in it, fails to mount, "" if it may not; for dry runs."""
+        """Return the error of a run that cannot mount, "" if it may succeed; for dry runs."""
         if not exists and not self._mkmnt:
             return "Mount directory is not present"
         is_path = self.device.startswith("/") and not self.device.startswith("//")

@@ -1,4 +1,4 @@
-"""Which options of a mount are not active, so that it must be mounted again."""
+"""Options of a mount that are not active and require a remount."""
 
 from __future__ import annotations
 

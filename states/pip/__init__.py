@@ -191,7 +191,7 @@ def uptodate(
 
 
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what a pip state reads and writes: the whole environment, or the packages of this Python.
+    """Return the footprint of a pip state: the whole environment, or the packages of this Python.
 
     Packages, requirements and sources may be local; pip itself is configured by the machine and by the user.
     """
@@ -215,7 +215,7 @@ def _paths(value: Any) -> list[str]:
 
 
 def _tree(path: str) -> str:
-    """Return the environment that a path means: the directory itself, or that of the program in its ``bin``."""
+    """Return the environment of a path: the directory itself, or the one with the program in its ``bin``."""
     path = os.path.normpath(path)
     folder, program = os.path.split(path)
     return os.path.dirname(folder) if program.startswith(("pip", "python")) else path

@@ -1,4 +1,4 @@
-"""The work of ``pip.installed``: what is installed, what to install, and the row."""
+"""The work of ``pip.installed``: comparison, installation, and the row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ALREADY = ("Requirement already satisfied: ", "Requirement already up-to-date: 
 
 
 class Wanted(NamedTuple):
-    """One package: its normalized name ("" if only pip knows it), the text that names it, the allowed versions."""
+    """One package: its normalized name ("" if only pip knows it), its text in the arguments, the allowed versions."""
 
     name: str
     text: str
@@ -24,7 +24,7 @@ class Wanted(NamedTuple):
 
 @dataclass
 class Installation:
-    """One call of ``pip.installed``. ``where`` says which pip runs; ``options`` are those of ``pip.install``."""
+    """One call of ``pip.installed``. ``where`` selects the pip; ``options`` are passed to ``pip.install``."""
 
     name: str
     texts: list[str]
@@ -36,7 +36,7 @@ class Installation:
     """Comments about packages that are installed already."""
 
     def run(self, name: str) -> Row:
-        """Do the work and return the row. Raises what the execution module raises."""
+        """Do the work and return the row. Passes on the errors of the execution module."""
         user = self.where["user"]
         if user and not __salt__["user.info"](user):
             return failed(self.name, f"User {user} does not exist")
@@ -61,7 +61,7 @@ class Installation:
         return bool(self.requirements or self.editable)
 
     def _parsed(self) -> list[Wanted]:
-        """Return the wanted packages. Raises InvocationError, which names all that pip would not understand."""
+        """Return the wanted packages. Raises InvocationError, which names all texts that pip would not understand."""
         found, complaints = [], []
         for text in self.texts:
             try:
@@ -159,7 +159,7 @@ class Installation:
         return False
 
     def _best(self, package: Wanted) -> str | None:
-        """Return the newest version that is available and allowed."""
+        """Return the newest available version that is allowed."""
         asked = "".join(version for _, version in package.specs)
         versions = __salt__["pip.list_all_versions"](
             package.name,

@@ -1,4 +1,4 @@
-"""Aggregation: package states of one run become one call of the package manager; its changes are split again."""
+"""Aggregation: the package states of a run share one call of the package manager; its changes are split by state."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _alike(low: Low, chunk: Low, kind: str) -> bool:
 
 
 def _wanted(low: Low, kind: str) -> dict[str, Any] | None:
-    """Return the versions (or files) by package that a state asks for; None if the state itself must refuse them."""
+    """Return the wanted versions (or files) by package; None if the state itself must refuse them."""
     if kind in low:
         entries = low[kind]
         if not isinstance(entries, list) or not entries:

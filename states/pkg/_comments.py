@@ -1,4 +1,4 @@
-"""How the comments of package states name packages and report errors."""
+"""Names of packages and errors in the comments of package states."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def failure(name: str, error: CommandExecutionError, doing: str) -> Row:
-    """Return the row of a package manager that failed, with the changes it made all the same."""
+    """Return the row of a failed package manager, with the changes that it made before."""
     if isinstance(error.info, Mapping):
         return failed(name, error.strerror_without_changes, error.info.get("changes"))
     return failed(name, f"An error was encountered while {doing} package(s): {error}")
 
 
 def with_version(name: str, versions: Mapping[str, str | None]) -> str:
-    """Return a package as a comment names it: ``nginx``, ``nginx=1.2`` or ``nginx>=1.2``."""
+    """Return the name of a package for a comment: ``nginx``, ``nginx=1.2`` or ``nginx>=1.2``."""
     version = versions[name] or ""
     return f"{name}{version}" if version.startswith(("<", ">", "=")) or not version else f"{name}={version}"
 

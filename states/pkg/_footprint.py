@@ -1,4 +1,4 @@
-"""What a package state touches: the package database, and the packages that it installs or removes."""
+"""Footprints of package states: the package database, and the packages that they install or remove."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _ONLY_DATABASE = _HOLD | {"downloaded"}
 """States that change no file of a package."""
 
 _HOLDS = "package-holds"
-"""What the package manager keeps at its version."""
+"""The packages that the package manager holds at their version."""
 
 _ANY = "package:*"
 _SETTINGS = (
     *("path:/etc/dpkg/dpkg.cfg", "path:/etc/dpkg/dpkg.cfg.d/**"),
     *("path:/etc/hosts", "path:/etc/resolv.conf", "path:/etc/nsswitch.conf"),
 )
-"""What package managers read beside their sources: settings, and how names of servers are looked up."""
+"""Resources that package managers read beside their sources: settings, and name lookup."""
 
 
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what a package state reads and writes: the package database, package sources, and its packages.
+    """Return the footprint of a package state: the package database, package sources, and its packages.
 
-    ``package:NAME`` stands for all that a package brings; ``package:*`` for any package, such as one in a file.
+    ``package:NAME`` means all contents of a package; ``package:*`` any package, such as one in a file.
     """
     sources = low.get("sources")
     sources = sources if isinstance(sources, list) else []

@@ -1,4 +1,4 @@
-"""What can be downloaded ahead for a package state."""
+"""Prefetches of package states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refreshing the lists of packages, once in a run."""
+"""Refresh of the package lists, once in a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def plan_refresh() -> None:
 
 
 def refresh_wanted(refresh: Any) -> bool:
-    """Return whether to refresh the lists: as the state says, else if no state has done so in this run."""
+    """Return whether to refresh the lists: the argument of the state, or whether no state has done so in this run."""
     if isinstance(refresh, str):
         refresh = refresh.strip().lower() in {"true", "yes", "on", "1"}
     if refresh is None:

@@ -1,4 +1,4 @@
-"""The shares of package states in the call of a transaction that did the work of several of them.
+"""The shares of package states in the common call of their transaction.
 
 The first state of a transaction that has to install something installs the packages of all. Each later state sees the
 system as if nothing of its own and of the states after it were installed yet, and finds its share when it installs.
@@ -20,12 +20,12 @@ _TOLD = "__transaction__"
 
 
 class Shares:
-    """What one transaction has done so far. ``changes`` has, by state tag, what its call changed for each state.
+    """The progress of one transaction. ``changes`` has the changes of its call for each state, by state tag.
 
-    It stands in ``kept``, plain data that the engine keeps for a run that is resumed.
+    It is stored in ``kept``, plain data that the engine keeps for resumed runs.
 
-    ``apart``: no call does the work of several states, for one would have changed something else than was foreseen.
-    ``broken``: the call failed. Then only the ``whole`` states have what they wanted; the others install it themselves.
+    ``apart``: states install separately, because a common call would have made unforeseen changes. ``broken``: the
+    call failed. Then only the ``whole`` states are complete; the others install by themselves.
     """
 
     changes: dict[str, Changes]
@@ -41,7 +41,7 @@ class Shares:
 
 
 class Member:
-    """The state under way as a member of its transaction; ``later`` is the low data of those that come after it."""
+    """The current state as a member of its transaction; ``later`` is the low data of the later members."""
 
     def __init__(self, shares: Shares, later: list[Low]) -> None:
         self.tag = tag(__low__)
@@ -60,7 +60,7 @@ class Member:
         return found
 
     def take(self, wanted: Mapping[str, str | None]) -> Changes | None:
-        """Return the changes that were made for this state already; None if it must install ``wanted`` itself."""
+        """Return the changes already made for this state; None if it must install ``wanted`` itself."""
         shares = self.shares
         if self.tag not in shares.changes or shares.wanted[self.tag] != wanted:
             return None
@@ -68,7 +68,7 @@ class Member:
 
 
 def member() -> Member | None:
-    """Return the state under way as a member of its transaction, None if it is in none."""
+    """Return the current state as a member of its transaction, None if it is in none."""
     told = __low__.get(_TOLD) if __low__ else None
     if not isinstance(told, Mapping) or not isinstance(told.get("later"), list):
         return None
@@ -76,7 +76,7 @@ def member() -> Member | None:
 
 
 def list_pkgs(**kwargs: Any) -> Installed:
-    """Return the installed packages and their versions, as the state under way may see them."""
+    """Return the installed packages and their versions, as visible to the current state."""
     installed: Installed = __salt__["pkg.list_pkgs"](versions_as_list=True, **kwargs)
     own = member()
     return installed if own is None else own.undone(installed)

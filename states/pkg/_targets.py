@@ -1,4 +1,4 @@
-"""What a state must do so that packages are installed as wanted."""
+"""The packages that a state has to install."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OPERATORS = "<>=! "
 
 
 class Targets(NamedTuple):
-    """``desired`` has all packages of the state, ``current`` the installed ones; the others are what is left to do."""
+    """``desired`` has all packages of the state, ``current`` the installed ones; the others are the work to do."""
 
     desired: Versions
     install: Versions
@@ -45,7 +45,7 @@ def find_targets(
     current: Mapping[str, list[str]] | None = None,
     **kwargs: Any,
 ) -> Targets | Row:
-    """Compare what is wanted with ``current`` (default: what is installed); a row if that decides the state."""
+    """Compare the wanted packages with ``current`` (default: the installed ones); return a row if the state ends there."""
     if pkgs and sources:
         return failed(name, 'Only one of "pkgs" and "sources" is permitted.')
     try:
@@ -106,7 +106,7 @@ def find_targets(
 
 
 def preflight(wanted: Versions, fromrepo: str | None, **kwargs: Any) -> str:
-    """Return why packages are not available, if the package manager can tell beforehand; "" if nothing is wrong."""
+    """Return the reason why packages are not available, if the package manager can tell beforehand; else ""."""
     if not wanted or "pkg.check_db" not in __salt__:
         return ""
     try:

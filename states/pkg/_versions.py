@@ -1,4 +1,4 @@
-"""Whether an installed version is the one a state asks for."""
+"""Comparison of installed versions with wanted ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def fulfils(
 ) -> bool:
     """Return whether one of the installed versions meets all conditions of ``wanted`` (``1.2``, ``1.*``, ``>=1.2,<2``).
 
-    With ``allow_updates`` a plain version stands for that or any newer one.
+    With ``allow_updates`` a plain version means that one or any newer one.
     """
     conditions = [_split(part) for part in wanted.split(",")] if wanted.strip() else []
     if allow_updates and len(conditions) == 1 and conditions[0][0] == "==":
