@@ -1,4 +1,4 @@
-"""The colon-separated account files, changed row by row under the lock that the system's own programs take."""
+"""The colon-separated account files, changed row by row under the lock of the system's own programs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Row = list[str]
 PASSWD, GROUP, SHADOW = "etc/passwd", "etc/group", "etc/shadow"
 
 _PATIENCE = 15.0
-"""How many seconds to wait for the lock: as long as lckpwdf(3) does."""
+"""Timeout for the lock in seconds, as in lckpwdf(3)."""
 
 _one_at_a_time = threading.RLock()
 
@@ -38,7 +38,7 @@ def read_rows(file: str, root: str | None = None) -> list[Row]:
 
 
 def change_rows(file: str, change: Callable[[list[Row]], list[Row]], root: str | None = None) -> None:
-    """Replace the rows of one of the files by what ``change`` returns for them."""
+    """Replace the rows of one of the files by the result of ``change`` for them."""
     path = path_of(file, root)
     with locked(root):
         rows = read_rows(file, root)
@@ -52,7 +52,7 @@ def change_rows(file: str, change: Callable[[list[Row]], list[Row]], root: str |
 
 
 def change_row(file: str, name: str, change: Callable[[Row], Row], root: str | None = None) -> None:
-    """Replace the row of one name by what ``change`` returns for it."""
+    """Replace the row of one name by the result of ``change`` for it."""
     change_rows(file, lambda rows: [change(row) if row[0] == name else row for row in rows], root)
 
 
@@ -63,14 +63,14 @@ def path_of(file: str, root: str | None = None) -> str:
 
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Keep other threads of this process from changing accounts: others would wait whole seconds for the lock."""
+    """Exclude other threads of this process, which would otherwise wait whole seconds for the lock."""
     with _one_at_a_time:
         yield
 
 
 @contextmanager
 def locked(root: str | None = None) -> Iterator[None]:
-    """Hold the lock of the account files, as lckpwdf(3) does. CommandExecutionError if another process keeps it."""
+    """Hold the lock of the account files, as lckpwdf(3) does. CommandExecutionError if another process holds it."""
     path = path_of("etc/.pwd.lock", root)
     with _one_at_a_time:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

@@ -36,5 +36,5 @@ def primary_group(name: str) -> str:
 
 
 def current() -> str:
-    """Return the name of the user that this process runs as."""
+    """Return the name of this process's user."""
     return pwd.getpwuid(os.geteuid()).pw_name

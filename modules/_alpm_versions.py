@@ -12,7 +12,7 @@ _SEGMENT = re.compile(r"([^0-9A-Za-z]*)([0-9]+|[A-Za-z]+|)")
 def compare(first: str, second: str, *, ignore_epoch: bool = False) -> int:
     """Return -1, 0 or 1: whether ``first`` is older than, the same as or newer than ``second``.
 
-    If one of them has no release, that of the other is ignored.
+    If one of them has no release, the release of the other is ignored.
     """
     left, right = _split(first), _split(second)
     if not ignore_epoch and left[0] != right[0]:

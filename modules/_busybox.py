@@ -1,4 +1,4 @@
-"""The programs of BusyBox, where they replace the usual ones."""
+"""Programs of BusyBox in place of the usual ones."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def has_applet(name: str) -> bool:
 
 
 def argv(name: str, root: str | None = None) -> list[str]:
-    """Return the command line of an applet, within ``root`` if that is given."""
+    """Return the command line of an applet, within ``root`` if given."""
     return ["chroot", root, name] if root else [name]

@@ -46,7 +46,7 @@ def parse(text: str) -> dict[str, list[Any]]:
 
 
 def text_of(tab: dict[str, list[Any]]) -> str:
-    """Return the crontab that `parse` would split into ``tab``."""
+    """Return the text of the crontab ``tab``: the inverse of `parse`."""
     lines = [*tab["pre"], MARKER]
     lines += [f"{each['name']}={each['value']}" for each in tab["env"]]
     for job in tab["crons"]:
@@ -64,7 +64,7 @@ def matches(job: dict[str, Any], cmd: str, identifier: str | None) -> bool:
 
 
 def key_of(job: dict[str, Any]) -> tuple[str, str]:
-    """Return what a job is found by: its identifier, or its command if it has none."""
+    """Return the key of a job: its identifier, or its command if it has none."""
     if job["identifier"]:
         return "identifier", job["identifier"]
     return "cmd", " ".join(job["cmd"].split())

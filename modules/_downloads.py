@@ -64,7 +64,7 @@ def opened(
     """Open an http or https URL; a user and password in it become basic authentication. Raises urllib's errors.
 
     ``cert`` is the path of a client certificate, or a list of that path and the path of its key. ``timeout``, else the
-    option ``http_connect_timeout``, is how many seconds the server may be silent.
+    option ``http_connect_timeout``, is the number of seconds that the server may be silent.
     """
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"}:
@@ -87,7 +87,7 @@ def opened(
     silent = float(__opts__["http_connect_timeout"] if timeout is None else timeout)
     try:
         response = opener.open(request, timeout=silent)
-    except (http.client.HTTPException, ValueError) as error:  # a URL or header with control characters, an odd answer
+    except (http.client.HTTPException, ValueError) as error:  # a malformed URL, header or answer
         raise urllib.error.URLError(str(error)) from error
     with response, _hung_up_with_its_call(response):
         yield response
@@ -95,7 +95,7 @@ def opened(
 
 @contextmanager
 def _hung_up_with_its_call(response: Any) -> Iterator[None]:
-    """Hang up when the call is cancelled: a server that is silent would keep it until the time-out."""
+    """Close the connection when the call is cancelled: a silent server would block it until the timeout."""
     call = dunders.context.current.get(None)
     token = call.cancel if call is not None else None
     if token is None or response.isclosed():
@@ -115,7 +115,7 @@ def _hang_up(line: socket.socket) -> None:
 
 
 class _Connections(urllib.request.HTTPSHandler, urllib.request.HTTPHandler):
-    """Makes connections whose answers, from the first line on, end within ``http_request_timeout``."""
+    """Makes connections whose whole answers must arrive within ``http_request_timeout``."""
 
     def do_open(self, http_class: Any, req: urllib.request.Request, **http_conn_args: Any) -> Any:
         """Return the answer to a request."""
@@ -136,7 +136,7 @@ class _Answer(http.client.HTTPResponse):
 
 
 class _Until(io.RawIOBase):
-    """Reads from a socket up to a moment: a server that sends a byte now and then is never silent."""
+    """Reads from a socket until a deadline: a server that sends single bytes is never silent."""
 
     def __init__(self, end: float, line: socket.socket, raw: Any) -> None:
         self._end, self._line, self._raw = end, line, raw
@@ -177,7 +177,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
             raise urllib.error.HTTPError(req.full_url, code, "redirected to another protocol", headers, fp)
         new = super().redirect_request(req, fp, code, msg, headers, newurl)
         if new is not None:
-            fp.close()  # else all of its page would be read into memory
+            fp.close()  # else its whole page would be read into memory
         if new is not None and urlsplit(newurl)[:2] != urlsplit(req.full_url)[:2]:
             for name in [name for name in new.headers if name.lower() not in _HARMLESS]:
                 new.remove_header(name)
@@ -214,9 +214,9 @@ def body(response: Any) -> bytes:
 
 
 def _room(response: Any, new: filesystem.Replacement) -> tuple[int, str]:
-    """Return how many bytes a downloaded file may have, and what limits it.
+    """Return the largest size of a downloaded file in bytes, and the reason for the limit.
 
-    An answer of unknown length leaves a tenth of the disk's free space to others.
+    An answer of unknown length must leave a tenth of the free disk space.
     """
     disk = os.fstatvfs(new.fd)
     free = disk.f_bavail * disk.f_frsize
@@ -228,12 +228,12 @@ def _room(response: Any, new: filesystem.Replacement) -> tuple[int, str]:
 
 
 def _limited(response: Any, limit: int, what: str) -> Iterator[bytes]:
-    """Yield an answer in chunks. OSError if it is cut off, or if it is longer than the limit or says that it is."""
+    """Yield an answer in chunks. OSError if it is cut off, or if its length or announced length is beyond the limit."""
     announced, size = response.length or 0, 0
     try:
         while max(announced, size) <= limit:
             chunk = response.read(_CHUNK)
-            dunders.check_cancelled()  # then this is not the end of what was sent
+            dunders.check_cancelled()  # an interrupted read is not the end
             if not chunk and response.length:
                 raise OSError(f"The answer was cut off: {response.length} bytes are missing")
             if not chunk:

@@ -1,7 +1,7 @@
-"""The environment of child processes: that of this process, with the changes of ``environ.setenv`` on top.
+"""The environment of child processes: this process's own, with the changes of ``environ.setenv``.
 
-The environment of the process itself is never written, as several runtimes and many chunks share it. The overlay is in
-``__context__``, so it lasts until the run ends.
+The environment of the process is never changed, because several runtimes and many chunks share it. The overlay is in
+``__context__``, so it lasts until the end of the run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _KEY = "environ.overlay"
 
 
 def overlay() -> dict[str, str | None]:
-    """Return the changes of the current run: a value, or None for a variable that was removed."""
+    """Return the changes of the current run: a value, or None for a removed variable."""
     context = dunders.context.current.get(None)
     if context is None:
         return {}
@@ -23,7 +23,7 @@ def overlay() -> dict[str, str | None]:
 
 
 def effective_environ() -> dict[str, str]:
-    """Return a new dict of the variables that a child process starts with."""
+    """Return the initial variables of a child process as a new dict."""
     environ = os.environ.copy()
     for key, value in list(overlay().items()):
         if value is None:

@@ -1,4 +1,4 @@
-"""The lines of fstab(5): finding those of a mount, and changing them in one step."""
+"""The lines of fstab(5): finding the lines of a mount, and changing them in one step."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def put(config: str, entry: dict[str, str], match_on: list[str], *, test: bool, 
 
 
 def drop(config: str, name: str, device: str | None) -> None:
-    """Remove the entries of mount point ``name``, and of ``device`` if that is given."""
+    """Remove the entries of mount point ``name``, and of ``device`` if given."""
     wanted = {"name": name, **({"device": device} if device is not None else {})}
 
     def change(line: str) -> str | None:

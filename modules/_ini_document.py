@@ -1,4 +1,4 @@
-"""An INI file that can be edited: sections and options in their order, with all lines between them.
+"""An editable INI file: sections and options in order, with all lines between them.
 
 Comments and lines that are no options are kept as options whose names begin with ``#``. Writing makes the blanks
 around separators uniform; an option takes the place of its commented-out line.
@@ -24,7 +24,7 @@ Place = Callable[[Iterable[str | None], str], int]
 
 
 class Section(dict[str, Any]):
-    """Options by name, and, of the document itself, sections. Values are texts."""
+    """Options by name, and in the document itself also sections. Values are text."""
 
     def __init__(self, separator: str, *, tight: bool = False) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class Section(dict[str, Any]):
         self._tight = tight
 
     def read(self, text: str) -> None:
-        """Read the lines of a section. A line that is indented further than its option belongs to its value."""
+        """Read the lines of a section. A line with more indentation than its option belongs to the value."""
         text = text.strip("\n")
         comments = unknown = 0
         indent = ""
@@ -56,7 +56,7 @@ class Section(dict[str, Any]):
         self._drop_blank_end()
 
     def _drop_blank_end(self) -> None:
-        """Drop blank lines that a repeated option, which counts where it stands first, has left at the end."""
+        """Drop blank lines left at the end by a repeated option, whose first place counts."""
         while self:
             last = next(reversed(self))
             above, line_break, line = self[last].rpartition("\n")
@@ -76,10 +76,10 @@ class Section(dict[str, Any]):
         return line[: len(line) - len(text)], text[:place].rstrip(), text[place + len(self._separator) :].lstrip()
 
     def merge(self, wanted: Mapping[str, Any], place: Place | None = None) -> dict[str, Any]:
-        """Set options, and those of sections; return ``before`` and ``after`` of those that differ now.
+        """Set options, also in sections; return ``before`` and ``after`` of the changed ones.
 
-        ``place`` returns the index at which a new option or section goes in, given the names among which it stands,
-        with None for the rest, and its own; without it, that is the end.
+        ``place`` returns the index for a new option or section, given the names at that level, with None for other
+        lines, and its own name; by default it goes to the end.
         """
         changes: dict[str, Any] = {}
         for name, value in wanted.items():
@@ -102,7 +102,7 @@ class Section(dict[str, Any]):
         return changes
 
     def _add(self, name: str, value: Any, place: Place | None) -> None:
-        """Put a new option or section among its like; one of the other kind with its name goes."""
+        """Insert a new option or section at its level; one of the other kind with the same name is removed."""
         self.pop(name, None)
         items = list(self.items())
         if place is not None:
@@ -117,7 +117,7 @@ class Section(dict[str, Any]):
             self[name] = value
 
     def _take_place(self, name: str) -> bool:
-        """Put a new option where it stands commented out; return whether it does."""
+        """Put a new option in place of its commented-out line; return whether there is one."""
         for key in [key for key in self if key.startswith(_COMMENT_NAME)]:
             option = self._option(self[key].lstrip("#"))
             if option and option[1] == name:
@@ -162,7 +162,7 @@ def parse(text: str, separator: str, *, tight: bool = False) -> Section:
         section = Section(separator)
         section.read(body)
         document.merge({name: section})
-    if len(set(names)) < len(names):  # the lines of a repeated section may mean something else where it stands first
+    if len(set(names)) < len(names):  # the lines of a repeated section may have another meaning at its first place
         return parse(text_of(document), separator, tight=tight)
     return document
 
@@ -184,7 +184,7 @@ def require_own_lines(wanted: Mapping[Any, Any]) -> None:
 
 
 def _without_blank_end(body: str) -> str:
-    """Return the text of a section without the blank lines at its end, wherever it stands in the file."""
+    """Return the text of a section without blank lines at the end, at any place in the file."""
     text = body.rstrip()
     end = body.find("\n", len(text))
     return text and (body if end < 0 else body[: end + 1])

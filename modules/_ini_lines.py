@@ -43,9 +43,9 @@ class IniFile:
         return found
 
     def set(self, section: str, key: str, value: str) -> None:
-        """Set one key in a section, at its present line or at the end.
+        """Set one key in a section, at its current line or at the end.
 
-        CommandExecutionError if a reader could see more in it: another section or setting.
+        CommandExecutionError if the line could be read as another section or setting.
         """
         if not all(map(is_one_line, (section, key, *value.split("\n")))) or {*key} & {*"=[]#;"} or "]" in section:
             raise CommandExecutionError(f"{key!r} of {section!r}: {value!r} cannot be written as one setting")

@@ -1,4 +1,4 @@
-"""Which init system runs this machine, and the scripts in /etc/init.d that several init systems use."""
+"""The init system of this machine, and the scripts in /etc/init.d, which several init systems use."""
 
 from __future__ import annotations
 

@@ -67,10 +67,10 @@ def avail(locale: str) -> bool:
 
 
 def gen_locale(locale: str, **kwargs: Any) -> Any:
-    """Compile a locale; return whether that worked, with ``verbose`` the output of the program.
+    """Compile a locale; return whether it succeeded, with ``verbose`` the output of the program.
 
-    The system must have the source of the locale; a dry run looks no further. If there is a file /etc/locale.gen, the
-    locale is added to it.
+    The system must have the source of the locale; a dry run only checks that. The locale is added to /etc/locale.gen
+    if that file exists.
     """
     name = parse(locale)
     if not name.charmap and __grains__.get("os") != "Ubuntu":

@@ -1,4 +1,4 @@
-"""The installed packages of a package manager, read once, and again after its database has changed."""
+"""The installed packages of a package manager, read once, and again after changes of its database."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Listing:
     def get(self, versions_as_list: Any = False, **kwargs: Any) -> dict[str, Any]:
         """Return the versions by package: one text, or (``versions_as_list``) a list.
 
-        These package managers know neither packages of which only configuration is left (``removed``) nor packages that
-        are selected for removal (``purge_desired``): {} is returned then. ``use_context: False`` always queries.
+        These package managers have neither packages with only configuration left (``removed``) nor packages selected
+        for removal (``purge_desired``): {} is returned for these. ``use_context: False`` always queries.
         """
         if kwargs.get("removed") or kwargs.get("purge_desired"):
             return {}
@@ -39,7 +39,7 @@ class Listing:
         return {name: ",".join(versions) for name, versions in found.items()}
 
     def forget(self) -> None:
-        """Query again next time."""
+        """Query again at the next call."""
         __context__.pop(_CACHE, None)
 
     def _known(self, *, use_cache: bool) -> Versions:
@@ -61,7 +61,7 @@ class Downloads:
         return dict(__salt__["pkg.list_downloaded"]())
 
     def forget(self) -> None:
-        """Do nothing, as nothing is kept."""
+        """Do nothing: there is no cache."""
 
 
 def _stamp(path: str) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Changing packages: changes and errors are reported together at the end."""
+"""Transactions of package managers: changes and errors are reported together at the end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def checked_name(name: str) -> str:
 class Transaction:
     """Commands that change packages, between two listings of the installed packages.
 
-    ``call`` runs a command and returns what ``cmd.run_all`` does; ``fine`` has the exit statuses of success.
+    ``call`` runs a command and returns a result like ``cmd.run_all``; ``fine`` has the exit statuses of success.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ def one_or_all(names: tuple[str, ...], found: dict[str, Any]) -> Any:
 
 
 def to_remove(name: str | None, pkgs: Any, installed: dict[str, str]) -> dict[str, str | None]:
-    """Return which of the named packages are installed, and the version to remove (None: any)."""
+    """Return the installed ones among the named packages, with the version to remove (None: any)."""
     wanted, _ = __salt__["pkg_resource.parse_targets"](name, pkgs)
     found: dict[str, str | None] = {}
     for package, version in (wanted or {}).items():
@@ -135,7 +135,7 @@ def hold_rows(
 
 @contextmanager
 def without_holds(names: Iterable[str], unhold: Callable[..., Any], hold: Callable[..., Any]) -> Iterator[None]:
-    """Release held packages during the block, then hold them at the version they have by then."""
+    """Release held packages during the block, then hold them at their new version."""
     held = sorted(names)
     if held:
         unhold(pkgs=held)
@@ -147,7 +147,7 @@ def without_holds(names: Iterable[str], unhold: Callable[..., Any], hold: Callab
 
 
 def named(name: str | None, pkgs: Any, sources: Any = None) -> dict[str, str | None]:
-    """Return the packages that a ``hold`` means, with the version given for each. InvocationError if unclear."""
+    """Return the packages named for a ``hold``, with the given versions. InvocationError if ambiguous."""
     if not name and not pkgs and not sources:
         raise InvocationError("One of name, pkgs, or sources must be specified.")
     if pkgs and sources:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 LINKS = ("baseurl", "mirrorlist", "metalink")
-"""The keys for the address of the packages: a repository has one of them."""
+"""The keys for the address of a repository, which has one of them."""
 
 _NOT_SETTINGS = {"saltenv", "strict_config", "refresh", "key_url", "gpgautoimport", "root"}
 
@@ -64,7 +64,7 @@ def change(folders: list[str], repo: str, arguments: Mapping[str, Any]) -> dict[
 
 
 def remove(folders: list[str], repo: str) -> str:
-    """Remove a repository, and its file if nothing else is in it; return a sentence that says so."""
+    """Remove a repository, and its file if it is then empty; return a sentence about it."""
     known = read(folders)
     if repo not in known:
         return f"Error: the {repo} repo does not exist in {folders}"

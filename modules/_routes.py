@@ -37,7 +37,7 @@ _FLAGS = (  # RTF_*, in the order and with the letters of netstat
 
 
 def table(family: str | None = None) -> list[dict[str, str]]:
-    """Return the routes of ``inet``, ``inet6`` or both, with Salt's keys; [] where the kernel has no such table."""
+    """Return the routes of ``inet``, ``inet6`` or both, with Salt's keys; [] if the kernel has no such table."""
     found: list[Route] = []
     if family != "inet6":
         found += ipv4_routes(_text(_IPV4))

@@ -1,4 +1,4 @@
-"""The installed packages of rpm, and their names: for every package manager on top of rpm."""
+"""The installed packages of rpm and their names, for all package managers on top of rpm."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ARCHITECTURES = _X86_32 | _X86_64 | _OTHERS | {"noarch"}
 
 
 class Package(NamedTuple):
-    """One package of rpm. ``name`` contains the architecture unless it is that of the machine."""
+    """One package of rpm. ``name`` contains the architecture unless it is the machine's."""
 
     name: str
     version: str
@@ -37,12 +37,12 @@ class Package(NamedTuple):
 
     @property
     def install_date(self) -> str | None:
-        """When it was installed, as text."""
+        """The time of installation, as text."""
         return None if self.installed is None else datetime.fromtimestamp(self.installed, UTC).isoformat() + "Z"
 
 
 def parsed(line: str) -> Package | None:
-    """Read a line in `QUERY_FORMAT`; None if it is something else."""
+    """Read a line in `QUERY_FORMAT`; None for any other line."""
     fields = line.split(_SEPARATOR)
     if len(fields) != len(_FIELDS):
         return None
@@ -61,7 +61,7 @@ def resolved(name: str, architecture: str) -> str:
 
 
 def split_arch(name: str) -> tuple[str, str | None]:
-    """Return the name and the architecture of ``name.architecture``; None if it names none."""
+    """Return the name and the architecture of ``name.architecture``; None without an architecture."""
     package, dot, architecture = name.rpartition(".")
     return (package, architecture) if dot and architecture in _ARCHITECTURES else (name, None)
 

@@ -14,7 +14,7 @@ _SEGMENT = re.compile(r"[0-9]+|[a-zA-Z]+|~|\^")
 def compare(first: str, second: str, *, ignore_epoch: bool = False) -> int:
     """Return -1, 0 or 1: whether ``first`` is older than, the same as or newer than ``second``.
 
-    If one of them has no release, that of the other is ignored: ``1.2`` equals ``1.2-3``.
+    If one of them has no release, the release of the other is ignored: ``1.2`` equals ``1.2-3``.
     """
     left, right = split(first), split(second)
     if not ignore_epoch and left[0] != right[0]:

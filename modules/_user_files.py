@@ -36,8 +36,8 @@ def read(path: str) -> str | None:
 def write(path: str, text: str, user: Mapping[str, Any] | None) -> None:
     """Replace a file in one step. Owner and mode are kept; a new file belongs to the user, who alone can read it.
 
-    Missing folders are made, the last of them for the user alone. CommandExecutionError if that fails. A dry run that
-    foretells calls it, too: nothing is written then.
+    Missing folders are made, the last of them for the user alone. CommandExecutionError if that fails. A dry run with a
+    forecast also calls this, without writing.
     """
     path = filesystem.resolved(path)
     folder = os.path.dirname(path)

@@ -50,7 +50,7 @@ def read_zone() -> str:
 
 
 def compare(timezone: str, current: Any) -> bool:
-    """Return whether ``timezone`` is the one that ``current()`` returns; if that fails, whether the files are equal."""
+    """Return whether ``timezone`` equals ``current()``, or if that fails, whether the files are equal."""
     path = path_of(timezone)
     try:
         return bool(timezone == current())
@@ -66,7 +66,7 @@ def compare(timezone: str, current: Any) -> bool:
 
 
 def link(timezone: str) -> bool | str:
-    """Make /etc/localtime a link to a time zone, and write its name to the file where Debian has it."""
+    """Make /etc/localtime a link to a time zone, and write its name to Debian's file."""
     path = path_of(timezone)
     if not os.path.exists(path):
         return f"Zone does not exist: {path}"

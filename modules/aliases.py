@@ -92,7 +92,7 @@ def _lines() -> list[_Line]:
 
 
 def _parsed(line: str) -> _Line:
-    """Split a line at its colon and its comment; a line that continues another is kept as it is."""
+    """Split a line at its colon and its comment; continuation lines are kept unchanged."""
     found = _ENTRY.match(line)
     return _Line(*found.groups()) if found and not line[:1].isspace() else _Line("", "", line)
 

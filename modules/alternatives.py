@@ -1,4 +1,4 @@
-"""The ``alternatives`` execution module: the links that update-alternatives keeps."""
+"""The ``alternatives`` execution module: the links of update-alternatives."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The ``pkg`` execution module of Alpine Linux: apk.
 
 apk keeps a list of the wanted packages (``/etc/apk/world``) and makes the system match it: packages that are no longer
-needed are removed automatically, and a version that was asked for stays in the list.
+needed are removed automatically, and a requested version stays in the list.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def version(*names: str, **kwargs: Any) -> Any:
 def version_cmp(pkg1: Any, pkg2: Any, ignore_epoch: bool = False, **kwargs: Any) -> int:
     """Return -1, 0 or 1: whether the first version is older than, the same as or newer than the second.
 
-    If one of them has no release (``-r1``), that of the other is ignored. CommandExecutionError if apk does not accept
-    one as a version.
+    If one of them has no release (``-r1``), the release of the other is ignored. CommandExecutionError if apk does not
+    accept one as a version.
     """
     return _compare(str(pkg1), str(pkg2))
 

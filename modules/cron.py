@@ -190,7 +190,7 @@ def _set(user: str, wanted: dict[str, Any], identifier: Any) -> str:
 
 
 def _kept(old: dict[str, Any] | None, key: str, value: Any) -> Any:
-    """Return the job's present value if it still fits: a time chosen before, a comment when none is given now."""
+    """Return the job's current value if it still fits: an earlier random time, or a comment if none is given."""
     return old[key] if old is not None and key in old and not needs_change(old[key], value) else value
 
 
@@ -232,7 +232,7 @@ def _install(user: str, tab: Tab) -> str:
 
 
 def _given(user: str, text: str) -> dict[str, Any]:
-    """Pass the text to crontab, not a path, which may name another file by the time it is read."""
+    """Pass the text to crontab, not a path, which may name another file when it is read."""
     done: dict[str, Any] = __salt__["cmd.run_all"](
         _command(user, "-"), stdin=text, stdin_raw_newlines=True, python_shell=False, **_identity(user)
     )

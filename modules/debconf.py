@@ -70,7 +70,7 @@ def set_template(path: str, template: str, context: Any, defaults: Any, saltenv:
 
 
 def _give(text: str) -> None:
-    """Pass the answers, which may be passwords, as text: a path may name another file by the time it is read."""
+    """Pass the answers, which may be passwords, as text: a path may name another file when it is read."""
     answer = __salt__["cmd.run_all"](
         ["debconf-set-selections"], stdin=text, stdin_raw_newlines=True, python_shell=False
     )

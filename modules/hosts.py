@@ -146,7 +146,7 @@ def _parsed(raw: str) -> _Line:
 
 
 def _with(lines: list[_Line], new: list[_Line], edit: Editing) -> list[_Line]:
-    """Return the lines with the first ones of addresses, each where it stands in serial order."""
+    """Return the lines with the first lines of new addresses, each at its place in serial order."""
     lines = list(lines)
     for line in new:
         lines.insert(edit.place((each.ip or None for each in lines), line.ip), line)

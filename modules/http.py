@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _ERROR_PAGE = 1 << 20
-"""How many bytes of an error page are read."""
+"""Number of bytes read from an error page."""
 
 
 def query(
@@ -131,7 +131,7 @@ def _has_no_error(answer: dict[str, Any]) -> bool:
 
 
 def _pause(seconds: float) -> None:
-    """Wait, until the call is cancelled at the latest."""
+    """Wait; a cancellation of the call ends the wait."""
     call = dunders.context.current.get(None)
     token = call.cancel if call is not None else None
     woken = threading.Event()
@@ -166,7 +166,7 @@ def _body(data: Any, data_file: str | None) -> bytes | None:
 def _text(raw: bytes, charset: str | None) -> str:
     try:
         return raw.decode(charset or "utf-8", errors="replace")
-    except (LookupError, ValueError):  # an encoding that does not exist
+    except (LookupError, ValueError):  # an unknown encoding
         return raw.decode("utf-8", errors="replace")
 
 

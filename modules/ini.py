@@ -98,7 +98,7 @@ def _edit(
     unless_none: bool = False,
     make: bool = False,
 ) -> Any:
-    """Return what ``change`` returns; with ``unless_none`` the file is not written if that is None.
+    """Return the result of ``change``; with ``unless_none`` the file is not written if that is None.
 
     A missing file for which there is nothing to write is made only with ``make``.
     """
@@ -128,7 +128,7 @@ def _read(path: str, encoding: str | None) -> str | None:
 
 
 def _require_encoding(encoding: str | None) -> None:
-    """Refuse an encoding that does not exist before there is a text to write."""
+    """Refuse an unknown encoding before there is a text to write."""
     try:
         "".encode(encoding or "utf-8")
     except LookupError as error:

@@ -119,7 +119,7 @@ def _remove_empty(folders: list[str]) -> None:
     for folder in folders:
         try:
             filesystem.rmdir(folder)
-        except OSError:  # something else has put a file there
+        except OSError:  # another program has put a file there
             return
 
 
@@ -218,7 +218,7 @@ def delete_mount_cache(real_name: str) -> bool:
 
 
 def _escaped(path: str) -> str:
-    """Return a path as /proc/self/mounts and fstab write it."""
+    """Return a path in the escaped form of /proc/self/mounts and fstab."""
     return path.replace("\\ ", "\\040").replace(" ", "\\040").replace("\t", "\\011")
 
 
@@ -277,7 +277,7 @@ def _from_mountinfo() -> dict[str, Any]:
 
 
 def _listed_devices() -> dict[str, str]:
-    """Return the device of each mount point as the program mount shows it, which follows links."""
+    """Return the device of each mount point, from the program mount, which follows links."""
     lines = __salt__["cmd.run_stdout"](["mount", "-l"], python_shell=False).splitlines()
     return {words[2]: words[0] for words in map(str.split, lines) if len(words) > 2}
 

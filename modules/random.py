@@ -103,5 +103,5 @@ def shuffle(value: list[Any], seed: Any = None) -> list[Any]:
 
 
 def _generator(seed: Any) -> _random.Random:
-    """Return a generator of its own: Python's shared one is never seeded from here."""
+    """Return a separate generator: Python's shared one is never seeded from here."""
     return _random.Random(seed)  # noqa: S311 - no secret

@@ -12,7 +12,7 @@ from typing import Any
 from asyncstate import dunders
 
 _HOOKS = frozenset({"mod_footprint", "mod_aggregate_split"})
-"""What only the engine calls in a state module."""
+"""Functions of state modules that only the engine calls."""
 _SCHEMA_TYPES = ("boolean", "integer", "number", "string")
 
 

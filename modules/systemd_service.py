@@ -98,7 +98,7 @@ def enable(
     _reload_if_changed(name)
     _unmask_if(name, unmask, unmask_runtime, root)
     if name in _scripts_without_unit(root):
-        return _update_rc(name, "defaults", "99") and _linked(name, root)  # without the right to, it still returns 0
+        return _update_rc(name, "defaults", "99") and _linked(name, root)  # without permission, it still returns 0
     done = _systemctl("enable", name, no_block=no_block, root=root)
     if done["retcode"]:
         raise CommandExecutionError(_reason(done))
@@ -263,7 +263,7 @@ def _systemctl(action: str, *arguments: str, no_block: bool = False, root: str |
 
 def _reload_if_changed(name: str) -> None:
     """Make systemd reload its unit files if that of this unit was changed, or is new to it."""
-    if offline():  # there is nobody to read them
+    if offline():  # no process would read them
         return
     about = _systemctl("show", name, "--property=NeedDaemonReload", "--value")
     own = os.path.join(_OWN_UNITS, _unit(name))

@@ -208,7 +208,7 @@ def _modify(options: list[Any], name: str, root: str | None) -> bool:
 
 
 def _user_groups_are_usual() -> bool:
-    """Return whether useradd makes a group of the user's name, so that it needs an option if there is one already."""
+    """Return whether useradd makes a group with the user's name, and so needs an option if that exists."""
     try:
         with open("/etc/login.defs", encoding="utf-8", errors="replace") as file:
             lines = [line.split() for line in file]

@@ -88,7 +88,7 @@ def command(
 ) -> list[str]:
     """Return the command with which `create` makes an environment.
 
-    Raises CommandExecutionError if a program is not there, or does not have a wanted option.
+    Raises CommandExecutionError if a program is missing, or lacks a wanted option.
     """
     program = str(venv_bin or __pillar__.get("venv_bin") or __opts__.get("venv_bin") or _installed_program())
     arguments: dict[str, Any] = {"extra_search_dir": _listed(extra_search_dir), "never_download": never_download}
@@ -107,7 +107,7 @@ def command(
 
 
 def _remove(path: str, user: str | None) -> None:
-    """Remove an incomplete environment as its user, who may have replaced a parent folder meanwhile."""
+    """Remove an incomplete environment as its user, who may have replaced a parent folder."""
     if user:
         __salt__["cmd.run_all"](["rm", "-rf", "--", path], runas=user, python_shell=False)
     else:

@@ -186,7 +186,7 @@ def _dry_run_row(name: str, files: Any, packages: Any, making: dict[str, Any]) -
 
 
 def _require_room(name: str, user: str | None) -> None:
-    """Raise the error if no environment can be made: no such user, or another file in its place."""
+    """Raise the error with which no environment could be made: no such user, something else in its place."""
     if user and __salt__["file.user_to_uid"](user) == "":
         raise _Failed(f"User '{user}' is not available")
     in_the_way = filesystem.lexists(name) and not filesystem.is_plain_directory(name)

@@ -1,7 +1,7 @@
-"""Downloading packages ahead of the states that will install them: by apt, which checks them, into a folder of the run.
+"""Prefetching packages for the states that will install them: apt verifies them and puts them into a folder of the run.
 
-apt trusts what is in its own cache by its size alone, so nothing gets there before it is installed, and what the
-installation did not use is taken out again.
+apt trusts files in its cache by their size alone, so nothing is put there before its installation, and unused files
+are removed afterwards.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _FOLDERS = "pkg.prefetch"
-"""The key of ``__context__`` for the folder of what was downloaded ahead, and that of apt's own cache."""
+"""The key of ``__context__`` for the folder of prefetched packages, and for apt's cache."""
 _FRESH = 86400.0
-"""Lists of packages younger than this (in seconds) most likely name the packages that fresher ones will name."""
+"""Age in seconds up to which package lists are probably the same as fresh ones."""
 _ARCHIVES = re.compile(r"""^archives=(['"]?)(/.*)\1$""", re.MULTILINE)
 
 
@@ -75,7 +75,7 @@ def _download(folder: str, wanted: dict[str, str | None], order: dict[str, Any])
         options.append("--install-recommends" if order["install_recommends"] else "--no-install-recommends")
     if order.get("fromrepo"):
         options += ["-t", str(order["fromrepo"])]
-    # It changes nothing that the locks of apt and dpkg protect, so it need not wait for states, nor they for it.
+    # It changes nothing protected by the locks of apt and dpkg, so neither it nor states need to wait.
     apart = {
         "Dir::Cache::archives": folder,
         "Dir::State::extended_states": os.path.join(folder, "extended_states"),
@@ -88,9 +88,9 @@ def _download(folder: str, wanted: dict[str, str | None], order: dict[str, Any])
 
 
 def _folder() -> str:
-    """Return the folder of the run for packages, beside apt's cache so that they can be moved there; "" for none.
+    """Return the folder of the run for packages, on the file system of apt's cache, into which they move; "" for none.
 
-    The account that apt downloads with must be able to enter it, but not to list or change it.
+    apt's download account must be able to enter it, but not to list or change it.
     """
     match = _ARCHIVES.search(output(["apt-config", "shell", "archives", "Dir::Cache::archives/d"]))
     if match is None:
@@ -109,7 +109,7 @@ def _name(package: str) -> str:
 
 @contextmanager
 def prefetched(packages: Iterable[str]) -> Iterator[set[tuple[str, str]]]:
-    """Let apt find in its cache, during the block, what was downloaded ahead, if ``packages`` will be installed.
+    """Put prefetched packages into apt's cache for the block, if ``packages`` will be installed.
 
     The block adds to the yielded set the names and versions of the packages that were installed.
     """
@@ -123,12 +123,12 @@ def prefetched(packages: Iterable[str]) -> Iterator[set[tuple[str, str]]]:
     finally:
         for file, package in moved.items():
             if package not in used:
-                with suppress(OSError):  # apt may be set to keep nothing
+                with suppress(OSError):  # apt may be configured to keep nothing
                     os.replace(os.path.join(archives, file), os.path.join(folder, file))
 
 
 def _moved(folder: str, archives: str) -> dict[str, tuple[str, str]]:
-    """Move what was downloaded ahead into apt's cache; return the files with their packages and versions."""
+    """Move the prefetched packages into apt's cache; return the files with their packages and versions."""
     moved = {}
     for file in os.listdir(folder):
         parts = unquote(file.removesuffix(".deb")).split("_")

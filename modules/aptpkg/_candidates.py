@@ -1,4 +1,4 @@
-"""The packages that the sources offer: refreshing their lists and querying them."""
+"""The packages in the sources: refreshing and querying their lists."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REFRESH_PENDING = "pkg.refresh"
 """The key of ``__context__`` that tells the states whether the lists were refreshed in this run."""
 
 LISTS = "pkg.lists"
-"""What is announced when the lists have been refreshed."""
+"""The announcement after a refresh of the lists."""
 
 _LISTS = "/var/lib/apt/lists"
 _SOURCES = (
@@ -32,11 +32,11 @@ _SOURCES = (
     "/etc/apt",
     *(f"/etc/apt/{name}{more}" for name in ("apt.conf", "preferences", "sources.list") for more in ("", ".d")),
 )
-"""Paths that change when what the sources offer does."""
+"""Paths that change with the offer of the sources."""
 _OFFERED = "pkg.offered"
-"""The key of ``__context__`` for what the sources offer, as far as this run has asked."""
+"""The key of ``__context__`` for the cached offer of the sources."""
 _FOLLOWED = ["--no-suggests", "--no-conflicts", "--no-breaks", "--no-replaces", "--no-enhances"]
-"""What lets ``apt-cache depends`` follow only what is installed with a package."""
+"""Options that make ``apt-cache depends`` follow only dependencies that are installed with a package."""
 _SIZE = re.compile(r" \[.+B\]$")
 _UPGRADE = re.compile(r"^Conf ([^ ]+) \(([^ ]+)", re.MULTILINE)
 
@@ -164,7 +164,7 @@ def foresee(orders: list[list[Any]], refresh: bool = False, **kwargs: Any) -> li
 
 
 def _shop(*, recommends: bool) -> Shop:
-    """Return what the sources offer: what this run knows of it, until the sources or their lists change."""
+    """Return the offer of the sources, cached in this run until the sources or their lists change."""
     stamp = (recommends, *map(_changed, _SOURCES))
     known = __context__.get(_OFFERED)
     if known is None or known[0] != stamp:
@@ -174,10 +174,10 @@ def _shop(*, recommends: bool) -> Shop:
 
 
 def _offer(names: Sequence[str], *, recommends: bool) -> Offer:
-    """Return the offer of packages and of all that they depend on, however deep, in three calls of apt-cache.
+    """Return the offer of packages and of all their transitive dependencies, in three calls of apt-cache.
 
-    Each call costs half a second where apt keeps no cache of its lists, as in a container. Of each package it is the
-    version that apt would install.
+    Each call takes half a second if apt keeps no cache of its lists, as in a container. The versions are the ones that
+    apt would install.
     """
     followed = _FOLLOWED if recommends else [*_FOLLOWED, "--no-recommends"]
     below = names_of(output(["apt-cache", "depends", "--recurse", *followed, "--", *names]))
@@ -198,7 +198,7 @@ def refresh_needed(targets: dict[str, str | None]) -> bool:
 
 
 def age_of_lists() -> float:
-    """Return how many seconds ago the lists of packages last changed; infinity if there are none."""
+    """Return the age of the package lists in seconds; infinity if there are none."""
     try:
         return time.time() - os.stat(_LISTS).st_mtime
     except OSError:
@@ -206,7 +206,7 @@ def age_of_lists() -> float:
 
 
 def _changed(path: str) -> int:
-    """Return when a file or folder last changed, 0 if there is none."""
+    """Return the modification time of a file or folder, 0 if there is none."""
     try:
         return os.stat(path).st_mtime_ns
     except OSError:

@@ -1,8 +1,8 @@
-"""What installing packages brings, known beforehand from their dependencies, and apt's agreement before it goes ahead.
+"""Forecasts of installations from dependencies, which apt verifies before it proceeds.
 
-A simulation costs about as much as the call that it foresees. So the packages are read from the dependencies, as far as
-these leave no choice. That is a guess all the same: apt compares it with what it is about to do, right before it does
-it (``DPkg::Pre-Install-Pkgs``, apt.conf(5)), and does nothing if they differ.
+A simulation takes about as long as the installation. So the packages are derived from the dependencies, as far as these
+leave no choice. That is still a guess: a hook compares it with apt's plan right before the installation
+(``DPkg::Pre-Install-Pkgs``, apt.conf(5)), and apt does nothing if they differ.
 """
 
 from __future__ import annotations
@@ -32,44 +32,44 @@ _COMPARE = (
     "sed '1,/^$/d' | while read -r name old old_arch old_kind way new rest; do echo \"$name $old $way $new\"; done"
     " | LC_ALL=C sort -u | cmp -s - {folder}/expected && : > {folder}/agreed"
 )
-"""What apt runs: it gets a line for each package, and ends if the lines are not those expected."""
+"""The hook of apt: it reads a line for each package, and fails if the lines are not the expected ones."""
 
 
 class _Choice(NamedTuple):
-    """One alternative of a dependency: a name, and what its version must be ("" for any)."""
+    """One alternative of a dependency: a name, and the condition on its version ("" for any)."""
 
     name: str
     operator: str
     version: str
 
     def fits(self, version: str | None) -> bool:
-        """Whether a version is one of those that are meant. None: there is none; "": the name is provided without."""
+        """Whether a version meets the condition. None: no such package; "": provided without a version."""
         if version is None:
             return False
         return not self.operator or bool(version and meets(version, self.operator, self.version))
 
     def is_met_by(self, name: str, fields: Fields) -> bool:
-        """Whether a package is or provides what is meant."""
+        """Whether a package satisfies or provides this alternative."""
         return (name == self.name and self.fits(fields["Version"])) or self.fits(
             _provided(fields.get("Provides", "")).get(self.name)
         )
 
 
 _Taken = tuple[list[_Choice], str]
-"""The alternatives of a dependency, and the package that the package manager takes."""
+"""The alternatives of a dependency, and the package that the package manager chooses."""
 
 
 class Offer(NamedTuple):
-    """What the sources have: the `FIELDS` of packages, and the packages that provide each other name."""
+    """The content of the sources: the `FIELDS` of packages, and the packages that provide each other name."""
 
     packages: Mapping[str, Fields]
     providers: Mapping[str, Iterable[str]]
 
 
 class Shop:
-    """What the sources offer. Asking costs more than thinking, so it asks at once for all that an order can need.
+    """The offer of the sources. Queries are slow, so one query fetches everything that an order can need.
 
-    ``ask`` returns the offer of packages, of what they depend on, of what that depends on, and so on.
+    ``ask`` returns the offer of packages and of their transitive dependencies.
     """
 
     def __init__(self, ask: Callable[[Sequence[str]], Offer]) -> None:
@@ -78,7 +78,7 @@ class Shop:
         self._providers: dict[str, frozenset[str]] = {}
 
     def learn(self, names: Iterable[str]) -> None:
-        """Ask for packages, unless they are known."""
+        """Query packages, unless they are known."""
         new = [name for name in dict.fromkeys(names) if name not in self._packages]
         if new:
             offer = self._ask(new)
@@ -98,10 +98,10 @@ class Shop:
 
 
 class System(NamedTuple):
-    """What decides what an installation brings.
+    """The system state that determines the result of an installation.
 
     ``installed`` has versions by name, ``provided`` the field ``Provides`` of each installed package; ``recommends``:
-    recommended packages are installed too; ``shop`` is what the sources offer.
+    recommended packages are installed too; ``shop`` is the offer of the sources.
     """
 
     installed: Mapping[str, str]
@@ -111,11 +111,11 @@ class System(NamedTuple):
 
 
 def foreseen(orders: Sequence[Mapping[str, str | None]], system: System) -> list[Changes]:
-    """Return what installing each of ``orders``, one after the other, will change.
+    """Return the changes of installing each of ``orders``, one after the other.
 
-    An order has the wanted packages, and a version for each, or None. The result ends before the first order that is
-    in doubt: a package is in no source, an installed one would change, or the package manager has a choice. It has one,
-    too, if what a later order asks for would do for an earlier one: in a common call it takes what is asked for first.
+    An order has the wanted packages, with a version or None for each. The result ends before the first uncertain order:
+    a package is in no source, an installed one would change, or the package manager has a choice. It also has one if a
+    package of a later order satisfies an earlier order: in a common call it prefers requested packages.
     """
     shop = system.shop
     there = _There(system)
@@ -135,7 +135,7 @@ def foreseen(orders: Sequence[Mapping[str, str | None]], system: System) -> list
 
 
 class _There:
-    """The packages that will be there, and the names that they provide."""
+    """The packages that will be installed, and the names that they provide."""
 
     def __init__(self, system: System) -> None:
         self.recommends = system.recommends
@@ -145,7 +145,7 @@ class _There:
             self._provide(text)
 
     def add(self, packages: Mapping[str, Fields]) -> None:
-        """Add packages that are installed next."""
+        """Add packages to be installed next."""
         for name, fields in packages.items():
             self.versions[name] = fields["Version"]
             self._provide(fields.get("Provides", ""))
@@ -158,7 +158,7 @@ class _There:
 def _brought(
     order: Mapping[str, str | None], shop: Shop, there: _There, taken: list[_Taken]
 ) -> dict[str, Fields] | None:
-    """Return the new packages that an order brings, None if that is in doubt; add to ``taken`` which were chosen."""
+    """Return the new packages of an order, None if uncertain; add the chosen alternatives to ``taken``."""
     brought: dict[str, Fields] = {}
     for name, version in order.items():
         fields = shop.get(name)
@@ -197,7 +197,7 @@ def _brought(
 
 
 def _is_met(choices: list[_Choice], there: _There, asked: Mapping[str, Fields]) -> bool:
-    """Whether a dependency is met by what is there, or by what is asked for, which the package manager takes first."""
+    """Whether a dependency is met by installed packages, or by requested ones, which the package manager prefers."""
     return any(
         choice.fits(there.versions.get(choice.name))
         or any(choice.fits(version) for version in there.provided.get(choice.name, ()))
@@ -207,7 +207,7 @@ def _is_met(choices: list[_Choice], there: _There, asked: Mapping[str, Fields]) 
 
 
 def _chosen(choices: list[_Choice], shop: Shop, there: _There) -> str | None:
-    """Return the package that the package manager takes for a dependency, None if there is none or that is in doubt."""
+    """Return the package that the package manager chooses for a dependency, None if none or uncertain."""
     for choice in choices:
         if _is_doubtful(choice, shop, there):
             return None
@@ -223,7 +223,7 @@ def _chosen(choices: list[_Choice], shop: Shop, there: _There) -> str | None:
 
 
 def _is_doubtful(choice: _Choice, shop: Shop, there: _There) -> bool:
-    """Whether an installed package would have to change, or a name is provided in a way that leaves a choice."""
+    """Whether an installed package would have to change, or the providers of a name leave a choice."""
     if choice.name in there.versions:
         return True
     if shop.get(choice.name) is not None:
@@ -235,7 +235,7 @@ def _is_doubtful(choice: _Choice, shop: Shop, there: _There) -> bool:
 
 
 def _has_other(choices: list[_Choice], chosen: str, brought: Mapping[str, Fields]) -> bool:
-    """Whether another package that is brought would do, so that the order decides in which they are looked at."""
+    """Whether another new package would also do, so that the result depends on the order of processing."""
     return any(
         name != chosen and choice.is_met_by(name, fields) for choice in choices for name, fields in brought.items()
     )
@@ -261,7 +261,7 @@ def _provided(text: str) -> dict[str, str]:
 
 
 class Word:
-    """What apt is told to compare: ``options`` for apt-get, and whether it found no difference.
+    """The comparison that apt makes: ``options`` for apt-get, and whether it found no difference.
 
     A refusal is no failure to log.
     """
@@ -278,7 +278,7 @@ class Word:
 
     @property
     def agreed(self) -> bool:
-        """Whether apt was about to do what was expected, and so did it, or tried to."""
+        """Whether apt's plan was the expected one, so that apt executed it, or tried to."""
         return os.path.exists(self._agreed)
 
 
@@ -286,14 +286,14 @@ _word: ContextVar[Word | None] = ContextVar("aptpkg_word", default=None)
 
 
 def options_of_agreement() -> list[str]:
-    """Return the options with which apt-get does what is expected or nothing, if that is asked for (see `only`)."""
+    """Return the options that limit apt-get to the expected changes, inside a block of `only`."""
     word = _word.get()
     return [] if word is None else word.options
 
 
 @contextmanager
 def only(expected: Changes) -> Iterator[Word]:
-    """Let apt-get, during the block and with `options_of_agreement`, do what is expected or nothing."""
+    """Limit apt-get to the expected changes or none during the block, by `options_of_agreement`."""
     with temporary_folder("apt-") as folder:
         lines = sorted(
             f"{name} {change['old'] or '-'} {'<' if change['new'] else '>'} {change['new'] or '-'}\n"
@@ -310,7 +310,7 @@ def only(expected: Changes) -> Iterator[Word]:
 
 
 def names_of(text: str) -> list[str]:
-    """Return the names in the output of ``apt-cache depends --recurse``, those of the machine's own architecture."""
+    """Return the names of the machine's own architecture in the output of ``apt-cache depends --recurse``."""
     names = (line.strip("<>") for line in text.splitlines() if not line.startswith(" "))
     return [name for name in names if ":" not in name]
 

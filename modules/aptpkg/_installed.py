@@ -33,7 +33,7 @@ def list_pkgs(
 ) -> Versions:
     """Return the installed packages and their versions.
 
-    ``removed``: those of which only configuration is left; ``purge_desired``: those installed but selected for purging.
+    ``removed``: those with only configuration left; ``purge_desired``: those installed but selected for purging.
     The name of a package of another architecture contains it. dpkg is queried again only after a change
     (``use_context: False`` always queries).
     """
@@ -50,9 +50,9 @@ def list_pkgs(
 
 
 def now_installed() -> dict[str, list[str]]:
-    """Return the versions of the installed packages as `list_pkgs` does, for who runs beside the states.
+    """Return the versions of the installed packages like `list_pkgs`, for code that runs beside states.
 
-    It is a copy of its own, and may be older than the last change of this run.
+    It is a separate copy, and may be older than the last change of this run.
     """
     stamp = _stamp()
     known = __context__.get(_CACHE)
@@ -65,7 +65,7 @@ def now_installed() -> dict[str, list[str]]:
 
 
 def forget() -> None:
-    """Query dpkg again next time."""
+    """Query dpkg again at the next call."""
     __context__.pop(_CACHE, None)
 
 

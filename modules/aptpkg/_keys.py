@@ -148,7 +148,7 @@ def _gpg(home: str, *arguments: str) -> dict[str, Any]:
 
 @contextmanager
 def _private_home() -> Iterator[str]:
-    """Make a temporary home for gpg, so that nothing is added to root's own keyring."""
+    """Make a temporary home for gpg, so that nothing is added to root's keyring."""
     path = remains.make_temporary_folder(prefix="asyncstate-gpg-")
     try:
         yield path

@@ -45,7 +45,7 @@ def call(command: list[str], *, env: Any = None, **options: Any) -> dict[str, An
 
 
 def output(command: list[str]) -> str:
-    """Run a program that only reads; return its standard output, whatever its exit status."""
+    """Run a program that only reads; return its standard output, regardless of its exit status."""
     done = __salt__["cmd.run_all"](command, python_shell=False, output_loglevel="trace", ignore_retcode=True)
     return str(done["stdout"])
 

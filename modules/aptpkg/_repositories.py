@@ -136,7 +136,7 @@ class _Keys(NamedTuple):
 
 
 def _check_lines(kwargs: dict[str, Any]) -> None:
-    """Refuse values that would add more than a part of a line: another source, or a field that makes it trusted."""
+    """Refuse values that would inject more than part of a line: another source, or a field that makes it trusted."""
     for name in ("comps", "architectures", "dist"):
         for word in _listed(kwargs.get(name)):
             if len(word.split()) > 1 or not word.isprintable() or {*"[]#"} & {*word}:
@@ -275,7 +275,7 @@ def _add_ppa(repo: str, **kwargs: Any) -> dict[str, Repo]:
 
 
 def _drop_empty_lists(lists: SourceLists, files: dict[str, None]) -> None:
-    """Drop the comments of a file in the parts directory that has no source left, so that the file is removed."""
+    """Drop the comments of a file in the parts directory without remaining sources, so that the file is removed."""
     for file in files:
         if os.path.dirname(file) == _sources.SOURCES_PARTS and not any(source.file == file for source in lists):
             lists.sources = [source for source in lists.sources if source.file != file]

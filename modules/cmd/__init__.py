@@ -1,4 +1,4 @@
-"""The ``cmd`` execution module: every program that a plugin runs is run by it.
+"""The ``cmd`` execution module, which runs all programs for plugins.
 
 The functions take Salt's arguments; those that only made sense for Salt (``use_vt``, ``password`` …) are accepted and
 ignored. Two promises differ from Salt on purpose: standard input is empty instead of the terminal unless ``stdin`` is
@@ -131,7 +131,7 @@ def run_bg(cmd: Any, cwd: str | None = None, **options: Any) -> dict[str, int]:
 def refusal(cmd: Any, python_shell: bool | None = None, **options: Any) -> str:
     """Return why `run_all` would not start ``cmd`` with these arguments, "" if it would; nothing is run.
 
-    The account, the folder, the shell and the values are looked at; without a shell, the program, too.
+    The account, the folder, the shell and the values are checked; without a shell, also the program.
     """
     options["python_shell"] = _shell_wanted(python_shell)
     try:
@@ -296,7 +296,7 @@ def shells() -> list[str]:
 
 
 def _name_options() -> None:
-    """Put the fields of `Options` into the signatures, for code that reads there which arguments a function takes."""
+    """Put the fields of `Options` into the signatures, for code that inspects them."""
     defaults = _invocation.Options()
     for function in (
         run,
@@ -339,14 +339,14 @@ def _safe_place(cwd: str | None, runas: str | int | None) -> str | None:
         return None
     try:
         if not account.is_other_user:
-            filesystem.require_own_place(cwd, "a script")  # the owner of a parent folder can replace all of it
+            filesystem.require_own_place(cwd, "a script")  # the owner of a parent folder can replace everything in it
     except PathRefused:
         return None
     return cwd
 
 
 def _fetch_script(source: str, file: BinaryIO, template: str | None, saltenv: str, options: dict[str, Any]) -> bool:
-    """Write a script into an open file; in a user's folder, its path could name another file meanwhile."""
+    """Write a script into an open file: in a user's folder, its path could name another file by now."""
     with remains.temporary_folder(prefix="asyncstate-script-") as folder:
         if template:
             path = os.path.join(folder, "script")
@@ -387,7 +387,7 @@ def _wait_for_writers(path: str) -> None:
 
 
 def _hand_over(descriptor: int, runas: str | int | None) -> None:
-    """Let only the account that will run a script read and execute it."""
+    """Restrict a script to the account that will run it."""
     account = _Account(runas, None)
     if account.entry is not None:
         os.fchown(descriptor, account.entry.pw_uid, -1)

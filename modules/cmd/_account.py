@@ -15,18 +15,18 @@ from asyncstate.process.child import run_child
 log = logging.getLogger(__name__)
 
 LOGIN_TIMEOUT = 10.0
-"""How many seconds a login shell may take to print its environment."""
+"""Timeout in seconds for a login shell to print its environment."""
 LOGIN_LIMIT = 1 << 20
-"""How many bytes it may print, as the user's profile may write without end."""
+"""Limit of its output in bytes: a user's profile may write without end."""
 
 
 class Account:
     """A user, a group, or both, looked up just before the command runs."""
 
     def __init__(self, runas: str | int | None, group: str | int | None) -> None:
-        """Look up the names; what is falsy, such as "", names nobody.
+        """Look up the names; a falsy value, such as "", means no change of account.
 
-        Raises CommandExecutionError, with Salt's message, for one that does not exist.
+        Raises CommandExecutionError, with Salt's message, for an unknown name.
         """
         self.entry = _user(runas) if runas else None
         self._gid = _group(group) if group else None

@@ -102,7 +102,7 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False, starts: b
     background (``bg``) the retcode is None and the outputs are empty. A command that timed out has retcode 1 and a
     message in ``stdout``. Raises CommandExecutionError, with Salt's message, if it cannot be started.
 
-    Without ``starts``, only what is looked at before a start is looked at.
+    Without ``starts``, only the checks before a start are made.
     """
     call = dunders.context.current.get(None)
     if options.runas is None and call is not None:
@@ -152,7 +152,7 @@ def execute(cmd: Any, options: Options, *, merge_stderr: bool = False, starts: b
             timeout=timeout,
         )
     except OSError as error:
-        if not options.cwd and not os.path.isdir(cwd):  # the home, which was there when it was looked for
+        if not options.cwd and not os.path.isdir(cwd):  # the home, which existed at the lookup
             return execute(cmd, msgspec.structs.replace(options, cwd="/", template=None), merge_stderr=merge_stderr)
         shown = command if level is not None else "REDACTED"
         context = _shown_context(cwd, shell, options, merge_stderr=merge_stderr)
@@ -217,7 +217,7 @@ def parse_env(env: Any) -> dict[str, str]:
 
 
 def _require_startable(argv: list[str], env: dict[str, str]) -> None:
-    """Raise the error with which the system call would refuse its texts."""
+    """Raise the error of the system call for arguments that it would refuse."""
     if any("\0" in text for text in (*argv, *env, *env.values())):
         raise CommandExecutionError("embedded null byte")
     if any("=" in name for name in env):
@@ -250,7 +250,7 @@ def _environment(options: Options, account: Account | None, shell: str, *, login
 
 
 def _require_program(program: str, env: dict[str, str], cwd: str, become: dict[str, Any]) -> None:
-    """Raise what starting a program raises, as far as one sees it before: the PATH of another user is not known."""
+    """Raise the error of starting a program, as far as it is foreseeable: the PATH of another user is not known."""
     if become and os.geteuid() != 0:
         raise CommandExecutionError(f"Only root can run {program} as another user or group")
     if os.sep not in program and become:
@@ -345,7 +345,7 @@ def _any_in(wanted: Any, text: str) -> bool:
 
 
 def _leave_retcode(retcode: int) -> None:
-    """Store the exit status where conditions (``onlyif: [{fun: cmd.run …}]``) look for it, for this call alone."""
+    """Store the exit status for conditions (``onlyif: [{fun: cmd.run …}]``), for this call alone."""
     call = dunders.context.current.get(None)
     if call is not None:
         call.retcode = retcode

@@ -1,4 +1,4 @@
-"""Whether a script starts, by its text and the place that a copy of it gets."""
+"""Checks whether a script would start, by its text and the folder of its copy."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from asyncstate.dunders import __salt__, runtime_services
 from asyncstate.errors import CommandExecutionError, InvocationError, RenderError
 
 _HEAD = 256
-"""How many bytes the kernel reads to find the interpreter."""
+"""Number of bytes that the kernel reads to find the interpreter."""
 _ANY_STATUS = ("bg", "success_retcodes", "success_stdout", "success_stderr")
-"""Options with which the error of the shell that starts a script may be a success."""
+"""Options that may turn the error of a script's shell into success."""
 
 
 def unstartable(source: str, path: str, template: str | None, place: str, saltenv: str, options: dict[str, Any]) -> str:
-    """Return why the script at ``path`` would not start, copied to the folder ``place``; "" if it would.
+    """Return the reason why the script at ``path``, copied to ``place``, would not start; "" if it would.
 
-    With arguments the kernel starts it, so it needs an interpreter; else a shell does, which reads what has none.
+    With arguments the kernel starts it, so it needs an interpreter; else a shell does, which needs none.
     """
     if not filesystem.is_file(path):
-        return ""  # that of a URL
+        return ""  # the script of a URL
     try:
         head = _head(path, template, saltenv, options)
     except (CommandExecutionError, InvocationError, RenderError) as error:

@@ -63,8 +63,8 @@ def prefetch(
 ) -> bool:
     """Download a URL ahead for a later `cache_file` with the same hash; return whether anything was fetched.
 
-    Only a run has use for it, which keeps the file apart until then. Nothing is done if there is a copy in the cache,
-    if the path ``exists``, or if the file ``has_hash`` has the hash. CommandExecutionError if the content has not.
+    Only runs use it, and keep the file apart until then. Nothing is done if there is a copy in the cache, if the path
+    ``exists``, or if the file ``has_hash`` has the hash. CommandExecutionError if the content has another hash.
     """
     checksum = _checksum(source_hash)
     env = _env(saltenv)
@@ -372,9 +372,9 @@ def _check_scheme(url: str) -> None:
 
 
 def _take_prefetched(url: str, path: str, source_hash: str | None) -> bool:
-    """Move what was fetched ahead and has this hash to ``path``; return whether there was such a file.
+    """Move a prefetched file with this hash to ``path``; return whether there was one.
 
-    Waits for it only if it is being fetched from this ``url``: another server may be slower.
+    Waits for a running prefetch only if it is from this ``url``: another server may be slower.
     """
     checksum = _checksum(source_hash)
     if checksum is None:
@@ -393,7 +393,7 @@ def _take_prefetched(url: str, path: str, source_hash: str | None) -> bool:
 
 
 def _fetched(url: str, name: str) -> str:
-    """Return the name of a download under way: the same content from two servers is fetched from both."""
+    """Return the name of a running download: the same content from two servers is fetched from both."""
     return f"{name} {url}"
 
 

@@ -110,7 +110,7 @@ def _bound(binds: list[str]) -> list[str]:
 
 
 def _open_port(port: Any) -> Any:
-    """Return a port as ``create_container`` takes it: a number, or number and protocol."""
+    """Return a port in the form of ``create_container``: a number, or number and protocol."""
     number, _, protocol = str(port).partition("/")
     return (int(number), protocol) if protocol and protocol != "tcp" else int(number)
 

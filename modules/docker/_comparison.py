@@ -1,4 +1,4 @@
-"""How two containers, or two networks, differ: ``{section: {item: {"old": …, "new": …}}}``."""
+"""Differences between containers or networks: ``{section: {item: {"old": …, "new": …}}}``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Diffs of files, as rows show them."""
+"""Diffs of files for rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _HEAD = 512
-"""How many bytes decide whether a file is text or binary, as in Salt."""
+"""Number of bytes that decide whether a file is text or binary, as in Salt."""
 
 _TEXT = bytes(range(32, 127)) + b"\n\r\t\f\b"
 _MULTIBYTE = bytes(range(128, 255))
@@ -126,7 +126,7 @@ def content_diff(old: bytes, new: bytes, names: tuple[str, str] = ("", "")) -> s
 
 
 class Leniency:
-    """Which differences are ignored: the order of lines, white space around them, comments.
+    """The differences to ignore: the order of lines, white space around them, comments.
 
     A change with only ignored differences is still made; the row then has ``skip_req``.
     """

@@ -129,8 +129,8 @@ def check_managed_changes(
 ) -> Any:
     """Return the changes that ``file.managed`` would make, or ``(False, why it would fail)``.
 
-    With ``makedirs``, True or False, the file's place is looked at, too: its folder, what is there, the accounts; and
-    whether the content is what its hash and its encoding say.
+    With ``makedirs``, True or False, the place of the file is also checked: folder, existing path, accounts; and the
+    content against its hash and encoding.
     """
     source, source_hash = source_list(source, source_hash, saltenv)
     sfn = ""
@@ -200,7 +200,7 @@ def check_managed_changes(
 def _problem(
     name: str, content: Content | None, wanted: Wanted, changes: Any, *, follow_symlinks: bool, makedirs: bool
 ) -> str:
-    """Return the error with which `manage_file` would fail to make these changes, "" if it would not."""
+    """Return the error of `manage_file` if it could not make these changes, "" if it could."""
     try:
         found = status(name, follow_symlinks) if filesystem.lexists(name) else None
         dangling = follow_symlinks and found is not None and stat.S_ISLNK(found.st_mode)

@@ -153,7 +153,7 @@ def _kinds(value: str) -> set[int]:
 
 def _type_test(search: _Search, key: str, value: str) -> None:
     kinds = _kinds(value)
-    # links are followed, so that ``l`` finds only links that lead nowhere, as in Salt
+    # links are followed, so that ``l`` finds only broken links, as in Salt
     search.tests.append(lambda entry: stat.S_IFMT(entry.found.st_mode) in kinds)
 
 

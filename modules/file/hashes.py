@@ -233,7 +233,7 @@ def verify_signature(
 
 
 def disproof(path: str, source: Any, name: str, wanted: dict[str, str], *, updating: bool) -> str:
-    """Return why a fetched file is not the one that its source's hash names, "" if it is or there is no hash."""
+    """Return the error if a fetched file does not have the hash of its source, "" if it has, or without a hash."""
     expected = wanted.get("hsum", "").lower()
     actual = get_hash(path, wanted["hash_type"]) if expected else ""
     if actual == expected:

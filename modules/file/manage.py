@@ -258,7 +258,7 @@ class _Placement:
         self.significant = not self.lenient or self.lenient.significant(old, content)
 
     def _replace(self, path: str, found: os.stat_result | None) -> None:
-        """Write content, owner and mode in one atomic step; what the state does not set stays as it was."""
+        """Write content, owner and mode in one atomic step; attributes that the state does not set are kept."""
         changes = self.wanted.differences(found) if found is not None else {}
         with Replacement(path, 0o600 if found is not None else 0o666) as new:
             if self.content is not None:
@@ -293,7 +293,7 @@ class _Placement:
         """Make a file that does not exist yet."""
         if not self._is_genuine(updating=False):
             return
-        # First what `filesystem.room_for` does first, too: most files have their folder, and a call less.
+        # The first check of `filesystem.room_for`, inlined: most files have their folder, and it saves a call.
         if not filesystem.is_directory(os.path.dirname(self.name)) and not filesystem.room_for(
             self.name, partial(self._make_folders, dir_mode) if makedirs else None
         ):
@@ -342,7 +342,7 @@ class _Placement:
         return True
 
     def conclude(self) -> None:
-        """Set the comment that says in one sentence what happened."""
+        """Set the comment: the result in one sentence."""
         if self.ret["changes"]:
             if not self.ret["comment"]:
                 self.ret["comment"] = f"File {self.name} updated"

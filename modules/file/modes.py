@@ -1,4 +1,4 @@
-"""File modes as Salt writes them: strings of octal digits, at least four."""
+"""File modes in Salt's form: strings of at least four octal digits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions about paths: what is there, and path arithmetic for templates."""
+"""Functions on paths: tests of existence and kind, and path arithmetic for templates."""
 
 from __future__ import annotations
 

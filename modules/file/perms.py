@@ -171,7 +171,7 @@ class Wanted:
         return changes
 
     def refused(self, found: os.stat_result | None) -> list[str]:
-        """Return a dry run's errors about what the run cannot give to the file ``found``, or to a new one."""
+        """Return a dry run's errors about attributes that a run cannot set on the file ``found``, or on a new one."""
         refused = filesystem.refused_owners(self.uid, self.gid, found)
         if self.mode is not None and self.bits is None and filesystem.foretells():
             refused.append("mode")

@@ -18,7 +18,7 @@ from .modes import mode_text
 from .urls import is_remote, parse_salt_url, redact
 
 _RENDERED = "asyncstate-rendered-"
-_BINARY_HEAD = 2048  # how much Salt reads of a template that it cannot decode
+_BINARY_HEAD = 2048  # number of bytes that Salt reads of an undecodable template
 
 
 def find_salt_file(url: str, saltenv: str) -> str | None:

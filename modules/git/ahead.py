@@ -1,6 +1,6 @@
-"""Fetching a repository ahead of the state that will clone it: its objects, which git checks as it fetches them.
+"""Prefetching a repository for the state that will clone it: its objects, which git verifies while fetching.
 
-The clone itself asks the true repository for its branches and takes from the copy only the objects that it needs.
+The clone queries the real repository for its branches and takes only the objects that it needs from the copy.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from asyncstate.errors import CommandExecutionError
 from .programs import run, with_credentials
 
 _WHOLE = ["-c", "repack.updateServerInfo=false"]
-"""Without it, a clone that borrows objects has files which other clones do not have."""
+"""Without it, a clone with borrowed objects has additional files."""
 
 
 def prefetch(
@@ -24,7 +24,7 @@ def prefetch(
 ) -> bool:
     """Fetch the objects of the repository at ``url`` ahead for a clone at ``target``; return whether it did.
 
-    Only a run has use for it. Nothing is done if anything is at ``target``. CommandExecutionError if git fails.
+    Only runs use it. Nothing is done if anything is at ``target``. CommandExecutionError if git fails.
     """
     if filesystem.lexists(target) and (not filesystem.is_directory(target) or filesystem.listdir(target)):
         return False
@@ -41,7 +41,7 @@ def prefetch(
 
 
 def clone_from_prefetched(address: str, where: str, opts: list[str], *, user: str | None, **options: Any) -> bool:
-    """Clone with objects that were fetched ahead; return False if there are none, or they are of no use."""
+    """Clone with prefetched objects; return False if there are none, or they cannot be used."""
     if user is not None or any(option.startswith("--depth") for option in opts):
         return False
     ahead.wait(_name(address))
@@ -61,6 +61,6 @@ def _name(address: str) -> str:
 
 
 def _place(address: str) -> str:
-    """Return where the copy of a repository is, or will be; "" in a run that fetches nothing ahead."""
+    """Return the place of a repository's copy, existing or not; "" in a run without prefetches."""
     folder = ahead.folder("git")
     return folder and os.path.join(folder, f"{_name(address).split()[1]}.git")

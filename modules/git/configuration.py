@@ -162,7 +162,7 @@ def config_unset(
 
 
 def _place(cwd: str | None, user: str | None, arguments: dict[str, Any]) -> tuple[str, str | None]:
-    """Return the option that says which configuration is meant, and the directory to run in."""
+    """Return the option that selects the configuration, and the directory to run in."""
     everywhere = arguments.pop("global", False)
     refuse_unknown(arguments)
     if cwd is None and not everywhere:

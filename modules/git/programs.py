@@ -23,7 +23,7 @@ _UNATTENDED = {
     "GIT_HTTP_LOW_SPEED_LIMIT": "1",
     "GIT_HTTP_LOW_SPEED_TIME": str(_SILENT),
 }
-"""No user is there to answer, so a remote that asks for a password is an error, not a run that hangs."""
+"""There is no user to answer: a remote that asks for a password is an error instead of a hanging run."""
 _SSH = (
     "ssh -oStrictHostKeyChecking=no -oPasswordAuthentication=no -oKbdInteractiveAuthentication=no "
     f"-oChallengeResponseAuthentication=no -oConnectTimeout={_SILENT} -oServerAliveInterval=15 "

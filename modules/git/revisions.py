@@ -11,7 +11,7 @@ from asyncstate.errors import CommandExecutionError, InvocationError, PathRefuse
 from .programs import comma_separated, expanded, run, split_options, with_credentials
 
 _LINK_LIMIT = 1 << 16
-"""How many bytes are read of the file that names a worktree's repository."""
+"""Number of bytes read from the file that names a worktree's repository."""
 
 _STATUS_WORDS = {"M": "modified", "A": "new", "D": "deleted", "??": "untracked"}
 

@@ -142,7 +142,7 @@ def index_arguments(
     find_links: Any = None,
     no_index: bool = False,
 ) -> list[str]:
-    """Return the options that say where pip looks for packages. CommandExecutionError for an invalid URL."""
+    """Return pip's options for the sources of packages. CommandExecutionError for an invalid URL."""
     return _named(
         {"index_url": index_url, "extra_index_url": extra_index_url, "find_links": find_links, "no_index": no_index}
     )
@@ -218,7 +218,7 @@ def _within(cwd: str | None, path: str) -> str:
 
 
 def _require_own_source(source: str, cwd: str | None, user: str | None) -> None:
-    """Refuse as root a source that a user can change: pip runs code of packages, and a requirements file names any."""
+    """Refuse as root a source that a user can change: pip runs code of packages, which requirements files name."""
     path = unquote(urlsplit(source).path) if source.startswith("file:") else re.sub(r"\[[^\]]*\]$", "", source)
     if path.startswith((".", "/")) or (os.sep in path and "://" not in path):
         filesystem.require_unshared(_within(cwd, path), "pip", user)

@@ -1,4 +1,4 @@
-"""Which pip belongs to an environment, and running it."""
+"""Finding and running the pip of an environment."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def run_pip(
     env_vars: Any = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Run pip and return what ``cmd.run_all`` does. pip asks no questions, as no user is there to answer."""
+    """Run pip without questions and return the result of ``cmd.run_all``."""
     for path in (bin_env, cwd):  # Python imports what is in the working directory before it imports pip
         if path:
             filesystem.require_unshared(path, "pip", user)

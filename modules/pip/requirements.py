@@ -1,4 +1,4 @@
-"""Requirements as pip reads them, and the files that list them."""
+"""Requirements in pip's syntax, and the files that list them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Versions and version specifiers of Python packages (PEP 440): parsing and comparing, nothing else."""
+"""Versions and version specifiers of Python packages (PEP 440): parsing and comparing."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _PROHIBITED = (
 
 
 def encrypted(role: str, password: Any, method: Any) -> str:
-    """Return what to store for a password, which may already be a verifier.
+    """Return the value to store for a password, which may already be a verifier.
 
     ``method`` is ``md5`` (or True), ``scram-sha-256``, or False for the plain text, which the server then encrypts by
     its own method. InvocationError for any other.

@@ -1,7 +1,7 @@
 """Sending statements to a PostgreSQL server, through the program psql, as the account that may connect.
 
-Peer authentication uses the account of the client's process, so the client is a process of its own. It gets statements
-on standard input and the password in its environment, as every user can read a command line.
+Peer authentication uses the account of the client's process, so the client is a separate process. It gets statements
+on standard input and the password in its environment, because every user can read a command line.
 """
 
 from __future__ import annotations

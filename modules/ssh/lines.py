@@ -62,7 +62,7 @@ def parse(line: str) -> Key | None:
 
 
 def _start_of_type(line: str) -> int:
-    """Return where the key's type begins, -1 if there is none; in linear time, as users' files may contain anything."""
+    """Return the position of the key's type, -1 without one; in linear time, as users' files may contain anything."""
     for word in _WORD.finditer(line):
         found = _TYPE.search(word[0]) if line[word.end() : word.end() + 1].isspace() else None
         if found is not None:

@@ -247,7 +247,7 @@ class _Mount:
         return False
 
     def _unmountable(self, *, exists: bool) -> str:
-        """Return the error of a run that cannot mount, "" if it may succeed; for dry runs."""
+        """Return the error with which the run, or the program in it, fails to mount, "" if it may not; for dry runs."""
         if not exists and not self._mkmnt:
             return "Mount directory is not present"
         is_path = self.device.startswith("/") and not self.device.startswith("//")

@@ -45,7 +45,7 @@ def find_targets(
     current: Mapping[str, list[str]] | None = None,
     **kwargs: Any,
 ) -> Targets | Row:
-    """Compare the wanted packages with ``current`` (default: the installed ones); return a row if the state ends there."""
+    """Compare the wanted packages with ``current`` (default: installed ones); return a row if the state ends there."""
     if pkgs and sources:
         return failed(name, 'Only one of "pkgs" and "sources" is permitted.')
     try:
