@@ -1,4 +1,4 @@
-"""The result of aggregation: the groups, and why other states that could be aggregated are not."""
+"""The result of aggregation: the groups, and the reasons why other candidates are not aggregated."""
 
 from __future__ import annotations
 

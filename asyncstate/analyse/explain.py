@@ -1,4 +1,4 @@
-"""Why a state runs when it runs, and on which states that depends: one state of a plan, in words."""
+"""Explanation of one state in a plan: its place in the order, with reasons, and its dependencies."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def chunks_called(plan: Plan, wanted: str) -> list[int]:
 
 
 def explanation(plan: Plan, index: int, profile: Profile | None = None) -> dict[str, Any]:
-    """Return all relations that decide about one state; names are ``function: name`` as in the human report.
+    """Return all relations that determine one state; names are ``function: name`` as in the human report.
 
     With the ``profile`` of a run, ``run`` is its history in that run: see `asyncstate.analyse.waits.waits`.
     """
@@ -114,7 +114,7 @@ def explain_lines(plan: Plan, index: int, palette: Palette = PLAIN, profile: Pro
 
 
 def indented(names: list[str]) -> Iterator[str]:
-    """Yield the first of some names as lines, and how many more there are."""
+    """Yield the first names as lines, and the number of the others."""
     yield from (f"    - {name}" for name in names[:_LISTED])
     if len(names) > _LISTED:
         yield f"    and {len(names) - _LISTED} more"
@@ -142,7 +142,7 @@ def _requisites(plan: Plan, index: int) -> dict[str, list[str]]:
 
 
 def _other_waits(plan: Plan, walk: Walk, nodes: tuple[int, ...]) -> dict[str, list[str]]:
-    """Return the states that one waits for without a requisite, by reason."""
+    """Return the states that a state waits for without a requisite, by reason."""
     found: dict[str, list[str]] = {}
     for other, reason in walk.before(*nodes).items():
         for source in reason.sources if _REQUISITES.isdisjoint(reason.sources) else ():
@@ -156,12 +156,12 @@ def _other_waits(plan: Plan, walk: Walk, nodes: tuple[int, ...]) -> dict[str, li
 
 
 def _waiting(plan: Plan, walk: Walk, nodes: tuple[int, ...]) -> list[str]:
-    """Return the states that wait for one, in serial order."""
+    """Return the states that wait for a state, in serial order."""
     return [_name(plan, each) for each in sorted({plan.nodes[node].chunk for node in walk.after(*nodes)})]
 
 
 def _pulled_by(plan: Plan, chunk: LowChunk) -> list[str]:
-    """Return the states for which this one comes before its own order: they need it, and their order is smaller."""
+    """Return the states that pull this one before its own ``order``: they require it, and have a smaller one."""
 
     def needing(node: int) -> Iterator[int]:
         for other in plan.dag.successors(node):

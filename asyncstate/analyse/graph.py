@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def graph_edges(plan: Plan) -> Iterator[GraphEdge]:
-    """Yield every edge once, with all its sources; a requisite among them decides how it is drawn."""
+    """Yield every edge once, with all its sources; a requisite among them determines its style."""
     sources: dict[tuple[int, int], list[str]] = {}
     for edge in plan.dag.edges():
         sources.setdefault((edge.before, edge.after), []).append(edge.source)
@@ -30,7 +30,7 @@ def graph_edges(plan: Plan) -> Iterator[GraphEdge]:
 
 
 def node_label(plan: Plan, node: Node) -> str:
-    """Return the label of a node: the state of a chunk; for other nodes, what they join."""
+    """Return the label of a node: the state of a chunk, or the members of another node."""
     match node.kind:
         case NodeKind.CHUNK:
             return describe_tag(plan.chunks[node.chunk].tag)
@@ -66,7 +66,7 @@ def to_json(plan: Plan, *, every_edge: bool = True) -> str:
     """Return ``{nodes: [{id, kind, label, tag, sls, file, line}], edges: […], contingent: […], digest}``.
 
     A contingent edge is ``{before, after, proof, resources}``: it binds unless the proof succeeds first. An edge is
-    ``{before, after, sources, resources}``; the last are the resources that both ends of a footprint touch.
+    ``{before, after, sources, resources}``; the last are the resources common to both footprints.
     """
     nodes = [_node_data(plan, number, node) for number, node in enumerate(plan.nodes)]
     edges = [

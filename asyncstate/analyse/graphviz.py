@@ -8,7 +8,7 @@ from asyncstate.errors import AsyncStateError, CommandExecutionError
 from asyncstate.process.child import run_child
 
 _PATIENCE = 60.0
-"""Seconds that Graphviz has for a picture."""
+"""Timeout for Graphviz, in seconds."""
 
 
 class GraphvizFailed(AsyncStateError):

@@ -38,7 +38,7 @@ _UNTIL_ALL = ", if all others that it names fail too"
 
 
 class Effect(Value):
-    """``chunk`` depends on ``via`` by ``kinds``; ``steps`` is how many requisites away it is."""
+    """``chunk`` depends on ``via`` by ``kinds``; ``steps`` is the distance in requisites."""
 
     chunk: int
     via: int
@@ -47,7 +47,7 @@ class Effect(Value):
 
 
 def effects(plan: Plan, index: int) -> list[Effect]:
-    """Return every state that the outcome of one state may affect, the nearest first."""
+    """Return every state that the outcome of a state may affect, the nearest first."""
     dependents = _dependents(plan)
     found: list[Effect] = []
     seen = {index}
@@ -63,7 +63,7 @@ def effects(plan: Plan, index: int) -> list[Effect]:
 
 
 def impact(plan: Plan, index: int) -> dict[str, Any]:
-    """Return the states that depend on one: ``affected`` by requisites, ``ordered_after`` by order only."""
+    """Return the states that depend on a state: ``affected`` by requisites, ``ordered_after`` by order only."""
     chunk = plan.chunks[index]
     affected = effects(plan, index)
     decided = {effect.chunk for effect in affected}
@@ -77,7 +77,7 @@ def impact(plan: Plan, index: int) -> dict[str, Any]:
 
 
 def _ordered_after(plan: Plan, index: int, without: Collection[int]) -> list[dict[str, Any]]:
-    """Return the states that wait directly for one, and why."""
+    """Return the states that wait directly for a state, with reasons."""
     found: dict[int, Reason] = {}
     for node, reason_ in Walk(plan, contingent=plan.contingent).after(*plan.calls_of(index)).items():
         found.setdefault(plan.nodes[node].chunk, reason_)
@@ -147,7 +147,7 @@ def _if_failed(kind: str) -> str:
 
 
 def _dependents(plan: Plan) -> dict[int, dict[int, list[str]]]:
-    """Return for each state those that name it, and in which requisites."""
+    """Return, for each state, the states that name it, with their requisites."""
     found: dict[int, dict[int, list[str]]] = {}
 
     def note(target: int, chunk: int, kind: str) -> None:

@@ -1,4 +1,4 @@
-"""Lint: states whose order no requisite secures, and other likely mistakes in a tree.
+"""Lint: states whose order is not secured by a requisite, and other likely mistakes in a tree.
 
 A requisite is a promise. An order that comes from the places of two states in a file, or from a path that both touch,
 holds only until an author moves a state or changes its declared effects.
@@ -143,7 +143,7 @@ def _at(chunk: LowChunk, rule: str, what: str, *, missing: LowChunk | None = Non
 
 
 def _self_references(plan: Plan) -> Iterator[Finding]:
-    """Yield states that listen to or use themselves; any other requisite on itself does not compile."""
+    """Yield states that listen to or use themselves; with other kinds of requisite, this does not compile."""
     listening = {listener.chunk for listener in plan.listeners if listener.chunk in listener.members}
     for chunk in plan.chunks:
         if chunk.index in listening:
@@ -153,7 +153,7 @@ def _self_references(plan: Plan) -> Iterator[Finding]:
 
 
 def _undone(plan: Plan, contradicting: Iterable[Contradiction]) -> Iterator[Finding]:
-    """Yield the pairs that may undo each other's work. Those that certainly do are among the plan's warnings."""
+    """Yield the pairs that may undo each other's work. Certain ones are among the plan's warnings."""
     known = {(issue.file, issue.line) for issue in plan.warnings if issue.rule == "undone"}
     for pair in contradicting:
         chunk, other = plan.chunks[pair.second], plan.chunks[pair.first]
@@ -169,9 +169,9 @@ def _references(value: Any) -> list[Any]:
 
 
 def _order_findings(plan: Plan, contradicting: Collection[tuple[int, int]]) -> Iterator[Finding]:
-    """Yield a finding for each order without a requisite: the fewest requisites that would secure all of it.
+    """Yield a finding for each missing requisite: the smallest set that would secure the whole order.
 
-    No order makes good two states that contradict each other.
+    States that contradict each other are left out: no order would help.
 
     ``before[n]`` has a bit for each node that requisites and stages put before n. For later states, a proposed
     requisite counts as written.
@@ -213,12 +213,12 @@ def _order_findings(plan: Plan, contradicting: Collection[tuple[int, int]]) -> I
 
 
 class _Writable:
-    """Knows which requisites are safe to add: one that names or belongs to several states could create a cycle."""
+    """The requisites that are safe to add: one that names or belongs to several states could create a cycle."""
 
     def __init__(self, plan: Plan) -> None:
         self._rank = plan.rank
         self._declared: dict[tuple[str, str], tuple[int, int]] = {}
-        """The first and the last place in the serial order of the states that one declaration makes, with `names`."""
+        """The first and the last place, in serial order, of the states from one declaration with `names`."""
         self._last: dict[tuple[str, str], int] = {}
         for chunk in plan.chunks:
             rank = plan.rank[chunk.index]
@@ -245,12 +245,12 @@ class _Writable:
 
 
 def requisite_hint(plan: Plan, chunk: LowChunk, missing: LowChunk) -> str:
-    """Return how to write that a state requires another one; "" if no requisite can say it."""
+    """Return the requisite by which a state requires another one, as SLS text; "" if none can express it."""
     return _Writable(plan).finding("footprint-order", "", chunk, missing).hint
 
 
 def _are_siblings(chunk: LowChunk, other: LowChunk) -> bool:
-    """Whether ``names`` makes two states of one declaration: no requisite can name one of them only."""
+    """Whether two states come from one declaration with ``names``: no requisite can name only one of them."""
     return chunk.state == other.state and chunk.id == other.id
 
 

@@ -1,7 +1,6 @@
-"""What a later state may need of an earlier one, as an author would write it down with a requisite.
+"""Needs of a later state for an earlier one that an author would express by a requisite.
 
-The engine orders more states than that: all that could have to do with one another, so that a run has the effects of a
-serial one.
+The engine orders more states: all that could affect each other, so that a run has the effects of a serial one.
 """
 
 from __future__ import annotations
@@ -21,30 +20,30 @@ _ENTRIES = frozenset(
     """alias alternatives cron debconf environ git grains group host kmod locale mount pip pkg pkgrepo ssh_auth
     ssh_known_hosts sysctl user""".split()
 )
-"""Modules each of whose states manages one entry of a shared file or database."""
+"""Modules whose states each manage one entry of a shared file or database."""
 
 _NEEDS_NO_DAEMON = frozenset(
     """alias alternatives archive cron debconf environ file git grains group host ini keyboard kmod locale mount pip pkg
     pkgrepo ssh_auth ssh_known_hosts sysctl timezone user virtualenv""".split()
 )
-"""States whose work does not depend on whether a daemon runs."""
+"""States whose work does not depend on a running daemon."""
 
 _HOLDERS = frozenset({"pkg", "service"})
 _ACCOUNTS = frozenset({"user", "group"})
 _COMMANDS = frozenset({"cmd", "module"})
 _STANDS_FOR_ANY = re.compile("formula:|packages:next-number$")
-"""Resources without a list: the files that packages may bring, and those that daemons may read."""
+"""Resources without a list: files that packages may contain, and files that daemons may read."""
 _ANSWERED = re.compile(r"formula:[^/]*/packages:[^/]+$")
-"""The resource of the packages that bring one program."""
+"""The resource of the packages that contain a program."""
 _ABOUT_DAEMONS = re.compile(r"\blocalhost\b|\b127\.0\.0\.1\b|\[::1\]|\bdaemon-reload\b")
-"""What commands say that ask daemons of this machine, or prepare their start."""
+"""Matches commands that query daemons of this machine, or prepare their start."""
 _HOSTS = "path:/etc/hosts"
 _OF_SOME = {
     "packages:/etc/ssl/certs": "https:",
     "packages:/var/spool/cron": "/var/spool/cron",
     "locale:compiled": "lc_",
 }
-"""Resources that states touch in general, and what is in the text of those that need them."""
+"""Resources that states touch in general, with a pattern for the text of states that need them."""
 _WORD = re.compile("[a-z0-9]{3,}")
 _OF_MANY = frozenset(
     """absent apt base bash bin check client cmd common conf config contrib core create data default dev directory
@@ -52,17 +51,17 @@ _OF_MANY = frozenset(
     managed none opt package packages pkg plugin present python python3 reload restart root run running sbin
     server service setup share srv state system systemd tmp tools user usr utils var venv www""".split()
 )
-"""Words in names and paths of many things."""
+"""Common words in names and paths."""
 
 
 def needs(
     chunk: LowChunk, other: LowChunk, resources: Sequence[str], chunks: Sequence[LowChunk], mask: int
 ) -> list[str]:
-    """Return those of the resources for which an author would write that a state comes after another one.
+    """Return the resources for which an author would write a requisite between two states.
 
-    ``mask`` has a bit for each of the chunks behind which requisites put the state already. Two entries of one list,
-    such as two packages, have none. A resource that stands for all that packages may bring, or that daemons may read,
-    counts only if the names of the two states have a word in common.
+    ``mask`` has a bit for each chunk that requisites already put before the state. Two entries of one list, such as
+    two packages, have none. A resource for all files that packages may contain, or daemons may read, counts only if
+    the names of the two states have a word in common.
     """
     if "test" in {chunk.state, other.state}:
         return []
@@ -74,7 +73,7 @@ def needs(
 
 
 def _is_needed(chunk: LowChunk, other: LowChunk, resource: str) -> bool:
-    """Whether a state may need what another one does to a resource."""
+    """Whether a state may need the effect of another one on a resource."""
     if resource.startswith("packages:") and chunk.state == "pkg" != other.state:
         return False
     if _ACCOUNTS.issuperset({chunk.state, other.state}):
@@ -103,7 +102,7 @@ def _text(chunk: LowChunk) -> str:
 
 
 def _words(chunk: LowChunk) -> frozenset[str]:
-    """Return the words in what a state names, except those in names of many things."""
+    """Return the words in the names and paths of a state, except common ones."""
     named = [chunk.id, chunk.name, *(chunk.args.get(each) for each in ("target", "user", "group"))]
     packages = chunk.args.get("pkgs")
     if chunk.state in _HOLDERS:
@@ -114,9 +113,9 @@ def _words(chunk: LowChunk) -> frozenset[str]:
 
 
 def _is_stated(resource: str, other: LowChunk, chunks: Sequence[LowChunk], mask: int) -> bool:
-    """Whether a state stands behind a third one that makes this account, or whose package brings this folder.
+    """Whether a state comes after a third one that makes this account, or whose package contains this folder.
 
-    A folder that ``makedirs`` makes may as well be of a package.
+    A folder made by ``makedirs`` may also come from a package.
     """
     kind, _, name = resource.partition(":")
     behind = (each for each in chunks if mask >> each.index & 1)
@@ -130,7 +129,7 @@ def _is_stated(resource: str, other: LowChunk, chunks: Sequence[LowChunk], mask:
 
 
 def why(found: Sequence[str], other: LowChunk) -> str:
-    """Return in words why a state may need another one: ``found`` is what `needs` has returned."""
+    """Return the reason why a state may need another one, as text; ``found`` is the result of `needs`."""
     plain = [each for each in found if not _STANDS_FOR_ANY.match(each)]
     if plain:
         return both_touch(plain)

@@ -30,7 +30,7 @@ _ATTEMPTS = 100
 
 
 class ByHand(Value):
-    """A finding without a diff: the change to make by hand, and why."""
+    """A finding without a diff: the change to make by hand, and the reason."""
 
     finding: Finding
     what: str
@@ -71,7 +71,7 @@ def requisite_patch(
 
 
 def with_requisite(plan: Plan, finding: Finding, read: Callable[[str], str]) -> str:
-    """Return the text of a file with the requisite that a finding misses; "" where it cannot be written plainly."""
+    """Return the text of a file with the missing requisite of a finding; "" if it cannot be written plainly."""
     if finding.missing < 0:
         return ""
     writer = _Writer(plan, read)
@@ -83,7 +83,7 @@ def with_requisite(plan: Plan, finding: Finding, read: Callable[[str], str]) -> 
 def _one_by_one(
     writer: _Writer, findings: list[Finding], objection: Callable[[Mapping[str, str]], str]
 ) -> tuple[list[Finding], list[tuple[Finding, str]]]:
-    """Return the findings with which, added one by one, the tree compiles, and the others with the reason."""
+    """Return the findings that can be added one by one so that the tree compiles, and the others with the reason."""
     good: list[Finding] = []
     refused: list[tuple[Finding, str]] = []
     for number, finding in enumerate(findings):
@@ -110,7 +110,7 @@ class _Writer:
         self._blocks: dict[str, frozenset[int]] = {}
 
     def reason_against(self, finding: Finding) -> str:
-        """Return why a requisite cannot be written, "" if it can."""
+        """Return the reason why a requisite cannot be written, "" if it can."""
         chunk, missing = self._plan.chunks[finding.chunk], self._plan.chunks[finding.missing]
         if chunk.sls != missing.sls and chunk.sls not in missing.included_from:
             return f"'{chunk.sls}' does not include '{missing.sls}', which declares '{missing.id}': include it first"

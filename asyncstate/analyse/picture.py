@@ -1,4 +1,4 @@
-"""A graph of states as a picture: dot, mermaid, a page. The reason for an edge decides how it is drawn."""
+"""Drawings of a graph of states: dot, mermaid, a page. The reason for an edge determines its style."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _LINES = {
     "group": Line("dotted", "#c05621"),
     "set": Line("dotted", "#718096"),
 }
-"""What the kind of an edge looks like. Of several kinds of requisites, the first counts."""
+"""The style of each kind of edge. Of several kinds of requisites, the first counts."""
 
 _PLAIN = frozenset({RequisiteKind.REQUIRE.value, RequisiteKind.PREREQUIRED.value, "set"})
-"""Reasons that say no more than that a state comes first and must not fail."""
+"""Reasons that mean only that a state comes first and must not fail."""
 _REACTING = _REQUISITES - _PLAIN
 _REQUIRING = _PLAIN | {RequisiteKind.WATCH.value, RequisiteKind.ONCHANGES.value}
-"""Reasons for which a state fails if the one before it has failed."""
+"""Reasons by which a state fails if the one before it has failed."""
 
 
 class GraphEdge(msgspec.Struct, frozen=True):
@@ -54,7 +54,7 @@ class GraphEdge(msgspec.Struct, frozen=True):
 
     ``family`` is requisite, stage, footprint, group, listen, set (all of), or across (from one host to another).
 
-    For a footprint, ``resources`` are those that both ends touch.
+    For a footprint, ``resources`` are the resources that both ends touch.
     """
 
     before: int
@@ -70,7 +70,7 @@ class GraphEdge(msgspec.Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """How it is drawn: the family, and of a requisite its own kind."""
+        """The style of the edge: its family, or for a requisite its kind."""
         if self.family != "requisite":
             return self.family
         kinds = {_KINDS.get(source, source) for source in self.sources}
@@ -104,10 +104,10 @@ class Picture(msgspec.Struct, frozen=True):
 
 
 def reduced(picture: Picture) -> Picture:
-    """Return the picture without edges that follow from others: what comes before what is the same.
+    """Return the picture without edges implied by others: the order is the same.
 
-    A requirement follows from requirements only, not from an order. What reacts (watch, onchanges, onfail, prereq,
-    listen, any kind with _any or _all) always stays.
+    A requirement is implied by requirements only, not by an order. Reactive edges (watch, onchanges, onfail, prereq,
+    listen, any kind with _any or _all) always stay.
     """
     size = len(picture.nodes)
     required = {*transitive_reduction(size, _pairs(edge for edge in picture.edges if _REQUIRING & {*edge.sources}))}
@@ -122,14 +122,14 @@ def reduced(picture: Picture) -> Picture:
 
 
 READABLE = 300
-"""A picture of more nodes than that cannot be read."""
+"""Number of nodes above which a picture is unreadable."""
 _STEPS = 2
 
 
 def around(picture: Picture, nodes: Iterable[int]) -> Picture:
-    """Return the part of a picture that is at most two steps from some nodes, in the one direction or the other.
+    """Return the part of a picture that is at most two steps from some nodes, in either direction.
 
-    Edges that follow from others are no steps, for else all is near.
+    Edges implied by others do not count as steps: with them, everything would be near.
     """
     neighbours: dict[int, list[int]] = {}
     for edge in reduced(picture).edges:
@@ -155,7 +155,7 @@ _ORDERS = ("stage", "footprint", "group", "set")
 
 
 def family_of(sources: list[str]) -> str:
-    """Return the family of an edge within a host, from its sources: a requisite among them decides."""
+    """Return the family of an edge within a host, from its sources: a requisite has precedence."""
     if sources == ["listen"]:
         return "listen"
     if any(source in _REQUISITES for source in sources):
@@ -233,7 +233,7 @@ def mermaid(picture: Picture) -> str:
 
 
 def mermaid_text(text: str) -> str:
-    """Return a text as it stands between the quotes of a label."""
+    """Return a text escaped for the quotes of a label."""
     for character, code in (("#", "#35;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;"), ("\n", " ")):
         text = text.replace(character, code)
     return text

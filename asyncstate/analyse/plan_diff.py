@@ -1,4 +1,4 @@
-"""Shows how two plans differ: in lines for a terminal, as a picture for a pull request, and as data."""
+"""The differences between two plans: lines for a terminal, a picture for a pull request, and data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from asyncstate.plans.record import PlanRecord
 
 MOST: Final = 60
-"""How many states a picture shows at most: GitHub draws no larger ones that could be read."""
+"""Limit of the states in a picture: larger ones are unreadable on GitHub."""
 _STYLES: Final = (
     "  classDef added fill:#dafbe1,stroke:#1a7f37,color:#1f2328",
     "  classDef removed fill:#ffebe9,stroke:#cf222e,color:#1f2328,stroke-dasharray: 4 3",
@@ -30,11 +30,11 @@ _STYLES: Final = (
 _EDGE_ADDED: Final = "stroke:#1a7f37,stroke-width:3px"
 _EDGE_REMOVED: Final = "stroke:#cf222e,stroke-dasharray:4 3"
 _MARKS: Final = {"added": "(+) ", "removed": "(-) ", "changed": "(~) ", "kept": ""}
-"""Not the bare signs: at the start of a label, Mermaid takes those for a list."""
+"""Words instead of bare signs, which Mermaid takes for a list at the start of a label."""
 
 
 def diff_lines(differences: Differences, palette: Palette = PLAIN) -> Iterator[str]:
-    """Yield what differs, coloured, and a summary."""
+    """Yield the differences, coloured, and a summary."""
     colours = {"+": palette.green, "-": palette.red, "~": palette.yellow, ">": palette.cyan}
     for line in difference_lines(differences):
         yield palette.paint(colours.get(line.mark, ""), f"{'  ' * line.depth}{line.mark} {clean(line.text)}".rstrip())
@@ -48,7 +48,7 @@ def diff_lines(differences: Differences, palette: Palette = PLAIN) -> Iterator[s
 
 
 def summary(differences: Differences) -> str:
-    """Return one line that counts what differs."""
+    """Return a line with the numbers of differences."""
     if not differences.any:
         return "The plans are the same." if differences.comparable else "What the plans show is the same."
     parts = [
@@ -68,7 +68,7 @@ def summary(differences: Differences) -> str:
 
 
 def diff_data(differences: Differences) -> dict[str, Any]:
-    """Return the differences as plain data; ``same`` says whether there are none."""
+    """Return the differences as plain data; ``same`` is true if there are none."""
     data: dict[str, Any] = to_builtins(differences)
     return {"same": not differences.any, **data}
 
@@ -95,7 +95,7 @@ def to_mermaid(before: PlanRecord, after: PlanRecord, differences: Differences) 
 
 
 class _Picture:
-    """Which states and edges a picture of two plans has."""
+    """The states and edges in a picture of two plans."""
 
     def __init__(self, before: PlanRecord, after: PlanRecord, differences: Differences) -> None:
         pairs, _, _ = paired(before.chunks, after.chunks)
@@ -120,7 +120,7 @@ class _Picture:
         self.kind_of_interest: dict[str, None] = dict.fromkeys((*differing, *ends))
 
     def chosen(self) -> list[str]:
-        """Return the states to draw: those that differ, and, where there is room, those directly beside them."""
+        """Return the states to draw: the different ones, and as far as there is room, their direct neighbours."""
         found = dict.fromkeys(list(self.kind_of_interest)[:MOST])
         for name in list(found):
             for neighbour in (*self._left.beside(name), *self._right.beside(name)):
@@ -139,7 +139,7 @@ class _Picture:
 
 
 class _Waits:
-    """Which states of a plan wait for which, looking through sets, stages, groups and checks."""
+    """The order between the states of a plan, looking through sets, stages, groups and checks."""
 
     def __init__(self, record: PlanRecord, names: list[str]) -> None:
         plan = record.plan()
@@ -148,14 +148,14 @@ class _Waits:
         self._number = {name: number for number, name in reversed(list(enumerate(names)))}
 
     def beside(self, name: str) -> list[str]:
-        """Return the states directly before and after one."""
+        """Return the states directly before and after a state."""
         number = self._number.get(name)
         return (
             [] if number is None else [*self._named(self._walk.before(number)), *self._named(self._walk.after(number))]
         )
 
     def between(self, names: set[str]) -> set[tuple[str, str]]:
-        """Return who waits for whom among some states."""
+        """Return the pairs (earlier, later) among some states in which the later one waits."""
         known = [(name, self._number[name]) for name in names if name in self._number]
         return {
             (name, later) for name, number in known for later in self._named(self._walk.after(number)) if later in names

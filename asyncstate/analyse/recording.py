@@ -1,4 +1,4 @@
-"""What a run showed of each node of its plan: how long it had a slot, how long it paused, and what it ended with."""
+"""The recorded times of a run by node of its plan: in a slot, in pauses, with the outcome."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from asyncstate.model.result import Row
 
 UNKNOWN = Outcome(result=True, changed=False)
-"""What a node is taken to have ended with if the run did not show it."""
+"""The assumed outcome of a node without a recorded one."""
 
 
 class Recording(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ class Recording(msgspec.Struct, frozen=True):
 
     ``spans[node]`` are seconds, in turns: in a slot, in a pause between two attempts, in a slot again … It is empty for
     a node that takes no time, and for one that never ended. ``unknown`` are the chunks that never ended. ``wall`` is
-    how long the run took, from the start of its first state to the end of its last.
+    the time from the start of the first state to the end of the last, in seconds.
     """
 
     spans: tuple[tuple[float, ...], ...]
@@ -49,9 +49,9 @@ class Recording(msgspec.Struct, frozen=True):
 
 
 def recording(plan: Plan, events: Iterable[Event], *, resumed: bool = False) -> Recording:
-    """Return the times that the events of a run of ``plan`` show. Tags in both are as they are shown.
+    """Return the times from the events of a run of ``plan``. Tags in both are the displayed ones.
 
-    What a ``resumed`` run took over from another one took no time in it: then the time in the row counts, if longer.
+    States that a ``resumed`` run took over from another run took no time in it: the time in the row counts, if longer.
     """
     reader = _Reader(plan, resumed=resumed)
     for event in events:
@@ -82,7 +82,7 @@ def _uncalled(plan: Plan, ended: dict[int, Outcome]) -> set[int]:
 
 
 class _Slots:
-    """When each state had its slot again after a pause, which no event says: the first to wait is the first to go on.
+    """The times of slots after pauses, which no event records: the first to wait is assumed to be the first to go on.
 
     With only one slot, a state keeps it in its pauses.
     """
@@ -93,7 +93,7 @@ class _Slots:
         self._pausing: list[tuple[float, int]] = []
         self._waiting: deque[int] = deque()
         self.since: dict[int, float] = {}
-        """For each state that works, pauses or waits for a slot: from when on it works, as far as is known."""
+        """For each state that works, pauses or waits for a slot: the start of its work, as far as known."""
 
     @property
     def full(self) -> bool:
@@ -101,13 +101,13 @@ class _Slots:
         return self._busy >= self._count
 
     def start(self, nodes: Iterable[int], now: float) -> None:
-        """Let the nodes of one state take a slot."""
+        """Record that the nodes of a state take a slot."""
         self._end_pauses(now)
         self._busy += 1
         self.since.update(dict.fromkeys(nodes, now))
 
     def pause(self, node: int, now: float, seconds: float) -> None:
-        """Let a state give its slot to others until some time after its pause."""
+        """Record that a state releases its slot until some time after its pause."""
         self._leave(node, now)
         self.since[node] = now + seconds
         if self._count > 1:
@@ -115,7 +115,7 @@ class _Slots:
             heappush(self._pausing, (now + seconds, node))
 
     def end(self, nodes: Iterable[int], now: float) -> None:
-        """Let the nodes of one state free their slot, if it had one."""
+        """Record that the nodes of a state free their slot, if any."""
         begun = [node for node in nodes if node in self.since]
         for node in begun:
             self._leave(node, now)
@@ -124,7 +124,7 @@ class _Slots:
             self._free(now)
 
     def _leave(self, node: int, now: float) -> None:
-        """Settle who had a slot until now. A run that is stopped ends pauses."""
+        """Determine the states with a slot until now. Stopping a run ends pauses."""
         self._end_pauses(now)
         if node in self._waiting:
             self._waiting.remove(node)
@@ -207,7 +207,7 @@ class _Reader:
             self.outcomes[node] = Outcome.of(event.row)
 
     def _group(self, event: ChunkReady) -> None:
-        """Note how long a group took: no event says when it began, but it had a slot, so not while all were taken."""
+        """Estimate the time of a group, whose start no event records: a slot must have been free."""
         for node in self._nodes.get((event.tag, event.check), ()):
             group = self._group_of.get(node)
             if group is not None and group not in self.spans:
@@ -221,7 +221,7 @@ def _duration(row: Row) -> float:
 
 
 def _nodes_by_tag(plan: Plan) -> dict[tuple[str, bool], list[int]]:
-    """Return the nodes that the events of a tag are about: chunks and listeners, or with True, checks."""
+    """Return the nodes for the events of a tag: chunks and listeners, or with True, checks."""
     nodes: dict[tuple[str, bool], list[int]] = {}
     for number, node in enumerate(plan.nodes):
         if node.kind in (NodeKind.CHUNK, NodeKind.CHECK):

@@ -1,4 +1,4 @@
-"""How long a run still takes, from how long its states took in a past run. It says nothing where nothing is known.
+"""Estimate of a run's remaining time, from the times of its states in a past run, if known.
 
 what is left to do, by slots ─┐
 the longest chain left ───────┴─▶ no less than the larger ──*──▶ at most
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
 
 _PAUSE = 1.0
-"""Seconds for which a text stands: the estimate is not made anew for each event."""
+"""Seconds for which an estimate is kept, instead of one for each event."""
 _ENOUGH = 0.5
-"""The share of the states that must be known; with fewer, nothing is said."""
+"""The share of states that must be known for an estimate."""
 _SAME = 1.2
-"""If the most is less than so many times the least, one number says it all."""
+"""Ratio of the largest to the smallest estimate below which one number is enough."""
 _SOON = 5.0
 _SLOWER = (1.0, 3.0)
 _FASTER = (0.5, 1.0)
 
 
 class Past(msgspec.Struct, frozen=True):
-    """What is known of the states of a plan: their seconds by tag, and with all that must follow each.
+    """The known times of a plan's states: seconds by tag, alone and with the longest chain after each.
 
     ``order`` are the tags by the seconds of their ``tails``, the longest first. ``work`` is the sum of all seconds.
-    ``over`` is how many times as long as the bound the past run would take with these ``slots``. ``unknown`` is the
-    number of states that are not known. ``source`` names the past run.
+    ``over`` is the ratio of the simulated time with these ``slots`` to the bound. ``unknown`` is the number of unknown
+    states. ``source`` names the past run.
     """
 
     seconds: Mapping[str, float]
@@ -54,7 +54,7 @@ class Past(msgspec.Struct, frozen=True):
 
 
 def past(plan: Plan, seconds: Mapping[str, float], slots: int, rules: Rules, source: str) -> Past | None:
-    """Return what is known of a plan from the ``seconds`` of its states, by tag; None if that is too little."""
+    """Return the known times of a plan from the ``seconds`` of its states, by tag; None if too few are known."""
     from asyncstate.analyse.recording import UNKNOWN, Recording  # noqa: PLC0415 - a past run is looked at beside a long one
     from asyncstate.analyse.simulate import longest_path, simulate  # noqa: PLC0415 - as above
 
@@ -97,7 +97,7 @@ def _tails(plan: Plan, times: Recording) -> list[float]:
 
 
 class Remaining:
-    """Follows a run; `text` says how long it still takes, once `learn` has been called."""
+    """Follows a run; `text` returns its remaining time, after a call of `learn`."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -110,11 +110,11 @@ class Remaining:
         self._said = float("-inf")
 
     def learn(self, known: Past) -> None:
-        """Take what is known from a past run. May be called from another thread, at any time."""
+        """Use the times of a past run. May be called from another thread, at any time."""
         self._past = known
 
     def on_event(self, event: Event) -> None:
-        """Note which states run, and how long those took that ended."""
+        """Record the running states, and the times of the ended ones."""
         match event:
             case RunStarted():
                 self._began.clear()
@@ -135,7 +135,7 @@ class Remaining:
         self._ended[tag] = now - self._began.pop(tag, now)
 
     def between(self) -> tuple[float, float] | None:
-        """Return the fewest and the most seconds that the run still takes; None if nothing is known."""
+        """Return the smallest and the largest remaining time in seconds; None if unknown."""
         known = self._past
         if known is None:
             return None
@@ -151,7 +151,7 @@ class Remaining:
         return least * low, least * known.over * high
 
     def _chain(self, known: Past, running: Mapping[str, float]) -> float:
-        """Return the longest chain that is left: of the states that run, and of the first that has not begun."""
+        """Return the longest remaining chain: of the running states, and of the first that has not begun."""
         order = known.order
         while self._at < len(order) and order[self._at] in self._ended:
             self._at += 1
@@ -167,14 +167,14 @@ class Remaining:
         return longest
 
     def _slower(self, known: Past, ended: Sequence[str]) -> float:
-        """Return how many times as long the states took that have ended; those that were retried are not counted."""
+        """Return the ratio of the ended states' times to the past ones, without retried states."""
         counted = [tag for tag in ended if tag not in self._paused]
         before = sum(known.seconds[tag] for tag in counted)
         now = sum(self._ended[tag] for tag in counted)
         return now / before if before > _PAUSE else 1.0
 
     def text(self) -> str:
-        """Return how long the run still takes and how that is known, "" if it is not."""
+        """Return the remaining time and its source as text, "" if unknown."""
         if self._past is None:
             return ""
         now = self._clock()
@@ -203,14 +203,14 @@ class Remaining:
 
 
 def _round(seconds: float) -> str:
-    """Return a time no more exact than it is known."""
+    """Return a time, rounded to the precision of the estimate."""
     step = next((step for limit, step in ((20, 1), (120, 5), (600, 30)) if seconds < limit), 60)
     rounded = round(seconds / step) * step
     return f"{rounded} s" if rounded < 60 else short_time(rounded)
 
 
 def source_text(begun: float, now: float) -> str:
-    """Return when a past run began, as people say it: ``12:01``, ``yesterday 12:01``, ``2026-11-20 12:01``."""
+    """Return the start of a past run for people: ``12:01``, ``yesterday 12:01``, ``2026-11-20 12:01``."""
     then, today = time.localtime(begun), time.localtime(now)
     clock = time.strftime("%H:%M", then)
     if then[:3] == today[:3]:

@@ -1,4 +1,4 @@
-"""The difference between two runs: states that are new or gone, ended differently, or took another time."""
+"""The difference between two runs: states that are new or gone, have another outcome, or another duration."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from asyncstate.model.result import Row, RunReport
 
 NOISE = 1.5
-"""A state took another time if that is so many times as long …"""
+"""The duration of a state differs if the ratio is at least this …"""
 LEAST = 0.1
-"""… and differs by so many seconds."""
+"""… and the difference is at least this, in seconds."""
 _NOT_STARTED = "not started"
 
 
 class StateDiff(msgspec.Struct, frozen=True):
-    """A state that two runs have, and how they differ: ``result``, ``changes``, ``comment``, ``duration``.
+    """A state in two runs, and the fields that differ: ``result``, ``changes``, ``comment``, ``duration``.
 
     ``before`` and ``after`` have the row of each run, None if the state did not start in it.
     """
@@ -87,7 +87,7 @@ def _seconds(row: Row) -> float:
 
 
 def diff_lines(found: RunDiff, palette: Palette = PLAIN, *, dry: tuple[bool, bool] = (False, False)) -> Iterator[str]:
-    """Yield the difference as text; ``dry`` says which of the two was a dry run."""
+    """Yield the difference as text; ``dry`` tells which of the two was a dry run."""
     for sign, colour, tags in (("-", palette.red, found.removed), ("+", palette.green, found.added)):
         for tag in tags:
             yield palette.paint(colour, f"{sign} {describe_tag(tag)}")
@@ -127,7 +127,7 @@ def _word(row: Row | None, *, dry: bool) -> str:
 
 
 def _changes(before: Row, after: Row) -> str:
-    """Return both changes in short; if that is the same, the keys whose values differ."""
+    """Return both changes in short; if these are equal, the keys whose values differ."""
     old, new = (short_changes(row["changes"], str(row["name"])) or "none" for row in (before, after))
     if old != new:
         return f"{old} -> {new}"

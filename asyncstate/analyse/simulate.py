@@ -1,4 +1,4 @@
-"""Runs a plan on a clock that is only a number: the scheduler is the real one, the states take the time they took."""
+"""Simulation of a plan on a virtual clock: with the real scheduler and the recorded times of states."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """What restricts a run beside its graph: chunks that run alone, the lanes of chunks, and the places of lanes."""
+    """The limits of a run beside its graph: chunks that run alone, the lanes of chunks, the sizes of lanes."""
 
     exclusive: frozenset[int] = frozenset()
     lanes: Mapping[int, Sequence[str]] = {}
@@ -26,17 +26,17 @@ class Rules(msgspec.Struct, frozen=True):
 
 
 class Simulation(msgspec.Struct, frozen=True):
-    """A simulated run: how long it took, and the most slots that were in use at once."""
+    """A simulated run: its duration, and the largest number of slots in use."""
 
     seconds: float
     peak: int
 
 
 def simulate(plan: Plan, recording: Recording, concurrency: int, rules: Rules) -> Simulation:
-    """Run a plan with other slots than the recorded run. Each state takes as long, and ends as it did.
+    """Run a plan with another number of slots. Each state has its recorded time and outcome.
 
-    So its verdicts, its listeners and what a failure makes wait are those of the recorded run. A state between two
-    attempts gives its slot away, except if there is only one, as in a run.
+    So verdicts, listeners and the effects of failures equal the recorded ones. As in a run, a state between two
+    attempts releases its slot, unless there is only one.
     """
     machine = Machine(plan, exclusive=rules.exclusive, lanes=rules.lanes, limits=rules.limits)
     spans = recording.spans
@@ -75,10 +75,10 @@ def simulate(plan: Plan, recording: Recording, concurrency: int, rules: Rules) -
 
 
 def longest_path(plan: Plan, recording: Recording) -> tuple[float, list[int]]:
-    """Return the longest chain of nodes of which each must end before the next may start, and its seconds.
+    """Return the longest chain of nodes, each of which must end before the next may start, and its seconds.
 
-    Listeners run one after the other when all else has ended, so those that ran are at its end. No run is shorter, at
-    any concurrency.
+    Listeners run one after the other after everything else, so the ones that ran are at its end. No run is shorter,
+    at any concurrency.
     """
     dag = plan.dag
     ends = [0.0] * dag.size

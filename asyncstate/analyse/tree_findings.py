@@ -1,4 +1,4 @@
-"""The findings of a tree: those of lint, without those that its comments or its settings silence."""
+"""The lint findings of a tree, without the ones silenced by comments or settings."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def tree_findings(
     rules: Collection[str] = RULES.keys(),
     texts: Mapping[str, str] | None = None,
 ) -> list[Finding]:
-    """Return the findings of some rules by place, without those of ``ignore_rules`` and those that comments silence.
+    """Return the findings of some rules by place, without ``ignore_rules`` and the ones silenced by comments.
 
-    ``plan`` is one for display; ``unused_pillar`` are the keys that nothing reads; ``read`` returns the text of a file,
-    and ``texts`` replace files of the pillar, by path.
+    ``plan`` is for display; ``unused_pillar`` are the unread keys; ``read`` returns the text of a file, and ``texts``
+    replace files of the pillar, by path.
     """
     wanted = set(rules) - set(settings.ignore_rules)
     silenced = Silenced(read)

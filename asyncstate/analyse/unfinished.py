@@ -1,4 +1,4 @@
-"""What of a past run is to be done again: the states that failed or never started, and who waits for their changes."""
+"""The unfinished states of a past run: failed or not started ones, and states that react to their changes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from asyncstate.model.result import RunReport
 
 _BY_CHANGES = frozenset({RequisiteKind.ONCHANGES, RequisiteKind.WATCH, RequisiteKind.PREREQ})
-"""Requisites of which a state runs, or runs otherwise, because another one changes."""
+"""Requisites by which a change of another state makes a state run, or run differently."""
 
 
 def unfinished_tags(plan: Plan | None, report: RunReport, events: Iterable[Event]) -> list[str]:
     """Return the tags of the states of a plan that failed in its run or did not start, and of listeners that did.
 
-    A failure that a handler made good is none. The failure of a sub-state is one of its state. Without a ``plan``, what
-    a run that was killed had not started is missing.
+    Handled failures do not count. The failure of a sub-state counts for its state. Without a ``plan``, the unstarted
+    states of a killed run are missing.
     """
     failed = set(report.failed)
     parents = {
@@ -40,8 +40,8 @@ def unfinished_tags(plan: Plan | None, report: RunReport, events: Iterable[Event
 def ids_to_repeat(plan: Plan, shown: Plan, tags: Collection[str]) -> tuple[list[str], list[str]]:
     """Return the IDs to select, and the tags that the tree no longer has.
 
-    ``shown`` is the plan as it is shown, which ``tags`` are from. The states whose tags these are come with all that
-    run because one of them changes: that change is still to come.
+    ``shown`` is the plan for display, the source of ``tags``. The result includes all states that run because of a
+    change of these: the change is still to come.
     """
     by_tag = {chunk.tag: chunk.index for chunk in shown.chunks}
     by_tag |= {node.label: node.chunk for node in shown.nodes if node.kind is NodeKind.LISTENER}

@@ -45,7 +45,7 @@ def waits(plan: Plan, index: int, profile: Profile) -> dict[str, Any] | None:
 
 
 def _unmet(plan: Plan, timing: Timing, profile: Profile) -> str:
-    """Return which failure held a state back, "" if none did."""
+    """Return the failure that held a state back, "" if none did."""
     row = profile.unsuccessful.get(timing.tag)
     return Needs.of(plan).unmet(timing.tag, {"": profile.unsuccessful}) if row and was_held_back(row) else ""
 

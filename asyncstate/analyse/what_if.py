@@ -1,4 +1,4 @@
-"""what-if: how long a recorded run would have taken with other slots."""
+"""what-if: the duration of a recorded run with other numbers of slots."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
 
 _NODES = 2_000_000
-"""Nodes that all simulations together work off, about; each takes ten microseconds."""
+"""Approximate number of nodes in all simulations together; each takes ten microseconds."""
 _FEWEST_POINTS = 8
 _NOTABLE = 0.001
-"""Seconds by which a run is notably slower than another."""
+"""Difference in seconds that makes a run notably slower."""
 _LISTED = 10
 
 
 class Point(msgspec.Struct, frozen=True):
-    """The seconds of the run with so many slots, how many times faster that is than one, and what no run can beat."""
+    """The seconds of the run with a number of slots, the speed-up over one slot, and the lower bound of any run."""
 
     slots: int
     seconds: float
@@ -43,10 +43,10 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class WhatIf(msgspec.Struct, frozen=True):
-    """The answer. ``wall`` are the seconds that the run took, ``simulated`` those of its simulation with its ``slots``.
+    """The answer. ``wall`` are the seconds of the run, ``simulated`` the seconds of its simulation with its ``slots``.
 
-    ``unknown`` is the number of states that never ended in the run and are taken as no time. ``skipped`` is how many of
-    the numbers of slots that were asked for have no point, because the run is large.
+    ``unknown`` is the number of states that never ended in the run and count as no time. ``skipped`` is the number of
+    requested slot numbers without a point, because the run is large.
     """
 
     states: int
@@ -70,7 +70,7 @@ class WhatIf(msgspec.Struct, frozen=True):
 def what_if(plan: Plan, recording: Recording, slots: Iterable[int], rules: Rules) -> WhatIf:
     """Simulate a recorded run with each number of ``slots``.
 
-    Of a run of more than 30,000 states, with fewer: evenly spread, the powers of two and that of the run among them.
+    For a run of more than 30,000 states, only a spread of them, with the powers of two and the number of the run.
     """
     path, nodes = longest_path(plan, recording)
     work = recording.work
