@@ -262,7 +262,7 @@ def _systemctl(action: str, *arguments: str, no_block: bool = False, root: str |
 
 
 def _reload_if_changed(name: str) -> None:
-    """Make systemd reload its unit files if that of this unit was changed, or is new to it."""
+    """Make systemd reload its unit files if this unit's file is new or has changed."""
     if offline():  # no process would read them
         return
     about = _systemctl("show", name, "--property=NeedDaemonReload", "--value")

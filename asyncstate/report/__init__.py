@@ -2,5 +2,5 @@
 
 Read in this order: ``terminal`` (colours, safe text), ``summary``, ``human`` (with ``nested`` and ``compress``), then
 the other formats: ``progress``, ``jsonl``, ``junit``, ``github``, ``metrics``, ``profile``, ``waits``, ``html``.
-``issues`` shows what is wrong with a tree.
+``issues`` shows the mistakes in a tree.
 """

@@ -260,7 +260,7 @@ def _full(tag: str, parts: TagParts, row: Row, style: Style) -> Iterator[str]:
 
 
 def changes_lines(changes: Any, style: Style, margin: str) -> Iterator[str]:
-    """Yield the changes of a row after ``margin``; the rows of other hosts in those of ``salt.state`` as rows."""
+    """Yield the changes of a row after ``margin``; in changes of ``salt.state``, the rows of other hosts as rows."""
     from asyncstate.report.nested import nested_lines, without_diffs  # noqa: PLC0415 - most runs change nothing
 
     hosts = changes.get("ret") if isinstance(changes, dict) and changes.get("out") == "highstate" else None

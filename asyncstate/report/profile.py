@@ -31,9 +31,9 @@ _CONDITIONS_CHECKED = frozenset({"met", "change", "skip_watch"})
 class Timing(msgspec.Struct):
     """The times when a state was ready, began and ended, in seconds since the run began.
 
-    ``after`` is the tag of the last state it waited for, ``because`` the sources of that edge, ``resources`` those of
-    both states if a source is a footprint. ``why`` is the verdict of its requisites, ``held_back`` the comment of a
-    state that its own conditions kept from running, ``own`` the duration in its row, in seconds.
+    ``after`` is the tag of the last state it waited for, ``because`` the sources of that edge, ``resources`` the
+    common resources if a source is a footprint. ``why`` is the verdict of its requisites, ``held_back`` the comment
+    of a state that its own conditions kept from running, ``own`` the duration in its row, in seconds.
     """
 
     tag: str

@@ -21,7 +21,7 @@ def has_account(account: str) -> bool:
 
 
 def home_of(user: str) -> str:
-    """Return the home of a user, "" if there is no such user; that of the user who runs us for the name ""."""
+    """Return the home of a user, "" if there is no such user. The name "" means the user of this process."""
     if not user:
         return os.path.expanduser("~")
     try:

@@ -120,7 +120,7 @@ class Matcher:
         return self._in_data(self._pillar, "pillar pcre", expr, delimiter, _regex_match)
 
     def pillar_exact(self, expr: str, delimiter: str = DELIMITER) -> bool:
-        """Whether a pillar value equals that of ``key:value``; upper and lower case are equal."""
+        """Whether a pillar value equals the one in ``key:value``, without regard to case."""
         return self._in_data(self._pillar, "pillar", expr, delimiter, _equal_match)
 
     @staticmethod

@@ -47,7 +47,7 @@ def open_tar(name: str, cached: str, decompress: str | None = None) -> Iterator[
 
 @contextmanager
 def _private(path: str) -> Iterator[str]:
-    """Yield a path for a program to read: that of a private copy if other users could replace the file meanwhile."""
+    """Yield a path for a program to read: a private copy if other users could replace the file."""
     if not filesystem.who_can_change(path):
         yield path
         return

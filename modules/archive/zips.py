@@ -121,7 +121,7 @@ def _unpack(
 def _contained(
     archive: zipfile.ZipFile, member: zipfile.ZipInfo, dest: str, secret: bytes | None
 ) -> tuple[str, str | None]:
-    """Return the name of a member below ``dest``, and of a link its target, neither of which may lead outside."""
+    """Return the name of a member below ``dest``, and the target of a link; neither may lead outside."""
     root = os.path.realpath(dest)
     name = member.filename.rstrip("/")
     path = os.path.join(root, name)
@@ -209,7 +209,7 @@ def zip_(
 
 
 def _identity(found: os.stat_result) -> tuple[int, int]:
-    """Return what tells a file from others: the archive, old or new, may lie in what it packs."""
+    """Return the identity of a file: the archive, old or new, may be among the packed files."""
     return found.st_dev, found.st_ino
 
 

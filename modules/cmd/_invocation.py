@@ -1,4 +1,4 @@
-"""From the arguments of ``cmd.run`` and similar functions to a child process, and to Salt's dict about it."""
+"""Running child processes for ``cmd.run`` and similar functions, with Salt's dict as result."""
 
 from __future__ import annotations
 

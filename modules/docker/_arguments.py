@@ -1,4 +1,4 @@
-"""Translates the arguments of a container from Salt's names and forms to those of the library docker."""
+"""Translation of container arguments from Salt's names and forms to the library docker's."""
 
 from __future__ import annotations
 

@@ -206,7 +206,7 @@ def _key_of(line: str) -> str | None:
 
 
 def _edited(text: str, key: str, line: str) -> str:
-    """Return the lines of a file, stripped and without empty ones, with ``line`` in place of those of a key."""
+    """Return the lines of a file, stripped and without empty ones, with ``line`` in place of a key's lines."""
     lines = []
     for old in filter(None, map(str.strip, text.splitlines())):
         known = parse(old)

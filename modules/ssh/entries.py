@@ -1,4 +1,4 @@
-"""The lines of known_hosts, and finding those of a host."""
+"""The lines of known_hosts, and lookup by host."""
 
 from __future__ import annotations
 

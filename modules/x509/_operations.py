@@ -304,7 +304,7 @@ def write_pem(text: Any, path: str, pem_type: str | None = None) -> str:
 
 
 def _with_policy(given: dict[str, Any], signing_policy: str | None, ca_server: str | None) -> dict[str, Any]:
-    """Override arguments by those of a signing policy, which also decides about the subject if it sets any of it."""
+    """Override arguments by a signing policy, which also determines the subject if it sets any part of it."""
     policy = get_signing_policy(signing_policy, ca_server)
     own = _short_names(given)
     subject = own.get("subject")

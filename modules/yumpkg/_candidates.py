@@ -1,4 +1,4 @@
-"""The packages that the repositories offer: refreshing the cached metadata and querying it."""
+"""The packages in the repositories: refreshing and querying the cached metadata."""
 
 from __future__ import annotations
 

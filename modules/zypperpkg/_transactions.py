@@ -143,7 +143,7 @@ def autoremove(list_only: bool = False, purge: bool = False) -> Any:
 
 
 def _finished(transaction: Transaction, problem: str, *, reinstalled: list[str] | None = None) -> Changes:
-    """Return what changed. If it failed and changed nothing, zypper's message itself is the error, as in Salt."""
+    """Return the changes. If it failed without changes, zypper's message itself is the error, as in Salt."""
     try:
         return transaction.finish(problem, reinstalled=reinstalled or ())
     except CommandExecutionError as error:

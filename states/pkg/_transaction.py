@@ -1,4 +1,4 @@
-"""Package states that install together, each with the row it would have if it had installed alone.
+"""Transactions of package states: one common installation, and for each state the row of a separate one.
 
 first state that installs  ──▶ foresee what each state will change ──▶ one call for all of which that is certain
 the call would change more ──▶ it does nothing; each state installs on its own
@@ -31,7 +31,7 @@ _ARGUMENTS = frozenset({"pkgs", "version", "refresh", "skip_suggestions"})
 
 
 def mod_transaction(low: Low, first: bool) -> str:
-    """Return why a state cannot install together with later states (``first``) or with earlier ones, "" if it can."""
+    """Return the reason why a state cannot join later states (``first``) or earlier ones in a call, "" if it can."""
     if low["fun"] != "installed":
         return f"what pkg.{low['fun']} changes cannot be told apart from the changes of other states"
     if not _foreseeable():
@@ -49,7 +49,7 @@ def mod_transaction(low: Low, first: bool) -> str:
 
 
 def _foreseeable() -> bool:
-    """Whether the module that installs can also foresee; the tree may have a ``pkg`` module of its own."""
+    """Whether the ``pkg`` module supports forecasts; the tree may have its own."""
     if "pkg.foresee" not in __salt__ or "pkg.install_foreseen" not in __salt__:
         return False
     modules = {getattr(__salt__.get(f"pkg.{name}"), "__module__", None) for name in ("install", "install_foreseen")}
@@ -69,8 +69,8 @@ def _is_plain(low: Low) -> bool:
 def install(**call: Any) -> Changes:
     """Call ``pkg.install`` with these arguments, together with the later states of the transaction if there is one.
 
-    Returns the changes of the state under way. Raises what ``pkg.install`` raises; the changes in a
-    CommandExecutionError are those of this state.
+    Returns the changes of the current state. Passes on the errors of ``pkg.install``; a CommandExecutionError has
+    the changes of this state only.
     """
     own = member()
     if own is None or call.get("sources"):
@@ -97,7 +97,7 @@ def _versions(pkgs: Iterable[Mapping[str, str | None]]) -> dict[str, str | None]
 
 
 class _Order:
-    """One state of a common call: the packages it asks for, and what they will change."""
+    """One state of a common call: its packages, and the changes that they will make."""
 
     def __init__(self, name: str, wanted: dict[str, str | None], changes: Changes) -> None:
         self.tag = name
@@ -106,9 +106,9 @@ class _Order:
 
 
 def _orders(own: Member, call: dict[str, Any]) -> list[_Order]:
-    """Return this state and the later ones that can install with it: those of which it is certain what they change.
+    """Return this state and the later ones that can install with it, because their changes are certain.
 
-    ``call`` refreshes no more if it was done here.
+    ``call`` does not refresh again after a refresh here.
     """
     installed = list_pkgs()
     wanted = _versions(call["pkgs"])
@@ -140,9 +140,9 @@ def _orders(own: Member, call: dict[str, Any]) -> list[_Order]:
 
 
 def _of_known_versions(later: list[Low], call: dict[str, Any], wanted: Mapping[str, str | None]) -> list[Low]:
-    """Return the later states up to the first of which fresh lists have yet to say what its ``latest`` is.
+    """Return the later states up to the first whose ``latest`` depends on a refresh still to come.
 
-    They are refreshed here, in place of ``call``, if that is sure to do it.
+    The lists are refreshed here, in place of ``call``, if that would certainly do it.
     """
     asking = next((place for place, low in enumerate(later) if _asks_for_latest(low)), None)
     if asking is None or not call["refresh"]:
@@ -161,7 +161,7 @@ def _asks_for_latest(low: Low) -> bool:
 
 
 def _targets(low: Low, installed: Installed) -> Any:
-    """Return what a later state will have to install if ``installed`` is there."""
+    """Return the packages that a later state will have to install on top of ``installed``."""
     pkgs = low.get("pkgs")
     if isinstance(pkgs, list) and not pkgs:
         return None
@@ -208,7 +208,7 @@ def _together(own: Member, call: dict[str, Any], orders: list[_Order]) -> Change
 
 
 def _whole(orders: list[_Order]) -> set[str]:
-    """Return the states that have all they wanted, up to the first that has not: that one may have failed."""
+    """Return the complete states, up to the first incomplete one, which may have failed."""
     installed = _installed()
     found = set()
     for order in orders:
@@ -219,7 +219,7 @@ def _whole(orders: list[_Order]) -> set[str]:
 
 
 def _alone(own: Member, call: Mapping[str, Any]) -> Changes:
-    """Install for this state only, after a common call that failed and may have done a part of its work."""
+    """Install for this state only, after a failed common call that may have done part of its work."""
     before = own.undone(_installed())
     try:
         _call(call)

@@ -174,7 +174,7 @@ class Listed(Value):
         return not self.packages.isdisjoint(bringers)
 
     def named(self, name: str) -> bool:
-        """Whether its name, that of a dependency or of one of its own places resembles a name."""
+        """Whether the name of the package, of a dependency or of one of its places resembles a name."""
         own = self.places - OF_MANY - _OF_HOOKS
         return not whole_words_of(name).isdisjoint(_whole_words(self.packages, own))
 
