@@ -218,7 +218,7 @@ class RuntimeServices(Services):
     def hold(self, contents: dict[str, str], plugins: Mapping[str, str]) -> None:
         """Pin the files of the tree to the compared content, and those of the pillar to the rendered content.
 
-        ``contents`` are the sha256 of the files of the tree, ``plugins`` those of its plugins, by path.
+        ``contents`` are the sha256 of the files of the tree, ``plugins`` the same of its plugins, by path.
         """
         from asyncstate.sources.held import HeldCopies, HeldFiles  # noqa: PLC0415 - few runs are of a saved plan
 

@@ -1,6 +1,6 @@
 """Settings: Salt's minion options with types, and the sources they are read from.
 
-An existing ``/etc/salt/minion`` works unchanged: names and defaults are those of Salt 3008, and options unknown to
+An existing ``/etc/salt/minion`` works unchanged: names and defaults are Salt 3008's, and options unknown to
 this package are kept and reach plugins through ``__opts__``. Later sources win: configuration files in the
 order given (nested mappings are merged), the project's file, ``ASYNCSTATE_<OPTION>`` in the environment (its value is
 YAML), flags of the command line.

@@ -197,14 +197,14 @@ class Settings(msgspec.Struct, kw_only=True):
 
     @property
     def journaled(self) -> Literal["on", "off", "required"]:
-        """Whether runs are kept in the journal; ``required``: nothing starts if they cannot be."""
+        """The mode of the journal; ``required``: no run starts that cannot be kept."""
         if isinstance(self.journal, str):
             return self.journal
         return "on" if (JOURNALED if self.journal is None else self.journal) else "off"
 
     @property
     def traced(self) -> Literal["auto", "on", "off"]:
-        """Whether runs are traced; ``auto``: if the environment names a collector."""
+        """The mode of tracing; ``auto``: runs are traced if the environment names a collector."""
         if isinstance(self.traces, str):
             return self.traces
         return "on" if self.traces else "off"

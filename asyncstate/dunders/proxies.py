@@ -64,7 +64,7 @@ class _MappingDunder(MutableMapping[str, Any]):
     def __eq__(self, other: object) -> bool:
         return bool(self._target() == (other.value() if isinstance(other, _MappingDunder) else other))
 
-    __hash__ = None  # type: ignore[assignment]  # a mapping, like the dict it stands for
+    __hash__ = None  # type: ignore[assignment]  # a mapping, unhashable like its dict
 
 
 class _ContextDunder(_MappingDunder):

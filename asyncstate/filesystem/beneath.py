@@ -148,7 +148,7 @@ class Beneath:
             raise
 
     def _by_rule(self, name: str) -> int:
-        """Open a folder by the rule of this package: the kernel follows no link of another user in a sticky folder."""
+        """Open a folder by the rule of this package: the kernel refused it. OSError (EXDEV) if it lies outside."""
         inner = place.open_folder(os.path.join(self.path, name))
         with suppress(FileNotFoundError):  # a bare chroot has no /proc
             below, top = (os.readlink(f"/proc/self/fd/{each}") for each in (inner, self._top))

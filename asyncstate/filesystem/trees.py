@@ -268,7 +268,7 @@ def _clear(name: str, folder: int) -> None:
 
 
 def move(source: str, target: str) -> None:
-    """Move a file or a tree, across file systems too. Like ``shutil.move``, into ``target`` if that is a directory."""
+    """Move a file or a tree, across file systems too; into a directory ``target``, or FileExistsError if taken."""
     if query.is_directory(target):
         target = os.path.join(target, os.path.basename(source.rstrip("/")))
         if query.lexists(target):

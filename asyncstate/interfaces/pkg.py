@@ -16,7 +16,7 @@ class PkgInterface(Interface):
     """Packages of the system: installed, available, selected, held.
 
     A list of packages, ``pkgs``, holds names and ``{name: version}``. A function that changes packages returns
-    ``{name: {"old": version, "new": version}}``; ``""`` stands for not installed.
+    ``{name: {"old": version, "new": version}}``; ``""`` means not installed.
     """
 
     __modulename__ = "pkg"
@@ -41,7 +41,7 @@ class PkgInterface(Interface):
     def foresee(self, orders: list[list[Any]], refresh: bool = False, **kwargs: Any) -> list[dict[str, Any]]:
         """Return what installing each of several lists of packages, one after the other, would change.
 
-        The answer ends before the first list of which that is not certain.
+        The answer ends before the first list whose changes are not certain.
         """
         return []
 

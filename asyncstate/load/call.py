@@ -1,6 +1,6 @@
 """From low data to a call: the keys of a state declaration that a function receives, and how they are passed.
 
-The rules are those of Salt's ``format_call``: parameters without a default are passed by position, the others by
+The rules are the same as in Salt's ``format_call``: parameters without a default are passed by position, the others by
 keyword if they were given, ``**kwargs`` receives the rest. A key that the runtime consumes reaches a function only
 through a parameter of that name.
 """

@@ -23,7 +23,7 @@ INTERFACES: Final = folder_in_tree("interfaces")
 class PluginFolder(Value):
     """A directory of plugins. ``package`` is its import name if it is a package.
 
-    ``neighbours`` are the folders whose files its plugins may import by name, each with its kind; None stands for the
+    ``neighbours`` are the folders whose files its plugins may import by name, each with its kind; None means the
     folder itself and ``_utils`` and ``_interfaces`` beside it.
     """
 

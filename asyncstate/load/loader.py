@@ -82,7 +82,7 @@ class LazyLoader:
     any of its functions, that file provides all of them: none is filled in from the other. Among files without an
     interface the first that has a function provides it, as in Salt. ``providers`` names, by virtual name, the only file
     that provides it; its ``__virtual__`` is not called. If that file follows no interface, it must provide the
-    interface of the others. ``borrowed`` provides the modules that no file provides: those of Salt.
+    interface of the others. ``borrowed`` provides Salt's modules that no file provides.
 
     All methods may be called from any thread.
     """

@@ -141,7 +141,7 @@ class RunFinished(Event, frozen=True, tag="run_finished", kw_only=True):
 
     ``races`` were found by a traced run. The rest completes the rows of `ChunkFinished` to a report, which can so be
     made from events alone: ``wall_ms``, the ``handled`` failures, ``rows`` that belong to no state that ended, and in
-    ``order`` the place of each row of the report among the rows sent: those of `ChunkFinished`, each followed by its
+    ``order`` the place of each row of the report among the rows sent: first of `ChunkFinished`, each followed by its
     sub-states, then ``rows``. ``order`` is empty if the report has them in the order sent.
     """
 

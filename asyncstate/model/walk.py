@@ -36,7 +36,7 @@ class Reason(NamedTuple):
 def edges_through(nodes: Iterable[int], step: Step, joins: Test = lambda _: True) -> Iterator[tuple[int, int]]:
     """Yield each edge from ``nodes`` and from the joints that they lead to; by default, every node is a joint.
 
-    ``step`` returns the neighbours of a node. Each joint is passed once, so the cost is that of the edges looked at.
+    ``step`` returns the neighbours of a node. Each joint is passed once, so the cost is linear in the edges visited.
     """
     stack = list(nodes)
     passed = set(stack)
@@ -82,7 +82,7 @@ def is_grouped(plan: Plan, before: int, after: int) -> bool:
 class Walk:
     """Finds the states that nodes of a plan directly wait for, and those that wait for them, with the reasons.
 
-    ``through`` are the kinds of joints to look through. The reason for a wait is that of the edge at the later state;
+    ``through`` are the kinds of joints to look through. The reason for a wait is the edge at the later state;
     but a footprint of a GROUP is no reason for what stands before the GROUP, so the reason there is the GROUP. It is,
     too, where a SET waits for a member of a GROUP that is not its own. ``contingent`` are more edges, such as the
     plan's.

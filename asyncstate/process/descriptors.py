@@ -125,7 +125,7 @@ def _tasks(process: str, user: int) -> int:
 
 
 def _tasks_of_group() -> tuple[int, int, str]:
-    """Return the number of processes and threads this control group may have, and has, and how to raise the limit."""
+    """Return the processes and threads that the tightest control group allows, and has, and how to raise the limit."""
     how = "with TasksMax of the service, or --pids-limit of the container"
     least = 1 << 30, 0, how
     try:
@@ -264,7 +264,7 @@ class Room:
     def refused(self, cancel: CancelToken | None) -> bool:
         """Wait until a refused program may start after all; return False if no room can be expected.
 
-        Only the end of a running program makes room, not that of one that waits to start. If none runs, programs fail
+        Only a running program makes room by ending; one that waits to start does not. If none runs, programs fail
         one by one, because each failure gives back a thread.
         """
         for holder in list(self.holders):

@@ -209,7 +209,7 @@ def _make_file(folder: str, title: str) -> tuple[str, int]:
 
 
 def _make_room(folder: int) -> None:
-    """Remove the oldest files until there are fewer than may be kept."""
+    """Remove the oldest files until fewer than `FILES` are left, with at most `FILE_LIMIT` bytes together."""
     files: list[tuple[float, str, int]] = []
     for name in os.listdir(folder):
         if name.endswith(_SUFFIX):

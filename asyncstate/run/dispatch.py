@@ -181,14 +181,14 @@ class Dispatch(Protocol):
         ``__id__`` and ``__sls__``; it is plain data without references from elsewhere. A failure, an exception and a
         malformed return are rows, too.
 
-        - If the verdict does not run, nothing is called: the row is that of a chunk skipped by its requisites.
+        - If the verdict does not run, nothing is called: the row says that requisites skipped the chunk.
         - A CHECK runs in test mode, and without retries.
         - The dispatcher does ``retry``: it calls again after `Supervisor.pause`, and returns the last row.
         - The dispatcher does ``timeout``: at the limit it ends what it started, and returns a failed row once all of it
           has ended. If that takes longer than `GRACE`, it calls `Supervisor.overrun`, and then `Supervisor.returned`.
         - Cancelled while `Supervisor.cut` is true, it ends what it started and raises CancelledError; the scheduler
           makes the row. It passes calls that do not end to `Supervisor.left_running`.
-        - It sends no events: the scheduler sends those of the start, the pause and the end.
+        - It sends no events: the scheduler reports the start, the pause and the end.
         """
 
     def recall(self, work: Work, chunk: LowChunk, row: Row, shared: Shared | None) -> None:
