@@ -126,13 +126,13 @@ class Journal:
         if entry.ending.startswith(UNREADABLE):
             why = entry.ending.removeprefix(UNREADABLE)
             raise JournalError(
-                f"the journal of run {entry.id} cannot be read ({why}): what it did is not known. Name another run "
-                f"(asyncstate runs list), or see to it that it can be read. {path}"
+                f"the journal of run {entry.id} cannot be read ({why}), so its results are unknown. Name another run "
+                f"(asyncstate runs list), or make it readable. {path}"
             )
         if entry.ending.startswith(DAMAGED):
             line = entry.ending.removeprefix(DAMAGED)
             raise JournalError(
-                f"the journal of run {entry.id} is damaged, line {line}: what it did is not known. Name another run "
+                f"the journal of run {entry.id} is damaged, line {line}, so its results are unknown. Name another run "
                 f"(asyncstate runs list), or forget it with asyncstate runs prune. {path}"
             )
         return entry

@@ -82,7 +82,7 @@ class AnotherMachine:
     def refuse_program(self, renderer: str, path: str) -> None:
         """Warn of a text that is a program, or that a renderer of the tree renders."""
         if renderer != "gpg":
-            self.warn(f"{path} is rendered by '{renderer}', which may read this machine in ways that are not seen")
+            self.warn(f"{path} is rendered by '{renderer}', which may read this machine undetected")
 
     def warn(self, text: str) -> None:
         """Log a warning once."""
@@ -105,7 +105,7 @@ class _Functions(Mapping[str, Callable[..., Any]]):
             return lambda path, *args, **kwargs: self._of_path(name, path)(path, *args, **kwargs)
         if not self._functions.is_of_tree(name):
             return _refusal(name)
-        self._machine.warn(f"{name} is a function of the tree, and may read this machine in ways that are not seen")
+        self._machine.warn(f"{name} is a function of the tree, and may read this machine undetected")
         return self._functions[name]
 
     def _of_path(self, name: str, path: object) -> Callable[..., Any]:

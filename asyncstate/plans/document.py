@@ -52,9 +52,9 @@ def encode_pieces(frame: PlanRecord, parts: Mapping[str, Iterable[msgspec.Struct
 def require_bounds(data: bytes, origin: str) -> None:
     """Raise PlanError for a document that is too large to be read; writers call it, too."""
     if len(data) > LARGEST:
-        raise PlanError(f"{origin}: this is no plan that can be read: it has more than {LARGEST >> 20} MiB")
+        raise PlanError(f"{origin}: this plan cannot be read: it has more than {LARGEST >> 20} MiB")
     if sum(map(data.count, (b",", b":", b"["))) > _MOST_VALUES:
-        raise PlanError(f"{origin}: this is no plan that can be read: it has more than {_MOST_VALUES:,} values")
+        raise PlanError(f"{origin}: this plan cannot be read: it has more than {_MOST_VALUES:,} values")
 
 
 def decode(data: bytes, origin: str = "the plan", again: str = _AGAIN) -> PlanRecord:
@@ -75,7 +75,7 @@ def decode(data: bytes, origin: str = "the plan", again: str = _AGAIN) -> PlanRe
         raise PlanError(f"{origin}: this is no plan, or not all of one: {_said(error)}. {again}") from None
     mistake = _mistake(record)
     if mistake:
-        raise PlanError(f"{origin}: this plan is spoiled: {mistake}. {again}")
+        raise PlanError(f"{origin}: this plan is damaged: {mistake}. {again}")
     return record
 
 

@@ -131,7 +131,7 @@ class Keeping:
         raise ResumeRefused(
             "\n".join(
                 [
-                    f"run {entry.id} cannot be resumed, because what it would run is not the same:",
+                    f"run {entry.id} cannot be resumed, because its plan has changed:",
                     *islice(lines, _MOST_LINES),
                     *more,
                     "Undo that, or use --force (force=True): what is still the same is carried over, all else runs.",
@@ -154,9 +154,7 @@ def resumable(journal: Journal, run: str | None) -> RunEntry:
         raise ResumeRefused(f"run {found.id} is still under way")
     later = next((entry for entry in journal.runs() if entry.resumes == found.id), None)
     if later is not None:
-        raise ResumeRefused(
-            f"run {found.id} was resumed as run {later.id}: resume that, which knows what both have done"
-        )
+        raise ResumeRefused(f"run {found.id} was resumed as run {later.id}: resume that, which has the results of both")
     return found
 
 

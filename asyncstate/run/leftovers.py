@@ -96,7 +96,7 @@ def _clear(dead: Dead) -> bool:
         log.info("%s was killed; %d temporary files that it left were removed", dead.title, removed)
     alive = living([Lineage(mark, 0) for mark in dead.marks]) if dead.marks else []
     if alive:
-        log.warning("%s was killed, and what it was doing goes on: %s", dead.title, _named(alive))
+        log.warning("%s was killed, and its processes still run: %s", dead.title, _named(alive))
     return bool(alive)
 
 

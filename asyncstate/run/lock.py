@@ -183,7 +183,7 @@ class RunLock:
         if now < self._refuse_at:
             return False
         raise ResumeRefused(
-            f"what a killed run was doing goes on: {left}. It must not meet the states that are run again. "
+            f"processes of a killed run still run: {left}. They must not run beside the states that run again. "
             "--wait SECONDS (wait=) waits longer, --force (force=True) goes on beside it."
         )
 

@@ -121,7 +121,7 @@ _CANCELLED = "The state was cancelled while it ran"
 _STOPPED = "The run was stopped before attempt"
 _NOT_WAITED_FOR = (
     "and is not waited for any longer. It was told to stop, and still runs; "
-    "what must not overlap with it does not start before it has ended."
+    "states that must not overlap with it wait for its end."
 )
 
 

@@ -181,7 +181,7 @@ class WorkerPool:
                         self._arrived(node, outcome)
                         if not self._machine.awaited:
                             return
-            self._fail(ValueError("the run knows nothing of the states of other hosts that its plan waits for"))
+            self._fail(ValueError("the run has no access to the states of other hosts that its plan waits for"))
         except Exception as error:  # noqa: BLE001 - it must not end unheard: the run would wait for ever
             self._fail(error)
 

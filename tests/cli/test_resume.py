@@ -161,9 +161,9 @@ def test_what_the_killed_run_was_doing_does_not_meet_what_is_run_again(going_on,
     refused = going_on("--wait", "0.1")
     _, said = refused.communicate()
     assert refused.returncode == 1
-    assert re.search(r"the run of process \d+, begun [-\d: ]+ was killed, and what it was doing goes on: ", said)
+    assert re.search(r"the run of process \d+, begun [-\d: ]+ was killed, and its processes still run: ", said)
     assert re.search(r"process \d+ \(sh, since [-\d: ]+\)", said)
-    assert "It must not meet the states that are run again" in said
+    assert "They must not run beside the states that run again" in said
     resumed = going_on()
     while "it waits 30 s for that" not in (line := resumed.stderr.readline()):
         assert line, "it did not wait"
@@ -194,4 +194,4 @@ def test_force_goes_on_beside_it(going_on, tmp_path):
     (tmp_path / "go").touch()
     _, said = forced.communicate()
     assert forced.returncode == 0, said
-    assert "what it was doing goes on" in said
+    assert "its processes still run" in said

@@ -220,7 +220,7 @@ def test_a_damaged_run_is_listed_and_no_older_one_is_taken_for_it(machine, conte
     run = machine.apply()
     (machine.path / "state" / "journal" / f"{run}.ended").write_bytes(content)
     assert re.search(rf"{run} .*damaged: line 1", machine.call("runs", "list"))
-    wrong = f"the journal of run {run} is damaged, line 1: what it did is not known"
+    wrong = f"the journal of run {run} is damaged, line 1, so its results are unknown"
     for words in (("runs", "show"), ("replay",), ("apply", "--only-failed"), ("apply", "web", "--resume")):
         machine.call(*words, code=1)
         assert wrong in machine.said.err + machine.said.out

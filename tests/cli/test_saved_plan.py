@@ -279,7 +279,7 @@ def test_a_plan_that_could_not_be_read_is_not_written(run, tmp_path, monkeypatch
     monkeypatch.setattr("asyncstate.plans.document.LARGEST", 100)
     done = run("apply", "web", "--test", "--plan-out", tmp_path / "web.plan")
     assert done.returncode == 74
-    assert "no plan that can be read" in done.stderr
+    assert "this plan cannot be read" in done.stderr
     assert not (tmp_path / "web.plan").exists()
 
 
