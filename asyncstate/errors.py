@@ -14,7 +14,7 @@ A state that fails is data (a row whose ``result`` is False), never an exception
     ├─ CommandExecutionError        an execution module could not do its work
     ├─ InvocationError              an execution module was called wrongly
     ├─ PathRefused                  a user other than root could have planted a path, or a part of it
-    ├─ PlanError                    a plan file is no plan, cannot be read, or is not what the tree compiles to
+    ├─ PlanError                    a plan file is invalid or unreadable, or the tree compiles to another plan
     ├─ EventLoopError               no asyncio loop runs here, or not the one that this belongs to
     ├─ RunCancelled                 the run was cancelled or exceeded its time limit
     ├─ LockHeld(pid, since)         another run holds the lock
@@ -23,7 +23,7 @@ A state that fails is data (a row whose ``result`` is False), never an exception
     │  ├─ BoardError                the server between the hosts cannot be reached, or refuses something
     │  │  └─ BoardRefused           it refuses a key or a value, and may take others
     │  │     └─ ValueTooLarge       the value has too many bytes
-    │  └─ MessageRefused            a message is malformed, not signed by who should have sent it, or of another version
+    │  └─ MessageRefused            a message is malformed, not signed by its sender, or of another version
     └─ JournalError                 the journal of runs cannot be kept or read, or has no such run
 """
 

@@ -1,7 +1,7 @@
 """Records the changes that a call has made, so that a state which fails half-way can report them.
 
-Every change made through this package is noted in the context of the current call. If the state fails and its row
-names no changes, the engine puts these into it. Outside of a call nothing is noted.
+Every change made through this package is recorded in the context of the current call. If the state fails and its row
+names no changes, the engine puts these into it. Outside of a call nothing is recorded.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class TimezoneInterface(Interface):
         return ""
 
     def set_zone(self, timezone: str) -> Any:
-        """Set the time zone; returns True, or a sentence that says why that failed."""
+        """Set the time zone; returns True, or the reason of a failure as text."""
         return None
 
     def zone_compare(self, timezone: str) -> bool:

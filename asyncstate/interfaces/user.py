@@ -44,7 +44,7 @@ class UserInterface(Interface):
         return True
 
     def info(self, name: str, root: str | None = None) -> dict[str, Any]:
-        """Return what is known of an account, {} if there is none."""
+        """Return the data of an account, {} if there is none."""
         return {}
 
     def getent(self, refresh: bool = False, root: str | None = None) -> list[dict[str, Any]]:

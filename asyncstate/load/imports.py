@@ -87,7 +87,7 @@ def _import_packaged(name: str) -> ModuleType:
 
 
 def import_external(plugin: PluginFile, kind: str) -> ModuleType:
-    """Import a file that does not belong to an installed package. Raises what the import raises."""
+    """Import a file that does not belong to an installed package. Raises the errors of the import."""
     base = f"{EXTERNAL}{kind}.{plugin.name}_{version(plugin, kind)}"
     before = name = newest.get(base, base)
     module = sys.modules.get(name)

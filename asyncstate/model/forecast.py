@@ -40,10 +40,10 @@ class Foretold(StrEnum):
 
 
 def forecast(report: RunReport, plan: Plan | None) -> dict[str, Foretold]:
-    """Return what a dry run foretells, by tag; nothing of states that would stay as they are, or that failed.
+    """Return the forecasts of a dry run, by tag; none for states that would stay as they are, or that failed.
 
-    Without the plan, and of rows that are not in it, only what would change is known. Of a run that is no dry run,
-    nothing is foretold.
+    Without the plan, and for rows that are not in it, only the states that would change are known. A real run has no
+    forecasts.
     """
     if not report.test:
         return {}
@@ -58,9 +58,9 @@ def forecast(report: RunReport, plan: Plan | None) -> dict[str, Foretold]:
 
 
 class Forecast:
-    """What the plan says of the rows of a dry run; a row may be asked for once those are there that it waits for.
+    """The plan's forecasts for the rows of a dry run; ask for a row once the rows that it waits for are known.
 
-    A set of states is looked at once, however many states wait for it.
+    A set of states is visited once, however many states wait for it.
     """
 
     def __init__(self, rows: Mapping[str, Row], plan: Plan) -> None:

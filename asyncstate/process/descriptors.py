@@ -170,7 +170,7 @@ def _open(running: int) -> int:
     """Return the number of open descriptors. Raises OSError if it cannot open one more."""
     try:
         return len(os.listdir("/proc/self/fd"))
-    except FileNotFoundError:  # no /proc: the running programs, and what most processes have
+    except FileNotFoundError:  # no /proc: an estimate, from running programs and the usual number
         return running * OF_A_STATE + RESERVE
 
 

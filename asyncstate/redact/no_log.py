@@ -26,7 +26,7 @@ _TOLD: Final = INTERNAL_KEYWORDS - {
 
 
 def hush_row(row: Row, id_: Any) -> Row:
-    """Return a row without what ``no_log`` hides: name, comment, and keys and truthy leaves of the rest.
+    """Return a row without the parts that ``no_log`` hides: name, comment, and keys and truthy leaves of the rest.
 
     The row of a state that was not called contains only texts of the engine, so only its name is hidden.
     """

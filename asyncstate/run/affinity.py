@@ -84,7 +84,7 @@ class LoopAffinity:
 
 
 def running_loop() -> asyncio.AbstractEventLoop:
-    """Return the running loop of asyncio. Raises EventLoopError, which says what to do, if there is none."""
+    """Return the running loop of asyncio. Raises EventLoopError, with advice, if there is none."""
     loop = _get_running_loop()
     if loop is not None:
         return loop

@@ -22,7 +22,7 @@ class Around:
         self._inner = inner
 
     def module_traits(self) -> Mapping[str, ModuleTraits]:
-        """Return what the state modules of the plan declare."""
+        """Return the declarations of the plan's state modules."""
         return self._inner.module_traits()
 
     def begin(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Step(IntEnum):
-    """One entry of a machine's history. A call of `take`, `done`, `stop` or `fail_hard` precedes what it led to."""
+    """One entry of a machine's history. A call of `take`, `done`, `stop` or `fail_hard` precedes its effects."""
 
     READY = 0
     """All its predecessors ended: `take` may hand it out."""

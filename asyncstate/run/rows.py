@@ -1,4 +1,4 @@
-"""Rows: turn what a state function returned or raised into a well-formed row."""
+"""Rows: make a well-formed row of the return or the exception of a state function."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def not_run_row(verdict: Verdict, name: str, failed: Iterable[LowChunk] = ()) ->
 
 
 def normalise(returned: Any, name: Any) -> Row:
-    """Return the well-formed row of what a state function returned; if it is malformed, a failed row. Never raises.
+    """Return the well-formed row for the return of a state function; a failed row if it is malformed. Never raises.
 
     The row is plain data (`asyncstate.model.encode.plain`) and shares nothing with the returned value. Salt's rules: a
     comment that is a list becomes lines; a result that is neither a bool nor None becomes its truth value. ``warnings``

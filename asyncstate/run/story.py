@@ -1,4 +1,4 @@
-"""The story of a node: what happened to it in a run, in which order and why, read from the machine's history.
+"""The story of a node: its changes in a run, in order and with their causes, read from the machine's history.
 
     s:web (web.sls:7)
           0  start: waits for 2: s:conf (require), s:user (require)
@@ -97,7 +97,7 @@ def story(machine: Machine, node: int) -> list[Change]:
 
 
 def story_text(machine: Machine, node: int) -> str:
-    """Return the story of a node as lines: its name, one line for each change, and what it still waits for."""
+    """Return the story of a node as lines: its name, one line for each change, and the nodes it still waits for."""
     lines = [name_of(machine.plan, node)]
     lines += [f"  {each.number:>7}  {each.stimulus}: {each.after}" for each in story(machine, node)]
     if machine.outcomes.of(node) is None:

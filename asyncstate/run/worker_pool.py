@@ -9,7 +9,7 @@ from ever ending; the pool leaves such a task behind. And a plugin that cancels 
 
 Concurrency is the number of running chunks, not of threads, so calls that need further threads cannot starve each
 other. A chunk keeps its lanes and its node until everything it started has returned. A call that does not end although
-its time is over gives back its slot; when only such calls and what waits for them is left, the run is over.
+its time is over gives back its slot; once only such calls, and chunks that wait for them, are left, the run is over.
 """
 
 from __future__ import annotations

@@ -170,7 +170,7 @@ class Caller:
         return row
 
     async def call_hook(self, function: LoadedFunction, args: tuple[Any, ...], chunk: LowChunk) -> Any:
-        """Call one of a module's hooks: mod_init, mod_aggregate, mod_aggregate_split. Raises what the hook raises."""
+        """Call one of a module's hooks: mod_init, mod_aggregate, mod_aggregate_split. Raises the hook's errors."""
         log_as(chunk)
         current.set(self.context(chunk.index, chunk, chunk.as_low(), {}, check=False))
         if function.is_async:
