@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from asyncstate.model.event import encode_event
 from asyncstate.report.delivery import Delivery
-from asyncstate.report.terminal import has_gone
+from asyncstate.report.terminal import has_gone, without_control
 
 if TYPE_CHECKING:
     from asyncstate.model.event import Event
@@ -16,17 +16,21 @@ class JsonLines:
     """Writes one line per event to ``stream``; `asyncstate.model.event.decode_event` reads it back.
 
     A slow reader does not block the run: unread lines are buffered. If the reader exits or the disk is full, the run
-    goes on and nothing more is written.
+    goes on and nothing more is written. On a terminal, lines cannot control it.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
+        self._on_terminal = stream.isatty()
         self._delivery = Delivery(stream)
 
     def on_event(self, event: Event) -> None:
         """Write one event."""
         if self._delivery.error is None:
-            self._delivery.write(encode_event(event) + b"\n")
+            line = encode_event(event)
+            if self._on_terminal:
+                line = without_control(line.decode()).encode()
+            self._delivery.write(line + b"\n")
 
     def give_up(self) -> None:
         """Write nothing more. Safe in a signal handler."""

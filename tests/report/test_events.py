@@ -24,6 +24,7 @@ from asyncstate.report.jsonl import JsonLines
 from asyncstate.report.profile import Profile, profile_lines
 from asyncstate.report.progress import LiveProgress, PlainProgress
 from asyncstate.report.tally import RunTally
+from asyncstate.report.terminal import without_control
 
 
 def tag(name):
@@ -80,6 +81,17 @@ def test_json_lines_read_back():
     stream = io.BytesIO()
     script.play(JsonLines(stream))
     assert [decode_event(line) for line in stream.getvalue().splitlines()] == script.events
+
+
+def test_json_lines_do_not_control_a_terminal():
+    stream = io.BytesIO()
+    stream.isatty = lambda: True
+    script = Script()
+    script.add(ChunkOutput, 0.1, tag=tag("a\x9b2J"), text="\u202eb\x85\x1b]0;t\x07").end(0.2)
+    script.play(JsonLines(stream))
+    shown = stream.getvalue().decode()
+    assert shown == without_control(shown)
+    assert r"a\x9b2J" in shown
 
 
 @pytest.mark.parametrize(
