@@ -135,7 +135,7 @@ def answer(shell: str, arguments: Sequence[str]) -> int:
     kind = next((f"{item.type}s" for item in offered if item.type in {"file", "dir"}), "words")
     words: list[str] = []
     if kind == "words":
-        words = [_word(shell, line, item) for item in offered if _is_printable(item.value)]
+        words = [_word(shell, line, item) for item in offered if _can_stand(shell, line, item.value)]
         if len(words) == 1 and offered[0].value.endswith(_OPEN_ENDED):
             kind = "nospace"
     sys.stdout.write("\n".join([kind, *words, ""]))
@@ -191,8 +191,9 @@ def bash_line(text: str, breaks: str, own: str = "asyncstate") -> Line:
     return Line(words[program + 1 :], "".join(word or ()), start, quote)
 
 
-def _is_printable(value: str) -> bool:
-    return value.isprintable()
+def _can_stand(shell: str, line: Line, value: str) -> bool:
+    """Return whether a value can be typed there: in "", bash replaces ``!`` by an old line, whatever escapes it."""
+    return value.isprintable() and not (shell == "bash" and line.quote == '"' and "!" in value)
 
 
 def _word(shell: str, line: Line, item: CompletionItem) -> str:

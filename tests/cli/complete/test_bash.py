@@ -38,3 +38,11 @@ def test_no_name_ends_the_quotation_it_stands_in(bash, tmp_path, quote):
     (typed,) = bash(f"asyncstate apply --saltenv base {quote}b")
     assert name in typed
     assert not [each for each in ("x", "y", "z") if (tmp_path / each).exists()]
+
+
+def test_no_name_is_replaced_by_an_old_line(bash, tmp_path):
+    """Inside "" bash expands ``!``, which no escape hinders: such a name is not offered there."""
+    (tmp_path / "salt" / "c!ech.sls").write_text("a: {test.nop: []}\n")
+    assert bash("asyncstate apply c", "asyncstate apply 'c") == [["apply", "c!ech"]] * 2
+    (tmp_path / "salt" / "cron.sls").write_text("a: {test.nop: []}\n")
+    assert bash('asyncstate apply "c') == [["apply", "cron"]]
