@@ -13,7 +13,7 @@ from asyncstate.data.values import unfit as _unfit
 from asyncstate.dunders import __context__, __grains__, __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
 
-from . import _fstab
+from . import _fstab, _mount_facts
 
 _MOUNTINFO = "/proc/self/mountinfo"
 _MOUNTS = "/proc/self/mounts"
@@ -144,6 +144,21 @@ def umount(
         return f"{name} does not have anything mounted"
     filesystem.require_own_place(name, "umount", user)
     return _done(["umount", *(["-l"] if lazy else []), device or name], user)
+
+
+def user_of(name: str) -> str:
+    """Return in words a mount or a process that keeps the mount at a path from being undone, "" if none does.
+
+    A shared library of a process and what the kernel itself uses are not seen.
+    """
+    mounts = _from_mountinfo()
+    here = mounts.get(_escaped(name))
+    return "" if here is None or name == "/" else _mount_facts.user_of(here["mountid"], mounts)
+
+
+def refused_type(fstype: str, opts: Any = "defaults") -> str:
+    """Return why no file system of a type can be mounted with these options, "" if one may be."""
+    return _mount_facts.refused_type(fstype, _listed(opts))
 
 
 def swaps() -> dict[str, Any]:

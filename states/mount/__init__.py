@@ -11,6 +11,7 @@ from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, uncha
 from .. import _resources  # noqa: TID252 - as `states` for type checkers
 from ._entries import fstab_absent, fstab_present
 from ._entries import refused_entry as _refused_entry
+from ._foretold import stuck as _stuck
 from ._mounted import mounted
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def unmounted(
         return failed(name, "Must provide name to mount.unmounted")
     if name.replace(" ", "\\040") not in __salt__["mount.active"](extended=True):
         row = unchanged(name, "Target was already unmounted")
+    elif filesystem.foretells() and (problem := _stuck(name)):
+        return failed(name, problem)
     elif is_dry_run():
         return would_change(name, f"Mount point {name} is mounted but should not be")
     else:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, make_row, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
+
+from ._foretold import unmountable
+
+_FSTAB = "/etc/fstab"
 
 
 def refused_entry(entry: tuple[Any, ...], *, match_on: Any = "auto") -> str:
@@ -65,7 +70,11 @@ def fstab_present(
         "not_change": not_change,
     }
     if is_dry_run():
-        return _would_write(name, __salt__["mount.set_fstab"](**arguments, test=True), fs_file, config, mount=mount)
+        status = __salt__["mount.set_fstab"](**arguments, test=True)
+        problem = ""
+        if filesystem.foretells() and mount and status == "new":
+            problem = _unmountable_entry(fs_file, device, fs_vfstype, fs_mntops, config)
+        return failed(name, problem) if problem else _would_write(name, status, fs_file, config, mount=mount)
     done = __salt__["mount.set_fstab"](**arguments)
     if done == "present":
         return unchanged(name, f"{fs_file} entry was already in {config}.")
@@ -107,6 +116,16 @@ def _would_write(name: str, status: str, fs_file: str, config: str, *, mount: bo
     if status == "new" and mount:
         comments.append(f"Will mount {name} on {fs_file}")
     return would_change(name, "\n".join(comments))
+
+
+def _unmountable_entry(fs_file: str, device: str, fstype: str, options: Any, config: str) -> str:
+    """Return the error with which a new entry is not mounted, "" if it may be; the program reads /etc/fstab alone."""
+    if os.path.realpath(config) != os.path.realpath(_FSTAB) and fs_file not in __salt__["mount.fstab"](_FSTAB):
+        return f"{fs_file} would not be found in {_FSTAB}"
+    active = __salt__["mount.active"](extended=True).get(fs_file.replace(" ", "\\040"))
+    if active and device.startswith("/") and os.path.realpath(device) == active["device"]:
+        return f"{device} already mounted on {fs_file}."
+    return unmountable(fs_file, device, fstype, options.split(",") if isinstance(options, str) else list(options))
 
 
 def _folder(path: str) -> str:

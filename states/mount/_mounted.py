@@ -10,6 +10,7 @@ from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, failed, is_dry_run, unchanged, would_change
 
 from ._entries import refused_entry
+from ._foretold import stuck, unmountable
 from ._options import Tolerance, outdated
 
 _MUST_BE_UNMOUNTED = ("nfs", "cvfs")
@@ -170,7 +171,10 @@ class _Mount:
         if is_dry_run():
             comment = "An umount would have been forced because devices do not match.  Watched: "
             row.update(result=None, comment=comment + self.device)
-            return False
+            problem = (filesystem.foretells() and stuck(self._path)) or self._foretold()
+            if problem:
+                row.update(result=False, comment=problem)
+            return bool(problem)
         return self._unmount_other(row, names)
 
     def _adjust_options(self, row: Row, mine: dict[str, Any], tolerance: Tolerance) -> bool:
@@ -223,7 +227,7 @@ class _Mount:
     def mount(self, row: Row) -> bool:
         """Mount the device; return whether the row is final."""
         exists = os.path.exists(self.name)
-        if filesystem.foretells() and (problem := self._unmountable(exists=exists)):
+        if problem := self._foretold():
             row.update(result=False, comment=problem)
             return True
         if is_dry_run():
@@ -246,18 +250,11 @@ class _Mount:
             row["changes"]["mount"] = True
         return False
 
-    def _unmountable(self, *, exists: bool) -> str:
-        """Return the error with which the run, or the program in it, fails to mount, "" if it may not; for dry runs."""
-        if not exists and not self._mkmnt:
-            return "Mount directory is not present"
-        is_path = self.device.startswith("/") and not self.device.startswith("//")
-        if is_path and not os.path.exists(self.device):
-            return f"{self.device} does not exist"
-        binds = not {"bind", "rbind"}.isdisjoint(self.options)
-        needs_folder = os.path.isdir(self.device) if binds else not self.fstype.startswith("fuse")
-        if exists and needs_folder != os.path.isdir(self.name):
-            return f"{self.name} is {'no' if needs_folder else 'a'} directory"
-        return ""
+    def _foretold(self) -> str:
+        """Return the error of a run that will mount, "" if it may not fail; for dry runs that foretell."""
+        if not filesystem.foretells():
+            return ""
+        return unmountable(self.name, self.device, self.fstype, self.options, mkmnt=self._mkmnt)
 
     def leave(self, row: Row) -> bool:
         """Report that nothing is mounted, and make the folder if that is wanted; the row is never final."""

@@ -298,6 +298,7 @@ PAST_THE_DOOR = {
     "modules/debconf.py": "a temporary file of ours",
     "modules/file/paths.py": "names only, for file.is_link with nostat",
     "modules/file/sources.py": "a temporary file of ours",
+    "modules/_mount_facts.py": "/proc, and the modules of the kernel",
     "modules/git/": "a temporary file of ours; git itself keeps out of users' folders",
     "modules/linux_sysctl.py": "/proc",
     "modules/mount.py": "the cache directory",

@@ -17,8 +17,21 @@ GROUPS = [{"name": "taken", "gid": 7, "members": []}]
 @pytest.fixture
 def plugins(tmp_path):
     harness = PluginHarness(tmp_path, foresight=True)
-    harness.load("modules", "file")
-    for name in ("user", "group", "kmod", "service", "alternatives", "mount", "timezone", "sysctl", "cron", "locale"):
+    for name in ("file", "mount", "http"):
+        harness.load("modules", name)
+    for name in (
+        "user",
+        "group",
+        "kmod",
+        "service",
+        "alternatives",
+        "mount",
+        "timezone",
+        "sysctl",
+        "cron",
+        "locale",
+        "http",
+    ):
         harness.load("states", name)
     harness.salt |= {
         "user.info": lambda name, **_: {"uid": 0, "home": "/root"} if name == "root" else {},
@@ -78,6 +91,11 @@ REFUSED = {
     "a folder that does not exist": ("mount.mounted", {"name": NOWHERE, "device": "none", "fstype": "tmpfs"}),
     "a device that does not exist": ("mount.mounted", {"name": NOWHERE, "device": NOWHERE, "fstype": "ext4", "mkmnt": True, "persist": False}),
     "a file where a file system is to be": ("mount.mounted", {"name": __file__, "device": "none", "fstype": "tmpfs", "persist": False}),
+    "a file system of an unknown type": ("mount.mounted", {"name": "/", "device": "none", "fstype": "oddfs", "persist": False}),
+    "a mount at a relative path": ("mount.mounted", {"name": "mnt", "device": "none", "fstype": "tmpfs"}),
+    "an entry for a relative path": ("mount.fstab_present", {"fs_file": "mnt", "fs_vfstype": "tmpfs"}),
+    "swap space at a relative path": ("mount.swap", {"name": "swapfile", "persist": False}),
+    "a URL that is not one of a web server": ("http.query", {"name": "ftp://localhost/x", "status": 200}),
     "a device without its number": ("mount.fstab_present", {"name": "UUID=", "fs_file": "/mnt", "fs_vfstype": "ext4"}),
     "a locale without a source": ("locale.present", {"name": "xx_YY.zz"}),
     "swap space that does not exist": ("mount.swap", {"name": NOWHERE, "persist": False}),

@@ -276,7 +276,7 @@ class Foresight:
     def _met(self, touched: Touched, chunk: LowChunk, row: Row, *, tested: bool) -> Iterator[tuple[int, str]]:
         """Yield the states that would change what a state touches, with the name of the resource."""
         if row["result"] is False:
-            yield from ((number, "") for number in self._to_change if self._brings(number))
+            yield from ((number, "") for number in self._to_change if self._brings(number, chunk))
         skipped = row["result"] is True and row.get("skip_watch")
         of_conditions = touched.by_conditions if tested or skipped else {}
         footprint = of_conditions.get(chunk.index) or touched.by_all[chunk.index]
@@ -327,9 +327,14 @@ class Foresight:
         """Whether a change of a folder keeps its content."""
         return change.made or (self._plan.chunks[change.chunk].function in _KEEP_CONTENT and not change.tree)
 
-    def _brings(self, number: int) -> bool:
-        """Whether a state may make resources outside its footprint: accounts, units, programs, kernel settings."""
+    def _brings(self, number: int, chunk: LowChunk) -> bool:
+        """Whether a state may make resources outside its footprint: accounts, units, programs, kernel settings.
+
+        One that ends a service frees the mounts that it uses.
+        """
         kind = self._plan.chunks[number].state
+        if kind == "service":
+            return chunk.state == "mount"
         return kind == "kmod" or (kind == "pkg" and self._brings_new(number))
 
     def _brings_new(self, number: int) -> bool:

@@ -58,6 +58,14 @@ def test_a_new_package_may_bring_what_is_missing(changes, told, second):
     assert (last.get(NOT_TOLD, False), last["result"]) == (told, None if told else False)
 
 
+@pytest.mark.parametrize(("function", "told"), [("mount.unmounted", True), ("file.exists", False)])
+def test_a_service_that_ends_frees_a_mount(function, told):
+    misses = Footprint(writes=("mount:/srv",))
+    ends = {"first_function": "service.dead", "second_function": function}
+    planned = pair(Footprint(writes=("service:app",)), misses, **ends, require=["a"])
+    assert second_row(planned, row(None), row(False)).get(NOT_TOLD, False) is told
+
+
 WRITES = Footprint(writes=(f"{GONE}/x",))
 READS = Footprint(reads=(f"{GONE}/x",))
 
