@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 from plugin_harness import PluginHarness
+from recorded_states import recorded, replay
 
 NOWHERE = "/no/such/place"
 NOBODY_HAS_IT = 54321
@@ -33,6 +34,7 @@ def plugins(tmp_path):
         "http",
     ):
         harness.load("states", name)
+    harness.load("states", "file")
     harness.salt |= {
         "user.info": lambda name, **_: {"uid": 0, "home": "/root"} if name == "root" else {},
         "user.getent": lambda: [{"name": "root", "gid": 0}],
@@ -111,6 +113,21 @@ def test_a_dry_run_refuses_what_the_run_refuses(plugins, what):
     arguments = {"name": "none", **arguments}
     dry, done = (plugins.state(function, test=test, **arguments) for test in (True, False))
     assert (dry["result"], done["result"]) == (False, False), dry["comment"]
+
+
+RECORDED = recorded("refused")
+
+
+@pytest.mark.feature("F112")
+@pytest.mark.parametrize("what", RECORDED)
+def test_a_dry_run_foretells_what_salt_does_later_unless_it_is_refused_here(plugins, what):
+    case = RECORDED[what]
+    _, *done = [False if "refused_here" in case else result for result, *_ in case["rows"]]
+    wanted = [None if done[0] else False, *done]
+    assert [result for result, *_ in replay(plugins, case)[0]] == wanted
+    plugins.opts["foresight"] = False
+    shutil.rmtree(plugins.tmp_path / "root")
+    assert replay(plugins, case)[0][0][:1] == case["rows"][0][:1]
 
 
 @pytest.mark.parametrize("function", ["user.present", "group.present"])
