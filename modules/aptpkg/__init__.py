@@ -25,7 +25,7 @@ from ._installed import get_selections, hold, list_pkgs, normalize_name, unhold
 from ._keys import add_repo_key, del_repo_key, get_repo_keys
 from ._programs import output as _output
 from ._repositories import del_repo, expand_repo_def, get_repo, list_repos, mod_repo
-from ._transactions import autoremove, install, install_foreseen, purge, remove, upgrade
+from ._transactions import autoremove, install, install_foreseen, purge, refusal, remove, upgrade
 from ._versions import compare as _compare
 
 log = logging.getLogger(__name__)
@@ -65,6 +65,7 @@ __all__ = [
     "prefetch",
     "purge",
     "refresh_db",
+    "refusal",
     "remove",
     "show",
     "unhold",

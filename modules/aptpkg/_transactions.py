@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncstate.dunders import __salt__
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Changes = dict[str, Any]
+
+
+_MORE_OPTIONS = {"install": [], "downgrade": ["--allow-downgrades"], "reinstall": ["--reinstall"]}
+"""The options of apt-get for each kind of change."""
+_INSTALLED = re.compile(r"^Inst (\S+)", re.MULTILINE)
+"""The line of a package in apt's simulation."""
 
 
 class _Order(NamedTuple):
@@ -68,11 +75,10 @@ def install(
         wanted, errors = _resolved(targets, ignore_epoch=bool(ignore_epoch))
         orders = [_order(package, version, old, reinstall=reinstall) for package, version in wanted.items()]
     options = _options(skip_verify=skip_verify, fromrepo=None if kind == "file" else fromrepo, **kwargs)
-    extra = {"install": [], "downgrade": ["--allow-downgrades"], "reinstall": ["--reinstall"]}
     held = {order.package for order in orders}.intersection(get_selections(state="hold")["hold"])
     with prefetched([] if downloadonly else [order.package for order in orders]) as used:
         with without_holds(held, unhold, hold):
-            for how, more in extra.items():
+            for how, more in _MORE_OPTIONS.items():
                 arguments = [order.argument for order in orders if order.kind == how]
                 if arguments:
                     more = [*more, "--download-only"] if downloadonly else more
@@ -89,6 +95,39 @@ def install(
     if errors:
         raise CommandExecutionError("Problem encountered installing package(s)", {"errors": errors, "changes": done})
     return done
+
+
+def refusal(
+    pkgs: Any,
+    fromrepo: str | None = None,
+    skip_verify: bool = False,
+    reinstall: bool = False,
+    ignore_epoch: bool | None = False,
+    normalize: bool = True,
+    **kwargs: Any,
+) -> str:
+    """Return why `install` with these arguments would fail, as far as apt's simulation of it tells; "" if it may not.
+
+    What is on hold counts as free to change if it is named.
+    """
+    targets, _ = __salt__["pkg_resource.parse_targets"](None, pkgs, None, normalize=normalize)
+    wanted, errors = _resolved(targets or {}, ignore_epoch=bool(ignore_epoch))
+    old = list_pkgs()
+    orders = [_order(package, version, old, reinstall=reinstall) for package, version in wanted.items()]
+    options = _options(skip_verify=skip_verify, fromrepo=fromrepo, **kwargs)
+    if {order.package for order in orders}.intersection(get_selections(state="hold")["hold"]):
+        options.append("--allow-change-held-packages")
+    for how, more in _MORE_OPTIONS.items():
+        arguments = [order.argument for order in orders if order.kind == how]
+        if arguments:
+            command = ["apt-get", "-q", "-y", "--just-print", *options, *more, "install", "--", *arguments]
+            told = _run(command, kwargs.get("env"), errors, ignore_retcode=True)
+            installed = {name.partition(":")[0] for name in _INSTALLED.findall(told)}
+            new = [order.package for order in orders if order.kind == how and order.package not in old]
+            others = [name for name in new if name.partition(":")[0] not in installed]
+            if others and not errors:
+                errors.append(f"apt would install other packages in place of {', '.join(others)}")
+    return "\n".join(errors)
 
 
 def install_foreseen(expected: Changes, pkgs: Any, **kwargs: Any) -> Changes | None:
@@ -178,10 +217,11 @@ def _uninstall(action: str, name: str | None, pkgs: Any, **kwargs: Any) -> Chang
     return done
 
 
-def _run(command: list[str], env: Any, errors: list[str], **options: Any) -> None:
+def _run(command: list[str], env: Any, errors: list[str], **options: Any) -> str:
     done = call(command, env=env, **options)
     if done["retcode"]:
         errors.append(done["stderr"] or done["stdout"] or f"{command[0]} ended with exit status {done['retcode']}")
+    return str(done["stdout"])
 
 
 def _options(*, skip_verify: bool, fromrepo: str | None = None, **kwargs: Any) -> list[str]:

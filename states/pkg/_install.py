@@ -11,7 +11,7 @@ from asyncstate.errors import CommandExecutionError, InvocationError
 from ._comments import failure, listed, with_version
 from ._refresh import refresh_wanted
 from ._shares import list_pkgs
-from ._targets import Targets, find_targets, predicted, preflight, resolve_capabilities
+from ._targets import Targets, find_targets, predicted, preflight, refused, resolve_capabilities
 from ._transaction import install
 from ._versions import Versions, fulfils, verify_install
 
@@ -76,9 +76,20 @@ def installed(
         return _with_hold(found, name, pkgs, sources, kwargs)
     if found.unpurge and "lowpkg.unpurge" not in __salt__:
         return failed(name, "lowpkg.unpurge not implemented")
-    if is_dry_run():
-        return _dry_run(name, found, sources, reinstall=reinstall)
     chosen = {**found.install, **found.reinstall}
+    how: dict[str, Any] = {
+        "fromrepo": fromrepo,
+        "skip_verify": skip_verify,
+        "reinstall": bool(found.reinstall),
+        "normalize": normalize,
+        "ignore_epoch": ignore_epoch,
+        "split_arch": False,
+        **kwargs,
+    }
+    if is_dry_run():
+        row = _dry_run(name, found, sources, reinstall=reinstall)
+        problem = refused(chosen, refresh=found.refresh, **how) if row["result"] is None and not sources else ""
+        return failed(name, problem) if problem else row
     order: dict[str, Any] = {
         "pkgs": [{package: wanted} for package, wanted in chosen.items()] if not sources else None,
         "sources": [{package: path} for package, path in chosen.items()] if sources else None,
@@ -90,15 +101,9 @@ def installed(
                 name=None,
                 refresh=found.refresh,
                 version=None,
-                fromrepo=fromrepo,
-                skip_verify=skip_verify,
-                reinstall=bool(found.reinstall),
-                normalize=normalize,
                 update_holds=update_holds,
-                ignore_epoch=ignore_epoch,
-                split_arch=False,
                 **order,
-                **kwargs,
+                **how,
             )
         except CommandExecutionError as error:
             return failure(name, error, "installing")
@@ -147,7 +152,8 @@ def downloaded(
         return unchanged(name, f"All specified packages{suffix} are already downloaded")
     if is_dry_run():
         comment = f"The following packages would be downloaded: {listed(targets)}"
-        return would_change(name, comment)
+        problem = refused(targets, refresh=False, fromrepo=fromrepo, ignore_epoch=ignore_epoch, **kwargs)
+        return failed(name, problem) if problem else would_change(name, comment)
     try:
         changes = __salt__["pkg.install"](
             name=name, pkgs=pkgs, downloadonly=True, fromrepo=fromrepo, ignore_epoch=ignore_epoch, **kwargs

@@ -10,7 +10,7 @@ from asyncstate.errors import CommandExecutionError, InvocationError
 
 from ._comments import listed
 from ._refresh import refresh_wanted
-from ._targets import predicted, resolve_capabilities
+from ._targets import predicted, refused, resolve_capabilities
 
 _MANY = 10
 
@@ -57,7 +57,8 @@ def latest(
         return unchanged(name, _all_up_to_date(desired))
     fresh = sorted(package for package in desired if package not in targets) if pkgs else []
     if is_dry_run():
-        return _dry_run(name, targets, fresh, current)
+        problem = refused(targets, refresh=False, fromrepo=fromrepo, skip_verify=skip_verify, **kwargs)
+        return failed(name, problem) if problem else _dry_run(name, targets, fresh, current)
     try:
         changes = __salt__["pkg.install"](
             name=None, refresh=False, fromrepo=fromrepo, skip_verify=skip_verify, pkgs=list(targets), **kwargs

@@ -2,6 +2,7 @@
 
 import pytest
 from apt_root import AptRoot, needs_apt
+from asyncstate.modules import aptpkg
 
 pytestmark = needs_apt
 
@@ -276,3 +277,45 @@ def test_mod_watch_runs_the_state_again(apt):
         row = states.mod_watch("sun", sfun="installed")
         assert row["changes"] == {"sun": new("1.0")}
         assert states.mod_watch("sun", sfun="held")["comment"] == "pkg.held does not work with the watch requisite"
+
+
+ORDERS = {
+    "a name": {},
+    "an unknown name": {"name": "earth"},
+    "an unknown name among others": {"pkgs": ["sun", "earth"]},
+    "a version": {"version": "1.0"},
+    "a version that does not exist": {"version": "9.9"},
+    "a pattern of versions": {"version": "1.*"},
+    "a condition": {"version": ">0.5"},
+    "a condition that none meets": {"version": ">5"},
+    "what another provides": {"name": "light"},
+    "what nothing provides": {"name": "dark"},
+    "what needs something unknown": {"name": "broken"},
+    "a pattern of names": {"name": "^su"},
+    "a pattern of no names": {"name": "^xyz"},
+    "another architecture": {"name": "sun:i386"},
+    "its own architecture": {"name": "sun:amd64"},
+    "the newest": {"version": "latest"},
+    "a release that does not exist": {"fromrepo": "no-such-release"},
+}
+
+
+@pytest.mark.feature("F112")
+@pytest.mark.parametrize(
+    ("function", "what"),
+    [
+        *(("installed", what) for what in ORDERS),
+        *((f, what) for f in ("latest", "downloaded") for what in ("an unknown name", "what needs something unknown")),
+    ],
+)
+def test_what_a_dry_run_says_of_an_order_comes_true(apt, monkeypatch, function, what):
+    monkeypatch.setattr(aptpkg, "_ARCHIVES", str(apt.root / "var/cache/apt"))
+    apt.harness.opts["foresight"] = True
+    apt.package("sun", Provides="light")
+    apt.package("broken", Depends="dark")
+    apt.harness.call("pkg.refresh_db")
+    before = apt.installed()
+    dry = apt.harness.state(f"pkg.{function}", test=True, **{"name": "sun", **ORDERS[what]})
+    assert apt.installed() == before
+    done = apt.harness.state(f"pkg.{function}", **{"name": "sun", **ORDERS[what]})
+    assert (dry["result"] is False) == (done["result"] is False), (dry, done)
