@@ -90,11 +90,11 @@ def command(
 
     Raises CommandExecutionError if a program is missing, or lacks a wanted option.
     """
-    program = str(venv_bin or __pillar__.get("venv_bin") or __opts__.get("venv_bin") or _installed_program())
+    program = _program(venv_bin)
     arguments: dict[str, Any] = {"extra_search_dir": _listed(extra_search_dir), "never_download": never_download}
     arguments |= {"upgrade": upgrade, "symlinks": symlinks, "prompt": (prompt or "").strip() or None}
     python = (python or "").strip() or None
-    is_venv = _is_python(program) or "venv" in os.path.basename(program)
+    is_venv = _is_venv(program)
     words = _venv_command(program, python) if is_venv else [program]
     for interpreter in (program, python):
         if interpreter and os.sep in interpreter:
@@ -104,6 +104,11 @@ def command(
     options = _venv_options(program, arguments) if is_venv else _virtualenv_options(program, python, user, arguments)
     flags = [*(["--clear"] if clear else []), *(["--system-site-packages"] if system_site_packages else [])]
     return [*words, *options, *flags, path]
+
+
+def follows_links(venv_bin: str | None = None) -> bool:
+    """Return whether `create` makes an environment where a link leads: virtualenv does, ``venv`` refuses the link."""
+    return not _is_venv(_program(venv_bin))
 
 
 def _remove(path: str, user: str | None) -> None:
@@ -139,9 +144,17 @@ def get_distribution_path(venv: str, distribution: str) -> str:
     return _printed(venv, [code, distribution]).rstrip("/")
 
 
+def _program(venv_bin: str | None) -> str:
+    return str(venv_bin or __pillar__.get("venv_bin") or __opts__.get("venv_bin") or _installed_program())
+
+
 def _installed_program() -> str:
     found = (shutil.which(name) for name in _KNOWN)
     return next(filter(None, found), "venv")
+
+
+def _is_venv(program: str) -> bool:
+    return _is_python(program) or "venv" in os.path.basename(program)
 
 
 def _is_python(program: str) -> bool:

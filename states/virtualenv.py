@@ -167,7 +167,7 @@ def _dry_run_row(name: str, files: Any, packages: Any, making: dict[str, Any]) -
     exists = os.path.exists(_python(name))
     if filesystem.foretells() and (clear or not exists):
         if not exists:
-            _require_room(name, user)
+            _require_room(name, user, follows=__salt__["virtualenv.follows_links"](making["venv_bin"]))
         try:
             __salt__["virtualenv.command"](name, **making)
         except CommandExecutionError as error:
@@ -185,12 +185,13 @@ def _dry_run_row(name: str, files: Any, packages: Any, making: dict[str, Any]) -
     return would_change(name, f"{comment}, packages are set to be installed: {', '.join(unmet)}")
 
 
-def _require_room(name: str, user: str | None) -> None:
+def _require_room(name: str, user: str | None, *, follows: bool) -> None:
     """Raise the error with which no environment could be made: no such user, something else in its place."""
     if user and __salt__["file.user_to_uid"](user) == "":
         raise _Failed(f"User '{user}' is not available")
-    in_the_way = filesystem.lexists(name) and not filesystem.is_plain_directory(name)
-    if in_the_way or not filesystem.room_for(name, partial(filesystem.makedirs, os.path.dirname(name))):
+    place = os.path.realpath(name) if follows else name
+    in_the_way = filesystem.lexists(place) and not filesystem.is_plain_directory(place)
+    if in_the_way or not filesystem.room_for(place, partial(filesystem.makedirs, os.path.dirname(place))):
         raise _Failed(f"Error: Unable to create directory '{name}'")
 
 

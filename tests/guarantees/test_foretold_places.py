@@ -10,19 +10,21 @@ import inspect
 import os
 import shutil
 import subprocess
+import sys
 from copy import deepcopy
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import virtualenv
 from asyncstate.modules import linux_sysctl
 from plugin_harness import PluginHarness, snapshot
-from states_with_paths import STATES, UNKNOWN, harness_of_states
+from states_with_paths import STATES, UNKNOWN, harness_of_states, run_all
 
 from asyncstate.errors import AsyncStateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 TEXT = "root=secret\n"
 
@@ -204,6 +206,34 @@ def test_what_a_dry_run_says_of_a_place_comes_true(ground, state):
         rows = ground.rows(state, _nothing, "x", **{argument: UNKNOWN})
         lies[what] = lie(*rows) if rows else ""
     assert {place: told for place, told in lies.items() if told} == {}
+
+
+def test_what_a_dry_run_says_of_a_link_comes_true_where_virtualenv_follows_it(ground):
+    program = Path(sys.executable).with_name("virtualenv")
+    assert program.exists()
+
+    def here(command, **options):
+        """Do what the program does, without the time that it takes to start."""
+        if command[0] != str(program):
+            return run_all(command, **options)
+        if command[1:] == ["--version"]:
+            return {"retcode": 0, "stdout": f"virtualenv {virtualenv.__version__}", "stderr": ""}
+        try:
+            virtualenv.cli_run([f"--app-data={ground.base}/apps", "--without-pip", *command[1:]], setup_logging=False)
+        except SystemExit as ended:
+            return {"retcode": ended.code, "stdout": "", "stderr": ""}
+        return {"retcode": 0, "stdout": "", "stderr": ""}
+
+    ground.harness.salt["cmd.run_all"] = here
+    lies, ends = {}, set()
+    for place, (make, below) in PLACES.items():
+        if place.startswith("a link"):
+            arguments = {"name": f"{ground.folder}/{below}", "venv_bin": str(program)}
+            dry, done = ground.called("virtualenv.managed", arguments, make)
+            lies[place] = lie(dry, done)
+            ends.add(done["result"])
+    assert {place: told for place, told in lies.items() if told} == {}
+    assert ends == {True, False}
 
 
 @pytest.mark.feature("F112")

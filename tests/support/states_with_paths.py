@@ -204,7 +204,7 @@ STATES: dict[str, Callable[[str, Path], tuple[str, dict[str, Any]]]] = {
     "ini section": _with("ini.sections_absent", "name", sections=["root"]),
     "git": _with("git.latest", "target", name="{base}/nowhere", force_clone=True),
     "git, forced": _with("git.present", "name", force=True),
-    "virtualenv": _with("virtualenv.managed", "name"),
+    "virtualenv": _with("virtualenv.managed", "name", venv_bin="venv"),
     "x509 key": _with("x509.private_key_managed", "name", algo="ec"),
     "git clone": _with("git.cloned", "target", name="{base}/nowhere"),
     "git, a commit": _with("git.detached", "target", name="{base}/nowhere", rev="x", force_clone=True),
