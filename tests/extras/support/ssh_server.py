@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -47,14 +48,18 @@ async def _feed(reader, writer):
 
 
 class SshHost:
-    """``path`` is the PATH of its programs. What its user runs has the folder ``tmp`` for temporary files."""
+    """``path`` is the PATH of its programs.
 
-    def __init__(self, folder, client_key, *, path="/usr/local/bin:/usr/bin:/bin", password=""):
+    Without one, it has those of the folder ``first``, the Python that runs the tests, by its own name, and those of
+    this machine. What its user runs has the folder ``tmp`` for temporary files.
+    """
+
+    def __init__(self, folder, client_key, *, path="", first="", password=""):
         self.folder = folder
         self.tmp = folder / "tmp"
         self.tmp.mkdir(parents=True)
         self.lock_dir = folder / "cache"
-        self.path = path
+        self.path = path or f"{first}:{self._own_python()}:/usr/local/bin:/usr/bin:/bin".lstrip(":")
         self.password = password
         self.key = asyncssh.generate_private_key("ssh-ed25519")
         self.connections = []
@@ -63,6 +68,14 @@ class SshHost:
         self._client_key = client_key
         self._server = None
         self.port = 0
+
+    def _own_python(self):
+        """Make a folder with this Python, without the environment of the tests: a bundle fits one of its kind alone."""
+        programs = self.folder / "bin"
+        programs.mkdir()
+        name = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+        (programs / name).symlink_to(Path(sys.executable).resolve())
+        return programs
 
     async def start(self, key=None):
         self._server = await asyncssh.create_server(

@@ -174,7 +174,7 @@ async def test_sudo_gets_the_password_and_refusals_have_words(place):
     programs.mkdir()
     (programs / "sudo").write_text(SUDO.format(log=log, password="secret"))
     (programs / "sudo").chmod(0o755)
-    server = {"path": f"{programs}:/usr/bin:/bin"}
+    server = {"first": programs}
     await place.host("free1", server=server, sudo=True, sudo_user="deploy")
     await place.host("asked1", server={**server, "password": "secret"}, sudo=True)
     refused = await place.host("refused1", server={**server, "password": "other"}, sudo=True)
