@@ -99,7 +99,10 @@ def accesses(draw, max_size=14):
 
 
 @st.composite
-def footprints(draw, max_size=12):
-    """What a row of states reads, writes and makes."""
-    folders = st.lists(st.sampled_from([f"path:{path}" for path in ("/a", "/a/b", "/a/b/c", "/e")]), max_size=1)
-    return [(reads, writes, draw(folders)) for reads, writes in draw(accesses(max_size))]
+def footprints(draw, max_size=12, marks=("", "?0700:u:g")):
+    """What a row of states reads, writes, makes with marks, and leaves."""
+    folders = [f"path:{path}" for path in ("/a", "/a/b", "/a/b/c", "/e")]
+    named = [f"{folder}{each}" for folder in folders for each in marks]
+    made = st.lists(st.sampled_from(named), max_size=1)
+    left = st.lists(st.sampled_from(folders), max_size=1)
+    return [(reads, writes, draw(made), draw(left)) for reads, writes in draw(accesses(max_size))]

@@ -72,7 +72,7 @@ class Scoreboard:
         makes: Iterable[str] = (),
         leaves: Iterable[str] = (),
         *,
-        together: Callable[[Waits], Collection[int]] | None = None,
+        together: Callable[[Iterable[int]], Collection[int]] | None = None,
     ) -> Waiting:
         """Return what ``node`` waits for, and why; record what it reads, writes and makes.
 
@@ -91,7 +91,7 @@ class Scoreboard:
             folder, marks = folder_and_marks(name)
             needed, two_slashes, _ = folder.partition("//")
             places = self._resources.places(folder.removeprefix(PATH))
-            there = len(self._resources.places(needed.removeprefix(PATH))) if two_slashes else 0
+            there = len(self._resources.places(needed.removeprefix(PATH))) if two_slashes else 1  # the root
             made.append(places)
             marked.update((place, marks) for place in places[there:] if not place.lasting)
             needs += [place for place in places[:there][-1:] if not place.lasting]
@@ -99,10 +99,8 @@ class Scoreboard:
         needs += _needed(placed, list(marked))
         plain: Waits = {}
         for where, tree, writes_it in placed:
-            if together is not None and is_plain(where):
-                self._look(where, tree, writes_it, plain, join=False)
-            else:
-                self._look(where, tree, writes_it, before)
+            beside = together is not None and is_plain(where)
+            self._look(where, tree, writes_it, plain if beside else before, join=not beside)
         for where in made:
             self._wait_for_tree_readers(where[:-1], before, where[-1].name)
         proved = self._proved(placed) if needs or marked else set()
@@ -122,18 +120,16 @@ class Scoreboard:
                 place.other_makers = self._joined(place.makers, place.name)
                 place.makers = []
             _wait_until(before, contingent, place.other_makers, proof, place.name)
-        others = (
-            together({**dict.fromkeys((each for each, _ in contingent), ()), **before, **plain}) if together else ()
-        )
+        others = together((*(each for each, _ in contingent), *before, *plain)) if together else ()
         for other, resources in plain.items():
             if other not in others:
                 for resource in resources:
                     _wait(before, other, resource)
         for where, tree, writes_it in placed:
-            beside = _beside(where[0], others, writes_it) if others and is_plain(where) else None
+            left = _beside(where[0], others, writes_it) if others and is_plain(where) else None
             self._note(where, node, tree, writes_it)
-            if beside is not None:
-                where[0].beside = beside
+            if left is not None:
+                where[0].beside = left
         for where in made:
             for above in where[:-1]:
                 _append(above.writers_below, node)
@@ -148,13 +144,13 @@ class Scoreboard:
         return Waiting(before, contingent)
 
     def _proved(self, placed: list[Access]) -> set[Place]:
-        """Return the places on the way to the accesses that a proof covers."""
+        """Return the places on the way to the accesses that their proof covers, if they have one."""
         found = set()
         for where, _, _ in placed:
             written_at = -1
             for place in where:
                 written_at = max(written_at, place.written_at)
-                if place.proved_at >= written_at and place.proof != -1:
+                if place.proved_at >= written_at:
                     found.add(place)
         return found
 
@@ -177,7 +173,7 @@ class Scoreboard:
                 above.tree_readers = self._joined(above.tree_readers, self._resources.tree(above))
                 _wait(before, above.tree_readers[0], own)
 
-    def _look(self, places: list[Place], tree: bool, writes: bool, before: Waits, *, join: bool = True) -> None:
+    def _look(self, places: list[Place], tree: bool, writes: bool, before: Waits, *, join: bool) -> None:
         place = places[-1]
         own = self._resources.tree(place) if tree else place.name
         for above in places:
@@ -289,7 +285,7 @@ def _needed(placed: list[Access], made: list[Place]) -> list[Place]:
             folders = where[-2:-1] if writes_it else where[-1:]
         elif writes_it:
             depth = where.index(whole_of(where))
-            folders = [*where[max(depth - 1, 0) : depth], *where[depth + 1 : -1]]
+            folders = [*where[depth - 1 : depth], *where[depth + 1 : -1]]
         else:
             folders = [whole_of(where)]
         needed += [place for place in folders if not place.lasting and id(place) not in own]

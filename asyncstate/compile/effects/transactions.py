@@ -27,7 +27,6 @@ from asyncstate.model.walk import edges_beyond
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from asyncstate.compile.effects.scoreboard import Waits
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.graph.assemble import PlanBuilder
     from asyncstate.model.chunk import LowChunk
@@ -73,7 +72,7 @@ class Transactions:
         self._checked = {node.chunk for node in builder.nodes if node.kind is NodeKind.CHECK}
         self._taken = {member for node in builder.nodes if node.kind is NodeKind.GROUP for member in node.members}
 
-    def of(self, number: int) -> Callable[[Waits], _Members] | None:
+    def of(self, number: int) -> Callable[[Iterable[int]], _Members] | None:
         """Visit a chunk. If a transaction may take it in, return what decides so, given what the chunk waits for.
 
         That returns the earlier members, which share its work; none if it stays out.
@@ -117,7 +116,7 @@ class Transactions:
         self._open[chunk.state] = {chunk.index: None}
         self._groups.append(self._open[chunk.state])
 
-    def _join(self, chunk: LowChunk, members: _Members, waits: Waits) -> _Members:
+    def _join(self, chunk: LowChunk, members: _Members, waits: Iterable[int]) -> _Members:
         between = self._earlier.hindrance(chunk.index, members, waits)
         if between is not None:
             places = self._earlier.place(between), self._earlier.place(next(iter(members)))
@@ -174,7 +173,7 @@ class _Earlier:
         what = self._builder.nodes[node]
         return self._builder.chunks[what.chunk if what.chunk >= 0 else what.members[0]].place
 
-    def hindrance(self, node: int, members: _Members, waits: Waits) -> int | None:
+    def hindrance(self, node: int, members: _Members, waits: Iterable[int]) -> int | None:
         """Return a node that ``node`` waits for and that does not stand before the first member; None if none does.
 
         ``waits`` are the nodes that it waits for because both touch the same resources.

@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_footprints import access_of, affects, is_conflict
+from naive_footprints import access_of, affects, is_conflict, keep_order
 from strategies import accesses, footprints
 from tables import rows
 
@@ -226,6 +226,18 @@ def test_folders_that_are_always_there_are_made_by_nobody():
     assert waits_of([making("/etc/x/a"), ([], ["path:/etc/b"]), ([], ["path:/etc/x/b"])]) == [set(), set(), {0}]
 
 
+@given(footprints())
+def test_every_conflict_about_folders_and_nothing_else_is_an_edge(row):
+    flat = waits_of([access[:3] for access in row])
+    closed = []
+    for later, nodes in enumerate(flat):
+        closed.append(nodes | {earlier for node in nodes for earlier in closed[node]})
+        for earlier in range(later):
+            conflicts = keep_order(row[earlier], row[later])
+            assert conflicts or earlier not in nodes
+            assert not conflicts or earlier in closed[later]
+
+
 MODES = ("", "?0700:root:root", "?0755:www:www")
 
 
@@ -278,6 +290,23 @@ def test_what_stands_before_two_slashes_is_needed_not_made():
     assert waits_of([makes_home, below]) == [set(), {0}]
     assert waits_of([below, makes_home]) == [set(), {0}]
     assert waits_of([below, ([], ["path:/h/u/.ssh/k"])]) == [set(), {0}]
+    above = ([], [], ["path:/h"])
+    assert waits_of([above, below]) == waits_of([below, above]) == [set(), set()]
+    assert waits_of([([], [], ["path:/h//u//x"]), ([], ["path:/h/u/k"])]) == [set(), {0}]
+    two = ([], [], ["path:/h/u//x", "path:/k//x"])
+    assert waits_of([makes_home, ([], [], ["path:/k"]), two]) == [set(), set(), {0, 1}]
+
+
+@pytest.mark.parametrize(
+    ("maker", "ordered"), [("/opt/d#1/sub", True), ("/opt/d#1", True), ("/opt/d", True), ("/opt/d#2", False)]
+)
+def test_a_folder_with_a_hash_in_its_name_is_needed_by_what_is_in_it(maker, ordered):
+    makes, writes = ([], [], [f"path:{maker}"]), ([], ["path:/opt/d#1/f"])
+    assert waits_of([makes, writes]) == waits_of([writes, makes]) == [set(), {0} if ordered else set()]
+
+
+def test_the_folder_above_that_of_an_entry_is_not_needed():
+    assert waits_of([([], [], ["path:/x/y"]), ([], ["path:/x/y/z/f#k"])]) == [set(), set()]
 
 
 @pytest.mark.parametrize("top", ["/opt", "/x", "/x/y"])
@@ -285,6 +314,8 @@ def test_a_folder_made_in_a_tree_is_part_of_it(top):
     looks, makes = ([f"path:{top}/**"], [], []), ([], [], [f"path:{top}/a/b"])
     assert waits_of([looks, makes]) == waits_of([makes, looks]) == [set(), {0}]
     assert waits_of([looks, makes, makes, looks]) == [set(), {0}, {0}, {1, 2}]
+    makes = [], [], [f"path:{top}/a"]
+    assert waits_of([looks, makes]) == waits_of([makes, looks]) == [set(), {0}]
 
 
 def test_many_who_make_a_folder_and_many_who_need_it_stay_linear():
@@ -297,8 +328,8 @@ def test_many_who_make_a_folder_and_many_who_need_it_stay_linear():
         assert len(edges) <= 10 * count
 
 
-@given(footprints())
-def test_what_one_waits_for_is_a_resource_that_both_touch_and_one_writes(row):
+@given(st.lists(st.booleans(), min_size=12, max_size=12), footprints())
+def test_what_one_waits_for_is_a_resource_that_both_touch_and_one_writes(together, row):
     joined = {}
 
     def join(nodes, resource):
@@ -309,8 +340,14 @@ def test_what_one_waits_for_is_a_resource_that_both_touch_and_one_writes(row):
         return [inner for each in joined[node][0] for inner in members(each)] if node < 0 else [node]
 
     board = Scoreboard(join)
-    for number, access in enumerate(row):
-        for before, resources in board.touch(number, *access).always.items():
+    for number, (access, joins) in enumerate(zip(row, together, strict=False)):
+        others = (lambda waits, number=number: range(number // 2, number)) if joins else None
+        waiting = board.touch(number, *access, together=others)
+        assert all(node != proof for node, proof in waiting.contingent)
+        for before, resources in [
+            *waiting.always.items(),
+            *((node, why) for (node, _), why in waiting.contingent.items()),
+        ]:
             assert resources
             assert len(set(resources)) == len(resources)
             for resource in resources:
@@ -332,11 +369,13 @@ def test_what_one_waits_for_is_a_resource_that_both_touch_and_one_writes(row):
         (([], ["path:/**"]), (["path:/**"], []), ("path:/**",)),
         (([], ["path:/a", "pkgdb"]), ([], ["pkgdb", "path:/a"]), ("pkgdb", "path:/a")),
         (([], [], ["path:/a/b"]), (["path:/a"], []), ("path:/a",)),
+        ((["path:/opt/**"], []), ([], [], ["path:/opt/a/b"]), ("path:/opt/a/b",)),
         (([], ["path:/f#k"]), ([], ["path:/f#k"]), ("path:/f#k",)),
         (([], ["path:/f#k"]), (["path:/f"], []), ("path:/f",)),
         ((["path:/f"], []), ([], ["path:/f#k"]), ("path:/f#k",)),
         (([], ["path:/f"]), (["path:/f#k"], []), ("path:/f",)),
         (([], ["path:/f#k/l"]), (["path:/f#k"], []), ("path:/f#k",)),
+        (([], [], ["path:/etc/f"]), ([], ["path:/etc/f#k"]), ("path:/etc/f#k",)),
         (([], ["grains#k"]), (["grains"], []), ("grains",)),
     ],
 )
@@ -344,6 +383,28 @@ def test_a_resource_is_named_as_who_waits_names_it_or_by_the_path_above_that_bot
     board = Scoreboard(lambda nodes, resource: -1)
     assert board.touch(0, *first).always == {}
     assert board.touch(1, *second) == Waiting({0: resources}, {})
+
+
+@rows(
+    ("row", "name"),
+    [
+        ([(["path:/a/**"], []), (["path:/a/**"], []), ([], ["path:/a/b"])], "path:/a/**"),
+        ([([], ["path:/a/b"]), ([], ["path:/a/c"]), (["path:/a/**"], [])], "path:/a/**"),
+        ([(["path:/f"], []), (["path:/f"], []), ([], ["path:/f#k"])], "path:/f"),
+        ([([], ["path:/f#k"]), ([], ["path:/f#l"]), (["path:/f"], [])], "path:/f"),
+        ([([], [], ["path:/a"]), ([], [], ["path:/a"]), ([], ["path:/a/x"])], "path:/a"),
+        ([([], ["path:/a/x"]), ([], ["path:/a/y"]), ([], [], ["path:/a"])], "path:/a"),
+        ([([], [], ["path:/a"]), ([], [], ["path:/a"]), ([], [], ["path:/a?0700:u:g"])], "path:/a"),
+        ([([], ["pkgdb"]), ([], ["pkgdb"]), ([], ["pkgdb"]), (["pkgdb"], [])], "pkgdb"),
+    ],
+)
+def test_nodes_are_joined_by_what_all_of_them_touch(row, name):
+    joined = []
+    board = Scoreboard(lambda nodes, resource: joined.append((nodes, resource)) or -1)
+    for number, access in enumerate(row):
+        together = (lambda before, number=number: range(number)) if access[1] == ["pkgdb"] else None
+        board.touch(number, *access, together=together)
+    assert joined == [([0, 1], name)]
 
 
 PLAIN = st.tuples(st.lists(st.sampled_from("abcd"), max_size=3), st.lists(st.sampled_from("abc"), max_size=2))
@@ -407,3 +468,59 @@ def test_who_reads_a_whole_beside_others_does_not_wait_for_the_entries_that_they
     board.touch(1, [], ["pkgdb#b"], together=lambda before: [0])
     assert not board.touch(2, ["pkgdb"], [], together=lambda before: [0, 1]).always
     assert set(board.touch(3, ["pkgdb"], []).always) == {-1}
+
+
+def test_who_writes_beside_others_leaves_them_and_their_writers_to_the_next():
+    board = Scoreboard(lambda nodes, resource: -1)
+    board.touch(0, ["a"], [])
+    board.touch(1, ["a"], [])
+    assert set(board.touch(2, [], ["a"], together=lambda before: [1]).always) == {0}
+    assert set(board.touch(3, [], ["a"]).always) == {1, 2}
+    assert set(board.touch(4, [], ["a"], together=lambda before: [3]).always) == set()
+    assert set(board.touch(5, ["a"], []).always) == {3, 4}
+
+
+def test_who_touches_a_path_beside_others_waits_for_them_and_the_next_does_not():
+    board = Scoreboard(lambda nodes, resource: -1)
+    board.touch(0, [], ["path:/"])
+    assert set(board.touch(1, ["path:/a"], [], together=lambda before: [0]).always) == {0}
+    assert set(board.touch(2, [], ["path:/"]).always) == {1}
+
+
+def test_many_who_read_a_plain_name_after_many_who_wrote_it_together_stay_linear():
+    edges = []
+    board = Scoreboard(lambda nodes, resource: edges.extend(nodes) or 10_000 + len(edges))
+    for number in range(200):
+        board.touch(number, [], ["pkgdb"], together=lambda before, number=number: range(number))
+    for number in range(200, 400):
+        edges += board.touch(number, ["pkgdb"], []).always
+    assert len(edges) < 4 * 400
+
+
+def test_whether_a_state_joins_others_depends_on_all_it_waits_for():
+    asked = []
+    board = Scoreboard(lambda nodes, resource: -1)
+    board.touch(0, [], ["path:/x/d"], leaves=["path:/x/d"])
+    board.touch(1, [], [], ["path:/x/d"])
+    board.touch(2, [], ["a", "path:/b"])
+    waiting = board.touch(
+        3, ["a", "path:/x/d/f", "path:/b"], ["path:/x/d/g"], together=lambda before: asked.extend(before) or ()
+    )
+    assert waiting.contingent == {(1, 0): ("path:/x/d",)}
+    assert set(asked) == {0, 1, 2}
+
+
+def test_a_wait_until_a_proof_succeeds_names_all_folders():
+    board = Scoreboard(lambda nodes, resource: -1)
+    board.touch(0, [], ["path:/d/e"], leaves=["path:/d/e"])
+    board.touch(1, [], [], ["path:/d/e"])
+    waiting = board.touch(2, [], ["path:/d/x", "path:/d/e/y"])
+    assert waiting == Waiting({0: ("path:/d/e",)}, {(1, 0): ("path:/d", "path:/d/e")})
+
+
+def test_who_needs_a_folder_does_not_trust_a_proof_from_before_it_was_removed():
+    board = Scoreboard(lambda nodes, resource: -1)
+    board.touch(0, [], ["path:/d"], leaves=["path:/d"])
+    board.touch(1, [], ["path:/d"])
+    board.touch(2, [], [], ["path:/d"])
+    assert board.touch(3, [], ["path:/d/f"]) == Waiting({1: ("path:/d",), 2: ("path:/d",)}, {})
