@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import PlanBuilder
 from reached import reach
+from tables import rows
 
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import NodeKind
@@ -619,3 +620,43 @@ def test_a_failure_on_another_host_is_blamed_apart_from_those_of_this_one():
     machine.arrive(node, FAILED)
     machine.take()
     assert machine.take() == Work(1, NodeKind.CHUNK, 1, Verdict.FAIL, elsewhere=(node,))
+
+
+@rows(
+    ("failhard", "members"),
+    [
+        (set(), (1, 2, 3)), ({0}, (1, 2, 3)), ({1}, (1,)), ({2}, (1, 2)), ({3}, (1, 2, 3)), ({2, 3}, (1, 2)),
+    ],
+)  # fmt: skip
+def test_a_transaction_does_no_work_behind_a_member_that_may_stop_the_run(failhard, members):
+    plan = PlanBuilder().chunk("before").chunk("a").chunk("b").chunk("c").group("a", "b", "c").build()
+    *others, group = plan.nodes
+    nodes = (*others, msgspec.structs.replace(group, transaction=True))
+    machine = Machine(msgspec.structs.replace(plan, nodes=nodes), failhard=failhard)
+    works = [machine.take(), machine.take()]
+    assert [work.members for work in works if work.kind is NodeKind.GROUP] == [members]
+
+
+@rows(("outcome", "stopped"), [(FAILED, "failhard"), (OK, ""), (WOULD, "")])
+def test_a_failhard_whose_call_never_ends_stops_the_run_if_it_failed(outcome, stopped):
+    machine = Machine(PlanBuilder().chunk("hangs").chunk("b", require=["hangs"]).build(), failhard={0})
+    machine.take()
+    machine.give_up({0: outcome})
+    assert machine.stopped == stopped
+
+
+def test_a_check_whose_call_never_ends_stops_no_run():
+    machine = Machine(PlanBuilder().chunk("asks", prereq=["deploy"]).chunk("deploy").build(), failhard={1})
+    check = machine.take()
+    assert check.kind is NodeKind.CHECK
+    machine.give_up({check.node: FAILED})
+    assert machine.stopped == ""
+
+
+def test_a_member_that_needs_a_state_of_another_host_is_left_out_of_its_group():
+    builder = PlanBuilder().chunk("a").chunk("b", require=["other"]).chunk("c").remote("other").group("a", "b", "c")
+    plan = builder.build()
+    (other,) = (number for number, node in enumerate(plan.nodes) if node.kind is NodeKind.REMOTE)
+    machine = Machine(msgspec.structs.replace(plan, elsewhere={other: plan.chunks[0]}))
+    machine.arrive(other, OK)
+    assert machine.take() == Work(len(plan.nodes) - 1, NodeKind.GROUP, -1, members=(0, 2))
