@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import importlib
 import json
 import os
 import subprocess
@@ -49,13 +50,21 @@ def contain(root: Path) -> None:
 
 def main() -> None:
     for line in sys.stdin:
-        if child := os.fork():
-            os.waitpid(child, 0)
+        reader, writer = os.pipe()
+        if os.fork():
+            os.close(writer)
+            with open(reader) as imported:
+                names = imported.read().split()
+            os.wait()
+            for name in names:  # so that the next child need not
+                importlib.import_module(name)
             continue
+        known = set(sys.modules)
         root, tree = json.loads(line)
         contain(Path(root))
         rows = asyncio.run(third_apply(Path(root), tree))
         os.write(1, json.dumps(rows, default=str).encode() + b"\n")
+        os.write(writer, "\n".join(name for name in sys.modules if name not in known).encode())
         os._exit(0)
 
 
