@@ -3,6 +3,7 @@ import os
 from pathlib import Path
 
 import pytest
+from record_answers import read, recorded
 
 from asyncstate.config import Settings, default_files, load_settings
 from asyncstate.config.settings import FIELDS
@@ -18,15 +19,15 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def test_defaults_are_salts():
-    opts = Settings(id="m").opts()
-    assert opts["file_roots"] == {"base": ["/srv/salt"]}
-    assert opts["pillar_roots"] == {"base": ["/srv/pillar"]}
-    expected = {
-        "renderer": "jinja|yaml", "state_top": "top.sls", "saltenv": None, "test": False, "hash_type": "sha256",
-        "top_file_merging_strategy": "merge", "default_top": "base", "file_client": "local", "__cli": "salt-call",
-        "pillar_source_merging_strategy": "smart", "state_auto_order": True, "root_dir": "/", "id": "m", "local": True,
-    }  # fmt: skip
+OWN_DEFAULTS = {"file_roots": {"base": ["/srv/salt"]}, "pillar_roots": {"base": ["/srv/pillar"]}}
+"""Salt looks also where its package manager puts formulas, which has no counterpart here."""
+
+
+def test_defaults_are_salts_but_for_the_folders_of_its_package_manager():
+    opts, salt = Settings(id="m").opts(), {key: read(value) for key, value in recorded("default").items()}
+    assert {key: opts[key] for key in salt} == salt | OWN_DEFAULTS
+    assert all(salt[key] != value for key, value in OWN_DEFAULTS.items())
+    expected = {"file_client": "local", "__cli": "salt-call", "id": "m", "local": True}
     assert {key: opts[key] for key in expected} == expected
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from installed_salt import Site, installed_salt
+from record_answers import recorded
 
 from asyncstate.errors import ConfigError
 from asyncstate.sources import grains_hardware, grains_network, grains_os
@@ -311,8 +312,9 @@ def test_blacklist(tmp_path):
     assert [name for name in grains if name.startswith("secret")] == ["secret_config"]
 
 
-def test_server_id_is_salts(tmp_path):
-    assert gather({"id": "confminion"}, core={})["server_id"] == 1573573163
+@pytest.mark.parametrize(("name", "number"), recorded("server_id").items())
+def test_server_id_is_salts(tmp_path, name, number):
+    assert gather({"id": name}, core={})["server_id"] == number
 
 
 @pytest.mark.parametrize(

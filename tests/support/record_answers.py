@@ -1,0 +1,253 @@
+"""Record what Salt itself answers to the questions of tests/recorded/answers.json: ``python tests/support/record_answers.py``.
+
+Run it where Salt is installed. The file has a table for each function of `ASKED`, with an answer for each question;
+a question with the answer null is new. All are asked again. An exception is written as ``!`` and its text.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import json
+import logging
+import math
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+ANSWERS = Path(__file__).parents[1] / "recorded" / "answers.json"
+NAMES = {"inf": math.inf, "nan": math.nan, "datetime": dt}
+"""What the written form of a value may name."""
+DATA = {"zoo": {"zebra": 1, "ant": {"z": 1, "b": 2}, "mole": [3, {"y": 1, "a": 2}]}, "txt": "a\nb", "n": None}
+LIST = ["x", "y z", "it's", "a: b", "#c", ""]
+ROLES = {"web1": "web", "web2": "web", "db1": "db", "lb1": "lb"}
+NODEGROUPS = {"front": "web* or lb*"}
+NOW = dt.datetime(2026, 11, 21, 3, 44, 54)  # noqa: DTZ001 - a Saturday, by the wall clock
+
+
+def recorded(table):
+    """Return Salt's answers of a table by question."""
+    return json.loads(ANSWERS.read_text())[table]
+
+
+def written(value):
+    """Return a value in the form that Python reads back, with plain dictionaries, and sets in order."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{written(key)}: {written(item)}' for key, item in value.items())}}}"
+    if isinstance(value, (set, frozenset)):
+        return f"{{{', '.join(sorted(map(written, value)))}}}" if value else "set()"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(written, value))}{',' * (len(value) == 1)})"
+    return f"[{', '.join(map(written, value))}]" if isinstance(value, list) else repr(value)
+
+
+def read(text):
+    """Return the value of a written form."""
+    return eval(text, dict(NAMES))
+
+
+def yaml_value(salt, text):
+    return written(salt.yaml(f"a: {text}")["a"])
+
+
+def yaml_error(salt, text):
+    salt.yaml(text)
+
+
+def template(salt, text):
+    return salt.jinja(text)
+
+
+def template_filter(salt, text):
+    name, value, args, kwargs = read(text)
+    answer = salt.filters[name](value, *args, **kwargs)
+    return written(list(answer) if type(answer).__name__ in ("generator", "dict_items") else answer)
+
+
+def default(salt, option):
+    return written(salt.defaults[option])
+
+
+def server_id(salt, name):
+    return salt.server_id(name)
+
+
+def level(_, name):
+    return logging.getLevelName(name.upper())
+
+
+def date(_, text):
+    """Return the moment that a text means to the library through which Salt reads dates, at the moment `NOW`."""
+    import timelib
+
+    return str(timelib.strtodatetime(text.encode(), now=int(NOW.timestamp())))
+
+
+def nested(salt, text):
+    return salt.nested(read(text))
+
+
+def low(salt, text):
+    """Return the low chunks, or the messages, of an SLS."""
+    return salt.of_tree({"s.sls": text}, "state.show_low_sls", "s")
+
+
+def high(salt, text):
+    """Return the high data of ``s`` in a tree."""
+    return salt.of_tree(json.loads(text), "state.show_sls", "s")
+
+
+def row(salt, text):
+    """Return the comment of the only row of a dry run of an SLS."""
+    answer = salt.of_tree({"s.sls": text}, "state.apply", "s", test=True)
+    return answer if isinstance(answer, list) else next(iter(answer.values()))["comment"]
+
+
+def top(salt, text):
+    return salt.of_tree({"top.sls": text, "x.sls": "x: test.nop"}, "state.show_highstate")
+
+
+def pillar(salt, text):
+    return salt.pillar_errors({"top.sls": "base: {'*': [a]}", "a.sls": text, "b.sls": "x: 1"})
+
+
+def target(salt, text):
+    """Return the hosts of `ROLES` that fit a kind of target and its text, each asked as a minion."""
+    kind, wanted = json.loads(text)
+    return sorted(host for host in ROLES if salt.matches(kind, wanted, host))
+
+
+ASKED = {
+    each.__name__: each
+    for each in (
+        yaml_value, yaml_error, template, template_filter, default, server_id, level, date, nested, low, high, row, top, pillar, target,
+    )
+}  # fmt: skip
+
+
+class Salt:
+    """Salt, with all of its folders below one that is thrown away."""
+
+    def __init__(self, folder):
+        import salt.config
+        import salt.loader
+        import salt.utils.templates
+        from salt.utils.decorators.jinja import JinjaFilter
+
+        self.folder = Path(folder)
+        self.defaults = salt.config.minion_config(None)
+        self.opts = dict(self.defaults)
+        self.opts.update(
+            file_client="local",
+            file_roots={"base": [f"{folder}/tree"]},
+            pillar_roots={"base": [f"{folder}/pillar"]},
+            root_dir=folder,
+            cachedir=f"{folder}/cache",
+            pki_dir=f"{folder}/pki",
+            sock_dir=f"{folder}/sock",
+            log_file=f"{folder}/log",
+            id="here",
+        )
+        self.filters = {**JinjaFilter.salt_jinja_filters}
+        salt.loader.render(self.opts, {})
+        self.filters.update(JinjaFilter.salt_jinja_filters)
+
+    def yaml(self, text):
+        """Read a text as the YAML renderer does."""
+        import salt.renderers.yaml as renderer
+
+        renderer.__opts__, renderer.__salt__ = self.opts, {}
+        return renderer.render(io.StringIO(text), saltenv="base", sls="s")
+
+    def jinja(self, text):
+        """Render a template."""
+        import salt.utils.templates
+
+        context = {"opts": self.opts, "saltenv": "base", "salt": {}, "grains": {}, "pillar": {}, "sls": ""}
+        return salt.utils.templates.render_jinja_tmpl(text, {**context, **DATA, "l": LIST})
+
+    def server_id(self, name):
+        """Return the grain of a minion of that name."""
+        from salt.grains import core
+
+        core.__opts__ = {"id": name}
+        return core.get_server_id()["server_id"]
+
+    def nested(self, data):
+        """Return the lines that the outputter prints."""
+        import salt.output.nested as outputter
+
+        outputter.__opts__ = {**self.opts, "color": False}
+        return outputter.output(data).splitlines()
+
+    def of_tree(self, files, function, *args, **kwargs):
+        """Call a function with a tree."""
+        import salt.client
+
+        self._write("tree", files)
+        return salt.client.Caller(mopts=dict(self.opts)).cmd(function, *args, **kwargs)
+
+    def pillar_errors(self, files):
+        """Return the mistakes in a pillar."""
+        import salt.pillar
+
+        self._write("pillar", files)
+        opts = {**self.opts, "file_roots": self.opts["pillar_roots"]}
+        found = salt.pillar.Pillar(opts, {}, "here", "base").compile_pillar()
+        self._write("pillar", {})
+        return found.get("_errors", [])
+
+    def _write(self, room, files):
+        folder = self.folder / room
+        folder.mkdir(exist_ok=True)
+        for path in folder.iterdir():
+            path.unlink()
+        for name, text in files.items():
+            (folder / name).write_text(text)
+
+    def matches(self, kind, wanted, host):
+        """Return whether a minion takes itself to be meant."""
+        import salt.loader
+
+        opts = {**self.opts, "id": host, "minion_id": host, "grains": {"role": ROLES[host]}, "nodegroups": NODEGROUPS}
+        more = {"nodegroups": NODEGROUPS} if kind == "nodegroup" else {}
+        return bool(salt.loader.matchers(opts)[f"{kind}_match.match"](wanted, opts=opts, **more))
+
+
+def failed(error):
+    """Return an exception as an answer, without source lines; one that Salt did not mean to raise with its type."""
+    words = str(error) if type(error).__module__ != "builtins" else f"{type(error).__name__}: {error}"
+    return "!" + re.split(r"\n\n---|\nTraceback ", words)[0]
+
+
+def answers():
+    """Ask all questions of the file."""
+    logging.disable(logging.CRITICAL)
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        salt = Salt(folder)
+        for table, questions in json.loads(ANSWERS.read_text()).items():
+            found[table] = {}
+            for question in questions:
+                try:
+                    answer = ASKED[table](salt, question)
+                except Exception as error:  # noqa: BLE001 - that is the answer
+                    answer = failed(error)
+                found[table][question] = json.loads(json.dumps(answer).replace(json.dumps(folder)[1:-1], "{folder}"))
+    return found
+
+
+def write(found):
+    """Write one answer a line."""
+    tables = []
+    for table, questions in found.items():
+        lines = ",\n".join(f" {json.dumps(question)}: {json.dumps(answer)}" for question, answer in questions.items())
+        tables.append(f"{json.dumps(table)}: {{\n{lines}\n}}")
+    text = ",\n".join(tables)
+    ANSWERS.write_text(f"{{\n{text}\n}}\n")
+
+
+if __name__ == "__main__":
+    sys.setrecursionlimit(1000)
+    write(answers())
