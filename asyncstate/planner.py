@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from asyncstate.compile.effects.seen import Learned
+    from asyncstate.compile.effects.observed import Learned
     from asyncstate.compile.high.highstate import HighData
     from asyncstate.compile.planning import Touched
     from asyncstate.config import Settings

@@ -15,7 +15,7 @@ import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from asyncstate import remains
+from asyncstate import residue
 from asyncstate.dunders.context import check_cancelled, current
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Prefetched:
             if not path and not self._closed:
                 where = directory or self._directory
                 os.makedirs(where, mode=0o700, exist_ok=True)
-                path = self._folders[name] = remains.make_temporary_folder(f"prefetch-{name}-", where)
+                path = self._folders[name] = residue.make_temporary_folder(f"prefetch-{name}-", where)
                 if mode != 0o700:
                     os.chmod(path, mode)
             return path

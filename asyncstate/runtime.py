@@ -26,10 +26,10 @@ from asyncstate.dunders.context import thread_token
 from asyncstate.load.trust import require_trusted_plugins
 from asyncstate.planner import Planner
 from asyncstate.process.ending import has_started, release
+from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.redact.secrets import Secrets
-from asyncstate.redact.shown import ShownPlan
 from asyncstate.run.affinity import LoopAffinity
-from asyncstate.run.attended import attended
+from asyncstate.run.loop_bound import loop_bound
 from asyncstate.services import RuntimeServices
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class StateRuntime:
             raise RuntimeError("this runtime is entered already: leave it first, or make another one")
         self.host.attach(self._affinity.bind())
         try:
-            with self.secrets.kept_out_of_errors(), attended(self.host.workers):
+            with self.secrets.kept_out_of_errors(), loop_bound(self.host.workers):
                 await self.host.workers.run(self._open_on_loop)
         except BaseException:
             self._detach()
@@ -105,7 +105,7 @@ class StateRuntime:
 
     async def __aexit__(self, *_error: object) -> None:
         """Cancel all active runs, wait for their end and that of cut-off calls, and release the event loop."""
-        from asyncstate.run.leftovers import clear_cut_off, is_anything_cut_off  # noqa: PLC0415 - as in `run`
+        from asyncstate.run.cleanup import clear_cut_off, is_anything_cut_off  # noqa: PLC0415 - as in `run`
 
         try:
             for run in tuple(self._runs):
@@ -206,7 +206,7 @@ class StateRuntime:
             import_module("asyncstate.run.assembly")  # otherwise `run` imports it on the program's loop
             return plan
 
-        with attended(self.host.workers):
+        with loop_bound(self.host.workers):
             return await self.host.workers.run(compile_in_thread)
 
     def compile_sync(
@@ -264,7 +264,7 @@ class StateRuntime:
 
     def shown(self, plan: Plan) -> Plan:
         """Return a copy of a plan for display, without secrets and values that ``no_log`` hides. Do not run it."""
-        return ShownPlan(plan, self.secrets).plan
+        return RedactedPlan(plan, self.secrets).plan
 
     def record(
         self,
@@ -282,7 +282,8 @@ class StateRuntime:
         cannot be read or made.
         """
         recorder = self._records().recorder
-        return recorder(plan, ShownPlan(plan, self.secrets), selection, failhard=failhard, make_key=make_key).record()
+        shown = RedactedPlan(plan, self.secrets)
+        return recorder(plan, shown, selection, failhard=failhard, make_key=make_key).record()
 
     def hold(self, plan: Plan, named: Iterable[str] = ()) -> Plan:
         """Pin the files of the tree that a plan uses to their present content; return the plan to record and run.
@@ -442,7 +443,7 @@ class StateRuntime:
         outlast = options.get("resume") is not None and not options.get("force")
         run_lock = self._run_lock(lock, wait, test=looks_only, outlast=outlast)
         async with run_lock as held:
-            with attended(self.host.workers, held):
+            with loop_bound(self.host.workers, held):
                 try:
                     plan = await planned()
                 except BaseException:

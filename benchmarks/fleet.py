@@ -31,7 +31,7 @@ from simulated_fleet import Shape, agent_of, plan_of_a_host
 
 from asyncstate.extras.fleet import credentials, subjects
 from asyncstate.extras.fleet.controller.controller import Controller, Request
-from asyncstate.extras.fleet.controller.tale import Observer
+from asyncstate.extras.fleet.controller.event_stream import Observer
 from asyncstate.extras.fleet.nats.access import STREAMS
 from asyncstate.extras.fleet.nats.board import NatsBoard
 from asyncstate.extras.fleet.nats.connection import Connection
@@ -43,7 +43,7 @@ from asyncstate.model.event import ChunkFinished, RunFinished
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from asyncstate.extras.fleet.controller.tale import HostEnd
+    from asyncstate.extras.fleet.controller.event_stream import HostEnd
     from asyncstate.extras.fleet.protocol import HostPlan
     from asyncstate.model.event import AnyEvent
 

@@ -22,13 +22,13 @@ from simulated_fleet import Shape, plan_of_a_host
 
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.controller.pool import Pool
-from asyncstate.extras.fleet.host.part import host_plan
+from asyncstate.extras.fleet.host.partition import host_plan
 from asyncstate.extras.fleet.join.join import join
 from asyncstate.extras.fleet.nkeys import OPERATOR, KeyPair
 from asyncstate.extras.fleet.protocol import HostPlan, decode, encode
 from asyncstate.extras.fleet.signing import OperatorSigner
+from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.redact.secrets import Secrets
-from asyncstate.redact.shown import ShownPlan
 
 
 def resident() -> float:
@@ -46,7 +46,7 @@ def measure(hosts: int, states: int, *, traced: bool) -> float:
     def told(host: int) -> bytes:
         own = msgspec.structs.replace(plan, remote=shape.remote(host))
         return encode(
-            host_plan(own, ShownPlan(own, Secrets()), run="r", host=shape.names[host], nonce=os.urandom(16).hex())
+            host_plan(own, RedactedPlan(own, Secrets()), run="r", host=shape.names[host], nonce=os.urandom(16).hex())
         )
 
     told(0)

@@ -16,8 +16,8 @@ import msgspec
 from asyncstate import Settings, StateRuntime
 from asyncstate.extras.fleet.host.agent import Agent
 from asyncstate.model.requisite import RemoteRequisite
+from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.redact.secrets import Secrets
-from asyncstate.redact.shown import ShownPlan
 from asyncstate.run.dispatch import Findings
 from asyncstate.run.engine import Engine, RunOptions
 from asyncstate.run.rows import not_run_row
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from asyncstate.extras.fleet.board import Board
-    from asyncstate.extras.fleet.host.others import Others
-    from asyncstate.extras.fleet.host.part import Part
+    from asyncstate.extras.fleet.host.partition import Partition
+    from asyncstate.extras.fleet.host.peers import Peers
     from asyncstate.extras.fleet.host.station import Kept
     from asyncstate.extras.fleet.protocol import Offer, Verifier
     from asyncstate.model.chunk import LowChunk
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from asyncstate.model.result import Row
     from asyncstate.run.dispatch import ModuleTraits, Supervisor
     from asyncstate.run.machine import Work
-    from asyncstate.run.shared import Shared
+    from asyncstate.run.shared_work import SharedWork
 
 SLS = "bench"
 _DATABASES = 20
@@ -180,7 +180,7 @@ def _note(calls: list[tuple[str, str]], host: str, id_: str) -> None:
 class _Prepared:
     def __init__(self, offer: Offer, plan: Plan, shape: Shape, called: Callable[[str], None] | None) -> None:
         self.plan = plan
-        self.shown = ShownPlan(plan, Secrets())
+        self.shown = RedactedPlan(plan, Secrets())
         self._offer = offer
         self._shape = shape
         self._called = called
@@ -193,8 +193,8 @@ class _Prepared:
 
     async def start(
         self,
-        part: Part,
-        others: Others,
+        part: Partition,
+        others: Peers,
         observe: Callable[[AnyEvent], None],
         *,
         again: bool,  # noqa: ARG002 - the station's interface
@@ -263,7 +263,7 @@ class SleepingDispatch:
             "comment": "It slept",
         }
 
-    def recall(self, work: Work, chunk: LowChunk, row: Row, shared: Shared | None) -> None:
+    def recall(self, work: Work, chunk: LowChunk, row: Row, shared: SharedWork | None) -> None:
         """Forget nothing, for there is nothing to forget."""
 
     def findings(self) -> Findings:

@@ -8,7 +8,7 @@ import re
 import time
 from typing import Any
 
-from asyncstate import filesystem, remains
+from asyncstate import filesystem, residue
 from asyncstate.dunders import __grains__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -71,7 +71,7 @@ def link(timezone: str) -> bool | str:
     if not os.path.exists(path):
         return f"Zone does not exist: {path}"
     try:
-        with remains.temporary_folder(directory=os.path.dirname(LOCALTIME), prefix=".asyncstate-") as folder:
+        with residue.temporary_folder(directory=os.path.dirname(LOCALTIME), prefix=".asyncstate-") as folder:
             new = os.path.join(folder, "localtime")
             os.symlink(path, new)
             os.replace(new, LOCALTIME)

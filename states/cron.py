@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from asyncstate import filesystem, remains
+from asyncstate import filesystem, residue
 from asyncstate.data.values import unfit as _unfit
 from asyncstate.dunders import (
     Row,
@@ -139,7 +139,7 @@ def file(
     # The copy that is compared and changed is in a private folder: users could replace a file of their own.
     options |= {"user": None, "group": None, "mode": "0600", "attrs": None, "saltenv": str(__env__)}
     try:
-        with remains.temporary_folder(prefix="asyncstate-cron-") as folder:
+        with residue.temporary_folder(prefix="asyncstate-cron-") as folder:
             path = os.path.join(folder, "crontab")
             filesystem.replace_text(path, now if now.endswith("\n") else f"{now}\n", mode=0o600)
             return _file_row(name, path, user, source_hash, options, backup, kwargs)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.model.result import was_held_back
 from asyncstate.model.walk import Walk
-from asyncstate.report.held import Needs
+from asyncstate.report.blockers import Needs
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN, Palette, short_time
 from asyncstate.report.waits import reason, story_lines

@@ -20,7 +20,7 @@ from asyncstate.model.hooks import MOD_AGGREGATE
 from asyncstate.process.descriptors import Thread
 from asyncstate.process.ending import belong
 from asyncstate.process.lineage import Lineage, new_mark
-from asyncstate.remains import note_started
+from asyncstate.residue import note_started
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -57,7 +57,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     from asyncstate.compile.findings import mistakes
     from asyncstate.config.without_effect import folders_without_effect
     from asyncstate.errors import CompileError
-    from asyncstate.redact.shown import ShownPlan
+    from asyncstate.redact.redacted_plan import RedactedPlan
     from asyncstate.reference.named_in_settings import unknown_names
     from asyncstate.reference.origins import origin_line, origins
     from asyncstate.reference.values import judge_values
@@ -73,7 +73,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     opened = StateRuntime(settings, secrets=console.secrets)
     with _past_broken_pillar(opened, compiled), opened.open_sync() as runtime:
         plan = compiled(runtime)
-        plan = structs.replace(plan, digest=ShownPlan(plan, runtime.secrets).digest)
+        plan = structs.replace(plan, digest=RedactedPlan(plan, runtime.secrets).digest)
         of_settings = (*folders_without_effect(settings), *unknown_names(runtime))
         plan = structs.replace(plan, warnings=(*of_settings, *plan.warnings))
         whose = origins(plan, runtime.host.loaders["states"])

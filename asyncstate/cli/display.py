@@ -8,7 +8,7 @@ from msgspec import structs
 
 from asyncstate.cli.console import columns
 from asyncstate.model.forecast import forecast
-from asyncstate.report.held import held_back
+from asyncstate.report.blockers import held_back
 from asyncstate.report.human import BRIEF, DEFAULT_FORM, Style, report_lines, style_from_options
 
 if TYPE_CHECKING:

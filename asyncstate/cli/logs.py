@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO
 from asyncstate.errors import ConfigError
 from asyncstate.logs.fields import FIELDS
 from asyncstate.logs.loggers import GARBAGE, PROFILE, TRACE, RimFilter, configured_logger
-from asyncstate.logs.rim import hide_secrets
+from asyncstate.logs.record_redaction import hide_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping

@@ -93,7 +93,7 @@ def show(console: Console, /, run: str | None, **options: Any) -> int:
 
         from asyncstate.cli.display import brief_style
         from asyncstate.model.forecast import forecast
-        from asyncstate.report.held import held_back
+        from asyncstate.report.blockers import held_back
 
         foretold = forecast(report, plan) if plan is not None else None
         style = structs.replace(brief_style(console, settings), held=held_back(report, plan))

@@ -397,7 +397,7 @@ class Session:
         palette = self.console.palette(None if human else sys.stderr)
         show = self.console.lines if human else lambda lines: self.console.say(*lines)
         if self.options.get("explain"):
-            from asyncstate.report.held import held_back
+            from asyncstate.report.blockers import held_back
             from asyncstate.report.waits import run_lines
 
             show(["", *run_lines(self.profile, palette, held_back(report, plan))])
@@ -418,7 +418,7 @@ class Session:
                     self.console.unwritten(path, "memory ran out")
 
     def _junit(self, report: RunReport, plan: Plan | None) -> str:
-        from asyncstate.report.held import held_back
+        from asyncstate.report.blockers import held_back
         from asyncstate.report.host_result import HostResult, places_of
         from asyncstate.report.junit import junit_xml
 

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.capabilities import Capabilities, StateIndex
     from asyncstate.compile.effects.aggregate import Aggregation
-    from asyncstate.compile.effects.brought import PackageKnowledge
     from asyncstate.compile.effects.declared import Footprint
     from asyncstate.compile.effects.links import Links
-    from asyncstate.compile.effects.seen import Learned
+    from asyncstate.compile.effects.observed import Learned
+    from asyncstate.compile.effects.package_contents import PackageKnowledge
     from asyncstate.compile.graph.stages import Stages
     from asyncstate.compile.high.remote import RemoteReferences
     from asyncstate.compile.ordering import Ordered

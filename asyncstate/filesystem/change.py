@@ -14,7 +14,7 @@ from asyncstate.value import Value
 
 from . import place, query
 from .journal import note, note_renamed
-from .sight import seen
+from .look_observer import seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from asyncstate.dunders.context import current
 from asyncstate.dunders.observer import observer
 from asyncstate.errors import PathRefused
-from asyncstate.remains import TEMPORARY
+from asyncstate.residue import TEMPORARY
 
 from . import query
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from asyncstate.errors import PathRefused
 
 from . import openat2, steps, trust
-from .sight import seen
+from .look_observer import seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ import stat as modes
 from typing import TYPE_CHECKING
 
 from . import place
-from .sight import seen
+from .look_observer import seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

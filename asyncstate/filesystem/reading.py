@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from asyncstate.errors import PathRefused
 
 from . import openat2, place, trust
-from .sight import seen
+from .look_observer import seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from asyncstate.dunders.context import check_cancelled, current
 from asyncstate.errors import PathRefused
-from asyncstate.remains import name_beside, note_temporary_in
+from asyncstate.residue import name_beside, note_temporary_in
 
 from . import place, query
 from .change import KEEP, Access

@@ -14,7 +14,7 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from asyncstate.process.descriptors import Thread
-from asyncstate.remains import locked_file
+from asyncstate.residue import locked_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable

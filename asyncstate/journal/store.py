@@ -39,7 +39,7 @@ from asyncstate.journal.folder import (
 )
 from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import nearest_id
-from asyncstate.remains import is_locked, left_file
+from asyncstate.residue import is_locked, left_file
 
 if TYPE_CHECKING:
     import logging

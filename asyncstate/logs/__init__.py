@@ -10,6 +10,6 @@ This package adds no handlers, which belong to the program. Those of the command
 from __future__ import annotations
 
 from asyncstate.logs.loggers import RimFilter
-from asyncstate.logs.rim import hide_secrets
+from asyncstate.logs.record_redaction import hide_secrets
 
 __all__ = ["RimFilter", "hide_secrets"]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from contextvars import Token
 
     from asyncstate.model.chunk import LowChunk
-    from asyncstate.redact.shown import ShownPlan
+    from asyncstate.redact.redacted_plan import RedactedPlan
 
 _PREFIX: Final = "structlog_"
 FIELDS: Final = ("tag", "sls", "run_id", "host")
@@ -35,7 +35,7 @@ class RunFields:
     ``shown`` redacts the names of states, so tags are the same as in events and rows.
     """
 
-    def __init__(self, run_id: str, host: str, shown: ShownPlan) -> None:
+    def __init__(self, run_id: str, host: str, shown: RedactedPlan) -> None:
         self.run_id = run_id
         self.host = host
         self._shown = shown

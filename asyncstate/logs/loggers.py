@@ -11,7 +11,7 @@ import logging
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.logs.rim import make_showable
+from asyncstate.logs.record_redaction import make_showable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

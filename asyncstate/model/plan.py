@@ -116,7 +116,7 @@ class Plan(msgspec.Struct, frozen=True):
     which the hosts resolve together; ``elsewhere`` has the state of each REMOTE node, a chunk without index and
     arguments. ``files`` are the files of the tree that the compiler read or found, with the sha256 of their content (""
     if only found). ``phases`` are the times of making the plan; only they differ each time. ``digest`` is the same in
-    every process and for every hash seed; secrets count, so the digest to show is `ShownPlan.digest`.
+    every process and for every hash seed; secrets count, so the digest to show is `RedactedPlan.digest`.
     """
 
     chunks: tuple[LowChunk, ...]

@@ -23,7 +23,7 @@ from asyncstate.plans.record import (
     PlanRecord,
     Selection,
 )
-from asyncstate.redact.shown import ShownPlan
+from asyncstate.redact.redacted_plan import RedactedPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -52,7 +52,7 @@ class PlanRecorder:
     def __init__(
         self,
         plan: Plan,
-        shown: ShownPlan | Secrets,
+        shown: RedactedPlan | Secrets,
         key: Key,
         *,
         inputs: Inputs = Inputs(),  # noqa: B008 - frozen
@@ -61,7 +61,7 @@ class PlanRecorder:
         host: str = "",
     ) -> None:
         self._plan = plan
-        self._shown = shown if isinstance(shown, ShownPlan) else ShownPlan(plan, shown)
+        self._shown = shown if isinstance(shown, RedactedPlan) else RedactedPlan(plan, shown)
         self._key = key
         self._treatment = treatment
         text = self._shown.text
@@ -159,7 +159,7 @@ class _ChunkRecorder:
     """Makes the records of the chunks of a plan. ``read`` parses the JSON of arguments into their form in a record."""
 
     def __init__(
-        self, plan: Plan, shown: ShownPlan, key: Key, treatment: Treatment, read: Callable[[bytes], Any]
+        self, plan: Plan, shown: RedactedPlan, key: Key, treatment: Treatment, read: Callable[[bytes], Any]
     ) -> None:
         self._plan = plan
         self._shown = shown

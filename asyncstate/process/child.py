@@ -26,7 +26,7 @@ from asyncstate.process.descriptors import Thread, room
 from asyncstate.process.ending import GRACE, PATIENCE, belong, reaper
 from asyncstate.process.lineage import start
 from asyncstate.process.output import Output
-from asyncstate.remains import note_ended
+from asyncstate.residue import note_ended
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from asyncstate import remains
+from asyncstate import residue
 from asyncstate.process.descriptors import Thread
 from asyncstate.process.lineage import Lineage, Process, ThreadChildren, living, look_at, processes
 
@@ -172,7 +172,7 @@ def release(token: CancelToken) -> None:
     """Keep the programs of a call that ended by itself: a daemon, or a program in the background."""
     with _lock:
         lineages = _parts.pop(token, [])
-    remains.note_ended([lineage.mark for lineage in lineages])
+    residue.note_ended([lineage.mark for lineage in lineages])
 
 
 def _end_all(lineages: list[Lineage]) -> None:

@@ -10,7 +10,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from asyncstate import remains
+from asyncstate import residue
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -100,11 +100,11 @@ def start(argv: Sequence[str], **options: Any) -> tuple[subprocess.Popen[bytes],
     process may be killed as soon as the program works. Raises OSError if the program cannot start.
     """
     with _marks.lock, _marked(_marks.next()) as mark:
-        remains.note_started(mark)
+        residue.note_started(mark)
         try:
             process = subprocess.Popen(argv, start_new_session=True, **options)
         except BaseException:
-            remains.note_ended([mark])
+            residue.note_ended([mark])
             raise
     return process, Lineage(mark, process.pid)
 

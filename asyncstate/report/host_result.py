@@ -17,7 +17,7 @@ class HostResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a run on a host. ``host`` is "" if the run concerned this machine alone.
 
     ``places`` are file and line of states, by tag; ``held`` are the reasons why states were held back, by tag
-    (`asyncstate.report.held`). ``problem`` is a failure that is not in the report: the host did not answer or was lost.
+    (`asyncstate.report.blockers`). ``problem`` is a failure outside the report: the host did not answer, or was lost.
     """
 
     report: RunReport

@@ -19,7 +19,7 @@ import msgspec
 
 from asyncstate.model.encode import encoded, utf8
 from asyncstate.model.forecast import forecast
-from asyncstate.report.held import held_back
+from asyncstate.report.blockers import held_back
 from asyncstate.report.page_data import (
     WORDS,
     Edges,

@@ -37,7 +37,7 @@ class Style(msgspec.Struct, frozen=True, kw_only=True):
     ``exclude`` and ``terse`` are the results ("True", "False", "None") that ``filter`` leaves out or shows on one line.
     ``state_tabular`` may be a format string: ``{1}`` is the name, ``{2}`` and ``{3}`` are module and function, ``{4}``
     the result, ``{6}`` the row. ``places`` maps tags to the file and line of a state, shown if it failed; ``held`` maps
-    them to the reason why it was held back (`asyncstate.report.held`). ``diffs``: whether diffs of files are shown;
+    them to the reason why it was held back (`asyncstate.report.blockers`). ``diffs``: whether diffs of files are shown;
     None means none in ``brief`` and all in other forms. ``brief`` cuts each to ``diff_lines``, if given.
     """
 

@@ -16,7 +16,7 @@ from asyncstate.model.event import (
     RunStarted,
 )
 from asyncstate.model.result import was_held_back
-from asyncstate.report.held import Needs
+from asyncstate.report.blockers import Needs
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.tally import RunTally
 from asyncstate.report.terminal import clean, count, one_line, short_time

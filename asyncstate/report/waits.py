@@ -53,7 +53,7 @@ def run_lines(
 ) -> Iterator[str]:
     """Yield the reason for the start time of each state of a run, in the order of their starts.
 
-    ``held`` has the requisite that held a state back, by tag (`asyncstate.report.held`).
+    ``held`` has the requisite that held a state back, by tag (`asyncstate.report.blockers`).
     """
     finished = sorted(profile.finished, key=lambda timing: timing.started)
     if finished:

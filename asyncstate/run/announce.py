@@ -11,7 +11,7 @@ from asyncstate.model.dag import FOOTPRINT, GROUP
 from asyncstate.model.event import AnyEvent, ChunkFinished, ChunkReady, ChunkStarted
 from asyncstate.model.plan import TIMELESS, NodeKind
 from asyncstate.model.walk import edges_beyond, is_grouped
-from asyncstate.run.shared import Shared
+from asyncstate.run.shared_work import SharedWork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from asyncstate.journal.keeper import Keeper
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.result import Row
-    from asyncstate.redact.shown import ShownPlan
+    from asyncstate.redact.redacted_plan import RedactedPlan
     from asyncstate.run.machine import Machine
 
 
@@ -59,7 +59,7 @@ class Announcer:
         self,
         run_id: str,
         observers: Sequence[Callable[[AnyEvent], None]],
-        shown: ShownPlan,
+        shown: RedactedPlan,
         clock: Callable[[], float],
         began: float,
         *,
@@ -176,13 +176,13 @@ class Announcer:
     def _seconds(self) -> float:
         return int((self._clock() - self.began) * 1e6) / 1e6  # a quarter of the time of round()
 
-    def keep(self, shared: Shared) -> None:
+    def keep(self, shared: SharedWork) -> None:
         """Write the effects of a call on other states to the journal, without secrets."""
         if self._journal is None:
             return
         shown = self.shown
         self._journal.record(
-            Shared(
+            SharedWork(
                 tag=shown.tag(shared.tag),
                 rows={shown.tag(tag): shown.row(tag, row) for tag, row in shared.rows.items()},
                 changes={

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import ConfigError
-from asyncstate.redact.shown import ShownPlan
+from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.run.chunk.ahead import Ahead
 from asyncstate.run.chunk.local import LocalDispatch
 from asyncstate.run.chunk.loop_watch import LoopWatch
@@ -87,7 +87,7 @@ def assembled(
 
         if options.test or mock:
             raise ValueError("only a real run can resume another one")
-        dispatch = resumed = ResumedDispatch(plan, dispatch, ShownPlan(plan, parts.secrets).tag)
+        dispatch = resumed = ResumedDispatch(plan, dispatch, RedactedPlan(plan, parts.secrets).tag)
     keep_journal = None
     if not mock and (resumed is not None or parts.settings.journaled != "off"):
         from asyncstate.run.keeping import Keeping  # noqa: PLC0415 - a run without a journal keeps nothing
@@ -101,7 +101,7 @@ def assembled(
             force=force,
         )
 
-        def keep_journal(shown: ShownPlan) -> tuple[Keeper | None, list[str]]:
+        def keep_journal(shown: RedactedPlan) -> tuple[Keeper | None, list[str]]:
             return keeping.begin(options, about, shown, engine.stop)
 
     engine = Engine(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from asyncstate.model.race import Race
     from asyncstate.model.result import Outcome, Row
     from asyncstate.run.machine import Work
-    from asyncstate.run.shared import Shared
+    from asyncstate.run.shared_work import SharedWork
 
 
 GRACE = 3.0
@@ -121,7 +121,7 @@ class Supervisor(Protocol):
     async def returned(self, work: Work) -> None:
         """Record that the call of `overrun` has returned, and wait for a slot."""
 
-    def share(self, shared: Shared) -> None:
+    def share(self, shared: SharedWork) -> None:
         """Keep the effects of a call on other chunks, for a run that resumes this one. Called before its row."""
 
     def left_running(self, chunk: LowChunk, calls: Sequence[asyncio.Future[None]]) -> None:
@@ -191,7 +191,7 @@ class Dispatch(Protocol):
         - It sends no events: the scheduler reports the start, the pause and the end.
         """
 
-    def recall(self, work: Work, chunk: LowChunk, row: Row, shared: Shared | None) -> None:
+    def recall(self, work: Work, chunk: LowChunk, row: Row, shared: SharedWork | None) -> None:
         """Accept the row of a chunk, and the effects of its call on other chunks, without a call.
 
         Replaces `run_chunk` for a chunk that ended in a run that is resumed; and is called for a check that does not

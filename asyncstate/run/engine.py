@@ -23,8 +23,8 @@ from asyncstate.model.chunk import fresh
 from asyncstate.model.event import RunFinished, RunStarted
 from asyncstate.model.forecast import Foretold, forecast
 from asyncstate.model.result import GAVE_UP, NEVER_ENDED, RunReport, out_of_time, was_held_back
+from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.redact.secrets import Secrets
-from asyncstate.redact.shown import ShownPlan
 from asyncstate.run.announce import Announcer
 from asyncstate.run.machine import Machine
 from asyncstate.run.options import RunOptions, Traits, priority_of
@@ -53,7 +53,7 @@ class Engine:
 
     ``dispatch`` runs the chunks. ``in_thread`` calls a function in a thread, for work that takes long in a large plan.
     If it raises LoaderError (no thread can start), or without ``in_thread``, the loop does that work. ``secrets`` are
-    texts that neither rows nor events may show: the engine uses true names inside, and `ShownPlan` hides secrets in
+    texts that neither rows nor events may show: the engine uses true names inside, and `RedactedPlan` hides secrets in
     all output. ``journal`` makes the keeper of the run, and notices for its report. It is called before anything
     starts, in a thread if one can start; an exception from it ends the run. ``elsewhere`` are the other hosts of a plan
     with REMOTE nodes. ``fetcher`` prefetches for later states.
@@ -73,7 +73,7 @@ class Engine:
         clock: Callable[[], float] = time.perf_counter,
         in_thread: Callable[..., Awaitable[Any]] | None = None,
         secrets: Secrets | None = None,
-        journal: Callable[[ShownPlan], tuple[Keeper | None, list[str]]] | None = None,
+        journal: Callable[[RedactedPlan], tuple[Keeper | None, list[str]]] | None = None,
         elsewhere: Elsewhere | None = None,
         fetcher: Fetcher | None = None,
     ) -> None:
@@ -206,9 +206,9 @@ class Engine:
         self.report = await self._report(machine, pool, recorder, announcer)
         return self.report
 
-    def _introduce(self) -> ShownPlan:
+    def _introduce(self) -> RedactedPlan:
         """Open the journal, and prepare how the plan is shown without secrets."""
-        shown = ShownPlan(self.plan, self._secrets)
+        shown = RedactedPlan(self.plan, self._secrets)
         shown.prepare()
         if self._open_journal is not None:
             self._journal, self._notices = self._open_journal(shown)

@@ -14,8 +14,8 @@ import anyio
 
 from asyncstate.config.values import checked
 from asyncstate.model.result import GAVE_UP
+from asyncstate.run.cleanup import clear_cut_off, is_anything_cut_off
 from asyncstate.run.durability import sync_written
-from asyncstate.run.leftovers import clear_cut_off, is_anything_cut_off
 from asyncstate.run.lock import RunLock
 from asyncstate.run.loop_end import LOOP_CLOSED, PROGRAM_ENDED, LoopEnd, in_background
 

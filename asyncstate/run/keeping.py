@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from asyncstate.journal.keeper import Keeper, Plan
     from asyncstate.plans.comparison import Differences, InputChange
     from asyncstate.plans.recording import PlanRecorder
-    from asyncstate.redact.shown import ShownPlan
+    from asyncstate.redact.redacted_plan import RedactedPlan
+    from asyncstate.run.earlier_runs import EarlierRuns
     from asyncstate.run.options import RunOptions
-    from asyncstate.run.past import Past
     from asyncstate.run.resumed import ResumedDispatch
 
 _MOST_LINES = 20
@@ -43,7 +43,7 @@ class Keeping:
         self,
         settings: Settings,
         plan_key: Callable[[], str],
-        recorder: Callable[[ShownPlan], PlanRecorder],
+        recorder: Callable[[RedactedPlan], PlanRecorder],
         *,
         resumed: ResumedDispatch | None = None,
         run: str | None = None,
@@ -57,7 +57,7 @@ class Keeping:
         self._force = force
 
     def begin(
-        self, options: RunOptions, about: Mapping[str, Any], shown: ShownPlan, stop: Callable[[str], None]
+        self, options: RunOptions, about: Mapping[str, Any], shown: RedactedPlan, stop: Callable[[str], None]
     ) -> tuple[Keeper | None, list[str]]:
         """Return the keeper of a run, None without one, and notices for the report. Blocks.
 
@@ -94,14 +94,14 @@ class Keeping:
                     raise
         return keeper, notices
 
-    def _past(self, shown: ShownPlan) -> Past:
+    def _past(self, shown: RedactedPlan) -> EarlierRuns:
         """Return the results of the run to resume. Raises JournalError, ResumeRefused."""
         from asyncstate.plans.comparison import compare  # noqa: PLC0415 - a run that is resumed
-        from asyncstate.run.past import Past  # noqa: PLC0415 - as above
+        from asyncstate.run.earlier_runs import EarlierRuns  # noqa: PLC0415 - as above
 
         journal = Journal.open(self._settings.state_dir)
         entry = resumable(journal, self._run)
-        past = Past.of(entry.id, journal.lines(entry.id))
+        past = EarlierRuns.of(entry.id, journal.lines(entry.id))
         before, now = journal.plan(entry.id), self._recorder(shown).record()
         if not self._force:
             self._require_same(entry, past, compare(before, now))
@@ -115,7 +115,7 @@ class Keeping:
             past.forget_failed({chunk.tag for chunk in now.chunks if chunk.failhard})
         return past
 
-    def _require_same(self, entry: RunEntry, past: Past, found: Differences) -> None:
+    def _require_same(self, entry: RunEntry, past: EarlierRuns, found: Differences) -> None:
         inputs = tuple(each for each in found.inputs if not _is_own(each, past))
         if found.comparable and not inputs and not found.of_states:
             return
@@ -158,7 +158,7 @@ def resumable(journal: Journal, run: str | None) -> RunEntry:
     return found
 
 
-def _is_own(change: InputChange, past: Past) -> bool:
+def _is_own(change: InputChange, past: EarlierRuns) -> bool:
     """Whether an input differs because the run itself changed it: a grain that one of its states set."""
     if change.kind != "grains":
         return False

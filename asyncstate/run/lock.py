@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 from msgspec.structs import asdict
 
-from asyncstate import filesystem, remains
+from asyncstate import filesystem, residue
 from asyncstate.errors import LockHeld, PathRefused, ResumeRefused
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import encoded
-from asyncstate.run.leftovers import Survivors, clear_cut_off, clear_leftovers, still_running
+from asyncstate.run.cleanup import Survivors, clear_cut_off, clear_residue, still_running
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class RunLock:
             kept.close()
             with suppress(OSError):
                 os.ftruncate(lock, 0)
-            remains.release_lock(lock)
+            residue.release_lock(lock)
 
         return release
 
@@ -203,19 +203,19 @@ class RunLock:
                 f"Refusing to keep the lock and notes of a run of root in {self._directory}: {user} can change them. "
                 "Name another `cachedir`, or give it and its folders to root (chown root, chmod go-w)."
             )
-        lock = remains.take_lock(self.path)
+        lock = residue.take_lock(self.path)
         if lock is None:
             return False
         log.debug("the lock %s is taken", self.path)
         since = time.strftime("%Y-%m-%d %H:%M:%S")
         _name_holder(lock, Holder(os.getpid(), since))
         try:
-            self._survivors = clear_leftovers(self._directory)
+            self._survivors = clear_residue(self._directory)
             title = f"the run of process {os.getpid()}, begun {since}"
-            self._stack.enter_context(remains.Notes(self._directory, title))
+            self._stack.enter_context(residue.Notes(self._directory, title))
         except BaseException:
             self._stack.close()
-            remains.release_lock(lock)
+            residue.release_lock(lock)
             raise
         self._lock = lock
         return True

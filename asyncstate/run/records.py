@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
     from asyncstate.plans.record import Inputs
     from asyncstate.plans.recording import PlanRecorder
-    from asyncstate.redact.shown import ShownPlan
+    from asyncstate.redact.redacted_plan import RedactedPlan
     from asyncstate.sources.fileclient import FileClient
 
 
@@ -36,7 +36,7 @@ class PlanRecords:
     def recorder(
         self,
         plan: Plan,
-        shown: ShownPlan,
+        shown: RedactedPlan,
         selection: Selection | None = None,
         *,
         failhard: bool | None,

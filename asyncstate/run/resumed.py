@@ -13,8 +13,8 @@ import msgspec
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.walk import stands_for
-from asyncstate.run.around import Around
-from asyncstate.run.past import Unknown
+from asyncstate.run.delegating_dispatch import DelegatingDispatch
+from asyncstate.run.earlier_runs import Unknown
 from asyncstate.run.rows import CarriedRow
 
 if TYPE_CHECKING:
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row
     from asyncstate.run.dispatch import Dispatch
+    from asyncstate.run.earlier_runs import EarlierRuns, Ended
     from asyncstate.run.machine import Work
-    from asyncstate.run.past import Ended, Past
-    from asyncstate.run.shared import Shared
+    from asyncstate.run.shared_work import SharedWork
 
 _HARMLESS = frozenset({"test"})
 """State modules that touch nothing, so that a cut-off call leaves nothing either."""
 _FOLLOWING = frozenset({RequisiteKind.WATCH, RequisiteKind.ONCHANGES, RequisiteKind.LISTEN})
 
 
-class ResumedDispatch(Around):
+class ResumedDispatch(DelegatingDispatch):
     """Runs only the states that earlier runs left; a `Dispatch`. ``shown_tag`` returns the tag without secrets."""
 
     def __init__(self, plan: Plan, inner: Dispatch, shown_tag: Callable[[str], str]) -> None:
         super().__init__(inner)
-        self._past: Past | None = None
+        self._past: EarlierRuns | None = None
         self._plan = plan
         self._shown_tag = shown_tag
         self._transactions = {member for node in plan.nodes if node.transaction for member in node.members}
         self._followed = _followed(plan)
 
-    def go_on_from(self, past: Past) -> None:
+    def go_on_from(self, past: EarlierRuns) -> None:
         """Accept the results of earlier runs, before the run begins.
 
         A call that was cut off may have done the work of its whole group, unless a common call has ended and
@@ -81,7 +81,7 @@ class ResumedDispatch(Around):
             self._say_if_unknown(work, chunk, row)
         return row
 
-    def _shared(self, shown: str) -> Shared | None:
+    def _shared(self, shown: str) -> SharedWork | None:
         """Return the effects of a call on other states, under their true tags."""
         found = None if self._past is None else self._past.shared.get(shown)
         if found is None:

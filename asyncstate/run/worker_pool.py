@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from asyncstate.run.options import RunOptions
     from asyncstate.run.prefetcher import Prefetcher
     from asyncstate.run.recorder import Recorder
-    from asyncstate.run.shared import Shared
+    from asyncstate.run.shared_work import SharedWork
     from asyncstate.run.story import MachineStalled
 
 _TURN = 0.005
@@ -364,7 +364,7 @@ class WorkerPool:
             finally:
                 self._pauses.discard(scope)
 
-    def share(self, shared: Shared) -> None:
+    def share(self, shared: SharedWork) -> None:
         """Keep the effects of a call on other states, before its row is recorded."""
         self._announcer.keep(shared)
 

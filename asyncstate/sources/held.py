@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from asyncstate import filesystem, remains
+from asyncstate import filesystem, residue
 from asyncstate.errors import PathRefused, RenderError
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class HeldFiles:
     def _copied(self, path: str, place: str) -> str:
         if not self._folder:  # of the run, not of the first call
             os.makedirs(self._directory, mode=0o700, exist_ok=True)
-            self._folder = Context().run(remains.make_temporary_folder, "held-", self._directory)
+            self._folder = Context().run(residue.make_temporary_folder, "held-", self._directory)
         target = os.path.join(self._folder, place)
         if os.path.lexists(target):
             return target

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
 
-from asyncstate.remains import temporary_folder
+from asyncstate.residue import temporary_folder
 
 from ._versions import meets
 

@@ -10,7 +10,7 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from asyncstate import filesystem, remains
+from asyncstate import filesystem, residue
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
 
@@ -149,7 +149,7 @@ def _gpg(home: str, *arguments: str) -> dict[str, Any]:
 @contextmanager
 def _private_home() -> Iterator[str]:
     """Make a temporary home for gpg, so that nothing is added to root's keyring."""
-    path = remains.make_temporary_folder(prefix="asyncstate-gpg-")
+    path = residue.make_temporary_folder(prefix="asyncstate-gpg-")
     try:
         yield path
     finally:

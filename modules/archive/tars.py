@@ -11,7 +11,7 @@ import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from asyncstate import filesystem, remains
+from asyncstate import filesystem, residue
 from asyncstate.dunders import __salt__, check_cancelled
 from asyncstate.errors import CommandExecutionError
 
@@ -51,7 +51,7 @@ def _private(path: str) -> Iterator[str]:
     if not filesystem.who_can_change(path):
         yield path
         return
-    with remains.temporary_folder(prefix="asyncstate-tar-") as folder:
+    with residue.temporary_folder(prefix="asyncstate-tar-") as folder:
         copy = os.path.join(folder, os.path.basename(path))
         filesystem.replace_content(copy, None, path, filesystem.Access(mode=0o600))
         yield copy
@@ -60,7 +60,7 @@ def _private(path: str) -> Iterator[str]:
 @contextmanager
 def _decompressed(name: str, cached: str, decompress: str | None) -> Iterator[str]:
     commands = [decompress] if decompress else [cmd for tool, cmd in _DECOMPRESSORS if shutil.which(tool)]
-    descriptor, path = remains.temporary_file(prefix="asyncstate-tar-")
+    descriptor, path = residue.temporary_file(prefix="asyncstate-tar-")
     os.close(descriptor)
     try:
         for command in commands:

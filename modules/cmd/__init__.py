@@ -19,7 +19,7 @@ import time
 from contextlib import suppress
 from typing import Any, BinaryIO
 
-from asyncstate import filesystem, remains
+from asyncstate import filesystem, residue
 from asyncstate.dunders import __opts__, __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError, PathRefused, RenderError
 
@@ -181,7 +181,7 @@ def script(
     options.pop("__env__", None)
     cwd = cwd or None
     suffix = os.path.splitext(source.split("?", 1)[0])[1]
-    descriptor, path = remains.temporary_file(directory=_safe_place(cwd, runas), suffix=suffix)
+    descriptor, path = residue.temporary_file(directory=_safe_place(cwd, runas), suffix=suffix)
     try:
         with os.fdopen(descriptor, "wb") as file:
             if not _fetch_script(source, file, template, saltenv, options):
@@ -216,7 +216,7 @@ def exec_code(lang: str, code: str, cwd: str | None = None, args: Any = None, **
 
 def exec_code_all(lang: str, code: str, cwd: str | None = None, args: Any = None, **options: Any) -> dict[str, Any]:
     """Run ``code`` with the interpreter ``lang`` and return what `run_all` returns."""
-    descriptor, path = remains.temporary_file()
+    descriptor, path = residue.temporary_file()
     try:
         with os.fdopen(descriptor, "w") as file:
             file.write(code)
@@ -347,7 +347,7 @@ def _safe_place(cwd: str | None, runas: str | int | None) -> str | None:
 
 def _fetch_script(source: str, file: BinaryIO, template: str | None, saltenv: str, options: dict[str, Any]) -> bool:
     """Write a script into an open file: in a user's folder, its path could name another file by now."""
-    with remains.temporary_folder(prefix="asyncstate-script-") as folder:
+    with residue.temporary_folder(prefix="asyncstate-script-") as folder:
         if template:
             path = os.path.join(folder, "script")
             variables = {name: options.pop(name) for name in ("context", "defaults") if name in options}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from asyncstate import filesystem, remains
+from asyncstate import filesystem, residue
 from asyncstate.dunders import __opts__, __salt__, runtime_services, tree_files
 from asyncstate.errors import AsyncStateError, CommandExecutionError, InvocationError
 
@@ -111,7 +111,7 @@ def _render(source: str | Path, template: str, context: dict[str, Any], saltenv:
 
 def keep_rendered(text: str) -> str:
     """Write rendered text to a private temporary file and return its path; `drop_rendered` removes it."""
-    descriptor, path = remains.temporary_file(prefix=_RENDERED)
+    descriptor, path = residue.temporary_file(prefix=_RENDERED)
     with open(descriptor, "w", encoding="utf-8", newline="") as stream:
         stream.write(text)
     return path

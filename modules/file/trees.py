@@ -8,7 +8,7 @@ import os
 import time
 from typing import Any
 
-from asyncstate import filesystem, remains
+from asyncstate import filesystem, residue
 from asyncstate.errors import CommandExecutionError, InvocationError
 
 from .paths import absolute, expand
@@ -169,12 +169,12 @@ def symlink(src: str, path: str, force: bool = False, atomic: bool = False, foll
     if filesystem.is_plain_directory(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     folder, name = os.path.split(path)
-    temporary = os.path.join(folder, remains.name_beside(name))
+    temporary = os.path.join(folder, residue.name_beside(name))
     try:
         if not filesystem.lexists(path):
             filesystem.symlink(src, path)
             return True
-        remains.note_temporary(temporary)
+        residue.note_temporary(temporary)
         filesystem.symlink(src, temporary)
         try:
             filesystem.rename(temporary, path)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlparse, urlunparse
 
-from asyncstate import filesystem, remains
+from asyncstate import filesystem, residue
 from asyncstate.data.urls import without_credentials
 from asyncstate.dunders import __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
@@ -155,7 +155,7 @@ def _key_file(key: str, user: str | None, saltenv: str) -> Iterator[str | None]:
     if not cached:
         yield None
         return
-    descriptor, path = remains.temporary_file(prefix="asyncstate-git-")
+    descriptor, path = residue.temporary_file(prefix="asyncstate-git-")
     try:
         with os.fdopen(descriptor, "wb") as copy, filesystem.open_read(cached) as original:
             copy.write(original.read())

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from asyncstate import filesystem, remains
+from asyncstate import filesystem, residue
 from asyncstate.dunders import __salt__
 from asyncstate.errors import InvocationError
 
@@ -80,7 +80,7 @@ def requirement_files(requirements: Any, user: str | None, saltenv: str) -> Iter
                 if not path:
                     raise InvocationError(f"pip requirements file '{name}' not found")
                 if user:
-                    folders.append(remains.make_temporary_folder(prefix="asyncstate-pip-"))
+                    folders.append(residue.make_temporary_folder(prefix="asyncstate-pip-"))
                     path = _copied(path, folders[-1], int(__salt__["file.user_to_uid"](user)))
             paths.append(path)
         yield paths

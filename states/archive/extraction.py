@@ -8,7 +8,7 @@ import shutil
 import stat
 from typing import TYPE_CHECKING, Any
 
-from asyncstate import filesystem, remains
+from asyncstate import filesystem, residue
 from asyncstate.dunders import Row, __env__, __salt__, __states__, check_cancelled, is_dry_run, make_row
 from asyncstate.errors import AsyncStateError, CommandExecutionError
 
@@ -215,7 +215,7 @@ class Extraction(ArchiveSource):
         A program works with paths, which other users may replace meanwhile, and makes anything that an archive has.
         Devices and pipes are refused; set-id bits are dropped, unless the options ask for the archive's permissions.
         """
-        with remains.temporary_folder(prefix="asyncstate-archive-") as folder:
+        with residue.temporary_folder(prefix="asyncstate-archive-") as folder:
             files = [line.replace(folder, self.name.rstrip("/")) for line in run(folder)]
             asked = any(word in _KEEPING_MODES or _is_short(word, "p") for word in shlex.split(self.options or ""))
             filesystem.copy_tree(folder, self.name, keep_owner=True, keep_set_id=asked)

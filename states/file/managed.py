@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asyncstate import filesystem, remains
+from asyncstate import filesystem, residue
 from asyncstate.dunders import Row, __env__, __grains__, __opts__, __salt__, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import AsyncStateError, PathRefused, RunCancelled
 
@@ -355,7 +355,7 @@ def check_refused(name: str, check_cmd: str, tmp_dir: str | None, tmp_ext: str, 
 def _uncheckable(check_cmd: str, tmp_dir: str | None, tmp_ext: str) -> str:
     """Return the reason why ``check_cmd`` cannot run on a copy in ``tmp_dir``, "" if it can."""
     try:
-        copy = remains.temporary_path(suffix=tmp_ext, directory=tmp_dir)
+        copy = residue.temporary_path(suffix=tmp_ext, directory=tmp_dir)
         if not filesystem.room_for(copy):
             return f"check_cmd execution failed\nThere is no folder {os.path.dirname(copy)} for the copy that it checks"
     except (OSError, ValueError) as error:
@@ -383,7 +383,7 @@ def check_copy(name: str, check_cmd: str, tmp_dir: str | None, tmp_ext: str, pla
         return None
     if problem := _uncheckable(check_cmd, tmp_dir, tmp_ext):
         return {"comment": problem, "skip_watch": True, "result": False}
-    descriptor, copy = remains.temporary_file(suffix=tmp_ext, directory=tmp_dir)
+    descriptor, copy = residue.temporary_file(suffix=tmp_ext, directory=tmp_dir)
     os.close(descriptor)
     try:
         # the trial must not consume the copy of a rendered template, so it gets the text as contents

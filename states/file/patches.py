@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from asyncstate import filesystem, remains
+from asyncstate import filesystem, residue
 from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError
 
@@ -64,7 +64,7 @@ def patch(
         return failed(name, f"Unable to manage file: {problem}")
     if filesystem.is_directory(name) and strip is not None:
         given.append(f"-p{strip}")
-    with remains.temporary_folder(prefix="asyncstate-patch-") as folder:
+    with residue.temporary_folder(prefix="asyncstate-patch-") as folder:
         try:
             return _apply(name, patch_file, given, reject_file, folder)
         finally:

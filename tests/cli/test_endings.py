@@ -90,14 +90,14 @@ later:
 
 OWN = """
 import subprocess, time
-from asyncstate import remains
+from asyncstate import residue
 
 def starts(name, command):
     subprocess.run(command)
     return {"name": name, "result": True, "changes": {}, "comment": ""}
 
 def writes(name, folder):
-    with remains.temporary_folder("half-", folder):
+    with residue.temporary_folder("half-", folder):
         open(folder + "/writing", "w").close()
         __salt__["cmd.run"]("sleep 600")
     return {"name": name, "result": True, "changes": {}, "comment": ""}

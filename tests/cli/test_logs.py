@@ -16,9 +16,9 @@ from asyncstate.logs.loggers import plugin_logger
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Node, NodeKind, Plan
+from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.redact.redactor import MASK
 from asyncstate.redact.secrets import Secrets
-from asyncstate.redact.shown import ShownPlan
 
 
 @pytest.fixture(params=[False, True], ids=["text", "json"])
@@ -112,7 +112,7 @@ def of_a_state():
         def begin(**args):
             chunk = LowChunk(0, "pkg", "installed", "the id", "the name", "web", "base", 0, args)
             plan = Plan((chunk,), (Node(NodeKind.CHUNK, 0),), ((),), (0,), Dag(1), digest="")
-            shown = ShownPlan(plan, Secrets())
+            shown = RedactedPlan(plan, Secrets())
             bound.enter_context(RunFields("run-1", "web1", shown)).begin(chunk, chunk.tag)
 
         yield begin

@@ -4,7 +4,7 @@ import stat
 
 import pytest
 
-from asyncstate import remains
+from asyncstate import residue
 from asyncstate.errors import PathRefused
 from asyncstate.filesystem import editing
 from asyncstate.filesystem.editing import edit_content
@@ -87,13 +87,13 @@ def test_the_copy_outlives_a_kill_and_the_run_after_it(names, tmp_path):
     child = os.fork()
     if child == 0:
         editing.os.pwrite = lambda *_: os._exit(9)
-        with remains.Notes(str(notes), "run"):
+        with residue.Notes(str(notes), "run"):
             edit_content(names[0], b"new")
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
     copies = [each for each in os.listdir(tmp_path) if each.startswith(".one.")]
     assert [content(tmp_path / each) for each in copies] == [OLD]
-    (found,) = remains.all_notes(str(notes))
-    with remains.dead_run(found) as dead:
+    (found,) = residue.all_notes(str(notes))
+    with residue.dead_run(found) as dead:
         assert dead.temporaries == []
 
 

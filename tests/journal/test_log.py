@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from asyncstate.journal import log as module
 from asyncstate.journal.entry import whole_lines
 from asyncstate.journal.log import RunLog
-from asyncstate.remains import is_locked, left_file
+from asyncstate.residue import is_locked, left_file
 
 
 def read_log(path):
@@ -228,6 +228,6 @@ def test_a_log_that_gets_its_last_name_meanwhile_is_not_left_behind(path, monkey
         log.close()
         flock(file, operation)
 
-    monkeypatch.setattr("asyncstate.remains.fcntl.flock", ends_first)
+    monkeypatch.setattr("asyncstate.residue.fcntl.flock", ends_first)
     with left_file(path) as file:
         assert file is None

@@ -16,8 +16,8 @@ from plans import PlanBuilder
 from asyncstate import Settings, StateRuntime
 from asyncstate.logs.fields import RunFields, line_fields
 from asyncstate.logs.loggers import RimFilter
+from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.redact.secrets import Secrets
-from asyncstate.redact.shown import ShownPlan
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def fields():
     """Fields of a run of two states, ``a`` and ``b``, bound in this test."""
     plan = PlanBuilder().chunk("a", sls="one").chunk("b", sls="two", name="hunter2-and-more").build()
     secrets = Secrets()
-    with RunFields("run-1", "web1", ShownPlan(plan, secrets)) as bound:
+    with RunFields("run-1", "web1", RedactedPlan(plan, secrets)) as bound:
         bound.chunks, bound.secrets = plan.chunks, secrets
         yield bound
 
@@ -61,7 +61,7 @@ def test_a_secret_that_becomes_known_later_is_hidden_from_then_on(fields):
 def test_what_was_bound_before_is_bound_again():
     plan = PlanBuilder().chunk("a").build()
     with structlog.contextvars.bound_contextvars(host="of the program", request=7):
-        with RunFields("run-1", "web1", ShownPlan(plan, Secrets())) as fields:
+        with RunFields("run-1", "web1", RedactedPlan(plan, Secrets())) as fields:
             fields.begin(plan.chunks[0], plan.chunks[0].tag)
             assert structlog.contextvars.get_contextvars()["host"] == "web1"
         assert structlog.contextvars.get_contextvars() == {"host": "of the program", "request": 7}
@@ -82,7 +82,7 @@ def test_what_the_program_bound_each_state_has():
     plan = PlanBuilder().chunk("a").build()
     chunk = plan.chunks[0]
     bound = structlog.contextvars.bound_contextvars(request=7)
-    with bound, RunFields("run-1", "web1", ShownPlan(plan, Secrets())) as fields:
+    with bound, RunFields("run-1", "web1", RedactedPlan(plan, Secrets())) as fields:
         fields.begin(chunk, chunk.tag)
         structlog.contextvars.bind_contextvars(request=8)
         fields.begin(chunk, chunk.tag)

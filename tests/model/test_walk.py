@@ -23,7 +23,7 @@ from asyncstate.model.plan import EDGE_SOURCES, Node, NodeKind, Plan
 from asyncstate.model.requisite import RequisiteKind
 from asyncstate.model.result import RunReport
 from asyncstate.model.walk import JOINTS, STATES, Reason, Walk, stands_for
-from asyncstate.report.held import held_back
+from asyncstate.report.blockers import held_back
 from asyncstate.report.profile import Profile
 from asyncstate.report.summary import describe_tag
 from asyncstate.report.terminal import PLAIN

@@ -18,7 +18,7 @@ PLUGINS_MAY_IMPORT = (
     "interfaces",
     "prefetch",
     "process",
-    "remains",
+    "residue",
     "_version",
 )
 """The packages of ours that a plugin may import; `_version` for ``test.version``."""
@@ -232,12 +232,12 @@ def test_no_file_is_too_long(checkout):
 
 
 def test_what_is_temporary_is_noted(checkout):
-    """A temporary file that `asyncstate.remains` does not know of stays for ever when the run that made it is killed."""
+    """A temporary file that `asyncstate.residue` does not know of stays for ever when the run that made it is killed."""
     found = {
         str(path.relative_to(checkout))
         for tree in ("asyncstate", "states", "modules")
         for path in (checkout / tree).rglob("*.py")
-        if "salt_compat" not in str(path) and path.name != "remains.py"
+        if "salt_compat" not in str(path) and path.name != "residue.py"
         if re.search(r"\btempfile\.(?!gettempdir\b)", path.read_text())
     }
     assert found == set()
@@ -247,12 +247,12 @@ PAST_THE_DOOR = {
     "asyncstate/_code_pack.py": "files of our own package, read before anything is imported",
     "asyncstate/borrow/": "Salt and its interpreter, looked at by their trust, and /dev/null",
     "asyncstate/process/": "/proc",
-    "asyncstate/remains.py": "private folders of ours, by names of ours",
+    "asyncstate/residue.py": "private folders of ours, by names of ours",
     "asyncstate/render/jinja_time.py": "/proc",
     "asyncstate/prefetch.py": "private folders of ours, by names of ours",
     "asyncstate/journal/": "the state directory, by its trust, and private files of ours",
     "asyncstate/run/lock.py": "the cache directory",
-    "asyncstate/run/leftovers.py": "/proc",
+    "asyncstate/run/cleanup.py": "/proc",
     "asyncstate/run/durability.py": "opened to be synced, never read",
     "asyncstate/testing/": "folders that a test made",
     "asyncstate/cli/": "what the operator names on the command line, and /dev/null",
@@ -287,7 +287,7 @@ PAST_THE_DOOR = {
     "modules/alternatives.py": "/etc/alternatives",
     "modules/aptpkg/": "/etc/apt, and private folders of ours",
     "asyncstate/extras/fleet/ssh/bundle.py": "files of this program and of the packages that it needs",
-    "asyncstate/extras/fleet/ssh/desk.py": "the file roots, which the operator names",
+    "asyncstate/extras/fleet/ssh/operator_side.py": "the file roots, which the operator names",
     "asyncstate/extras/fleet/ssh/loader.py": "private folders of ours, before there is a door: nothing is imported there",
     "asyncstate/extras/fleet/ssh/roster.py": "the roster, and the keys that it names",
     "asyncstate/extras/fleet/ssh/runner.py": "/dev/null",

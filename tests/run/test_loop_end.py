@@ -13,8 +13,8 @@ import pytest
 from asyncstate import Settings, StateRuntime
 from asyncstate.model.event import ChunkFinished, RunFinished
 from asyncstate.process.ending import reaper
-from asyncstate.run.attended import attended
 from asyncstate.run.lock import RunLock
+from asyncstate.run.loop_bound import loop_bound
 from asyncstate.run.loop_end import LOOP_CLOSED, LoopEnd
 
 LOOPS = ["asyncio", pytest.param("uvloop", marks=pytest.mark.skipif(not find_spec("uvloop"), reason="needs uvloop"))]
@@ -117,7 +117,7 @@ def test_work_whose_loop_is_closed_is_cut_off_and_gives_back_its_lock(loop, tmp_
     lock = RunLock(str(tmp_path))
 
     async def begin():
-        block = attended(workers, lock)
+        block = loop_bound(workers, lock)
         block.__enter__()
         return block
 

@@ -6,7 +6,7 @@ import pytest
 
 from asyncstate import Settings, StateRuntime
 from asyncstate.errors import PlanError
-from asyncstate.redact.shown import ShownPlan
+from asyncstate.redact.redacted_plan import RedactedPlan
 
 DATA = {"a": {"test.nop": []}, "b": {"test.nop": [{"require": [{"test": "a"}]}]}}
 
@@ -38,8 +38,8 @@ def test_a_plan_has_the_same_name_as_long_as_all_it_is_made_of_is_the_same(opene
 def test_the_record_says_how_states_would_be_treated(opened):
     with opened(failhard=True) as runtime:
         plan = runtime.compile_data_sync(DATA)
-        by_setting = runtime._records().recorder(plan, ShownPlan(plan, runtime.secrets), failhard=None).record()
-        by_option = runtime._records().recorder(plan, ShownPlan(plan, runtime.secrets), failhard=False).record()
+        by_setting = runtime._records().recorder(plan, RedactedPlan(plan, runtime.secrets), failhard=None).record()
+        by_option = runtime._records().recorder(plan, RedactedPlan(plan, runtime.secrets), failhard=False).record()
     assert [each.failhard for each in by_setting.chunks] == [True, True]
     assert [each.failhard for each in by_option.chunks] == [False, False]
 
@@ -49,5 +49,5 @@ def test_without_a_place_for_the_key_there_is_no_record(opened, tmp_path):
     with opened(state_dir=str(tmp_path / "file" / "state")) as runtime:
         plan = runtime.compile_data_sync(DATA)
         with pytest.raises(PlanError):
-            runtime._records().recorder(plan, ShownPlan(plan, runtime.secrets), failhard=None)
-        assert runtime._records().recorder(plan, ShownPlan(plan, runtime.secrets), failhard=None, make_key=False)
+            runtime._records().recorder(plan, RedactedPlan(plan, runtime.secrets), failhard=None)
+        assert runtime._records().recorder(plan, RedactedPlan(plan, runtime.secrets), failhard=None, make_key=False)

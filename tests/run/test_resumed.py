@@ -13,7 +13,7 @@ from asyncstate.journal.entry import is_event
 from asyncstate.journal.store import Journal
 from asyncstate.model.event import ChunkFinished, ChunkStarted, encode_event
 from asyncstate.redact.secrets import Secrets
-from asyncstate.run.past import Ended, Past, Unknown
+from asyncstate.run.earlier_runs import EarlierRuns, Ended, Unknown
 
 CHAIN = {
     "a": {"here.step": []},
@@ -184,7 +184,7 @@ async def test_a_cancelled_state_is_run_again(here):
 def test_the_past_of_a_chain():
     row = {"name": "n", "result": True, "changes": {}, "comment": ""}
     started = {"function": "f", "id": "i", "name": "n", "sls": "s"}
-    past = Past.of(
+    past = EarlierRuns.of(
         "r",
         [
             msgspec.json.encode(Ended("a", False, row, "met")),

@@ -56,7 +56,7 @@ sys.exit("fails" in kinds)
 
 PLUGIN = """
 import os, subprocess
-from asyncstate import remains
+from asyncstate import residue
 
 def starts(name, command):
     # By itself, without `__salt__`.
@@ -65,8 +65,8 @@ def starts(name, command):
 
 def writes(name, folder, command):
     # It does not remove its file if it is cut off.
-    with remains.temporary_folder("half-", folder):
-        file, path = remains.temporary_file("half-", "", folder)
+    with residue.temporary_folder("half-", folder):
+        file, path = residue.temporary_file("half-", "", folder)
         os.write(file, b"half")
         os.close(file)
         code = __salt__["cmd.retcode"](command, python_shell=True)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from asyncstate.compile.effects.calls import Templates
     from asyncstate.compile.effects.formula import FormulaRule
     from asyncstate.compile.effects.links import Links
-    from asyncstate.compile.effects.seen import Learned
+    from asyncstate.compile.effects.observed import Learned
     from asyncstate.compile.effects.surroundings import Surroundings
     from asyncstate.compile.effects.transactions import Transactions
     from asyncstate.compile.findings import Findings
@@ -147,7 +147,7 @@ class Footprints:
         return owns
 
     def _replace_guesses(self, learned: Learned, chunks: Sequence[LowChunk], named: list[Footprint]) -> None:
-        from asyncstate.compile.effects.seen import in_place_of, seen_at_work  # noqa: PLC0415 - as asked for
+        from asyncstate.compile.effects.observed import in_place_of, seen_at_work  # noqa: PLC0415 - as asked for
 
         written = [footprint.writes for footprint in named]
         known = seen_at_work(chunks, written, learned, lambda chunk: self._module(chunk).bundled)

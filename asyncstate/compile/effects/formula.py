@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from asyncstate.compile.effects.brought import About, BroughtByPackages, Question
+from asyncstate.compile.effects.package_contents import About, PackageContents, Question
 from asyncstate.compile.effects.resources import ALWAYS_THERE, ENTRY
 from asyncstate.data.packages import BASE, PROGRAMS
 from asyncstate.data.packages.places import OF_SINGLE_FILES, UNITS
@@ -35,7 +35,7 @@ from asyncstate.value import Value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from asyncstate.compile.effects.brought import PackageKnowledge
+    from asyncstate.compile.effects.package_contents import PackageKnowledge
     from asyncstate.data.packages import Brings
     from asyncstate.model.chunk import LowChunk
 
@@ -157,7 +157,7 @@ class FormulaRule:
     ) -> None:
         self._strict = strict
         self._knowledge = packages
-        self._brought = BroughtByPackages(packages)
+        self._brought = PackageContents(packages)
         self._has_account = has_account
         self._formulas: dict[str, _Formula] = {}
         self._folders: dict[str, str | None] = {}

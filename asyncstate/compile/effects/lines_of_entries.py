@@ -1,6 +1,6 @@
-"""What states of single entries, as of `cron`, `git` or `pkgrepo`, do to the text of a file.
+"""Edits of single entries in the text of a file, by states such as `cron`, `git` or `pkgrepo`.
 
-An entry is found where its line is written as usual. Where a text has only its words, a run tells.
+An entry is found by its usual spelling. If a text has only the words of an entry, the outcome is left to a run.
 """
 
 from __future__ import annotations

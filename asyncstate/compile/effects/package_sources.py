@@ -1,4 +1,4 @@
-"""What states of `pkgrepo` want of the sources of Debian packages, whichever file these are in."""
+"""Claims of `pkgrepo` states to sources of Debian packages, in any file."""
 
 from __future__ import annotations
 

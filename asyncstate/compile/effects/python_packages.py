@@ -1,4 +1,4 @@
-"""What states of `pip` and `virtualenv` want of Python packages."""
+"""Claims of `pip` and `virtualenv` states to Python packages."""
 
 from __future__ import annotations
 

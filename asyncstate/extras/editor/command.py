@@ -70,7 +70,7 @@ def command(console: Console, /, *, compiler: bool, **options: Any) -> int:
 
 def _compile(console: Console, answers: BinaryIO) -> None:
     """Read jobs, and write the compiler's replies."""
-    from asyncstate.extras.editor.standby import serve
+    from asyncstate.extras.editor.compile_process import serve
 
     def say(lines: bytes) -> None:
         answers.write(lines)

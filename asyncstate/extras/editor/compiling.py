@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 
     from asyncstate.config import Settings
     from asyncstate.errors import Issue
-    from asyncstate.extras.editor.kept import Renderings
     from asyncstate.extras.editor.messages import Answer, Job
+    from asyncstate.extras.editor.render_cache import Renderings
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.plan import Plan
 

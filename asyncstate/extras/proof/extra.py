@@ -19,5 +19,5 @@ EXTRA = Extra(
     },
     effects="asyncstate.extras.proof.trace.learning:learned_effects",
     dispatch="asyncstate.extras.proof.trace.traced:traced_run",
-    search="asyncstate.extras.proof.shake.here:missing_orders",
+    search="asyncstate.extras.proof.shake.in_process:missing_orders",
 )

@@ -29,7 +29,7 @@ from asyncstate.run.chunk.aggregation import Aggregation
 from asyncstate.run.chunk.call import Caller
 from asyncstate.run.gate import Verdict
 from asyncstate.run.rows import exception_row, normalise, not_run_row, stopped_retry
-from asyncstate.run.shared import Shared
+from asyncstate.run.shared_work import SharedWork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Coroutine
@@ -126,9 +126,9 @@ class Invoker:
         transaction = self._transactions.get(chunk.index)
         kept = plain(transaction["kept"]) if transaction is not None else {}
         if rows or changes or kept:
-            self._supervisor.share(Shared(tag=chunk.tag, rows=rows, changes=changes, kept=kept))
+            self._supervisor.share(SharedWork(tag=chunk.tag, rows=rows, changes=changes, kept=kept))
 
-    def recall(self, work: Work, chunk: LowChunk, row: Row, shared: Shared | None) -> None:
+    def recall(self, work: Work, chunk: LowChunk, row: Row, shared: SharedWork | None) -> None:
         """Accept the row of a chunk in an earlier run, and the effects of its call on other states."""
         if work.kind is NodeKind.CHECK:
             self._checks[chunk.index] = dict(row)

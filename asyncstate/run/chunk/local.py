@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from asyncstate.run.chunk.loop_watch import LoopWatch
     from asyncstate.run.dispatch import Supervisor
     from asyncstate.run.machine import Work
-    from asyncstate.run.shared import Shared
+    from asyncstate.run.shared_work import SharedWork
 
 
 class LocalDispatch:
@@ -91,7 +91,7 @@ class LocalDispatch:
             return running
         return self._foresight.completed(work, chunk, running, self._invoker.misused)
 
-    def recall(self, work: Work, chunk: LowChunk, row: Row, shared: Shared | None) -> None:
+    def recall(self, work: Work, chunk: LowChunk, row: Row, shared: SharedWork | None) -> None:
         """Accept the row of an earlier run."""
         self._invoker.recall(work, chunk, row, shared)
 

@@ -4,9 +4,9 @@ import pytest
 
 from asyncstate.config import Settings
 from asyncstate.extras.editor.compiling import early, whole
-from asyncstate.extras.editor.kept import Renderings
 from asyncstate.extras.editor.messages import Compiled, Found, Job
 from asyncstate.extras.editor.reading import READING
+from asyncstate.extras.editor.render_cache import Renderings
 from asyncstate.runtime import StateRuntime
 
 OF_SOME_SYSTEMS = {"group", "locale", "mount", "pkg", "service", "shadow", "sysctl", "timezone", "user"}

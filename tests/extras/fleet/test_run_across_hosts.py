@@ -22,9 +22,9 @@ from asyncstate.errors import (
 )
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.controller.controller import Controller, Request
+from asyncstate.extras.fleet.controller.event_stream import HostEnd, read_event_streams
 from asyncstate.extras.fleet.controller.records import find_record, signs_of_life
 from asyncstate.extras.fleet.controller.sender import Sender
-from asyncstate.extras.fleet.controller.tale import HostEnd, read_tales
 from asyncstate.extras.fleet.protocol import (
     HostPlan,
     Mistake,
@@ -743,7 +743,7 @@ def test_what_was_reported_can_be_read_again():
         running = asyncio.create_task(world.drive())
         await asyncio.sleep(60)
         gathered = Gathered()
-        ends = await read_tales(world.server.board(), "r1", world.hosts, gathered)
+        ends = await read_event_streams(world.server.board(), "r1", world.hosts, gathered)
         running.cancel()
         await world.close()
         return ends, gathered

@@ -11,10 +11,10 @@ from simulated_trees import COUNTERS, PACKAGES, trees
 from trees import compiler
 
 from asyncstate.errors import CompileError, CycleError
-from asyncstate.extras.fleet.host import part
+from asyncstate.extras.fleet.host import partition
 from asyncstate.extras.fleet.join.join import join
+from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.redact.secrets import Secrets
-from asyncstate.redact.shown import ShownPlan
 
 HOSTS = ("one", "two")
 WATCHES = ("watch", "watch_any", "onchanges")
@@ -27,7 +27,7 @@ ACROSS = (
     ),
 )
 """How a tree is drawn, and further arguments of its first states."""
-PATCHED = ((part, "SET_FROM"),)
+PATCHED = ((partition, "SET_FROM"),)
 """Numbers from which on states go through a SET."""
 
 
@@ -65,14 +65,16 @@ def parts_of(high, **options):
         host: compiler({}, states=states, remote=True, **options, id=host).plan_high(data)
         for host, data in high.items()
     }
-    shown = {host: ShownPlan(plan, Secrets()) for host, plan in alone.items()}
-    sent = {host: part.host_plan(plan, shown[host], run="r", host=host, nonce=host) for host, plan in alone.items()}
+    shown = {host: RedactedPlan(plan, Secrets()) for host, plan in alone.items()}
+    sent = {
+        host: partition.host_plan(plan, shown[host], run="r", host=host, nonce=host) for host, plan in alone.items()
+    }
     goes = join(sent, lambda name: [host for host in high if host == name]).goes
 
     def can_watch(module):
         return states.has(f"{module}.mod_watch")
 
-    return {host: part.part_of(alone[host], shown[host], go, can_watch=can_watch) for host, go in goes.items()}
+    return {host: partition.part_of(alone[host], shown[host], go, can_watch=can_watch) for host, go in goes.items()}
 
 
 def _module(body):

@@ -12,8 +12,8 @@ from asyncstate.errors import CompileError
 from asyncstate.extras.fleet.host.agent import Agent
 from asyncstate.model.event import ChunkFinished, RunFinished
 from asyncstate.model.plan import NodeKind
+from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.redact.secrets import Secrets
-from asyncstate.redact.shown import ShownPlan
 from asyncstate.run.engine import Engine, RunOptions
 from asyncstate.run.rows import not_run_row
 
@@ -87,7 +87,7 @@ class FakePrepared:
         self.station = station
         self.offer = offer
         self.plan = station.host.plan
-        self.shown = ShownPlan(self.plan, Secrets())
+        self.shown = RedactedPlan(self.plan, Secrets())
         self.lines = station.host.journal.setdefault(offer.run, [])
 
     def can_watch(self, module):

@@ -9,7 +9,7 @@ from fake_station import FakeHostOfFleet
 from memory_board import MemoryServer, Seal
 
 from asyncstate.extras.fleet.controller.controller import Controller, Request
-from asyncstate.extras.fleet.controller.tale import Observer
+from asyncstate.extras.fleet.controller.event_stream import Observer
 from asyncstate.model.result import Outcome
 from asyncstate.report.recorded import RecordedReport
 

@@ -6,13 +6,13 @@ import msgspec
 from hypothesis import strategies as st
 from plans import PlanBuilder
 
-from asyncstate.extras.fleet.host.part import host_plan, part_of
+from asyncstate.extras.fleet.host.partition import host_plan, partition_of
 from asyncstate.extras.fleet.join.join import join
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import RemoteRequisite, RequisiteKind
 from asyncstate.model.result import Outcome
+from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.redact.secrets import Secrets
-from asyncstate.redact.shown import ShownPlan
 from asyncstate.run.gate import Verdict
 from asyncstate.run.validation import ValidatingMachine
 
@@ -76,13 +76,13 @@ class Fleet:
         sent = {host: published(plan, host) for host, plan in plans.items()}
         goes = join(sent, lambda _: self.hosts).goes
         return {
-            host: part_of(plan, ShownPlan(plan, Secrets()), goes[host], can_watch=lambda _: True)
+            host: partition_of(plan, RedactedPlan(plan, Secrets()), goes[host], can_watch=lambda _: True)
             for host, plan in plans.items()
         }
 
 
 def published(plan, host):
-    return host_plan(plan, ShownPlan(plan, Secrets()), run="r", host=host, nonce=f"nonce of {host}")
+    return host_plan(plan, RedactedPlan(plan, Secrets()), run="r", host=host, nonce=f"nonce of {host}")
 
 
 def _by_kind(requisites):

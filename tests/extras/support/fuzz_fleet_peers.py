@@ -67,7 +67,7 @@ def desk() -> int:
     from asyncstate.extras.fleet import subjects
     from asyncstate.extras.fleet.local_board import LocalStore
     from asyncstate.extras.fleet.protocol import Offer, encode
-    from asyncstate.extras.fleet.ssh.desk import Desk, Tree
+    from asyncstate.extras.fleet.ssh.operator_side import OperatorSide, Tree
 
     class Writer:
         def write(self, data):
@@ -82,7 +82,7 @@ def desk() -> int:
         reader = asyncio.StreamReader()
         reader.feed_data(_bytes("frames"))
         asyncio.get_running_loop().call_later(0.05, reader.feed_eof)
-        await Desk(HOST, store.board(HOST), Tree(settings_of_case("__env__")), {}).serve(reader, Writer())
+        await OperatorSide(HOST, store.board(HOST), Tree(settings_of_case("__env__")), {}).serve(reader, Writer())
 
     code = OK
     try:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
     from asyncstate.extras.fleet.board import Board
-    from asyncstate.extras.fleet.commands.shown import Shown
+    from asyncstate.extras.fleet.commands.run_display import RunDisplay
     from asyncstate.extras.fleet.controller.controller import Request
-    from asyncstate.extras.fleet.controller.tale import FleetEnd
+    from asyncstate.extras.fleet.controller.event_stream import FleetEnd
     from asyncstate.extras.fleet.protocol import Signer
     from asyncstate.extras.fleet.ssh.session import Session
 
@@ -85,7 +85,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 
 
 async def _apply(console: Console, settings: Settings, sls: tuple[str, ...], options: dict[str, Any]) -> int:
-    from asyncstate.extras.fleet.commands.shown import Shown, shown_as
+    from asyncstate.extras.fleet.commands.run_display import RunDisplay, shown_as
     from asyncstate.extras.fleet.controller.controller import Request
     from asyncstate.extras.fleet.protocol import Options
 
@@ -104,7 +104,7 @@ async def _apply(console: Console, settings: Settings, sls: tuple[str, ...], opt
         deadline=options["deadline"],
         patience=options["patience"],
     )
-    shown = Shown(console, settings, **shown_as(options), lanes=lanes_of(options))
+    shown = RunDisplay(console, settings, **shown_as(options), lanes=lanes_of(options))
     if options["ssh"]:
         session = await session_of(console, settings, options)
         return await _run_over_ssh(settings, session, request, shown)
@@ -112,10 +112,10 @@ async def _apply(console: Console, settings: Settings, sls: tuple[str, ...], opt
     return await run_across_hosts(settings, board, signer, request, shown)
 
 
-async def _run_over_ssh(settings: Settings, session: Session, request: Request, shown: Shown) -> int:
+async def _run_over_ssh(settings: Settings, session: Session, request: Request, shown: RunDisplay) -> int:
     from msgspec.structs import replace
 
-    from asyncstate.extras.fleet.controller.tale import FleetEnd, HostEnd
+    from asyncstate.extras.fleet.controller.event_stream import FleetEnd, HostEnd
     from asyncstate.extras.fleet.ssh.session import Unsigned
 
     async with session:
@@ -129,14 +129,16 @@ async def _run_over_ssh(settings: Settings, session: Session, request: Request, 
     return shown.end(replace(end, hosts=dict(sorted({**absent, **end.hosts}.items()))))
 
 
-async def run_across_hosts(settings: Settings, board: Board, signer: Signer, request: Request, shown: Shown) -> int:
+async def run_across_hosts(
+    settings: Settings, board: Board, signer: Signer, request: Request, shown: RunDisplay
+) -> int:
     """Do the run and show it; return the exit code. Raises BoardError, FleetError."""
     async with board:
         end = await _driven(settings, board, signer, request, shown)
     return shown.end(end)
 
 
-async def _driven(settings: Settings, board: Board, signer: Signer, request: Request, shown: Shown) -> FleetEnd:
+async def _driven(settings: Settings, board: Board, signer: Signer, request: Request, shown: RunDisplay) -> FleetEnd:
     import os
 
     from asyncstate.extras.fleet.controller.controller import Controller

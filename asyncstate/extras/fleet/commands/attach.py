@@ -40,12 +40,12 @@ def command(console: Console, /, run: str, **options: Any) -> int:
 
 async def _attach(console: Console, settings: Settings, run: str, options: dict[str, Any]) -> int:
     from asyncstate.errors import FleetError
-    from asyncstate.extras.fleet.commands.shown import Shown, shown_as
+    from asyncstate.extras.fleet.commands.run_display import RunDisplay, shown_as
     from asyncstate.extras.fleet.controller.controller import Controller, Request
     from asyncstate.extras.fleet.controller.records import find_record
 
     board, signer = operator_of(options)
-    shown = Shown(console, settings, **shown_as(options))
+    shown = RunDisplay(console, settings, **shown_as(options))
     async with board:
         record = await find_record(board, run)
         if record.plans_only:

@@ -52,7 +52,7 @@ def command(console: Console, /, folder: str | None, *, stay: bool | None, progr
     """
     from asyncstate.cli.event_loop import run_on
     from asyncstate.cli.interrupts import Interrupted
-    from asyncstate.remains import temporary_folder
+    from asyncstate.residue import temporary_folder
 
     stays = sys.stdout is not None and sys.stdout.isatty() if stay is None else stay
     with nullcontext(folder) if folder else temporary_folder("asyncstate-fleet-") as place:
@@ -67,7 +67,7 @@ async def _demo(console: Console, folder: str, progress: str, *, stays: bool) ->
 
     from asyncstate.config import Settings
     from asyncstate.extras.fleet.commands.apply import run_across_hosts
-    from asyncstate.extras.fleet.commands.shown import Shown
+    from asyncstate.extras.fleet.commands.run_display import RunDisplay
     from asyncstate.extras.fleet.controller.controller import Request
     from asyncstate.extras.fleet.demo import HOSTS, DemoFleet
     from asyncstate.extras.fleet.nats.board import NatsBoard
@@ -80,7 +80,7 @@ async def _demo(console: Console, folder: str, progress: str, *, stays: bool) ->
         console.lines(["Running: asyncstate fleet apply --target '*'"])
         operator = fleet.server.operator()
         settings = Settings(state_output="terse")
-        shown = Shown(console, settings, progress=progress)
+        shown = RunDisplay(console, settings, progress=progress)
         board, signer = NatsBoard(fleet.url, operator), OperatorSigner(operator.signs)
         code = await run_across_hosts(settings, board, signer, Request(target="*"), shown)
         if stays:

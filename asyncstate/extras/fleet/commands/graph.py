@@ -91,7 +91,7 @@ async def _of_hosts(
 
     from asyncstate.errors import CompileError, FleetError
     from asyncstate.extras.fleet.controller.controller import Controller, Request
-    from asyncstate.extras.fleet.controller.tale import Observer
+    from asyncstate.extras.fleet.controller.event_stream import Observer
     from asyncstate.extras.fleet.protocol import Options
 
     class Joined(Observer):

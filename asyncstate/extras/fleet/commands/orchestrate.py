@@ -24,14 +24,14 @@ from asyncstate.extras.fleet.commands.completion import complete_target
 from asyncstate.extras.fleet.commands.connection import operator_of, optional_connection_options
 from asyncstate.extras.fleet.commands.options import deadline_option, patience_option
 from asyncstate.extras.fleet.commands.over_ssh import require_one_way, session_of, way_options
-from asyncstate.extras.fleet.controller.tale import Observer
+from asyncstate.extras.fleet.controller.event_stream import Observer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
     from asyncstate.cli.console import Console
     from asyncstate.extras.fleet.board import Board
-    from asyncstate.extras.fleet.controller.tale import HostEnd
+    from asyncstate.extras.fleet.controller.event_stream import HostEnd
     from asyncstate.extras.fleet.protocol import Signer
     from asyncstate.model.plan import Plan
     from asyncstate.runtime import StateRuntime

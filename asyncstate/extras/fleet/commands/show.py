@@ -38,18 +38,18 @@ def command(console: Console, /, run: str, **options: Any) -> int:
 
 async def _show(console: Console, settings: Settings, run: str, options: dict[str, Any]) -> int:
     from asyncstate.errors import FleetError
-    from asyncstate.extras.fleet.commands.shown import Shown
+    from asyncstate.extras.fleet.commands.run_display import RunDisplay
+    from asyncstate.extras.fleet.controller.event_stream import FleetEnd, HostEnd, read_event_streams
     from asyncstate.extras.fleet.controller.records import find_record
-    from asyncstate.extras.fleet.controller.tale import FleetEnd, HostEnd, read_tales
     from asyncstate.extras.fleet.rollout.admission import described
 
     board, _ = operator_of(options)
-    shown = Shown(console, settings, report=options["report"])
+    shown = RunDisplay(console, settings, report=options["report"])
     async with board:
         record = await find_record(board, run)
         if record.plans_only:
             raise FleetError(f"run {record.run} was for the plans of hosts only: nothing ran")
-        ends = await read_tales(board, record.run, record.joined or record.hosts, shown)
+        ends = await read_event_streams(board, record.run, record.joined or record.hosts, shown)
     if said := described(record.rollout):
         shown.noted(f"Roll-out: {said}{f'; halted: {record.halted}' if record.halted else ''}")
     missing = {host: HostEnd(2, "has not reported its end") for host in record.hosts if host not in ends}

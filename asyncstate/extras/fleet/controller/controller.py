@@ -18,12 +18,20 @@ import msgspec
 from asyncstate.errors import BoardError, Issue, MessageRefused
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.board import first_error
+from asyncstate.extras.fleet.controller.event_stream import (
+    CANCELLED,
+    EventStream,
+    Failures,
+    FleetEnd,
+    HostEnd,
+    Observer,
+)
 from asyncstate.extras.fleet.controller.leases import Leases
 from asyncstate.extras.fleet.controller.plans import Plans
 from asyncstate.extras.fleet.controller.records import host_infos, operator_account, read_lease
 from asyncstate.extras.fleet.controller.selection import Selection
 from asyncstate.extras.fleet.controller.sender import Sender
-from asyncstate.extras.fleet.controller.tale import CANCELLED, Failures, FleetEnd, HostEnd, Observer, Tale
+from asyncstate.extras.fleet.heartbeat import beat
 from asyncstate.extras.fleet.join.join import Join
 from asyncstate.extras.fleet.protocol import (
     Call,
@@ -38,7 +46,6 @@ from asyncstate.extras.fleet.protocol import (
     encode,
     require_fields,
 )
-from asyncstate.extras.fleet.pulse import beat
 from asyncstate.extras.fleet.rollout.admission import Admission, notes, resolved
 from asyncstate.extras.fleet.rollout.barriers import Barriers
 from asyncstate.logs.loggers import get_logger
@@ -113,7 +120,7 @@ class Controller:
         self._record = RunRecord(run=run, target=request.target)
         self._plans = Plans(board, self._record, self._observer.planned)
         self._leases = Leases()
-        self._tales: dict[str, Tale] = {}
+        self._streams: dict[str, EventStream] = {}
         self._reported = 0.0
         self._sender = Sender(board, signer, run)
 
@@ -415,7 +422,7 @@ class Controller:
                 self._end_lost(host, watch)
 
     def _end_lost(self, host: str, watch: Leases) -> None:
-        running = self._tales[host].running if host in self._tales else []
+        running = self._streams[host].running if host in self._streams else []
         more = f" and {len(running) - _NAMED} more" if len(running) > _NAMED else ""
         under_way = f"; under way then: {', '.join(running[:_NAMED])}{more}" if running else ""
         self._end(host, HostEnd(2, f"lost: there was no sign of it for {watch.silence(host):.0f} s{under_way}"))
@@ -434,7 +441,7 @@ class Controller:
         """
         for host in watch.without_part(self._open()):
             self._end(host, HostEnd(2, "its part is over, but the server no longer has its last report"))
-        idle = {host for host in self._open() if host not in self._tales or not self._tales[host].running}
+        idle = {host for host in self._open() if host not in self._streams or not self._streams[host].running}
         for host in self._ends.keys() & self._goes.keys():
             readers = {reader for reader in idle & self._readers(host) if (host, reader) not in told}
             told |= {(host, reader) for reader in readers}
@@ -473,8 +480,8 @@ class Controller:
                 return
             watch.seen(host)
             self._reported = anyio.current_time()
-            tale = self._tales.setdefault(host, Tale(host, Failures(self._observer, self._failed)))
-            end = tale.add(report, stored)
+            stream = self._streams.setdefault(host, EventStream(host, Failures(self._observer, self._failed)))
+            end = stream.add(report, stored)
         except (MessageRefused, ValueError) as error:
             log.warning("A report at %s is refused: %s", subject, error)
             return

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from asyncstate.extras.fleet.heartbeat import PULSE
 from asyncstate.extras.fleet.protocol import two_machines
-from asyncstate.extras.fleet.pulse import PULSE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

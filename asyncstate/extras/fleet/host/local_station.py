@@ -21,9 +21,9 @@ from asyncstate.journal.store import Journal
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import encoded
 from asyncstate.model.hooks import MOD_WATCH
-from asyncstate.redact.shown import ShownPlan
-from asyncstate.remains import take_lock
-from asyncstate.run.past import Past
+from asyncstate.redact.redacted_plan import RedactedPlan
+from asyncstate.residue import take_lock
+from asyncstate.run.earlier_runs import EarlierRuns
 from asyncstate.runtime import StateRuntime
 from asyncstate.services import Embedding
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
     from asyncstate.config import Settings
-    from asyncstate.extras.fleet.host.others import Others
-    from asyncstate.extras.fleet.host.part import Part
+    from asyncstate.extras.fleet.host.partition import Partition
+    from asyncstate.extras.fleet.host.peers import Peers
     from asyncstate.extras.fleet.protocol import Offer
     from asyncstate.journal.entry import RunEntry
     from asyncstate.model.event import AnyEvent
@@ -121,13 +121,13 @@ class LocalPart:
 
     def __init__(self, runtime: StateRuntime, offer: Offer, plan: Plan) -> None:
         self.plan: Plan = plan
-        self.shown: ShownPlan = ShownPlan(plan, runtime.secrets)
+        self.shown: RedactedPlan = RedactedPlan(plan, runtime.secrets)
         self._runtime = runtime
         self._offer = offer
 
     def rename(self, plan: Plan) -> None:
         """Replace the plan by one that differs in the names of files only."""
-        self.plan, self.shown = plan, ShownPlan(plan, self._runtime.secrets)
+        self.plan, self.shown = plan, RedactedPlan(plan, self._runtime.secrets)
 
     def can_watch(self, module: str) -> bool:
         """Whether a state module has ``mod_watch``."""
@@ -146,7 +146,7 @@ class LocalPart:
     def _entry(self, journal: Journal) -> RunEntry | None:
         return next((entry for entry in journal.runs() if entry.about.get(_RUN) == self._offer.run), None)
 
-    async def start(self, part: Part, others: Others, observe: Callable[[AnyEvent], None], *, again: bool) -> Run:
+    async def start(self, part: Partition, others: Peers, observe: Callable[[AnyEvent], None], *, again: bool) -> Run:
         """Return the run of a part."""
         resume = await anyio.to_thread.run_sync(self._cut_off) if again and not self._offer.options.test else None
         return self._runtime.run(
@@ -172,7 +172,7 @@ class LocalPart:
             raise FleetError(f"run {found.id} of this host, its part in this run, is still under way elsewhere")
         if found is None or found.ending == FINISHED:
             return None
-        if self._offer.call is not None and Past.of(found.id, journal.lines(found.id)).unknown:
+        if self._offer.call is not None and EarlierRuns.of(found.id, journal.lines(found.id)).unknown:
             raise FleetError(
                 f"the agent ended while {self._offer.call.function} was called: whether the function came to its "
                 "end is not known, and it is not called again"

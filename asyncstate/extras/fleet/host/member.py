@@ -23,9 +23,10 @@ from asyncstate.errors import (
 )
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.board import first_error
+from asyncstate.extras.fleet.heartbeat import silence
 from asyncstate.extras.fleet.host.mailbox import Mailbox
-from asyncstate.extras.fleet.host.others import Others
-from asyncstate.extras.fleet.host.part import host_plan, part_of
+from asyncstate.extras.fleet.host.partition import host_plan, partition_of
+from asyncstate.extras.fleet.host.peers import Peers
 from asyncstate.extras.fleet.host.reporter import Reporter
 from asyncstate.extras.fleet.host.station import Kept
 from asyncstate.extras.fleet.protocol import (
@@ -39,7 +40,6 @@ from asyncstate.extras.fleet.protocol import (
     encode,
     require_fields,
 )
-from asyncstate.extras.fleet.pulse import silence
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.event import ChunkFinished
 from asyncstate.model.plan import NodeKind
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from asyncstate.extras.fleet.board import Board
-    from asyncstate.extras.fleet.host.part import Part
+    from asyncstate.extras.fleet.host.partition import Partition
     from asyncstate.extras.fleet.host.station import Prepared, Running, Station
     from asyncstate.extras.fleet.protocol import Offer, Verifier
     from asyncstate.model.event import AnyEvent
@@ -243,7 +243,7 @@ class Member:
                 return
             try:
                 kept = await self._agree(kept, prepared)
-                part = part_of(prepared.plan, prepared.shown, self._checked_go(kept), can_watch=prepared.can_watch)
+                part = partition_of(prepared.plan, prepared.shown, self._checked_go(kept), can_watch=prepared.can_watch)
                 await self._run(kept, prepared, part)
             except BoardError:
                 raise
@@ -367,10 +367,10 @@ class Member:
             raise _Over("the tree of this host changed after its plan was joined with those of others")
         return go
 
-    async def _run(self, kept: Kept, prepared: Prepared, part: Part) -> None:
+    async def _run(self, kept: Kept, prepared: Prepared, part: Partition) -> None:
         """Run the part, and send the rows that other hosts wait for."""
         reporter = Reporter(self._board, self._offer.run, self._host, kept.attempt)
-        others = Others(self._board, self._mail, self._offer, part, self._agent.verifier)
+        others = Peers(self._board, self._mail, self._offer, part, self._agent.verifier)
         again = kept.attempt > 1
         past = await prepared.past_events() if again else None
         if past is not None:
@@ -386,7 +386,7 @@ class Member:
         await self._agent.keep(msgspec.structs.replace(kept, ended=FINISHED))
 
     async def _run_now(
-        self, prepared: Prepared, part: Part, others: Others, reporter: Reporter, *, again: bool
+        self, prepared: Prepared, part: Partition, others: Peers, reporter: Reporter, *, again: bool
     ) -> None:
         lost: list[BoardError] = []
 
@@ -411,7 +411,7 @@ class Member:
             raise lost[0]
 
 
-def _tell_past(plan: Plan, prepared: Prepared, others: Others, events: Sequence[AnyEvent]) -> None:
+def _tell_past(plan: Plan, prepared: Prepared, others: Peers, events: Sequence[AnyEvent]) -> None:
     """Send the outcomes of an earlier run of the part to the hosts that wait for them."""
     checks = {node.chunk: number for number, node in enumerate(plan.nodes) if node.kind is NodeKind.CHECK}
     nodes = {(prepared.shown.tag(chunk.tag), False): chunk.index for chunk in plan.chunks}

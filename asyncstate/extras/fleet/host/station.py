@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from types import TracebackType
 
-    from asyncstate.extras.fleet.host.others import Others
-    from asyncstate.extras.fleet.host.part import Part
+    from asyncstate.extras.fleet.host.partition import Partition
+    from asyncstate.extras.fleet.host.peers import Peers
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
-    from asyncstate.redact.shown import ShownPlan
+    from asyncstate.redact.redacted_plan import RedactedPlan
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -70,7 +70,7 @@ class Prepared(Protocol):
         """The plan, with its requisites on other hosts unresolved."""
 
     @property
-    def shown(self) -> ShownPlan:
+    def shown(self) -> RedactedPlan:
         """The plan as shown to others, without secrets."""
 
     def can_watch(self, module: str) -> bool:
@@ -79,7 +79,9 @@ class Prepared(Protocol):
     async def past_events(self) -> Sequence[AnyEvent] | None:
         """Return the events of this run if it has ended on this host before, else None."""
 
-    async def start(self, part: Part, others: Others, observe: Callable[[AnyEvent], None], *, again: bool) -> Running:
+    async def start(
+        self, part: Partition, others: Peers, observe: Callable[[AnyEvent], None], *, again: bool
+    ) -> Running:
         """Return the run of a part. With ``again`` it resumes a run that was cut off here, if there is one."""
 
 

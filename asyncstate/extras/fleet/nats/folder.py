@@ -31,7 +31,7 @@ from asyncstate.extras.fleet import credentials, nkeys
 from asyncstate.extras.fleet.nats import access, certificates
 from asyncstate.model.encode import encoded
 from asyncstate.nearest import nearest
-from asyncstate.remains import take_lock
+from asyncstate.residue import take_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from asyncstate.errors import Issue
-from asyncstate.extras.fleet.controller.tale import Relay
+from asyncstate.extras.fleet.controller.event_stream import Relay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from asyncstate.extras.fleet.controller.tale import HostEnd, Observer
+    from asyncstate.extras.fleet.controller.event_stream import HostEnd, Observer
     from asyncstate.extras.fleet.protocol import HostPlan
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.result import RunReport

@@ -16,13 +16,13 @@ import msgspec
 
 from asyncstate.errors import CommandExecutionError
 from asyncstate.extras.fleet.controller.controller import Controller, Request
+from asyncstate.extras.fleet.controller.event_stream import HostEnd, Observer
 from asyncstate.extras.fleet.controller.records import host_infos, signs_of_life
 from asyncstate.extras.fleet.controller.selection import PILLAR_STAYS, asks_for_pillar
-from asyncstate.extras.fleet.controller.tale import HostEnd, Observer
 from asyncstate.extras.fleet.events import events_since
 from asyncstate.extras.fleet.orchestration.answers import Answers
+from asyncstate.extras.fleet.orchestration.host_queue import HostQueue
 from asyncstate.extras.fleet.orchestration.runners import Runners
-from asyncstate.extras.fleet.orchestration.turns import Turns
 from asyncstate.extras.fleet.protocol import Call, Options, Rollout
 from asyncstate.nearest import nearest
 from asyncstate.sources.matchers import Matcher
@@ -78,7 +78,7 @@ class Orchestra:
         self._record = record
         self._observe = observe
         self._draw = draw
-        self._turns = Turns()
+        self._turns = HostQueue()
         self._runners = Runners(self, settings, secrets)
 
     async def command(

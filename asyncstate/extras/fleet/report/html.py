@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from asyncstate.errors import Issue
-    from asyncstate.extras.fleet.controller.tale import HostEnd
+    from asyncstate.extras.fleet.controller.event_stream import HostEnd
     from asyncstate.extras.fleet.protocol import HostPlan
     from asyncstate.extras.fleet.report.profile import FleetProfile
     from asyncstate.report.host_result import HostResult

@@ -6,8 +6,8 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, TextIO
 
-from asyncstate.extras.fleet.controller.tale import Observer
-from asyncstate.extras.fleet.report.held import needs_of
+from asyncstate.extras.fleet.controller.event_stream import Observer
+from asyncstate.extras.fleet.report.blockers import needs_of
 from asyncstate.model.event import ChunkFinished
 from asyncstate.model.result import was_held_back
 from asyncstate.model.tag import parse_tag, state_tag
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from rich.console import Group
 
-    from asyncstate.extras.fleet.controller.tale import HostEnd
+    from asyncstate.extras.fleet.controller.event_stream import HostEnd
     from asyncstate.extras.fleet.protocol import Go, HostPlan, State
     from asyncstate.model.event import AnyEvent
-    from asyncstate.report.held import Needs
+    from asyncstate.report.blockers import Needs
 
 _SHOWN = 10
 """The number of hosts with a line each."""

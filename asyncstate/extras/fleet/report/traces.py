@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from opentelemetry import trace
 from opentelemetry.trace import Status, StatusCode
 
-from asyncstate.extras.fleet.controller.tale import Observer
+from asyncstate.extras.fleet.controller.event_stream import Observer
 from asyncstate.model.tag import state_tag
 from asyncstate.report.terminal import clean
 from asyncstate.report.traces import RunTrace
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.trace import SpanContext, Tracer
 
-    from asyncstate.extras.fleet.controller.tale import FleetEnd, HostEnd
+    from asyncstate.extras.fleet.controller.event_stream import FleetEnd, HostEnd
     from asyncstate.extras.fleet.protocol import HostPlan
     from asyncstate.model.event import AnyEvent
 

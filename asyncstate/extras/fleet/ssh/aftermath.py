@@ -9,9 +9,9 @@ import os
 from contextlib import suppress
 from typing import Final
 
-from asyncstate import filesystem, remains
+from asyncstate import filesystem, residue
 from asyncstate.errors import LockHeld
-from asyncstate.run.leftovers import end_leftovers
+from asyncstate.run.cleanup import end_residue
 from asyncstate.run.lock import RunLock
 
 _LOCK_DIR: Final = "lock_dir"
@@ -26,12 +26,12 @@ def note_lock_dir(folder: str, lock_dir: str) -> None:
 
 def clear(folder: str) -> None:
     """End programs that a killed runner left running, and remove its temporary files and its notes beside the lock."""
-    end_leftovers(folder)
+    end_residue(folder)
     try:
         with filesystem.open_read(os.path.join(folder, _LOCK_DIR)) as file:
             lock_dir = os.fsdecode(file.read())
     except FileNotFoundError:  # the runner was killed before it noted the folder
         return
-    if remains.all_notes(lock_dir):
+    if residue.all_notes(lock_dir):
         with suppress(LockHeld), RunLock(lock_dir):  # taking the lock clears up; so did another run that has it
             pass

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from asyncstate.extras.fleet.ssh.bundle import Bundle
-    from asyncstate.extras.fleet.ssh.desk import Desk
+    from asyncstate.extras.fleet.ssh.operator_side import OperatorSide
     from asyncstate.extras.fleet.ssh.roster import RosterHost
 
 log: logging.Logger = get_logger(__name__)
@@ -153,11 +153,11 @@ class Connection:
         finally:
             await self._stack.aclose()
 
-    async def serve(self, desk: Desk) -> None:
+    async def serve(self, side: OperatorSide) -> None:
         """Answer the runner's requests until it or the connection ends. Raises BoardError with the reason."""
         broken: list[BaseException] = []
         try:
-            await desk.serve(self._process.stdout, self._process.stdin)
+            await side.serve(self._process.stdout, self._process.stdin)
         except* (OSError, asyncssh.Error, BoardError) as errors:
             broken.append(_first(errors))
         if broken and isinstance(broken[0], BoardError):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from asyncstate import filesystem, remains
+from asyncstate import filesystem, residue
 from asyncstate.config import Settings, default_files, load_settings
 from asyncstate.errors import AsyncStateError, CompileError, ConfigError, FleetError, Issue
 from asyncstate.extras.fleet.events import HostEvents
@@ -118,7 +118,7 @@ def main(folder: str) -> int:
 
     channel = Channel(reading, writing, end)
     try:
-        with remains.Notes(folder, "the runner"), asyncio.Runner(loop_factory=lambda: loop) as runner:
+        with residue.Notes(folder, "the runner"), asyncio.Runner(loop_factory=lambda: loop) as runner:
             begin = channel.start()
             runner.run(_serve(channel, begin, folder, ended))
     except AsyncStateError as error:

@@ -16,7 +16,7 @@ from asyncstate.extras.fleet.local_board import LocalBoard, LocalStore
 from asyncstate.extras.fleet.protocol import HostInfo, decode, encode
 from asyncstate.extras.fleet.ssh import bundle, frames
 from asyncstate.extras.fleet.ssh.connection import Connection, Ways
-from asyncstate.extras.fleet.ssh.desk import Desk, Tree
+from asyncstate.extras.fleet.ssh.operator_side import OperatorSide, Tree
 from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import nearest
 from asyncstate.sources.matchers import Matcher
@@ -177,7 +177,7 @@ class Session:
             environments=self._tree.environments(),
             lease=self._lease,
         )
-        desk = Desk(host.id, self._store.board(host.id), self._tree, host.minion_opts)
+        side = OperatorSide(host.id, self._store.board(host.id), self._tree, host.minion_opts)
         async with AsyncExitStack() as stack:
             async with self._room:
                 connection = await stack.enter_async_context(Connection(host, self._ways, self._bundle, begin))
@@ -185,7 +185,7 @@ class Session:
                 group.start_soon(self._wait_for_words, host.id)
                 group.start_soon(self._end_with_run, group)
                 try:
-                    await connection.serve(desk)
+                    await connection.serve(side)
                 except BoardError as error:
                     self._fail(host.id, str(error))
                 group.cancel_scope.cancel()

@@ -20,7 +20,7 @@ _BOOT = (
     "import os, sys; "
     "[os.environ.pop(n, None) for n in ('PYTHONHOME', 'PYTHONDONTWRITEBYTECODE')]; "
     "sys.path[:] = [p for p in sys.path if p] + {path!r}; "
-    "from asyncstate.extras.proof.shake.inside import main; main()"
+    "from asyncstate.extras.proof.shake.room_program import main; main()"
 )
 
 

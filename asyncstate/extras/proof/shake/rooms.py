@@ -21,7 +21,7 @@ from asyncstate.extras.proof.shake.sketch import Answer, Job, plan_of
 from asyncstate.model.encode import encoded
 from asyncstate.process.child import run_child
 from asyncstate.process.lineage import start
-from asyncstate.remains import make_temporary_folder
+from asyncstate.residue import make_temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

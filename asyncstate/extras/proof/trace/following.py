@@ -13,7 +13,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from asyncstate import remains
+from asyncstate import residue
 from asyncstate.errors import ConfigError, PathRefused
 from asyncstate.extras.proof.trace import strace
 from asyncstate.filesystem import open_read
@@ -44,7 +44,7 @@ class Strace:
         self._try_out()
 
     def _try_out(self) -> None:
-        descriptor, path = remains.temporary_file("asyncstate-trace-")
+        descriptor, path = residue.temporary_file("asyncstate-trace-")
         try:
             command = self.command(path, [self.program, "-V"])
             done = run_child(command, cwd="/", timeout=30)
@@ -92,7 +92,7 @@ class FollowedProgram:
     def __init__(self, command: Callable[[str], list[str]], folder: str, owner: int | None, touched: Touched) -> None:
         self._folder = folder
         self._touched = touched
-        self._file, self._path = remains.temporary_file("asyncstate-trace-")
+        self._file, self._path = residue.temporary_file("asyncstate-trace-")
         if owner is not None:
             os.fchown(self._file, owner, -1)
         self.argv: Sequence[str] = command(self._path)

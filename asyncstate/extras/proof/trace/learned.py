@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from asyncstate.compile.effects.seen import Seen
+from asyncstate.compile.effects.observed import Observed
 from asyncstate.extras.proof.trace.touched import CHANGES, ENSURED, LISTED, MADE, REMOVED, SET, WRITTEN
 from asyncstate.model.encode import SORTED, encoded, plain
 from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, IN_SUFFIXED, REQUISITE_KEYWORDS
@@ -125,14 +125,14 @@ class LearnedEffects:
         self._records = table.records
         self._digest = digest
 
-    def of(self, chunk: LowChunk) -> Seen | None:
+    def of(self, chunk: LowChunk) -> Observed | None:
         """Return the effects of a state, if its record is whole and the files in its text are unchanged."""
         record = self._records.get(chunk_key(chunk)) if self._records else None
         if record is None or not record.whole:
             return None
         unchanged = all(self._digest(path) == digest for path, digest in record.inputs.items())
         seen = record.effects
-        return Seen(seen.reads, seen.writes, seen.makes, record.programs) if unchanged else None
+        return Observed(seen.reads, seen.writes, seen.makes, record.programs) if unchanged else None
 
 
 def chunk_key(chunk: LowChunk) -> str:

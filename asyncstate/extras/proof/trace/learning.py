@@ -6,17 +6,17 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from asyncstate.compile.effects.seen import GUESSED
+from asyncstate.compile.effects.observed import GUESSED
 from asyncstate.errors import AsyncStateError, Issue
 from asyncstate.extras.proof.trace import store
 from asyncstate.extras.proof.trace.learned import Effects, LearnedEffects, Record, chunk_key, words_of
 from asyncstate.extras.proof.trace.touched import CHANGES, LOOKED
-from asyncstate.redact.shown import ShownPlan
+from asyncstate.redact.redacted_plan import RedactedPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from asyncstate.compile.effects.seen import Seen
+    from asyncstate.compile.effects.observed import Observed
     from asyncstate.extras.proof.trace.witness import Trace
     from asyncstate.load.host import PluginHost
     from asyncstate.model.chunk import LowChunk
@@ -42,7 +42,7 @@ class Learning:
     def keep(self, trace: Trace, worked: set[int]) -> list[Issue]:
         """Add records to the table; return warnings of failures. ``worked`` are chunks that succeeded with changes."""
         touched, unseen = trace.touched(), trace.unseen()
-        shown = ShownPlan(self._plan, self._secrets).plan
+        shown = RedactedPlan(self._plan, self._secrets).plan
         records = [
             record
             for chunk, as_shown in zip(self._plan.chunks, shown.chunks, strict=True)
@@ -111,6 +111,6 @@ def _is_text(path: str, words: str) -> bool:
     return os.path.isfile(path) and (os.path.basename(path) in words or os.access(path, os.X_OK))
 
 
-def learned_effects(state_dir: str) -> Callable[[LowChunk], Seen | None]:
+def learned_effects(state_dir: str) -> Callable[[LowChunk], Observed | None]:
     """Return the learned effects from the table in the state directory. Raises ConfigError for a bad table."""
     return LearnedEffects(store.load(state_dir), store.Digests()).of

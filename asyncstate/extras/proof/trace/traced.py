@@ -13,7 +13,7 @@ from asyncstate.extras.proof.trace.learning import Learning
 from asyncstate.extras.proof.trace.report import find_races, race_issues
 from asyncstate.extras.proof.trace.witness import Trace
 from asyncstate.model.plan import NodeKind
-from asyncstate.run.around import Around
+from asyncstate.run.delegating_dispatch import DelegatingDispatch
 from asyncstate.run.dispatch import Findings
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def traced(plan: Plan, inner: Dispatch, *, own: Sequence[str], keep: Keep) -> Tr
     return TracedDispatch(plan, inner, Trace(Strace(), own), keep)
 
 
-class TracedDispatch(Around):
+class TracedDispatch(DelegatingDispatch):
     """Another dispatch under observation. Its warnings name the races found."""
 
     def __init__(self, plan: Plan, inner: Dispatch, trace: Trace, keep: Keep) -> None:

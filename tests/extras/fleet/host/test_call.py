@@ -9,7 +9,7 @@ from memory_board import MemoryServer, Seal
 from asyncstate import Settings
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.controller.controller import Controller, Request
-from asyncstate.extras.fleet.controller.tale import Observer
+from asyncstate.extras.fleet.controller.event_stream import Observer
 from asyncstate.extras.fleet.events import HostEvents, events_since
 from asyncstate.extras.fleet.host.agent import Agent
 from asyncstate.extras.fleet.host.local_station import Gate, LocalStation, RunFiles

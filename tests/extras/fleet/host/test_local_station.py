@@ -9,11 +9,11 @@ from memory_board import MemoryServer, Seal
 from asyncstate import Settings
 from asyncstate.errors import FleetError, MessageRefused
 from asyncstate.extras.fleet.controller.controller import Controller, Request
-from asyncstate.extras.fleet.controller.tale import Observer
+from asyncstate.extras.fleet.controller.event_stream import Observer
 from asyncstate.extras.fleet.host import replay
 from asyncstate.extras.fleet.host.agent import Agent
 from asyncstate.extras.fleet.host.local_station import Gate, LocalPart, LocalStation, RunFiles
-from asyncstate.extras.fleet.host.part import host_plan
+from asyncstate.extras.fleet.host.partition import host_plan
 from asyncstate.extras.fleet.host.station import Kept
 from asyncstate.extras.fleet.policy import Policy
 from asyncstate.extras.fleet.protocol import Offer, Options

@@ -12,7 +12,7 @@ from memory_board import MemoryServer
 
 from asyncstate.errors import BoardRefused, ValueTooLarge
 from asyncstate.extras.fleet import subjects
-from asyncstate.extras.fleet.controller.tale import Observer, Tale
+from asyncstate.extras.fleet.controller.event_stream import EventStream, Observer
 from asyncstate.extras.fleet.host.reporter import Reporter
 from asyncstate.extras.fleet.protocol import FINISHED, Report, decode
 from asyncstate.journal.entry import event_of
@@ -87,7 +87,7 @@ def reported(events, board):
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         runner.run(scenario())
     told = Told()
-    tale = Tale("h", told)
+    tale = EventStream("h", told)
     ends = [tale.add(report, 0.0) for _, report in board.published]
     assert [report.seq for _, report in board.published] == list(range(len(ends)))
     return told.events, ends[-1]
@@ -269,7 +269,7 @@ def test_a_run_ends_with_its_own_code_whatever_reports_are_refused(full, overtak
     sent = [report for _, report in board.published]
     last = [board.kept[subjects.end("h", "r")]] if board.kept else []
     told = Told()
-    tale = Tale("h", told)
+    tale = EventStream("h", told)
     ends = [end for report in (last + sent if overtakes else sent + last) if (end := tale.add(report, 0.0)) is not None]
     assert [end.exit_code for end in ends] == [code]
     arrived = [event for report in sent for event in map(event_of, map(bytes, report.events))]

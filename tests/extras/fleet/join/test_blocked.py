@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from asyncstate.extras.fleet.host.part import part_of
+from asyncstate.extras.fleet.host.partition import partition_of
 from asyncstate.extras.fleet.join.join import join
 from asyncstate.model.result import Outcome
+from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.redact.secrets import Secrets
-from asyncstate.redact.shown import ShownPlan
 
 
 def joined(fleet, *absent, match=lambda hosts: lambda expression: [host for host in hosts if host == expression]):
@@ -45,7 +45,7 @@ def test_those_who_wait_are_left_out_and_the_others_run_to_the_end(fleet, data):
     assert set(result.goes) == {host for turn in result.turns for host in turn} == set(fleet.hosts) - out
     plans = {host: fleet.plan(host) for host in result.goes}
     parts = {
-        host: part_of(plan, ShownPlan(plan, Secrets()), result.goes[host], can_watch=lambda _: True)
+        host: partition_of(plan, RedactedPlan(plan, Secrets()), result.goes[host], can_watch=lambda _: True)
         for host, plan in plans.items()
     }
     told = run_fleet(parts, lambda _: Outcome(result=True, changed=True))  # asserts that nobody waits for ever

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 from plans import PlanBuilder
 
 from asyncstate.errors import CompileError, CycleError, FleetError, MessageRefused
-from asyncstate.extras.fleet.host.part import part_of
+from asyncstate.extras.fleet.host.partition import partition_of
 from asyncstate.extras.fleet.join.join import join
 from asyncstate.extras.fleet.protocol import HostPlan, Mistake, State
 from asyncstate.model.requisite import RemoteRequisite, RequisiteKind
+from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.redact.secrets import Secrets
-from asyncstate.redact.shown import ShownPlan
 
 
 @st.composite
@@ -249,8 +249,8 @@ def test_many_states_of_other_hosts_are_one_set():
     requisite = RemoteRequisite(0, "require_any", "db1", "sls", "s")
     plans = two_hosts(requisite, *(f"x{number}" for number in range(20)))
     web = msgspec.structs.replace(PlanBuilder().chunk("site").build(), remote=(requisite,))
-    part = part_of(
-        web, ShownPlan(web, Secrets()), join(plans, lambda host: [host]).goes["web1"], can_watch=lambda _: True
+    part = partition_of(
+        web, RedactedPlan(web, Secrets()), join(plans, lambda host: [host]).goes["web1"], can_watch=lambda _: True
     )
     assert len(part.plan.requisites[0]) == 1
     assert len(part.plan.elsewhere) == 20
@@ -261,13 +261,15 @@ def test_a_module_that_cannot_watch_requires_what_another_host_adds():
     plans = {host: fleet.plan(host) for host in fleet.hosts}
     go = join({host: published(plan, host) for host, plan in plans.items()}, lambda _: fleet.hosts).goes["h2"]
     assert (
-        part_of(plans["h2"], ShownPlan(plans["h2"], Secrets()), go, can_watch=lambda _: False)
+        partition_of(plans["h2"], RedactedPlan(plans["h2"], Secrets()), go, can_watch=lambda _: False)
         .plan.requisites[0][0]
         .kind
         is RequisiteKind.REQUIRE
     )
     assert (
-        part_of(plans["h2"], ShownPlan(plans["h2"], Secrets()), go, can_watch=lambda _: True).plan.requisites[0][0].kind
+        partition_of(plans["h2"], RedactedPlan(plans["h2"], Secrets()), go, can_watch=lambda _: True)
+        .plan.requisites[0][0]
+        .kind
         is RequisiteKind.WATCH
     )
 
@@ -277,7 +279,11 @@ def test_a_go_for_another_plan_or_with_unknown_states_is_refused():
     plan = fleet.plan("h2")
     go = join({host: published(fleet.plan(host), host) for host in fleet.hosts}, lambda _: fleet.hosts).goes["h2"]
     with pytest.raises(MessageRefused, match="another plan"):
-        part_of(plan, ShownPlan(plan, Secrets()), msgspec.structs.replace(go, digest="x"), can_watch=lambda _: True)
+        partition_of(
+            plan, RedactedPlan(plan, Secrets()), msgspec.structs.replace(go, digest="x"), can_watch=lambda _: True
+        )
     wait = msgspec.structs.replace(go.waits[0], chunk=7)
     with pytest.raises(MessageRefused, match="has not"):
-        part_of(plan, ShownPlan(plan, Secrets()), msgspec.structs.replace(go, waits=(wait,)), can_watch=lambda _: True)
+        partition_of(
+            plan, RedactedPlan(plan, Secrets()), msgspec.structs.replace(go, waits=(wait,)), can_watch=lambda _: True
+        )

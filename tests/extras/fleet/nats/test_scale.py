@@ -9,7 +9,7 @@ import pytest
 from fake_station import comparable
 
 from asyncstate.extras.fleet.controller.controller import Controller, Request
-from asyncstate.extras.fleet.controller.tale import Observer
+from asyncstate.extras.fleet.controller.event_stream import Observer
 from asyncstate.extras.fleet.nats.server import reload
 from asyncstate.extras.fleet.signing import OperatorSigner, OperatorVerifier
 from asyncstate.report.recorded import RecordedReport

@@ -138,14 +138,14 @@ def test_lanes_and_barriers_are_edges_and_a_barrier_is_one_node(joined):
 @settings(max_examples=20, deadline=None)
 @given(fleets(most=6))
 def test_every_state_is_one_node_and_every_wait_is_an_edge(fleet):
-    from asyncstate.extras.fleet.host.part import host_plan
+    from asyncstate.extras.fleet.host.partition import host_plan
+    from asyncstate.redact.redacted_plan import RedactedPlan
     from asyncstate.redact.secrets import Secrets
-    from asyncstate.redact.shown import ShownPlan
 
     plans = {}
     for host in fleet.hosts:
         plan = fleet.plan(host)
-        plans[host] = host_plan(plan, ShownPlan(plan, Secrets()), run="r", host=host, nonce=host)
+        plans[host] = host_plan(plan, RedactedPlan(plan, Secrets()), run="r", host=host, nonce=host)
     goes = join(plans, lambda expression: [host for host in plans if host == expression]).goes
     picture = picture_of(plans, goes)
     states = [node for node in picture.nodes if node.kind is NodeKind.CHUNK]

@@ -2,7 +2,7 @@ from fleet_events import elsewhere, ran, tag
 from report_page import Page
 
 from asyncstate.errors import Issue
-from asyncstate.extras.fleet.controller.tale import HostEnd
+from asyncstate.extras.fleet.controller.event_stream import HostEnd
 from asyncstate.extras.fleet.protocol import HostPlan, State
 from asyncstate.extras.fleet.report.html import fleet_html_report
 from asyncstate.extras.fleet.report.profile import FleetProfile

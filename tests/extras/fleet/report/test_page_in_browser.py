@@ -10,7 +10,7 @@ from fleet_events import tag as fleet_tag
 from looked_at import chosen, listed, middle
 from report_page import row
 
-from asyncstate.extras.fleet.controller.tale import HostEnd
+from asyncstate.extras.fleet.controller.event_stream import HostEnd
 from asyncstate.extras.fleet.report.html import fleet_html_report
 from asyncstate.extras.fleet.report.profile import FleetProfile
 from asyncstate.model.result import RunReport

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from asyncstate.extras.fleet.controller.tale import HostEnd
+from asyncstate.extras.fleet.controller.event_stream import HostEnd
 from asyncstate.extras.fleet.protocol import Go, HostPlan, RemoteState, State, Wait
 from asyncstate.extras.fleet.report.progress import LiveFleetProgress, PlainFleetProgress, Tally
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunStarted

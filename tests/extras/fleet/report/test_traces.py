@@ -5,7 +5,7 @@ from __future__ import annotations
 from imaginary_run import Script, spans, tag
 from opentelemetry.trace import StatusCode
 
-from asyncstate.extras.fleet.controller.tale import FleetEnd, HostEnd
+from asyncstate.extras.fleet.controller.event_stream import FleetEnd, HostEnd
 from asyncstate.extras.fleet.protocol import HostPlan, State
 from asyncstate.extras.fleet.report.traces import FleetTrace
 from asyncstate.model.event import ChunkReady

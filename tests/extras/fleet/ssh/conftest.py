@@ -10,7 +10,7 @@ from ssh_server import SshHost, write_known_hosts
 
 from asyncstate.config import Settings
 from asyncstate.extras.fleet.controller.controller import Controller, Request
-from asyncstate.extras.fleet.controller.tale import Observer
+from asyncstate.extras.fleet.controller.event_stream import Observer
 from asyncstate.extras.fleet.protocol import Options
 from asyncstate.extras.fleet.ssh import bundle
 from asyncstate.extras.fleet.ssh.connection import Ways

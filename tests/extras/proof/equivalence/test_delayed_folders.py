@@ -15,7 +15,7 @@ import pytest
 from delayed_features import features
 
 from asyncstate import StateRuntime
-from asyncstate.extras.proof.shake.here import shake_here
+from asyncstate.extras.proof.shake.in_process import shake_in_process
 from asyncstate.extras.proof.shake.report import result_lines
 
 NEW = "<D>/new"
@@ -76,7 +76,7 @@ class Folders:
                     return run.report
 
                 prepare = lambda: self.world.make("file", repository=False)  # noqa: E731
-                result = await shake_here(plan, str(self.world.root), prepare, run)
+                result = await shake_in_process(plan, str(self.world.root), prepare, run)
                 if result.broken_off or result.found:
                     broken.append(([name for name, _ in named], "\n".join(result_lines(plan, result))))
         return broken

@@ -22,7 +22,7 @@ from delayed_features import features
 from doors import Doors
 
 from asyncstate import StateRuntime
-from asyncstate.extras.proof.shake.here import shake_here
+from asyncstate.extras.proof.shake.in_process import shake_in_process
 from asyncstate.extras.proof.shake.orders import Orders
 from asyncstate.extras.proof.shake.outcome import Outcome, Tolerance, differences, entries
 from asyncstate.extras.proof.shake.report import result_lines
@@ -86,7 +86,7 @@ class Pairs:
         if not orders.every_delay(orders.serial):
             return plan, Result()
         run = run_fresh if fresh else run_here
-        return plan, await shake_here(plan, str(self.world.root), prepare, run, ignore=IGNORED)
+        return plan, await shake_in_process(plan, str(self.world.root), prepare, run, ignore=IGNORED)
 
     async def overlapped(self, runtime, first, second, order="footprint"):
         """What differs from a serial run where one of two states runs whole at a door of the other."""

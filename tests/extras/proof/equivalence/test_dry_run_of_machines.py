@@ -43,7 +43,7 @@ def lies(folder, pairs, *, foresight=True):
         pytest.skip(reason)
     python = this_python()
     *command, boot = python.command
-    command.append(boot.replace("asyncstate.extras.proof.shake.inside", "pairs_inside"))
+    command.append(boot.replace("asyncstate.extras.proof.shake.room_program", "pairs_inside"))
     job = json.dumps({"pairs": pairs, "foresight": foresight})
     stage = Stage(str(root), str(work), python.mounts, command, {**ENVIRON, **python.environ}, job)
     unshare = ["unshare", *NAMESPACES, "--", sys.executable, "-m", "asyncstate.extras.proof.shake.room"]

@@ -13,7 +13,7 @@ import msgspec
 
 from asyncstate.config import Settings
 from asyncstate.errors import AsyncStateError, CompileError
-from asyncstate.extras.proof.shake.here import ended_early
+from asyncstate.extras.proof.shake.in_process import ended_early
 from asyncstate.extras.proof.shake.sketch import Answer, Job, sketch
 from asyncstate.model.encode import json_bytes
 from asyncstate.runtime import StateRuntime

@@ -156,7 +156,7 @@ class Failures(Relay):
         super().event(host, event)
 
 
-class Tale:
+class EventStream:
     """The events of one host in one run, from its reports in order. Each report counts once."""
 
     def __init__(self, host: str, observer: Observer) -> None:
@@ -236,12 +236,12 @@ def _label(tag: str) -> str:
     return f"{state}.{function}: {id_}" + (f" ({name})" if name != id_ else "")
 
 
-async def read_tales(board: Board, run: str, hosts: Iterable[str], observer: Observer) -> dict[str, HostEnd]:
+async def read_event_streams(board: Board, run: str, hosts: Iterable[str], observer: Observer) -> dict[str, HostEnd]:
     """Pass the events of a run on the board to an observer; return the end of each host's part that has ended.
 
     It listens until all have ended, or nothing more comes. Raises BoardError.
     """
-    missing, ends, tales = set(hosts), dict[str, HostEnd](), dict[str, Tale]()
+    missing, ends, streams = set(hosts), dict[str, HostEnd](), dict[str, EventStream]()
 
     def take(subject: str, data: bytes, stored: float) -> None:
         try:
@@ -250,7 +250,7 @@ async def read_tales(board: Board, run: str, hosts: Iterable[str], observer: Obs
             require_fields(report, run=run, host=host)
             if host not in missing:
                 return
-            end = tales.setdefault(host, Tale(host, observer)).add(report, stored)
+            end = streams.setdefault(host, EventStream(host, observer)).add(report, stored)
         except (MessageRefused, ValueError) as error:
             log.warning("A report at %s is refused: %s", subject, error)
             return
@@ -264,7 +264,7 @@ async def read_tales(board: Board, run: str, hosts: Iterable[str], observer: Obs
     async with aclosing(board.messages(subjects.reports(run))) as messages:
         while missing:
             message = None
-            with anyio.move_on_after(QUIET if tales else 4 * QUIET):
+            with anyio.move_on_after(QUIET if streams else 4 * QUIET):
                 message = await anext(messages, None)
             if message is None:
                 break

@@ -10,7 +10,7 @@ from asyncstate.journal.entry import is_event, read_event
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunStarted
 from asyncstate.model.result import wrong_in_row
 from asyncstate.run.rows import was_cut_off
-from asyncstate.run.shared import Shared
+from asyncstate.run.shared_work import SharedWork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -37,17 +37,17 @@ class Unknown(msgspec.Struct, frozen=True, tag_field="record", tag="unknown"):
     since: float = 0.0
 
 
-class Past:
+class EarlierRuns:
     """The results of earlier runs. ``run`` is the last of them."""
 
     def __init__(self, run: str) -> None:
         self.run = run
         self.ended: dict[Key, Ended] = {}
         self.unknown: dict[Key, Unknown] = {}
-        self.shared: dict[str, Shared] = {}
+        self.shared: dict[str, SharedWork] = {}
 
     @classmethod
-    def of(cls, run: str, lines: Iterable[bytes]) -> Past:
+    def of(cls, run: str, lines: Iterable[bytes]) -> EarlierRuns:
         """Read the lines of a run: its results, after those that it carried over from runs before it."""
         past, wall = cls(run), 0.0
         for line in lines:
@@ -67,10 +67,10 @@ class Past:
 
     def _carried(self, line: bytes) -> None:
         try:
-            record = msgspec.json.decode(line, type=Ended | Unknown | Shared)
+            record = msgspec.json.decode(line, type=Ended | Unknown | SharedWork)
         except (msgspec.MsgspecError, UnicodeError):
             return
-        if isinstance(record, Shared):
+        if isinstance(record, SharedWork):
             self.shared[record.tag] = record
         elif isinstance(record, Ended):
             if not any(map(wrong_in_row, (record.row, *record.sub_rows.values()))):
@@ -98,6 +98,6 @@ class Past:
             key: each for key, each in self.ended.items() if key[0] not in tags or each.row.get("result") is not False
         }
 
-    def records(self) -> list[Ended | Unknown | Shared]:
+    def records(self) -> list[Ended | Unknown | SharedWork]:
         """Return everything as records, for the start of the log of the run that resumes this one."""
         return [*self.ended.values(), *self.unknown.values(), *self.shared.values()]

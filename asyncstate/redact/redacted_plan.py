@@ -1,4 +1,4 @@
-"""ShownPlan: redacts a plan, and the events and the report of its run.
+"""RedactedPlan: redacts a plan, and the events and the report of its run.
 
 Inside the engine every state keeps its true ID and name, so that requisites find it. Everything that leaves the engine
 (events, the report, a graph of the plan) passes through this class.
@@ -57,7 +57,7 @@ class _Names:
         self.taken: set[str] | None = None
 
 
-class ShownPlan:
+class RedactedPlan:
     """Hides secrets, and the data of ``no_log`` states, in the events, rows and tags of one plan.
 
     Different tags stay different: if two would look the same, the name of each is followed by the number of its state

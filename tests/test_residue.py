@@ -15,19 +15,19 @@ from types import SimpleNamespace
 import pytest
 from plugin_harness import PluginHarness
 
-from asyncstate import filesystem, remains
+from asyncstate import filesystem, residue
 from asyncstate.dunders.cancel import CancelToken
 from asyncstate.errors import ResumeRefused, RunCancelled
 from asyncstate.filesystem.replacement import Replacement
 from asyncstate.process.child import run_child
 from asyncstate.process.ending import belong, release
 from asyncstate.process.lineage import look_at, start
-from asyncstate.run.leftovers import clear_cut_off, clear_leftovers
+from asyncstate.run.cleanup import clear_cut_off, clear_residue
 from asyncstate.run.lock import RunLock
 
 KILLED = """
 import os, signal, subprocess, sys
-from asyncstate import filesystem, remains
+from asyncstate import filesystem, residue
 from asyncstate.dunders.cancel import CancelToken
 from asyncstate.process.ending import belong, release
 from asyncstate.process.lineage import start
@@ -35,11 +35,11 @@ from asyncstate.run.lock import RunLock
 cache, tree = sys.argv[1:]
 null = subprocess.DEVNULL
 with RunLock(cache):
-    remains.temporary_file("left-", directory=tree)
-    folder = remains.make_temporary_folder("left-", tree)
+    residue.temporary_file("left-", directory=tree)
+    folder = residue.make_temporary_folder("left-", tree)
     open(folder + "/inner", "w").close()
-    remains.note_temporary(tree + "/renamed")
-    remains.note_temporary(tree + "/link")
+    residue.note_temporary(tree + "/renamed")
+    residue.note_temporary(tree + "/link")
     os.symlink("/etc/hostname", tree + "/link")
     ended, cut = CancelToken(), CancelToken()
     daemon, born = start(["sleep", "600"], stdout=null, stderr=null)
@@ -112,13 +112,13 @@ async def test_a_run_that_is_resumed_waits_for_who_lives_or_is_refused(killed):
 
 def test_the_notes_of_a_run_that_lives_are_left_alone(tmp_path, caplog):
     cache, other = str(tmp_path / "cache"), tmp_path / "temporary"
-    with remains.Notes(cache, "a run"):
-        remains.note_temporary(str(other))
+    with residue.Notes(cache, "a run"):
+        residue.note_temporary(str(other))
         other.touch()
-        clear_leftovers(cache)
+        clear_residue(cache)
         assert other.exists()
-        assert len(remains.all_notes(cache)) == 1
-    assert remains.all_notes(cache) == []
+        assert len(residue.all_notes(cache)) == 1
+    assert residue.all_notes(cache) == []
 
 
 def test_odd_notes_do_no_harm(tmp_path):
@@ -128,23 +128,23 @@ def test_odd_notes_do_no_harm(tmp_path):
     (folder / "b.notes").write_bytes(b"")
     os.mkfifo(folder / "c.notes")
     os.symlink("/dev/zero", folder / "d.notes")
-    clear_leftovers(str(tmp_path))
+    clear_residue(str(tmp_path))
     assert sorted(path.name for path in folder.iterdir()) == ["d.notes"]
 
 
 def test_what_ended_is_not_among_the_started(tmp_path):
-    with remains.Notes(str(tmp_path), "a run"):
+    with residue.Notes(str(tmp_path), "a run"):
         run_child(["true"])
         token = CancelToken()
         process, born = start(["sleep", "600"])
         belong(born, token)
         assert process.poll() is None
-        (path,) = remains.all_notes(str(tmp_path))
+        (path,) = residue.all_notes(str(tmp_path))
         with open(path, "rb") as file:
-            assert remains._read(file.fileno()).marks == [born.mark]
+            assert residue._read(file.fileno()).marks == [born.mark]
         release(token)
         with open(path, "rb") as file:
-            assert remains._read(file.fileno()) == remains.Dead("a run", [], [])
+            assert residue._read(file.fileno()) == residue.Dead("a run", [], [])
         process.kill()
         process.wait()
 
@@ -154,12 +154,12 @@ def test_a_program_is_noted_before_it_can_do_anything(tmp_path, monkeypatch):
     seen = []
 
     def popen(*_argv, **_options):
-        (path,) = remains.all_notes(str(tmp_path))
+        (path,) = residue.all_notes(str(tmp_path))
         seen.append(path)
         seen.append(subprocess.check_output(["cat", path]))
         raise OSError("no such program")
 
-    with remains.Notes(str(tmp_path), "run"):
+    with residue.Notes(str(tmp_path), "run"):
         with monkeypatch.context() as patch:
             patch.setattr("asyncstate.process.lineage.subprocess", SimpleNamespace(Popen=popen))
             with pytest.raises(OSError, match="no such program"):
@@ -171,12 +171,12 @@ def test_a_program_is_noted_before_it_can_do_anything(tmp_path, monkeypatch):
 
 
 def test_temporary_files_and_folders(tmp_path):
-    descriptor, path = remains.temporary_file("a-", ".sh", str(tmp_path))
+    descriptor, path = residue.temporary_file("a-", ".sh", str(tmp_path))
     os.close(descriptor)
     assert os.path.basename(path).startswith("a-")
     assert path.endswith(".sh")
     assert os.stat(path).st_mode & 0o777 == 0o600
-    with remains.temporary_folder("b-", str(tmp_path)) as folder:
+    with residue.temporary_folder("b-", str(tmp_path)) as folder:
         assert os.stat(folder).st_mode & 0o777 == 0o700
         os.mkdir(f"{folder}/inner")
     assert not os.path.exists(folder)
@@ -187,44 +187,44 @@ def test_temporary_files_and_folders(tmp_path):
 def test_a_call_that_was_cut_off_leaves_no_file_and_makes_none(tmp_path):
     token, kept, path = CancelToken(), tmp_path / "kept", str(tmp_path / "written")
     with PluginHarness(tmp_path).calling(cancel=token):
-        os.close(remains.temporary_file("half-", directory=str(tmp_path))[0])
+        os.close(residue.temporary_file("half-", directory=str(tmp_path))[0])
         with Replacement(path) as new:
             token.cancel("SIGTERM")
             with pytest.raises(RunCancelled):
                 new.commit(sync=False)
         with pytest.raises(RunCancelled):
-            remains.temporary_file("late-", directory=str(tmp_path))
+            residue.temporary_file("late-", directory=str(tmp_path))
         with pytest.raises(RunCancelled):
             Replacement(path)
     with PluginHarness(tmp_path).calling(cancel=CancelToken()):
         kept.touch()
-        remains.note_temporary(str(kept))
+        residue.note_temporary(str(kept))
     assert [name for name in os.listdir(tmp_path) if name.startswith("half-")]
     clear_cut_off()
     assert not [name for name in os.listdir(tmp_path) if name.startswith("half-")]
     assert kept.exists()
-    assert not remains.is_anything_cut_off()
+    assert not residue.is_anything_cut_off()
 
 
 def a_file(tmp_path):
-    descriptor, path = remains.temporary_file(directory=str(tmp_path))
+    descriptor, path = residue.temporary_file(directory=str(tmp_path))
     os.close(descriptor)
     filesystem.remove(path)
 
 
 def a_file_that_stays(tmp_path):
-    os.close(remains.temporary_file(directory=str(tmp_path))[0])
+    os.close(residue.temporary_file(directory=str(tmp_path))[0])
 
 
 def a_folder(tmp_path):
-    with remains.temporary_folder(directory=str(tmp_path)) as folder:
+    with residue.temporary_folder(directory=str(tmp_path)) as folder:
         filesystem.replace_text(f"{folder}/made", "")
         open(f"{folder}/brought", "w").close()
         filesystem.remove(f"{folder}/brought")
 
 
 def a_folder_that_is_renamed(tmp_path):
-    folder = remains.make_temporary_folder(directory=str(tmp_path))
+    folder = residue.make_temporary_folder(directory=str(tmp_path))
     filesystem.rename(folder, f"{folder}-again")
     filesystem.remove_tree(f"{folder}-again")
 
@@ -238,7 +238,7 @@ def test_no_temporary_file_is_a_change_of_its_call(tmp_path, make):
 
 def test_the_file_that_a_temporary_one_becomes_is_a_change(tmp_path):
     with PluginHarness(tmp_path).calling():
-        descriptor, path = remains.temporary_file(directory=str(tmp_path))
+        descriptor, path = residue.temporary_file(directory=str(tmp_path))
         os.close(descriptor)
         filesystem.rename(path, str(tmp_path / "kept"))
         filesystem.replace_text(str(tmp_path / "written"), "x")
@@ -248,12 +248,12 @@ def test_the_file_that_a_temporary_one_becomes_is_a_change(tmp_path):
 
 def test_a_lock_excludes_others_also_within_a_process_until_it_is_closed(tmp_path):
     path = str(tmp_path / "lock")
-    held = remains.take_lock(path)
+    held = residue.take_lock(path)
     assert held is not None
-    assert remains.take_lock(path) is None
+    assert residue.take_lock(path) is None
     assert os.stat(path).st_mode & 0o777 == 0o600
     os.close(held)
-    again = remains.take_lock(path)
+    again = residue.take_lock(path)
     assert again is not None
     os.close(again)
 
@@ -261,5 +261,5 @@ def test_a_lock_excludes_others_also_within_a_process_until_it_is_closed(tmp_pat
 def test_a_lock_is_not_taken_through_a_link(tmp_path):
     (tmp_path / "lock").symlink_to(tmp_path / "other")
     with pytest.raises(OSError, match="symbolic links"):
-        remains.take_lock(str(tmp_path / "lock"))
+        residue.take_lock(str(tmp_path / "lock"))
     assert not (tmp_path / "other").exists()

@@ -8,7 +8,7 @@ from asyncstate import Settings, StateRuntime
 from asyncstate.journal.entry import whole_lines
 from asyncstate.journal.folder import log_path, make_folder
 from asyncstate.journal.store import Journal, tidy
-from asyncstate.run.past import Past
+from asyncstate.run.earlier_runs import EarlierRuns
 
 DATA = {
     f"s{number}": {"here.step": [{"watch": [{"here": f"s{number - 1}"}]}] if number % 3 else []} for number in range(12)
@@ -46,14 +46,14 @@ def past_of(tmp_path):
         path = log_path(state_dir, "x")
         with open(path, "wb") as file:
             file.write(data)
-        from_log = Past.of("x", whole_lines(io.BytesIO(data)))
+        from_log = EarlierRuns.of("x", whole_lines(io.BytesIO(data)))
         for _ in range(2):
             journal = Journal.open(state_dir)
             entries = journal.runs()
             if not entries:
                 assert not from_log.ended
                 return None
-            past = Past.of(entries[0].id, journal.lines(entries[0].id))
+            past = EarlierRuns.of(entries[0].id, journal.lines(entries[0].id))
             assert (past.ended, past.unknown) == (from_log.ended, from_log.unknown)
             tidy(state_dir, 1, 1e9)
         return past

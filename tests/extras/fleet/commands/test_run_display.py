@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from asyncstate.cli.console import Console
 from asyncstate.config import Settings
-from asyncstate.extras.fleet.commands.shown import Shown
-from asyncstate.extras.fleet.controller.tale import FleetEnd, HostEnd
+from asyncstate.extras.fleet.commands.run_display import RunDisplay
+from asyncstate.extras.fleet.controller.event_stream import FleetEnd, HostEnd
 from asyncstate.extras.fleet.protocol import HostPlan, State
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted
 
@@ -30,7 +30,7 @@ def show(capfd):
         console = console or Console()
         if options.get("quiet_ok"):
             console.hold()
-        shown = Shown(console, Settings(), **{"progress": "auto", **options})
+        shown = RunDisplay(console, Settings(), **{"progress": "auto", **options})
         for host, row in rows.items():
             common = {"run_id": host, "tag": tag("a")}
             shown.planned(host, PLAN)
@@ -79,7 +79,7 @@ def test_github_is_told_of_each_failure_with_its_host_and_place(show):
 
 
 def test_each_host_tells_of_a_dry_run_as_of_one(capfd):
-    shown = Shown(Console(), Settings(state_output="brief"))
+    shown = RunDisplay(Console(), Settings(state_output="brief"))
     shown.begun("web1", 1)
     common = {"run_id": "web1", "seq": 0, "time": 1.0}
     shown.event("web1", RunStarted(wall=0.0, digest="", chunks=1, concurrency=1, test=True, **common))
@@ -96,7 +96,7 @@ def test_each_host_tells_of_a_dry_run_as_of_one(capfd):
 def test_what_was_held_back_on_a_host_names_its_requisite(capfd, tmp_path):
     states = (State("test", "nop", "a", "a", "s"), State("test", "nop", "b", "b", "s"))
     plan = HostPlan(run="r", host="", nonce="n", states=states, nodes=2, edges=(0, 1), sources=("require",))
-    shown = Shown(Console(), Settings(state_output="brief"), junit=str(tmp_path / "junit.xml"))
+    shown = RunDisplay(Console(), Settings(state_output="brief"), junit=str(tmp_path / "junit.xml"))
     shown.planned("web1", plan)
     shown.begun("web1", 1)
     for name, row in (("a", BAD), ("b", {**BAD, "__state_ran__": False})):
@@ -109,7 +109,7 @@ def test_what_was_held_back_on_a_host_names_its_requisite(capfd, tmp_path):
 
 def test_a_host_that_refused_has_no_report_and_one_that_was_cut_short_says_why_and_what_is_left(capfd):
     states = tuple(State("test", "nop", each, each, "s") for each in ("a", "b"))
-    shown = Shown(Console(), Settings())
+    shown = RunDisplay(Console(), Settings())
     for host in ("web1", "web2"):
         shown.planned(host, replace(PLAN, states=states))
         shown.begun(host, 1)

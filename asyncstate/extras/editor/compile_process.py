@@ -15,8 +15,8 @@ from msgspec import structs
 
 from asyncstate.errors import AsyncStateError
 from asyncstate.extras.editor.compiling import early, whole
-from asyncstate.extras.editor.kept import Renderings
 from asyncstate.extras.editor.messages import Job, Reply
+from asyncstate.extras.editor.render_cache import Renderings
 from asyncstate.model.encode import encoded
 from asyncstate.process.fork import Fork
 

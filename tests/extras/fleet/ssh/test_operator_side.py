@@ -13,7 +13,7 @@ from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.local_board import LocalStore
 from asyncstate.extras.fleet.protocol import Offer, Options, encode
 from asyncstate.extras.fleet.ssh import frames
-from asyncstate.extras.fleet.ssh.desk import Desk, Tree
+from asyncstate.extras.fleet.ssh.operator_side import OperatorSide, Tree
 
 
 class Said:
@@ -66,7 +66,7 @@ def serve(folder, data, roots=None, *offers):
     own = Settings(
         file_roots=roots, pillar_roots={"base": [f"{folder}/none"]}, cachedir=f"{folder}/c", state_dir=f"{folder}/s"
     )
-    desk = Desk("a1", store.board("a1"), Tree(own), {})
+    desk = OperatorSide("a1", store.board("a1"), Tree(own), {})
 
     async def main():
         refused = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.cli.console import CHANGED
 from asyncstate.cli.tracing import Tracing
-from asyncstate.extras.fleet.controller.tale import Relay
+from asyncstate.extras.fleet.controller.event_stream import Relay
 from asyncstate.model.encode import encoded
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from asyncstate.cli.console import Console
     from asyncstate.config import Settings
     from asyncstate.extras.fleet.controller.controller import Controller
-    from asyncstate.extras.fleet.controller.tale import FleetEnd, HostEnd
+    from asyncstate.extras.fleet.controller.event_stream import FleetEnd, HostEnd
     from asyncstate.extras.fleet.protocol import Go, HostPlan
     from asyncstate.extras.fleet.report.profile import FleetProfile
     from asyncstate.extras.fleet.report.progress import LiveFleetProgress, PlainFleetProgress
@@ -34,7 +34,7 @@ def shown_as(options: dict[str, Any]) -> dict[str, Any]:
     return {"traced": True, **{name: options[name] for name in named}}
 
 
-class Shown(Relay):
+class RunDisplay(Relay):
     """Shows a run: its events as lines of JSON while it goes on, else its progress, and its reports at the end.
 
     Further arguments are named as the options. ``traced`` sends traces if the settings ask for them. Raises ConfigError
@@ -193,7 +193,7 @@ class Shown(Relay):
 
     def _results(self, end: FleetEnd) -> Iterator[HostResult]:
         """Yield the result of each host, also of hosts without a report."""
-        from asyncstate.extras.fleet.report.held import held_back_on_host
+        from asyncstate.extras.fleet.report.blockers import held_back_on_host
         from asyncstate.report.host_result import HostResult
 
         reports = {host: self._report_of(host, host_end) for host, host_end in end.hosts.items()}

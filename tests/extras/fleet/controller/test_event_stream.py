@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from asyncstate.errors import Issue, MessageRefused
-from asyncstate.extras.fleet.controller.tale import Failures, FleetEnd, HostEnd, Observer, Relay, Tale
+from asyncstate.extras.fleet.controller.event_stream import EventStream, Failures, FleetEnd, HostEnd, Observer, Relay
 from asyncstate.extras.fleet.protocol import Report
 
 
@@ -27,7 +27,7 @@ FINISHED = b'{"event":"chunk_finished","run_id":"r","seq":0,"time":0,"tag":"t","
 def test_a_whole_row_is_heard():
     heard = Heard()
     row = b'{"name":"n","result":true,"changes":{},"comment":"","__run_num__":0}'
-    assert Tale("h", heard).add(report(events=[FINISHED % row]), 0.0) is None
+    assert EventStream("h", heard).add(report(events=[FINISHED % row]), 0.0) is None
     assert [event.tag for event in heard.events] == ["t"]
 
 
@@ -49,7 +49,7 @@ def test_a_whole_row_is_heard():
 def test_odd_reports_are_refused(odd):
     heard = Heard()
     with pytest.raises(MessageRefused):
-        Tale("h", heard).add(odd, 0.0)
+        EventStream("h", heard).add(odd, 0.0)
     assert heard.events == []
 
 
@@ -74,9 +74,9 @@ def test_states_that_fail_are_told_as_they_fail_and_tests_before_a_prereq_are_no
     row = b'{"name":"n","result":%s,"changes":{},"comment":"","__run_num__":0}'
     bad = FINISHED % (row % b"false")
     checked = bad.replace(b'"tag"', b'"check":true,"tag"')
-    Tale("h", Failures(heard, failed.append)).add(report(events=[FINISHED % (row % b"true"), checked]), 0.0)
+    EventStream("h", Failures(heard, failed.append)).add(report(events=[FINISHED % (row % b"true"), checked]), 0.0)
     assert failed == []
-    Tale("h", Failures(heard, failed.append)).add(report(events=[bad]), 0.0)
+    EventStream("h", Failures(heard, failed.append)).add(report(events=[bad]), 0.0)
     assert failed == ["h"]
     assert len(heard.events) == 3
 

@@ -1,4 +1,4 @@
-"""Around: a dispatch that delegates to another one. Subclasses change a part of it."""
+"""DelegatingDispatch: a dispatch that delegates to another one. Subclasses change a part of it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from asyncstate.model.result import Row
     from asyncstate.run.dispatch import Dispatch, Findings, ModuleTraits, Supervisor
     from asyncstate.run.machine import Work
-    from asyncstate.run.shared import Shared
+    from asyncstate.run.shared_work import SharedWork
 
 
-class Around:
+class DelegatingDispatch:
     """Delegates everything to ``inner``; a `Dispatch`."""
 
     def __init__(self, inner: Dispatch) -> None:
@@ -35,7 +35,7 @@ class Around:
         """Run a chunk and return its row."""
         return await self._inner.run_chunk(work, chunk)
 
-    def recall(self, work: Work, chunk: LowChunk, row: Row, shared: Shared | None) -> None:
+    def recall(self, work: Work, chunk: LowChunk, row: Row, shared: SharedWork | None) -> None:
         """Accept a row of an earlier run."""
         self._inner.recall(work, chunk, row, shared)
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 
-class Shared(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="shared"):
+class SharedWork(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="shared"):
     """The effects of a common call on other states, kept before the row of the state ``tag`` that made the call.
 
     ``rows`` are the rows of states that need no call of their own; ``changes`` are to be added to the rows of states

@@ -71,7 +71,7 @@ class Question(Value):
         return cls(About.PLACE, f"{path}/" if path == place and not written else path.partition("/**")[0], place)
 
 
-class BroughtByPackages:
+class PackageContents:
     """The packages of a tree, by the states that name them, and the questions they are asked."""
 
     def __init__(self, knowledge: PackageKnowledge | None) -> None:

@@ -1,4 +1,4 @@
-"""Desk: the operator's side of one host's stream. It answers the host's requests within the host's rights.
+"""OperatorSide: the operator's side of one host's stream. It answers the host's requests within the host's rights.
 
 On the board a host has its rights of `subjects`. Of the tree it gets all files of the file roots, as any minion of Salt
 does. The pillar is rendered here, always for the stream's host, whatever ID a request has.
@@ -129,7 +129,7 @@ def merged(settings: Settings, first: Mapping[str, Any], second: Mapping[str, An
     return merge(first, second, strategy, settings.renderer, lists)
 
 
-class Desk:
+class OperatorSide:
     """Serves one host. ``minion_opts`` are the settings of this host."""
 
     def __init__(self, host: str, board: Board, tree: Tree, minion_opts: Mapping[str, Any]) -> None:

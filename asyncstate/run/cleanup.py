@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from asyncstate import filesystem, remains
+from asyncstate import filesystem, residue
 from asyncstate.errors import PathRefused
 from asyncstate.logs.loggers import get_logger
 from asyncstate.process.ending import reaper
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import logging
     from collections.abc import Iterable
 
-    from asyncstate.remains import Dead
+    from asyncstate.residue import Dead
 
 log: logging.Logger = get_logger(__name__)
 
@@ -34,15 +34,15 @@ class Survivors(Value):
     marks: list[int]
 
 
-def clear_leftovers(directory: str) -> list[Survivors]:
+def clear_residue(directory: str) -> list[Survivors]:
     """Remove the temporary files of dead runs; log, and return, their processes that still run.
 
     The processes are left alone: their work may be half done, and only a person can decide whether it should go on. So
     the notes of their run stay until the last of them has ended. Only a run that holds the run lock may call this.
     """
     found = []
-    for path in remains.all_notes(directory):
-        with remains.dead_run(path) as dead:
+    for path in residue.all_notes(directory):
+        with residue.dead_run(path) as dead:
             if dead is None:
                 continue
             if _clear(dead):
@@ -51,20 +51,20 @@ def clear_leftovers(directory: str) -> list[Survivors]:
                 log.warning(
                     "%s was killed. To see what it had done: asyncstate runs list; asyncstate replay RUN", dead.title
                 )
-                remains.forget(path)
+                residue.forget(path)
     return found
 
 
-def end_leftovers(directory: str) -> None:
+def end_residue(directory: str) -> None:
     """End the processes of dead runs, wait for their end, and remove their temporary files."""
-    for path in remains.all_notes(directory):
-        with remains.dead_run(path) as dead:
+    for path in residue.all_notes(directory):
+        with residue.dead_run(path) as dead:
             if dead is not None:
                 lineages = [Lineage(mark, 0) for mark in dead.marks]
                 reaper.end(lineages)
                 reaper.wait(lineages)
                 _clear(dead)
-                remains.forget(path)
+                residue.forget(path)
 
 
 def still_running(survivors: Iterable[Survivors]) -> str:
@@ -76,7 +76,7 @@ def still_running(survivors: Iterable[Survivors]) -> str:
 
 def is_anything_cut_off() -> bool:
     """Whether processes of cut-off calls are being ended, or may have left temporary files."""
-    return reaper.busy or remains.is_anything_cut_off()
+    return reaper.busy or residue.is_anything_cut_off()
 
 
 def clear_cut_off() -> None:
@@ -85,7 +85,7 @@ def clear_cut_off() -> None:
     This includes calls that still run in a thread: they can make no new files.
     """
     reaper.wait()
-    for path in remains.cut_off():
+    for path in residue.cut_off():
         _removed(path)
 
 

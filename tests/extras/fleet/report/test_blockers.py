@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncstate.extras.fleet.protocol import Go, HostPlan, RemoteState, State, Wait
-from asyncstate.extras.fleet.report.held import held_back_on_host
+from asyncstate.extras.fleet.report.blockers import held_back_on_host
 
 BAD = {"result": False, "changes": {}, "comment": ""}
 HELD = {**BAD, "__state_ran__": False}

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from asyncstate.extras.fleet.protocol import Barrier, Go, RemoteState, Wait
-    from asyncstate.redact.shown import ShownPlan
+    from asyncstate.redact.redacted_plan import RedactedPlan
 
 SET_FROM = 8
 """A requisite on this many states of other hosts goes through a SET node."""
 
 
 def host_plan(
-    plan: Plan, shown: ShownPlan, *, run: str, host: str, nonce: str, exclude: Iterable[str] = ()
+    plan: Plan, shown: RedactedPlan, *, run: str, host: str, nonce: str, exclude: Iterable[str] = ()
 ) -> HostPlan:
     """Return the public part of a plan: names, places and edges, without arguments and secrets.
 
@@ -77,7 +77,7 @@ def _checks(plan: Plan) -> list[tuple[int, Node]]:
     return [(number, node) for number, node in enumerate(plan.nodes) if node.kind is NodeKind.CHECK]
 
 
-class Part(msgspec.Struct, frozen=True):
+class Partition(msgspec.Struct, frozen=True):
     """``plan`` is for the engine. ``remote`` has its REMOTE nodes, by host and name on the board.
 
     ``read`` has the names on the board that others wait for: the node of this host, and the hosts. ``ordering`` are the
@@ -93,7 +93,7 @@ class Part(msgspec.Struct, frozen=True):
     before: dict[int, tuple[int, ...]] = {}
 
 
-def part_of(plan: Plan, shown: ShownPlan, go: Go, *, can_watch: Callable[[str], bool]) -> Part:
+def partition_of(plan: Plan, shown: RedactedPlan, go: Go, *, can_watch: Callable[[str], bool]) -> Partition:
     """Return the plan with REMOTE nodes for the states of other hosts in a go.
 
     ``can_watch`` returns whether a state module has ``mod_watch``: without it, a watch becomes a require, as always.
@@ -119,7 +119,7 @@ class _Extension:
         self._elsewhere: dict[int, LowChunk] = {}
         self._check_of = {node.chunk: number for number, node in _checks(plan)}
 
-    def part(self) -> Part:
+    def part(self) -> Partition:
         go = self._go
         for name in go.readers:
             if name.startswith("c") and int(name[1:]) not in self._check_of:
@@ -148,7 +148,7 @@ class _Extension:
             elsewhere=self._elsewhere,
             digest=digest.hexdigest(),
         )
-        return Part(
+        return Partition(
             plan,
             {(each.host, each.node): number for each, number in zip(go.remote, remote, strict=True)},
             {name: (names[name], readers) for name, readers in go.readers.items()},

@@ -8,7 +8,7 @@ from trees import FakeStates
 from trees import plan as compiled
 
 from asyncstate.model.result import RunReport
-from asyncstate.report.held import held_back
+from asyncstate.report.blockers import held_back
 
 BAD = {"result": False, "changes": {}, "comment": ""}
 HELD = {**BAD, "__state_ran__": False}

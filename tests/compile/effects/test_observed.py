@@ -2,7 +2,7 @@
 
 from trees import FakeStates, compiler
 
-from asyncstate.compile.effects.seen import Seen
+from asyncstate.compile.effects.observed import Observed
 from asyncstate.model.dag import FOOTPRINT
 
 STATES = FakeStates(
@@ -31,7 +31,7 @@ def edges(tree, records, *, mode="learned", bundled=True, unknown=False):
 
 
 def record(reads=(), writes=(), programs=()):
-    return Seen(tuple(f"path:{path}" for path in reads), tuple(f"path:{path}" for path in writes), (), programs)
+    return Observed(tuple(f"path:{path}" for path in reads), tuple(f"path:{path}" for path in writes), (), programs)
 
 
 COMMANDS = """

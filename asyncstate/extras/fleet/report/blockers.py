@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from asyncstate.model.result import was_held_back
 from asyncstate.model.tag import state_tag
-from asyncstate.report.held import Needs, PlacedState, told
+from asyncstate.report.blockers import Needs, PlacedState, told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

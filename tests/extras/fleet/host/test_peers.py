@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from asyncstate.dunders import __running__
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.host.mailbox import Mailbox
-from asyncstate.extras.fleet.host.others import Others
+from asyncstate.extras.fleet.host.peers import Peers
 from asyncstate.extras.fleet.protocol import Lost, NodeResult, Offer, Opened, decode, encode
 from asyncstate.model.result import Outcome
 from asyncstate.model.tag import state_tag
@@ -27,7 +27,7 @@ def first_arrival(*, row, notice):
         server, seal = MemoryServer(), Seal()
         board = server.board("web1")
         mail = Mailbox(board, "web1", "r")
-        others = Others(board, mail, OFFER, PART, seal)
+        others = Peers(board, mail, OFFER, PART, seal)
         if row is not None:
             await server.board("db1").put(subjects.row("web1", "db1", "r", "0"), encode(row))
         key = subjects.lost("web1", "r", "db1")
@@ -56,7 +56,7 @@ def test_a_row_that_was_not_heard_counts_before_a_notice_of_loss():
     async def scenario():
         server, seal = MemoryServer(), Seal()
         mail = Mailbox(server.board("web1"), "web1", "r")
-        others = Others(server.board("web1"), mail, OFFER, PART, seal)
+        others = Peers(server.board("web1"), mail, OFFER, PART, seal)
         tasks = [asyncio.create_task(each) for each in (mail.receive(), others.receive())]
         await asyncio.sleep(1)
         mail._row_watch.cancel()
@@ -91,7 +91,7 @@ def test_what_was_told_before_a_restart_stays(again):
         key = subjects.row("web1", "db1", "r", "0")
         if again:
             await board.put(key, encode(NodeResult(run="r", host="db1", node="0", result=True)))
-        others = Others(board, Mailbox(board, "db1", "r"), offer, part, Seal())
+        others = Peers(board, Mailbox(board, "db1", "r"), offer, part, Seal())
         await others.close("enough", again=again)
         await others.flush()
         return decode(server.values(key)[0].value, NodeResult)
@@ -108,7 +108,7 @@ def test_a_barrier_that_the_operator_did_not_open_stays_closed():
         args = {"a": {"fleet_order": 1}, "b": {"fleet_order": 2}}
         part = Fleet([("a", "h1", []), ("b", "h2", [])], args=args).parts()["h2"]
         mail = Mailbox(board, "h2", "r")
-        others = Others(board, mail, Offer(run="r", host="h2"), part, Seal())
+        others = Peers(board, mail, Offer(run="r", host="h2"), part, Seal())
         key = subjects.barrier("h2", "r", 1)
         await server.board().put(key, Seal("mallory").seal(encode(Opened(run="r", host="h2", order=1)), key))
         tasks = [asyncio.create_task(each) for each in (mail.receive(), others.receive())]
@@ -144,7 +144,7 @@ def test_who_watches_states_of_other_hosts_finds_their_rows_but_not_among_those_
     async def scenario():
         server, part = MemoryServer(), fleet.parts()["web1"]
         mail = Mailbox(server.board("web1"), "web1", "r")
-        others = Others(server.board("web1"), mail, OFFER, part, Seal())
+        others = Peers(server.board("web1"), mail, OFFER, part, Seal())
         for writer, changed in (("db1", True), ("db2", False)):
             told = NodeResult(run="r", host=writer, node="0", result=True, changed=changed)
             await server.board(writer).put(subjects.row("web1", writer, "r", "0"), encode(told))
@@ -168,7 +168,7 @@ def test_states_of_several_hosts_with_one_tag_share_a_row():
         chunk = part.plan.elsewhere[part.remote["db1", "0"]]
         plan = replace(part.plan, elsewhere=dict(enumerate([chunk] * len(hosts))))
         part = replace(part, plan=plan, remote={(host, "0"): number for number, host in enumerate(hosts)})
-        others = Others(server.board("web1"), Mailbox(server.board("web1"), "web1", "r"), OFFER, part, Seal())
+        others = Peers(server.board("web1"), Mailbox(server.board("web1"), "web1", "r"), OFFER, part, Seal())
         for number, result in enumerate(results):
             others._arrive(number, Outcome(result=result, changed=True), "" if result else f"words {number}")
         [only] = others.rows.values()

@@ -25,9 +25,9 @@ from asyncstate.model.plan import BrokenListener
 from asyncstate.model.race import Contact, Race, RacingState
 from asyncstate.model.result import RunReport
 from asyncstate.model.tag import parse_tag
+from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.redact.redactor import MASK, Redactor
 from asyncstate.redact.secrets import Secrets
-from asyncstate.redact.shown import ShownPlan
 
 HEAD = {"run_id": "hunter2hunter2", "seq": 1, "time": 0.5}
 
@@ -52,7 +52,7 @@ def plan():
 
 @pytest.fixture
 def shown(plan):
-    return ShownPlan(plan, Secrets(["hunter2", "s3cret"]))
+    return RedactedPlan(plan, Secrets(["hunter2", "s3cret"]))
 
 
 def test_tags_stay_different(plan, shown):
@@ -80,7 +80,7 @@ def test_tags_of_events_are_those_of_the_report(plan, shown):
 
 def test_a_secret_that_becomes_known_is_hidden_from_then_on(plan):
     secrets = Secrets()
-    shown = ShownPlan(plan, secrets)
+    shown = RedactedPlan(plan, secrets)
     assert shown.tag(plan.chunks[0].tag) == plan.chunks[0].tag
     secrets.add("hunter2")
     assert shown.tag(plan.chunks[0].tag) == f"cmd_|-a_|-echo {MASK}_|-run"
@@ -102,7 +102,7 @@ def test_no_thread_sees_names_that_another_one_is_just_working_out(plan):
 
     go_on = threading.Event()
     secrets = SimpleNamespace(redactor=Slow(["hunter2", "s3cret"]), texts={"hunter2": None, "s3cret": None})
-    shown = ShownPlan(plan, secrets)
+    shown = RedactedPlan(plan, secrets)
     tags = [chunk.tag for chunk in plan.chunks]
     thread = threading.Thread(target=lambda: seen.extend(map(shown.tag, tags)))
     thread.start()
@@ -110,7 +110,7 @@ def test_no_thread_sees_names_that_another_one_is_just_working_out(plan):
     here = [shown.event(ChunkReady(tag=tag, **HEAD)).tag for tag in tags]
     go_on.set()
     thread.join()
-    assert here == seen == list(map(ShownPlan(plan, Secrets(["hunter2", "s3cret"])).tag, tags))
+    assert here == seen == list(map(RedactedPlan(plan, Secrets(["hunter2", "s3cret"])).tag, tags))
 
 
 EVENTS = {
@@ -220,7 +220,7 @@ def test_the_plan_that_is_shown(plan):
     plan = msgspec.structs.replace(plan, chunks=(*plan.chunks[:5], last))
     for edge in ((0, 1, "path:/hunter2"), (0, 4, "path:/told to nobody"), (4, 5, "user:nobody"), (2, 3, "path:/x")):
         plan.dag.add(*edge[:2], "footprint", edge[2:])
-    shown = ShownPlan(plan, Secrets(["hunter2", "s3cret"])).plan
+    shown = RedactedPlan(plan, Secrets(["hunter2", "s3cret"])).plan
     told = repr(msgspec.structs.astuple(shown)) + repr(shown.lowstate()) + repr(list(shown.dag.edges()))
     assert not [word for word in ("hunter2", "s3cret", "nobody") if word in told]
     assert shown.chunks[5].args == {"require": [{"cmd": MASK}, {"cmd": "a"}]}
@@ -237,7 +237,7 @@ def test_the_plan_that_is_shown(plan):
 def _digest(password, *, secrets=(), url="x", no_log=False):
     """The digest that is shown of a plan with a password."""
     plan = PlanBuilder().chunk("a", args={"password": password, "url": url, **({"no_log": True} if no_log else {})})
-    return ShownPlan(plan.build(), Secrets(secrets)).digest
+    return RedactedPlan(plan.build(), Secrets(secrets)).digest
 
 
 def test_no_digest_that_is_shown_lets_a_reader_try_passwords():
@@ -249,13 +249,13 @@ def test_no_digest_that_is_shown_lets_a_reader_try_passwords():
 
 def test_where_nothing_is_hidden_the_digest_is_that_of_the_plan():
     plan = PlanBuilder().chunk("a", args={"x": object(), "y": "ü", 1: b"\xff"}).chunk("b").build()
-    assert ShownPlan(plan, Secrets()).digest == plan.digest
+    assert RedactedPlan(plan, Secrets()).digest == plan.digest
     assert _digest("one") != _digest("two")
 
 
 def test_events_and_reports_have_the_digest_that_is_shown():
     plan = PlanBuilder().chunk("a", args={"password": "hunter2"}).build()
-    shown = ShownPlan(plan, Secrets(["hunter2"]))
+    shown = RedactedPlan(plan, Secrets(["hunter2"]))
     began = RunStarted(run_id="r", seq=0, time=0, wall=0, digest=plan.digest, chunks=1, concurrency=1, test=False)
     found = {shown.event(began).digest, shown.report(RunReport({}, digest=plan.digest)).digest, shown.plan.digest}
     assert found == {shown.digest}
@@ -279,7 +279,7 @@ def test_a_report_shows_no_secret(plan, shown):
 def test_listeners_are_told_of_like_their_states():
     builder = PlanBuilder().chunk("a", name="hunter2").chunk("b", name="told to nobody", args={"no_log": True})
     plan = builder.chunk("c", args={"no_log": True}).listen("a", "b").listen("b", "a").listen("c", "a").build()
-    shown = ShownPlan(plan, Secrets(["hunter2"]))
+    shown = RedactedPlan(plan, Secrets(["hunter2"]))
     tags = [f"test_|-listener_a_|-{MASK}_|-mod_watch", f"test_|-listener_b_|-{MASK}_|-mod_watch"]
     tags.append("test_|-listener_c_|-c_|-mod_watch")
     assert [shown.tag(node.label) for node in plan.listeners] == tags
@@ -299,7 +299,7 @@ def test_tags_hide_secrets_and_stay_as_different_as_they_were(states):
             ids.add("".join(id_))
             builder.chunk("".join(id_), name="".join(name), args={"no_log": True} if no_log else {})
     plan = builder.build()
-    shown = ShownPlan(plan, Secrets(["hunter2", "s3cret"]))
+    shown = RedactedPlan(plan, Secrets(["hunter2", "s3cret"]))
     tags = [shown.tag(chunk.tag) for chunk in plan.chunks]
     assert len(set(tags)) == len({chunk.tag for chunk in plan.chunks})
     assert not [tag for tag in tags if "hunter2" in tag or "s3cret" in tag]

@@ -22,13 +22,13 @@ async def missing_orders(
     plan: Plan, root: str, prepare: Callable[[], None], run: Callable[[tuple[int, ...]], Awaitable[RunReport]]
 ) -> Sequence[str]:
     """Return lines with the two states of each missing edge, or the reason if the search broke off; else none."""
-    result = await shake_here(plan, root, prepare, run)
+    result = await shake_in_process(plan, root, prepare, run)
     if result.broken_off:
         return [result.broken_off]
     return list(result_lines(plan, result)) if result.found else []
 
 
-async def shake_here(
+async def shake_in_process(
     plan: Plan,
     root: str,
     prepare: Callable[[], None],

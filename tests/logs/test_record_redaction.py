@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from asyncstate.logs.fields import RunFields
 from asyncstate.logs.loggers import LineLogger, RimFilter
-from asyncstate.logs.rim import hide_secrets
+from asyncstate.logs.record_redaction import hide_secrets
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Node, NodeKind, Plan
+from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.redact.redactor import MASK
 from asyncstate.redact.secrets import Secrets
-from asyncstate.redact.shown import ShownPlan
 
 SECRET = "hunter2-Tr0ub4dor"
 
@@ -38,7 +38,7 @@ def secrets():
 def hushed():
     """Log lines that follow are of a state with ``no_log``."""
     plan = plan_of(no_log=True)
-    with RunFields("run", "host", ShownPlan(plan, Secrets())) as fields:
+    with RunFields("run", "host", RedactedPlan(plan, Secrets())) as fields:
         fields.begin(plan.chunks[0], plan.chunks[0].tag)
         yield
 

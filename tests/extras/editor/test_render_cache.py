@@ -6,8 +6,8 @@ import pytest
 
 from asyncstate.config import Settings
 from asyncstate.extras.editor.compiling import early, whole
-from asyncstate.extras.editor.kept import Renderings
 from asyncstate.extras.editor.messages import Compiled, Found, Job
+from asyncstate.extras.editor.render_cache import Renderings
 
 FILES = {
     "salt/top.sls": "base: {'*': [web, db, base]}\n",

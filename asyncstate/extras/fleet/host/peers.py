@@ -1,4 +1,4 @@
-"""Others: the other hosts of a run, as the engine of one host sees them through the board.
+"""Peers: the other hosts of a run, as the engine of one host sees them through the board.
 
 rows, notices of loss ──▶ arrivals ──▶ the machine's REMOTE nodes, ``__running__``
 nodes that end ──▶ outbox ──▶ rows for the hosts that wait for them
@@ -13,6 +13,7 @@ import anyio
 from asyncstate.errors import MessageRefused
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.board import Entry, put_all
+from asyncstate.extras.fleet.heartbeat import silence
 from asyncstate.extras.fleet.protocol import (
     Lost,
     NodeResult,
@@ -24,7 +25,6 @@ from asyncstate.extras.fleet.protocol import (
     node_name,
     require_fields,
 )
-from asyncstate.extras.fleet.pulse import silence
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.result import STATE_RAN, Outcome
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from asyncstate.extras.fleet.board import Board
     from asyncstate.extras.fleet.host.mailbox import Mailbox
-    from asyncstate.extras.fleet.host.part import Part
+    from asyncstate.extras.fleet.host.partition import Partition
     from asyncstate.extras.fleet.protocol import Offer, Verifier
     from asyncstate.model.result import Row
 
@@ -49,7 +49,7 @@ _REMIND: Final = 60.0
 """Seconds after which a host reports again that it has reached a barrier that is still closed."""
 
 
-class Others:
+class Peers:
     """The other hosts of one run; an `asyncstate.run.dispatch.Elsewhere`.
 
     ``clock`` counts seconds; it is never compared with another host's.
@@ -60,7 +60,7 @@ class Others:
         board: Board,
         mail: Mailbox,
         offer: Offer,
-        part: Part,
+        part: Partition,
         verifier: Verifier,
         *,
         clock: Callable[[], float] = anyio.current_time,

@@ -1,4 +1,4 @@
-"""Turns: steps of an orchestration that share hosts run one after another, in the order of their start.
+"""HostQueue: steps of an orchestration that share hosts run one after another, in the order of their start.
 
 A host takes part in one run of states at a time. Salt runs steps one by one.
 """
@@ -21,7 +21,7 @@ class _Turn:
         self.hosts: frozenset[str] | None = None
 
 
-class Turns:
+class HostQueue:
     """The steps that wait for hosts, and the ones that have them."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from asyncstate.run.leftovers import clear_cut_off
+from asyncstate.run.cleanup import clear_cut_off
 from asyncstate.run.loop_end import LOOP_CLOSED, PROGRAM_ENDED, LoopEnd, in_background
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def attended(workers: WorkerThreads, held: RunLock | None = None) -> Iterator[None]:
+def loop_bound(workers: WorkerThreads, held: RunLock | None = None) -> Iterator[None]:
     """Cancel the work of ``workers`` in the block if its loop is closed, or if the program ends.
 
     A closed loop never leaves the block, so the lock ``held`` is then released in the background, after the last

@@ -6,7 +6,7 @@ from fake_host import VirtualLoop
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asyncstate.extras.fleet.orchestration.turns import Turns
+from asyncstate.extras.fleet.orchestration.host_queue import HostQueue
 
 STEPS = st.lists(
     st.tuples(st.frozensets(st.sampled_from("abcd"), max_size=3), st.floats(0, 3), st.floats(0, 3)), max_size=8
@@ -22,7 +22,7 @@ def play(scenario):
 @given(STEPS, st.sets(st.integers(0, 7)))
 def test_hosts_have_one_step_at_a_time_in_the_order_of_steps(steps, cancelled):
     async def scenario():
-        turns, under_way, begun = Turns(), set(), []
+        turns, under_way, begun = HostQueue(), set(), []
 
         async def step(number, hosts, seconds_to_find, seconds):
             async def find():
@@ -59,7 +59,7 @@ def test_hosts_have_one_step_at_a_time_in_the_order_of_steps(steps, cancelled):
 
 def test_steps_on_other_hosts_run_beside_each_other():
     async def scenario():
-        turns = Turns()
+        turns = HostQueue()
 
         async def step(host):
             async def find():
@@ -77,7 +77,7 @@ def test_steps_on_other_hosts_run_beside_each_other():
 
 def test_a_step_that_finds_no_hosts_for_an_error_holds_nobody_up():
     async def scenario():
-        turns = Turns()
+        turns = HostQueue()
 
         async def trouble():
             raise ValueError("no such target")

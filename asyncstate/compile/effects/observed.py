@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from asyncstate.model.chunk import LowChunk
 
     Names = tuple[str, ...]
-    Learned = Callable[[LowChunk], "Seen | None"]
+    Learned = Callable[[LowChunk], "Observed | None"]
     """Returns what a state was seen to touch, if its text and its inputs are unchanged since."""
 
 GUESSED = frozenset({"cmd", "module"})
 """Bundled state modules whose footprints are guesses."""
 
 
-class Seen(Value):
+class Observed(Value):
     """What a state was seen to touch: names of resources, as in a footprint, and the paths of programs that it ran."""
 
     reads: Names
@@ -34,7 +34,7 @@ def seen_at_work(
     writes: Sequence[Names],
     learned: Learned,
     is_bundled: Callable[[LowChunk], bool],
-) -> dict[int, Seen]:
+) -> dict[int, Observed]:
     """Return the records of commands and custom states, by their numbers in ``chunks``.
 
     ``writes`` are the resources that each state writes, as far as guessed or declared. A state that runs a program
@@ -54,7 +54,7 @@ def seen_at_work(
     return known
 
 
-def in_place_of(guess: tuple[Names, Names, Names], record: Seen, chunk: LowChunk) -> tuple[Names, Names, Names]:
+def in_place_of(guess: tuple[Names, Names, Names], record: Observed, chunk: LowChunk) -> tuple[Names, Names, Names]:
     """Return what a state reads, writes and makes, given its guess, in the same order, and its record.
 
     A custom state touches what it declares as well. Of a command's guess, resources that are no paths are kept: an
