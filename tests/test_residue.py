@@ -96,7 +96,7 @@ def test_the_next_run_clears_what_was_left_and_names_who_lives(killed, caplog):
 async def test_a_run_that_is_resumed_waits_for_who_lives_or_is_refused(killed):
     cache, _, _, busy = killed
     with (
-        pytest.raises(ResumeRefused, match=f"kill {busy}. It must not meet"),
+        pytest.raises(ResumeRefused, match=f"kill {busy}. They must not run beside"),
         RunLock(str(cache), wait=0.1, outlast=True),
     ):
         pass

@@ -185,7 +185,7 @@ def test_whoever_cleans_up_after_a_killed_run_has_named_itself(tmp_path, monkeyp
         named.append(RunLock(str(tmp_path)).holder().pid)
         return []
 
-    monkeypatch.setattr("asyncstate.run.lock.clear_leftovers", clear)
+    monkeypatch.setattr("asyncstate.run.lock.clear_residue", clear)
     with RunLock(str(tmp_path)):
         pass
     assert named == [os.getpid()]

@@ -74,7 +74,9 @@ def parts_of(high, **options):
     def can_watch(module):
         return states.has(f"{module}.mod_watch")
 
-    return {host: partition.part_of(alone[host], shown[host], go, can_watch=can_watch) for host, go in goes.items()}
+    return {
+        host: partition.partition_of(alone[host], shown[host], go, can_watch=can_watch) for host, go in goes.items()
+    }
 
 
 def _module(body):

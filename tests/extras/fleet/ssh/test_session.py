@@ -281,13 +281,13 @@ async def test_the_pillar_of_a_host_is_on_no_stream_but_its_own(place, monkeypat
     from asyncstate.extras.fleet.ssh import operator_side
 
     sent = {}
-    send = operator_side.Desk.send
+    send = operator_side.OperatorSide.send
 
     async def noted(self, writer, number, word, value=None):
         sent.setdefault(self._host, []).append(repr(value))
         await send(self, writer, number, word, value)
 
-    monkeypatch.setattr(operator_side.Desk, "send", noted)
+    monkeypatch.setattr(operator_side.OperatorSide, "send", noted)
     place.write("pillar/top.sls", "base:\n  'a1': [a]\n  'b1': [b]\n")
     place.write("pillar/a.sls", "secret: only-of-a\n")
     place.write("pillar/b.sls", "secret: only-of-b\n")
