@@ -154,7 +154,7 @@ async def test_templates_borrow_too(runtime, salt):
     assert list(rows) == ["from_salt"]
 
 
-async def test_aggregation_is_salts(runtime, salt):
+async def test_the_borrowed_module_aggregates(runtime, salt):
     salt.state(
         "many",
         """

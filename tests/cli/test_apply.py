@@ -61,7 +61,7 @@ def test_a_process_of_its_own(tree, run_cli):
 
 
 @pytest.mark.feature("F154")
-def test_human_output_is_salts_with_a_summary(run):
+def test_human_output_is_rows_with_a_summary(run):
     done = run("apply", "good", "-j", 1)
     assert done.returncode == 0
     (second,) = done.stderr.splitlines()
@@ -109,7 +109,7 @@ def test_no_sls_is_the_highstate(run):
 
 
 @pytest.mark.feature("F156", "F120")
-def test_json_is_keyed_by_tag_with_salts_keys(run):
+def test_json_is_keyed_by_tag_with_the_keys_of_a_row(run):
     done = run("apply", "good", "--out", "json")
     rows = json.loads(done.stdout)
     assert list(rows) == [FIRST, SECOND]

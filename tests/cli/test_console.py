@@ -109,7 +109,7 @@ ISSUES = [Issue("No matching sls found for 'x' in env 'base'", "/srv/top.sls", 2
 @pytest.mark.parametrize(
     "error", [CompileError(ISSUES), PillarError(ISSUES), ExceptionGroup("g", [CompileError(ISSUES)])]
 )
-def test_compile_errors_are_salts_messages_alone_in_json(failing, error, capfd):
+def test_compile_errors_are_messages_alone_in_json(failing, error, capfd):
     assert failing(error, "--out", "json") == 1
     captured = capfd.readouterr()
     assert json.loads(captured.out) == ["No matching sls found for 'x' in env 'base'", "other"]

@@ -45,7 +45,7 @@ def answer(done):
 
 
 @pytest.mark.feature("F151")
-def test_lowstate_is_salts_low_data_in_serial_order(run):
+def test_lowstate_is_low_data_in_serial_order(run):
     chunks = answer(run("show", "lowstate", "--out", "json"))
     assert [chunk["__id__"] for chunk in chunks] == ["start", "other", "conf", "last"]
     assert chunks[2]["name"] == "/etc/conf"

@@ -137,7 +137,7 @@ def test_a_wrong_value_ends_a_command_before_anything_is_done(tmp_path, monkeypa
     assert not (tmp_path / "made").exists()
 
 
-def test_what_salt_ignores_is_ignored_where_the_program_stands_for_it(tmp_path, caplog):
+def test_wrong_values_are_ignored_where_the_program_stands_for_another(tmp_path, caplog):
     file = tmp_path / "minion"
     file.write_text(
         "state_output: breif\nlog_level: loud\nbackup_mode: none\ntop_file_merging_strategy: strange\n"

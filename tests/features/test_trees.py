@@ -338,7 +338,7 @@ def test_a_missing_sls(tree):
         ("a: {x.run: [{watch_any_in: [b]}]}\nb: x.run", "watch_any_in"),
     ],
 )
-def test_what_salt_swallows_is_warned_of(sls, text, word):
+def test_what_has_no_effect_is_warned_of(sls, text, word):
     tree = sls(f"{text}\n")
     warnings = tree.warnings()
     assert any(word in issue.message for issue in warnings), [issue.message for issue in warnings]

@@ -35,7 +35,7 @@ def started(monkeypatch):
     return found
 
 
-def test_a_module_that_nothing_here_provides_is_salts(host, salt):
+def test_a_module_that_nothing_here_provides_is_borrowed(host, salt):
     salt.state("theirs", 'def present(name, size: int = 3, **kwargs):\n    """Make it."""\n    return size\n')
     function = host.loaders["states"].get("theirs.present")
     assert function.module.borrowed
@@ -70,7 +70,7 @@ def test_a_name_that_no_file_of_salt_claims_starts_no_worker(host, started):
     assert started == []
 
 
-def test_a_virtual_name_is_found_and_a_refusal_is_salts(host, salt):
+def test_a_virtual_name_is_found_and_a_refusal_is_passed_on(host, salt):
     salt.module("long_name", "__virtualname__ = 'short'\ndef f(): return 1\n")
     salt.module("no", "def __virtual__(): return False, 'no library'\ndef f(): return 1\n")
     assert host.salt["short.f"]() == 1

@@ -112,7 +112,7 @@ def salt_table(tmp_path_factory):
 @pytest.mark.parametrize(
     ("name", "reason"), [(name, reason) for _, names in SALT_TABLE.values() for name, reason in names.items()]
 )
-def test_what_salt_loads_and_what_it_says_of_the_rest(salt_table, name, reason):
+def test_which_modules_load_and_what_is_said_of_the_rest(salt_table, name, reason):
     if reason is None:
         assert salt_table.get(name).name == name
     else:

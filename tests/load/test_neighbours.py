@@ -37,7 +37,7 @@ def test_a_plugin_imports_a_file_beside_it_or_of_utils(tree, kind, home):
     assert call(tree.host(), "uses.f", kind=kind) == home
 
 
-def test_what_salt_does_not_let_see_each_other_does_not(tree):
+def test_what_does_not_see_each_other(tree):
     tree.add("_modules/helper.py", "def who(): return 1\n")
     tree.add("_states/uses.py", SIBLING)
     assert reason(tree.host(), "uses.f", "states") == "'uses' __virtual__ returned False: No module named 'helper'"

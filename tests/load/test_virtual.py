@@ -54,7 +54,7 @@ def test_a_refusal_is_known_under_the_virtualname():
 
 
 @pytest.mark.parametrize(("kind", "tag"), [("states", "states"), ("modules", "module"), ("renderers", "render")])
-def test_an_exception_is_a_refusal_in_salts_words(kind, tag):
+def test_an_exception_is_a_refusal_that_names_the_module_and_says_why(kind, tag):
     verdict = asked(kind, __virtual__=raising(ValueError("vboom")))
     assert verdict.reason == (
         f"Exception raised when processing __virtual__ function for salt.loaded.ext.{tag}.file_name."

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from record_answers import recorded
 
 from asyncstate.logs.loggers import LineLogger, adopt_loggers, configured_logger, get_logger, own_name, plugin_logger
 from asyncstate.redact.redactor import MASK
@@ -63,18 +64,13 @@ def test_what_no_runtime_knows_is_no_secret(log):
     assert log.stream.getvalue() == "forgotten-with-its-runtime\n"
 
 
-def test_levels_of_salt(log):
+@pytest.mark.parametrize(("name", "level"), recorded("level").items())
+def test_levels_of_salt(log, name, level):
     log.setLevel(1)
     records = []
     log.handle = records.append
-    log.trace("a")
-    log.garbage("b")
-    log.profile("c")
-    assert [(record.levelno, record.funcName) for record in records] == [
-        (5, "test_levels_of_salt"),
-        (1, "test_levels_of_salt"),
-        (15, "test_levels_of_salt"),
-    ]
+    getattr(log, name)("a")
+    assert [(record.levelno, record.funcName) for record in records] == [(level, "test_levels_of_salt")]
 
 
 def test_a_plugins_logger_has_its_own_name_and_hangs_below_asyncstate():

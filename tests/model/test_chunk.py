@@ -6,7 +6,7 @@ def chunk(**changes):
     return LowChunk(3, "test", "nop", "a", "n", "s", "base", 10000, **fields)
 
 
-def test_low_data_is_salts_and_the_callers_own():
+def test_low_data_is_whole_and_the_callers_own():
     one = chunk()
     low = one.as_low()
     assert low == {

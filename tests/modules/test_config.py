@@ -90,7 +90,7 @@ def test_small_ones(plugins):
     assert plugins.call("config.backup_mode") == ""
 
 
-def test_names_of_options_that_salt_does_not_know_belong_to_the_tree_first(plugins):
+def test_names_of_our_own_options_belong_to_the_tree_first(plugins):
     plugins.opts.update(timeout=None, lanes={"x": 1}, concurrency=4)
     assert plugins.call("config.get", "timeout", "default") == "default"
     assert plugins.call("config.get", "lanes") == {"x": 1}

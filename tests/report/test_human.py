@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from record_answers import read, recorded
 
 from asyncstate.errors import Issue
 from asyncstate.model.result import RunReport
@@ -29,40 +30,18 @@ def shown(row, tag=TAG, **style):
     return list(row_lines(tag, row, Style(**style)))
 
 
-@pytest.mark.feature("F154")
-def test_full_has_salts_lines_and_columns():
-    assert shown(row(changes={"mode": "0644", "diff": "New file"}, comment="File updated\nTwice")) == [
-        "----------",
-        "          ID: web_conf",
-        "    Function: file.managed",
-        "        Name: /etc/web.conf",
-        "      Result: True",
-        "     Comment: File updated",
-        "              Twice",
-        "     Started: 10:00:00.000001",
-        "    Duration: 1.5 ms",
-        "     Changes:",
-        "              ----------",
-        "              diff:",
-        "                  New file",
-        "              mode:",
-        "                  0644",
-    ]
+@pytest.mark.feature("F154", "F155")
+@pytest.mark.parametrize(("question", "lines"), recorded("highstate").items())
+def test_rows_have_salts_lines_and_columns(question, lines):
+    shown_rows, options = read(question)
+    [(tag, row)] = shown_rows.items()
+    salts = [line.rstrip() for line in lines[1 : lines.index("Summary for local") - 1]]
+    assert shown(row, tag, **options) == salts
 
 
 def test_name_is_left_out_where_it_is_the_id():
     lines = shown(row(), tag="test_|-a_|-a_|-nop")
     assert not any("Name:" in line for line in lines)
-
-
-@pytest.mark.feature("F155")
-def test_terse_is_salts_line():
-    assert shown(row(changes={"a": 1}), state_output="terse") == [
-        "  Name: /etc/web.conf - Function: file.managed - Result: Changed - Started: 10:00:00.000001 - Duration: 1.5 ms"
-    ]
-    assert shown(row(), state_output="terse_id", state_output_profile=False) == [
-        "  Name: web_conf - Function: file.managed - Result: Clean"
-    ]
 
 
 @pytest.mark.feature("F155")

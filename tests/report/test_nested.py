@@ -2,39 +2,17 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from record_answers import read, recorded
+from tables import rows
 
 from asyncstate.report.nested import diff_lines, is_diff, nested_lines
 from asyncstate.report.terminal import COLOURED
 
 
-def test_salts_form():
-    data = {"b": [1, {"x": None}, ["deep"]], "a": {"k": "one\ntwo"}, 3: True}
-    assert list(nested_lines(data, 2)) == [
-        "  ----------",
-        "  3:",
-        "      True",
-        "  a:",
-        "      ----------",
-        "      k:",
-        "          one",
-        "          two",
-        "  b:",
-        "      - 1",
-        "      |_",
-        "        ----------",
-        "        x:",
-        "            None",
-        "      |_",
-        "        - deep",
-    ]
-
-
-def test_no_rule_at_the_margin():
-    assert list(nested_lines({"a": "x"})) == ["a:", "    x"]
-
-
-def test_text_of_several_lines_in_a_list_keeps_its_margin():
-    assert list(nested_lines(["a\nb"])) == ["- a", "  b"]
+@rows(("data", "lines"), recorded("nested").items())
+def test_the_lines_are_salts(data, lines):
+    assert list(nested_lines(read(data))) == lines
+    assert list(nested_lines(read(data), 2))[-1] == f"  {lines[-1]}"
 
 
 def test_bytes_and_sets():

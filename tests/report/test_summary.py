@@ -21,7 +21,7 @@ def summary(rows, foretold=None, **fields):
 
 
 @pytest.mark.feature("F154")
-def test_salts_counts_in_salts_columns():
+def test_counts_stand_in_columns():
     rows = [row(), row(changes={"a": 1}), row(None, {"a": 1}), row(False), row(warnings=["w"])]
     assert summary(rows, busy_ms=4500.0, wall_ms=1500.0, concurrency=4) == [
         "Summary for local",

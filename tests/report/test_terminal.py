@@ -49,7 +49,7 @@ def test_clean_keeps_text_and_spells_out_control_characters():
     assert clean("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\ \x1b(B") == "link \\x1b(B"
 
 
-def test_compile_errors_in_salts_form_with_place_and_hint():
+def test_compile_errors_have_place_and_hint():
     issues = [Issue("Rendering SLS 'base:web' failed: x\ny\n", "/srv/web.sls", 3, "did you mean z?"), Issue("other")]
     assert list(issue_lines(issues)) == [
         "    Data failed to compile:",

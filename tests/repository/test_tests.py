@@ -74,7 +74,11 @@ CLAIM = re.compile(
     r"|\bSalt(?: 3008\S*)? (?:does|do|says?|gives?|answers?|would|returns?|raises?|writes?|leaves|calls?|takes?|makes"
     r"|shows|names|counts|runs?|treats|ignores|keeps|sorts|orders|reads|never|also)\b"
     r"|\bSalt's (?:\w+ )?(?:rows?|sentences?|words?|answers?|behaviour|order|comments?|messages?|rules?|results?|outputters?)\b"
-    r"|def test_\w*(?:_rows?_(?:\w+_)?of_salt|_rows?_that_salt|_as_(?:in_)?salt)\b"
+    r"|[Nn]or \w+ (?:it )?in Salt\b"
+    r"|def test_(?:\w*_)?(?:rows?_(?:\w+_)?of_salt|rows?_that_salt|as_(?:in_)?salt|in_salt|than_salt|of_salt)\b"
+    r"|def test_(?:\w*_)?(?:(?:what|that|as|which)_salt_|(?:are|is|be|has|have)_salts(?:_|\b))"
+    r"|def test_(?:\w*_)?salts_(?:words?|texts?|forms?|keys?|lines?|columns?|counts?|order|sentences?|messages?|rows?"
+    r"|verdicts?|answers?|values?|defaults?|results?)(?:_|\b)"
 )
 """Says what Salt does."""
 ASKED = re.compile(r"^(?:from|import) (?:record_\w+|recorded_\w+|installed_salt|services_inside)\b", re.MULTILINE)
@@ -112,6 +116,11 @@ def test_a_test_that_says_what_salt_does_has_it_from_salt(checkout):
         ("Salt returns None here.", True),
         ("these are Salt's words", True),
         ("Unlike Salt, the row has all names.", True),
+        ("def test_errors_are_salts_or_better(text):", True),
+        ("def test_mistakes_in_salts_words(text):", True),
+        ("def test_what_salt_swallows_is_warned_of(text):", True),
+        ("which has no effect (nor has it in Salt)", True),
+        ("def test_keywords_of_salts_command_line(run):", False),
         ("salt['test.ping']() has no answer", False),
         ("salt-call says no", False),
         ("Salt's own modules are borrowed", False),

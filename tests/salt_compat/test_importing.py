@@ -242,7 +242,7 @@ async def test_a_bundled_async_function_runs_on_the_loop_of_the_runtime(tree):
         assert await host.salt["m.f"]() == "yes"
 
 
-def test_loggers_have_the_levels_of_salt(tree, caplog):
+def test_loggers_have_more_levels_and_the_name_of_the_caller(tree, caplog):
     run = module(
         tree,
         """

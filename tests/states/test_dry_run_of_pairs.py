@@ -268,7 +268,7 @@ def test_folders_on_the_way_to_what_an_earlier_state_makes_are_not_missed(dry_ru
 
 @pytest.mark.feature("F112")
 @pytest.mark.parametrize("function", ["file.replace", "file.exists", "file.missing"])
-def test_without_foresight_rows_are_salts(dry_runs, function):
+def test_without_foresight_rows_say_what_is_there_now(dry_runs, function):
     second = next(each for each in IN_A_FILE if each[0] == function)
     row = dry_runs.row(MADE_FILE, second, foresight=False)
     assert row["result"] is (function == "file.missing")

@@ -514,7 +514,7 @@ def test_white_space_between_words_counts_for_nothing(plugins, tmp_path, old, ch
         ("blockreplace", {"content": "x", "append_if_not_found": True}, False),
     ],
 )
-def test_the_edits_that_salt_makes_in_place_keep_hard_links(plugins, tmp_path, function, arguments, keeps):
+def test_edits_in_place_keep_hard_links(plugins, tmp_path, function, arguments, keeps):
     one, other = tmp_path / "one", tmp_path / "other"
     one.write_text("a=1\n#b=2\n")
     os.link(one, other)

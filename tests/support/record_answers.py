@@ -22,7 +22,7 @@ NAMES = {"inf": math.inf, "nan": math.nan, "datetime": dt}
 DATA = {"zoo": {"zebra": 1, "ant": {"z": 1, "b": 2}, "mole": [3, {"y": 1, "a": 2}]}, "txt": "a\nb", "n": None}
 LIST = ["x", "y z", "it's", "a: b", "#c", ""]
 ROLES = {"web1": "web", "web2": "web", "db1": "db", "lb1": "lb"}
-NODEGROUPS = {"front": "web* or lb*"}
+NODEGROUPS = {"front": "web*", "edge": "web* or lb*"}
 NOW = dt.datetime(2026, 11, 21, 3, 44, 54)  # noqa: DTZ001 - a Saturday, by the wall clock
 
 
@@ -88,6 +88,11 @@ def nested(salt, text):
     return salt.nested(read(text))
 
 
+def highstate(salt, text):
+    """Return the lines of a row with some options."""
+    return salt.highstate(*read(text))
+
+
 def low(salt, text):
     """Return the low chunks, or the messages, of an SLS."""
     return salt.of_tree({"s.sls": text}, "state.show_low_sls", "s")
@@ -98,10 +103,22 @@ def high(salt, text):
     return salt.of_tree(json.loads(text), "state.show_sls", "s")
 
 
+def aggregate(salt, option):
+    """Return the comments of two states that may be one call with a value of ``state_aggregate``."""
+    salt.opts |= {"states_dirs": [str(ANSWERS.parent / "salt_3008" / "_states")], "state_aggregate": json.loads(option)}
+    answer = salt.of_tree({"s.sls": "a: grouped.told\nb: grouped.told\n"}, "state.apply", "s")
+    return [row["comment"] for row in answer.values()]
+
+
 def row(salt, text):
     """Return the comment of the only row of a dry run of an SLS."""
     answer = salt.of_tree({"s.sls": text}, "state.apply", "s", test=True)
     return answer if isinstance(answer, list) else next(iter(answer.values()))["comment"]
+
+
+def tags(salt, files):
+    """Return the tags of the rows of ``s`` in a tree."""
+    return list(salt.of_tree(json.loads(files), "state.apply", "s", test=True))
 
 
 def top(salt, text):
@@ -121,7 +138,7 @@ def target(salt, text):
 ASKED = {
     each.__name__: each
     for each in (
-        yaml_value, yaml_error, template, template_filter, default, server_id, level, date, nested, low, high, row, top, pillar, target,
+        yaml_value, yaml_error, template, template_filter, default, server_id, level, date, nested, highstate, low, high, aggregate, row, tags, top, pillar, target,
     )
 }  # fmt: skip
 
@@ -180,6 +197,13 @@ class Salt:
 
         outputter.__opts__ = {**self.opts, "color": False}
         return outputter.output(data).splitlines()
+
+    def highstate(self, rows, options):
+        """Return the lines that the outputter prints."""
+        from salt.output import highstate as outputter
+
+        outputter.__opts__ = {**self.opts, "color": False, **options}
+        return outputter.output({"local": rows}).splitlines()
 
     def of_tree(self, files, function, *args, **kwargs):
         """Call a function with a tree."""

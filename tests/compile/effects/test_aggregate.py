@@ -1,9 +1,11 @@
 import copy
+import json
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import example, given
 from reached import reach
+from record_answers import recorded
 from strategies import high_data
 from trees import FakeStates, compiler, edges, ids, plan, reachable
 
@@ -28,19 +30,11 @@ def aggregated(tree, option=True, **options):
 TREE = "a: pkg.installed\nt: test.nop\nb: pkg.removed\nc: pkg.installed\n"
 
 
-@pytest.mark.parametrize(
-    ("option", "expected"),
-    [
-        (True, [["a", "b", "c"]]),
-        (["pkg"], [["a", "b", "c"]]),
-        (["gem"], []),
-        ("pkg", []),
-        (False, []),
-        (None, []),
-    ],
-)
-def test_the_option(option, expected):
-    assert groups(aggregated(TREE, option)) == expected
+@pytest.mark.parametrize(("option", "comments"), recorded("aggregate").items())
+def test_the_option_groups_what_it_groups_in_salt(option, comments):
+    states = FakeStates("grouped.mod_aggregate")
+    made = plan("a: grouped.told\nb: grouped.told\n", states=states, state_aggregate=json.loads(option))
+    assert groups(made) == ([["a", "b"]] if comments[0] == "given ['a', 'b']" else [])
 
 
 @pytest.mark.parametrize(

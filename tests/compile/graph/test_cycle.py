@@ -1,20 +1,18 @@
 import time
 
 import pytest
+from record_answers import recorded
 from trees import compiler, mistakes
 
 from asyncstate.errors import CycleError
 
+CYCLES = {tree: told for tree, told in recorded("low").items() if "Recursive requisites" in str(told)}
 
-def test_the_message_is_salts_and_the_hint_has_the_places():
-    tree = "a: {test.nop: [{require: [b]}]}\nb: {test.nop: [{watch: [{test: c}]}]}\nc: {test.nop: [{name: n}, {require: [a]}]}\n"
+
+@pytest.mark.parametrize(("tree", "told"), CYCLES.items())
+def test_the_message_is_salts_and_the_hint_has_the_places(tree, told):
     [issue] = mistakes(tree)
-    assert issue.message == (
-        "Recursive requisites were found: "
-        "({'SLS': 's', 'ID': 'c', 'NAME': 'n'}, 'require', {'SLS': 's', 'ID': 'a'}), "
-        "({'SLS': 's', 'ID': 'b'}, 'watch', {'SLS': 's', 'ID': 'c', 'NAME': 'n'}), "
-        "({'SLS': 's', 'ID': 'a'}, 'require', {'SLS': 's', 'ID': 'b'})"
-    )
+    assert [issue.message] == told
     lines = issue.hint.splitlines()
     assert lines[0] == "the shortest cycle:"
     assert lines[1].strip().startswith("s:c (")
@@ -22,7 +20,7 @@ def test_the_message_is_salts_and_the_hint_has_the_places():
     assert issue.line == 3
 
 
-def test_the_hint_is_the_shortest_cycle_though_salt_finds_another_first():
+def test_the_hint_is_the_shortest_cycle_though_another_is_found_first():
     tree = """
 a: {test.nop: [{require: [c]}]}
 b: {test.nop: [{require: [a]}]}

@@ -3,6 +3,7 @@ import copy
 import pytest
 from hypothesis import given
 from naive_order import naive_order
+from record_answers import recorded
 from strategies import high_data
 from trees import ids, plan, warnings, wired
 
@@ -66,16 +67,8 @@ def orders(text, **options):
 
 
 def test_order_values_as_salt_shows_them():
-    tree = """
-a: test.nop
-b: {test.nop: [{order: last}]}
-c: {test.nop: [{order: first}]}
-d: {test.nop: [{order: -1}]}
-e: {test.nop: [{order: 12}]}
-f: {test.nop: [{order: '3'}]}
-"""
-    assert orders(tree) == {"c": 0, "e": 12, "a": 10000, "f": 10100, "d": 1010099, "b": 1010100}
-    assert ids(plan(tree)) == ["c", "e", "a", "f", "d", "b"]
+    [(tree, low)] = [(text, found) for text, found in recorded("low").items() if "order: last" in text]
+    assert list(orders(tree).items()) == [(chunk["__id__"], chunk["order"]) for chunk in low]
 
 
 def test_names_add_their_position_also_to_an_order_of_their_own():

@@ -179,6 +179,6 @@ def test_requisites_that_only_a_names_entry_has_are_checked(override, start):
     assert message.startswith(start)
 
 
-def test_kinds_are_resolved_in_salts_order_whatever_is_written_first():
+def test_kinds_are_resolved_in_one_order_whatever_is_written_first():
     tree = "a: {test.nop: [{onchanges: [b]}, {watch: [b]}, {require: [b]}]}\nb: test.nop\n"
     assert [kind for kind, _ in requisites(plan(tree), "a")] == ["require", "watch", "onchanges"]

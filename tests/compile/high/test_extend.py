@@ -1,4 +1,7 @@
+import json
+
 import pytest
+from record_answers import recorded
 from trees import chunk_of, compiler, ids, messages, mistakes, plan, warnings
 
 BASE = "a: {test.nop: [{x: 1}, {require: [{test: b}]}]}\nb: test.nop\nc: test.nop\n"
@@ -86,10 +89,10 @@ def test_arguments_that_are_no_list():
     ]
 
 
-@pytest.mark.parametrize(("arguments", "function"), [("word", "d"), ("{comment: x}", "comment")])
-def test_letters_and_keys_are_functions_as_in_salt_and_named(arguments, function):
-    tree = {"s": f"include: [t]\nextend: {{a: {{test: {arguments}}}}}\n", "t": BASE}
-    assert chunk_of(plan(tree), "a").fun == function
+@pytest.mark.parametrize(("files", "tags"), recorded("tags").items())
+def test_letters_and_keys_are_functions_as_in_salt_and_named(files, tags):
+    tree = {name.removesuffix(".sls"): text for name, text in json.loads(files).items()}
+    assert [chunk.tag for chunk in plan(tree).chunks] == tags
     assert warnings(tree) == ["the extension of 'a' in SLS 's' is not formed as a list of arguments"]
 
 

@@ -1,4 +1,7 @@
+import json
+
 import pytest
+from record_answers import recorded
 from trees import chunk_of, compiler, ids, messages, mistakes, plan, warnings
 
 from asyncstate.errors import CompileError, RenderError
@@ -8,27 +11,11 @@ def high(tree, sls=("s",), **options):
     return compiler(tree, **options).highdata(list(sls)).data
 
 
-def test_high_data_is_salts():
-    tree = {
-        "s": "include: [lib.base]\nweb:\n  pkg.installed: []\n  service: [running, {enable: true}]\nshort: test.nop\n",
-        "lib.base": "base: test.nop\n",
-    }
-    assert high(tree) == {
-        "web": {
-            "__sls__": "s",
-            "__env__": "base",
-            "service": ["running", {"enable": True}, {"order": 10001}],
-            "pkg": ["installed", {"order": 10002}],
-        },
-        "short": {"__sls__": "s", "__env__": "base", "test": ["nop", {"order": 10003}]},
-        "base": {
-            "__sls__": "lib.base",
-            "__env__": "base",
-            "test": ["nop", {"order": 10000}],
-            "__sls_included_from__": ["s"],
-        },
-    }
-    assert list(high(tree)) == ["web", "short", "base"]
+@pytest.mark.parametrize(("files", "data"), recorded("high").items())
+def test_high_data_is_salts(files, data):
+    tree = {name.removesuffix(".sls"): text for name, text in json.loads(files).items()}
+    assert high(tree) == data
+    assert list(high(tree)) == list(data)
 
 
 def test_dotted_keys_are_numbered_after_undotted_ones():

@@ -1,56 +1,30 @@
 import pytest
+from record_answers import recorded
 from trees import messages, mistakes, plan, warnings
 
 from asyncstate.compile.findings import Findings
 from asyncstate.compile.high.highstate import HighData
 from asyncstate.compile.high.verify import verify_high
 
-CASES = {
-    "42: {test.nop: []}": "ID '42' in SLS 's' is not formed as a string, but is type int. It may need to be quoted.",
-    "yes: {test.nop: []}": "ID 'True' in SLS 's' is not formed as a string, but is type bool. It may need to be quoted.",
-    "a: {'test.nop': }": (
-        "ID 'a' in SLS 's' contains a short declaration (test.nop) with a trailing colon. When not passing any "
-        "arguments to a state, the colon must be omitted."
-    ),
-    "a: {test: {x: 1}}": "State 'a' in SLS 's' is not formed as a list",
-    "a: {test: [{x: 1}]}": "No function declared in state 'a' in SLS 's'",
-    "a: {test: [nop, ping]}": ("Too many functions declared in state 'a' in SLS 's'. Please choose one of the following: nop, ping"),
-    "a: {test.nop: [{names: one}]}": "The 'names' argument in state 'a' in SLS 's' needs to be formed as a list",
-    "a: {test.nop: [{watch_any: b}]}": "The watch_any statement in state 'a' in SLS 's' needs to be formed as a list",
-    "a: {test.nop: [{onfail_stop: no thanks}]}": ("The onfail_stop statement in state 'a' in SLS 's' needs to be formed as a list"),
+MISTAKES = {text: told for text, told in recorded("low").items() if all(isinstance(each, str) for each in told)}
+OURS = {
     "a: {test.nop: [{x: 1, require: b}]}": "The require statement in state 'a' in SLS 's' needs to be formed as a list",
-    "a: {test.nop: [{require: [{test.nop: b}]}]}": (
-        "Invalid requisite type 'test.nop' in state 'a', in SLS 's'. Requisite types must not contain dots, did you "
-        "mean 'test'?"
-    ),
-    "a: {test.nop: [{require: [{test: [b]}]}]}": ('Illegal requisite "[\'b\']" in SLS "s", please check your syntax.\n'),
-    "a: {test.nop: [{require: [5]}]}": ("Requisite declaration 5 in state a in SLS s is not formed as a single key dictionary"),
-    "a: {test.nop: [{require: [{}]}]}": ("Requisite declaration {} in state a in SLS s is not formed as a single key dictionary"),
-    "a: {test.nop: [{require: [b], x: 1}]}\nb: test.nop": "Multiple dictionaries defined in argument of state 'a' in SLS 's'",
-}  # fmt: skip
+    "a: {test.nop: [{require: [{}]}]}": "Requisite declaration {} in state a in SLS s is not formed as a single key dictionary",
+}
+"""Salt overlooks a requisite behind another key, whose letters it then takes for IDs; and it shows a type of Python's."""
 
 
-@pytest.mark.parametrize(("text", "message"), CASES.items())
-def test_each_mistake_in_salts_words(text, message):
-    [issue] = mistakes(text + "\n")
-    assert issue.message == message
-    assert issue.file.endswith("/s.sls")
+@pytest.mark.parametrize(("text", "told"), MISTAKES.items())
+def test_mistakes_are_told_in_salts_words_or_better(text, told):
+    found = mistakes(text + "\n")
+    assert [issue.message for issue in found] == ([OURS[text]] if text in OURS else told)
+    assert all(issue.file.endswith("/s.sls") for issue in found)
+    assert text not in OURS or told != [OURS[text]]
 
 
 def test_the_line_is_that_of_the_state():
     [issue] = mistakes("ok: test.nop\na:\n  cmd.run: []\n  test:\n    - x: 1\n")
     assert issue.line == 4
-
-
-def test_a_function_with_whitespace():
-    whitespace = (
-        'The function "name something" in state "bad" in SLS "s" has whitespace, a function with whitespace is not '
-        'supported, perhaps this is an argument that is missing a ":"'
-    )
-    assert messages("bad: {test.nop: ['name something']}\n") == [
-        whitespace,
-        "Too many functions declared in state 'bad' in SLS 's'. Please choose one of the following: name something, nop",
-    ]
 
 
 def test_nothing_stops_the_check():
