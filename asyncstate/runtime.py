@@ -465,14 +465,19 @@ class StateRuntime:
         return RunLock(self._lock_dir, wait=wait, outlast=outlast) if wanted else nullcontext()
 
     async def call(self, function: str, *args: Any, **kwargs: Any) -> Any:
-        """Call an execution function. Raises FunctionNotFound, or the function's errors."""
+        """Call an execution function. Raises FunctionNotFound, or the function's errors.
+
+        With ``grains_alone``, raises ConfigError for a function that would run on this machine.
+        """
         self._affinity.require("StateRuntime.call")
+        self._services.require_callable(function, args)
         found = await self.host.workers.run(self.host.loaders["modules"].get, function)
         return await self.host.call(found, args, kwargs)
 
     def call_sync(self, function: str, *args: Any, **kwargs: Any) -> Any:
         """Do what `call` does, without an event loop."""
         self._affinity.refuse("StateRuntime.call_sync", "await runtime.call(…)")
+        self._services.require_callable(function, args)
         with self.host.enter():
             self.host.loaders["modules"].get(function)
             return self.host.salt[function](*args, **kwargs)

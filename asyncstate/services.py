@@ -22,7 +22,7 @@ from asyncstate.sources.reads import noted_reads
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from asyncstate.config import Settings
     from asyncstate.load.loader import LazyLoader
@@ -179,6 +179,13 @@ class RuntimeServices(Services):
         if kind not in matcher.kinds:
             raise LoaderError(f"there is no target type {kind!r}; it is one of {', '.join(sorted(matcher.kinds))}")
         return matcher.match(kind, target, **({} if delimiter is None else {"delimiter": delimiter}))
+
+    def require_callable(self, function: str, args: Sequence[Any]) -> None:
+        """Raise ConfigError if the settings are another machine's, and the call would run on this one."""
+        if self._settings.grains_alone:
+            from asyncstate.load.another_machine import AnotherMachine  # noqa: PLC0415 - seldom asked for
+
+            AnotherMachine().require(function, args, self.host.salt)
 
     def reload(self) -> None:
         """Let the host forget all loaded plugins."""

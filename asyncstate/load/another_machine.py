@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from asyncstate.data import date
-from asyncstate.errors import RenderError
+from asyncstate.errors import ConfigError, RenderError
 from asyncstate.load.functions import FunctionMap, ModuleView
 from asyncstate.logs.loggers import get_logger
 
@@ -65,6 +65,17 @@ class AnotherMachine:
     def functions(self, functions: Mapping[str, Any], _path: str) -> Mapping[str, Any]:
         """Return the functions, with a refusal in place of those that read this machine."""
         return _Functions(functions, self) if isinstance(functions, FunctionMap) else functions
+
+    def require(self, name: str, args: Sequence[Any], functions: FunctionMap) -> None:
+        """Raise ConfigError for a call that would run on this machine or read it, outside of any rendering."""
+        if name in INDEPENDENT and functions.is_bundled(name):
+            return
+        if name in OF_A_PATH and args and OF_A_PATH[name].match(str(args[0])):
+            return
+        raise ConfigError(
+            f"{name} would run on this machine, and the grains are another one's. Leave out --for-machine "
+            "(grains_alone), or call it there"
+        )
 
     def filters(self, _path: str) -> Mapping[str, Callable[..., Any]]:
         """Return a refusal for each filter that reads this machine or queries another."""

@@ -205,6 +205,24 @@ async def test_a_plan_for_another_machine_is_not_run_here(root):
         assert runtime.run(plan, mock=True)
 
 
+async def test_a_function_that_reads_this_machine_is_not_called_for_another(root):
+    settings = Settings(grains_alone=True, grains_override=GRAINS, file_roots={"base": [str(root / "tree")]})
+    async with StateRuntime(settings) as runtime:
+        for function in ("cmd.run", "cp.cache_file"):
+            with pytest.raises(ConfigError, match=f"{function} would run on this machine"):
+                await runtime.call(function, "/etc/hostname")
+        assert await runtime.call("grains.get", "id") == GRAINS["id"]
+        assert await runtime.call("cp.cache_file", "salt://hello") == str(root / "tree/hello")
+
+
+def test_without_an_event_loop_neither(root):
+    runtime = StateRuntime(
+        Settings(grains_alone=True, grains_override=GRAINS, file_roots={"base": [str(root / "tree")]})
+    )
+    with pytest.raises(ConfigError, match=r"cmd\.run would run on this machine"):
+        runtime.call_sync("cmd.run", "hostname")
+
+
 def test_the_grains_of_another_machine_have_its_id():
     with pytest.raises(ConfigError, match="need its ID: add a line such as 'id: web1'"):
         StateRuntime(Settings(grains_alone=True, grains_override={"os": "Debian"}))
