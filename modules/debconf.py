@@ -51,21 +51,27 @@ def set_(package: str, question: str, type: str, value: Any, *extra: Any) -> boo
 
 def set_file(path: str, saltenv: str = "base", **kwargs: Any) -> bool:
     """Set the answers in a file of the tree; False if there is no such file."""
-    cached = __salt__["cp.cache_file"](path, saltenv)
-    if not cached:
-        return False
-    _give(filesystem.read_bytes(cached).decode())
-    return True
+    return _given(file_text(path, saltenv))
 
 
 def set_template(path: str, template: str, context: Any, defaults: Any, saltenv: str = "base", **kwargs: Any) -> bool:
     """Render a file of the tree and set its answers; False if there is no such file."""
-    rendered = __salt__["cp.get_template"](
-        path=path, dest="", template=template, saltenv=saltenv, context=context, defaults=defaults, **kwargs
-    )
-    if not rendered:
+    return _given(file_text(path, saltenv, template, context=context, defaults=defaults, **kwargs))
+
+
+def file_text(path: str, saltenv: str = "base", template: str | None = None, **kwargs: Any) -> str | None:
+    """Return the text of a file of the tree, rendered with ``template``; None if there is no such file."""
+    if template:
+        found = __salt__["cp.get_template"](path=path, dest="", template=template, saltenv=saltenv, **kwargs)
+    else:
+        found = __salt__["cp.cache_file"](path, saltenv)
+    return filesystem.read_bytes(found).decode() if found else None
+
+
+def _given(text: str | None) -> bool:
+    if text is None:
         return False
-    _give(filesystem.read_bytes(rendered).decode())
+    _give(text)
     return True
 
 

@@ -156,10 +156,13 @@ def script(
     if is_dry_run() and os.path.isabs(local):
         filesystem.require_readable(local)
     if filesystem.foretells():
-        problem = _unrunnable(local, arguments)
-        if not problem and not _is_there(local):
-            problem = f"Unable to cache script {name if source is None else source} from saltenv '{__env__}'"
-        problem = problem or str(__salt__["cmd.script_refusal"](local, **arguments, **rendering))
+        try:
+            problem = _unrunnable(local, arguments)
+            if not problem and not _is_there(local):
+                problem = f"Unable to cache script {name if source is None else source} from saltenv '{__env__}'"
+            problem = problem or str(__salt__["cmd.script_refusal"](local, **arguments, **rendering))
+        except (CommandExecutionError, InvocationError, RenderError, OSError) as error:
+            problem = str(error)
         if problem:
             return failed(name, problem)
     if is_dry_run() and not test_name:
@@ -320,10 +323,10 @@ def _by_place(pairs: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
 
 
 def _is_there(source: str) -> bool:
-    """Return whether the tree, or this machine, has a script; unknown for URLs. For dry runs."""
-    if source.startswith("salt://"):
-        return bool(__salt__["cp.cache_file"](source, str(__env__)))
-    return not os.path.isabs(source) or filesystem.is_file(source)
+    """Return whether the tree, this machine or a server has a script. For dry runs."""
+    return (
+        filesystem.is_file(source) if os.path.isabs(source) else bool(__salt__["cp.cache_file"](source, str(__env__)))
+    )
 
 
 def _unrunnable(command: str, arguments: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
 from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, unchanged, would_change
-from asyncstate.errors import CommandExecutionError
+from asyncstate.errors import CommandExecutionError, RenderError
 
 from . import _resources
 
@@ -76,21 +76,19 @@ def set_file(
     for what, value in (("Context", context), ("Defaults", defaults)):
         if value is not None and not isinstance(value, dict):
             return failed(name, f"{what} must be formed as a dict")
-    if is_dry_run():
-        if os.path.isabs(source):
-            filesystem.require_readable(source)
-            if filesystem.foretells():
-                try:
-                    filesystem.open_read(source).close()
-                except OSError as error:
-                    return failed(name, str(error))
-        return would_change(name, "Debconf selections would have been set.")
+    about: dict[str, Any] = {"saltenv": str(__env__)}
     if template:
-        done = __salt__["debconf.set_template"](source, template, context or {}, defaults or {}, saltenv=str(__env__))
-    else:
-        done = __salt__["debconf.set_file"](source, saltenv=str(__env__))
-    if done:
-        return unchanged(name, "Debconf selections were set.")
+        about |= {"template": template, "context": context or {}, "defaults": defaults or {}}
+    try:
+        if is_dry_run():
+            if os.path.isabs(source):
+                filesystem.require_readable(source)
+            if not filesystem.foretells() or __salt__["debconf.file_text"](source, **about) is not None:
+                return would_change(name, "Debconf selections would have been set.")
+        elif __salt__["debconf.set_template" if template else "debconf.set_file"](source, **about):
+            return unchanged(name, "Debconf selections were set.")
+    except (CommandExecutionError, RenderError, OSError, UnicodeError) as error:
+        return failed(name, str(error))
     return failed(name, "Unable to set debconf selections from file.")
 
 

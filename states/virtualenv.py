@@ -154,6 +154,9 @@ def _version(name: str, user: str | None) -> str:
 
 
 def _cached(requirements: Any) -> Any:
+    for path in _listed(requirements) if filesystem.judges() else ():  # before the environment is made
+        if path.startswith("/") and not os.path.exists(path):
+            raise _Failed(f"pip requirements file '{path}' not found")
     if not isinstance(requirements, str) or not requirements.startswith("salt://"):
         return requirements
     path = __salt__["cp.cache_file"](requirements, str(__env__))

@@ -14,13 +14,14 @@ from asyncstate.errors import CommandExecutionError, PathRefused
 from .attributes import attribute_difference, require_settable
 from .content import Content, read_bytes
 from .diffs import Leniency, diff_or_note
-from .hashes import disproof
+from .hashes import disproof, unsigned
 from .modes import normalize_mode
 from .perms import Wanted, makedirs_, status
 from .selinux import context_difference, require_relabelled
 from .sources import drop_rendered, get_managed, local_copy, source_list, source_mode
 
 NO_PARENT = "Parent directory not present"
+_TRUST = ("signed_by_any", "signed_by_all", "keyring", "gnupghome", "sig_backend")
 
 
 def check_file_meta(
@@ -125,12 +126,13 @@ def check_managed_changes(
     encoding_errors: str = "strict",
     makedirs: bool | None = None,
     use_etag: bool = False,
+    signature: Any = None,
     **kwargs: Any,
 ) -> Any:
     """Return the changes that ``file.managed`` would make, or ``(False, why it would fail)``.
 
     With ``makedirs``, True or False, the place of the file is also checked: folder, existing path, accounts; and the
-    content against its hash and encoding.
+    content against its hash, signature and encoding.
     """
     source, source_hash = source_list(source, source_hash, saltenv)
     sfn = ""
@@ -190,6 +192,8 @@ def check_managed_changes(
             if not problem and content is not None and content.data is None and made.keys() & {"newfile", "diff"}:
                 must_match = {} if use_etag else source_sum
                 problem = disproof(sfn, source, name, must_match, updating=filesystem.lexists(name))
+                trust = {key: kwargs[key] for key in _TRUST if key in kwargs}
+                problem = problem or unsigned(sfn, signature, saltenv=saltenv, **trust)
             if problem:
                 return False, problem
         return changes

@@ -232,6 +232,20 @@ def verify_signature(
         raise CommandExecutionError(f"The file's signature could not be verified: {answer['message']}")
 
 
+def unsigned(path: str, signature: Any, **trust: Any) -> str:
+    """Return the error if a fetched file is not signed as `verify_signature` demands; "" if it is, or need not be.
+
+    The signature is a file, several, or True for one within the file.
+    """
+    if not signature:
+        return ""
+    try:
+        verify_signature(path, None if signature is True else signature, **trust)
+    except CommandExecutionError as error:
+        return f"Failed checking new file's signature: {error}"
+    return ""
+
+
 def disproof(path: str, source: Any, name: str, wanted: dict[str, str], *, updating: bool) -> str:
     """Return the error if a fetched file does not have the hash of its source, "" if it has, or without a hash."""
     expected = wanted.get("hsum", "").lower()

@@ -10,7 +10,7 @@ from typing import Any
 
 from asyncstate import filesystem
 from asyncstate.dunders import Row, is_dry_run, unchanged
-from asyncstate.errors import CommandExecutionError, PathRefused
+from asyncstate.errors import PathRefused
 from asyncstate.filesystem import KEEP, Access, Replacement, copy_attributes, merged
 
 from .attributes import check_attributes, require_settable
@@ -18,7 +18,7 @@ from .backups import backup_if_asked
 from .content import Content, read_bytes
 from .diffs import Leniency, content_diff, diff_or_note
 from .dry_run import NO_PARENT, check_file_meta
-from .hashes import disproof, verify_signature
+from .hashes import disproof, unsigned
 from .modes import directory_mode, mode_text
 from .paths import expand
 from .perms import Wanted, check_perms, makedirs_
@@ -101,17 +101,15 @@ def manage_file(
     wanted = Wanted(user, group, mode)
     must_match = (source_sum or {}) if source and not skip_verify and not use_etag else {}
     lenient = Leniency(ignore_ordering, ignore_whitespace, ignore_comment_characters)
-    verify = None
-    if signature:
-        verify = {
-            "signature": None if signature is True else signature,
-            "signed_by_any": signed_by_any,
-            "signed_by_all": signed_by_all,
-            "keyring": keyring,
-            "gnupghome": gnupghome,
-            "sig_backend": sig_backend,
-            "saltenv": saltenv,
-        }
+    verify = {
+        "signature": signature,
+        "signed_by_any": signed_by_any,
+        "signed_by_all": signed_by_all,
+        "keyring": keyring,
+        "gnupghome": gnupghome,
+        "sig_backend": sig_backend,
+        "saltenv": saltenv,
+    }
     job = _Placement(name, ret, content, wanted, source, must_match, verify, backup, lenient)
     try:
         found = filesystem.lstat(name)
@@ -204,7 +202,7 @@ class _Placement:
         wanted: Wanted,
         source: Any,
         must_match: dict[str, str],
-        verify: dict[str, Any] | None,
+        verify: dict[str, Any],
         backup: Any,
         lenient: Leniency,
     ) -> None:
@@ -330,16 +328,10 @@ class _Placement:
             return True
         must_match = self.must_match
         problem = must_match and disproof(self.content.path, self.source, self.name, must_match, updating=updating)
+        problem = problem or unsigned(self.content.path, **self.verify)
         if problem:
             _failed(self.ret, problem)
-            return False
-        if self.verify is not None:
-            try:
-                verify_signature(self.content.path, **self.verify)
-            except CommandExecutionError as error:
-                _failed(self.ret, f"Failed checking new file's signature: {error}")
-                return False
-        return True
+        return not problem
 
     def conclude(self) -> None:
         """Set the comment: the result in one sentence."""

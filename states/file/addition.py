@@ -105,17 +105,20 @@ def _prepared(
         return failed(name, wrong)
     if text is None and not pairs:
         return failed(name, f"No text found to {function}. Nothing {function}ed")
-    problem = file_problem(name)
-    if problem:
+    missing = file_problem(name)
+    chunks: list[str] = []
+    if filesystem.judges() or not missing:  # before the file is made
+        try:
+            chunks = rendered_texts(pairs, template, context, defaults) if pairs else string_list(text)
+        except (CommandExecutionError, OSError, UnicodeError) as error:
+            return failed(name, str(error))
+    if missing:
         touched = touch(name, makedirs=makedirs)
         if is_dry_run() and touched["result"] is not False:
             return touched
         if not filesystem.exists(name):
-            return failed(name, problem)
-    try:
-        return rendered_texts(pairs, template, context, defaults) if pairs else string_list(text)
-    except (CommandExecutionError, OSError, UnicodeError) as error:
-        return failed(name, str(error))
+            return failed(name, missing)
+    return chunks
 
 
 def _finish(

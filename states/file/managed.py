@@ -181,15 +181,13 @@ def managed(
                 encoding_errors=encoding_errors,
                 makedirs=makedirs,
                 use_etag=use_etag and filesystem.foretells(),
+                signature=signature,
                 **labels,
                 **trust,
                 **lenient,
                 **kwargs,
             )
             row = _dry_run(name, changes, show_changes=show_changes, lenient=any(lenient.values()))
-            untried = signature and contents is None and row["changes"].keys() & {"newfile", "diff"}
-            if untried and filesystem.foretells():
-                notes["warnings"] = [*notes.get("warnings", ()), "a dry run does not verify the signature"]
             return (check_refused(name, check_cmd, tmp_dir, tmp_ext, row) if check_cmd else row) | notes
         sfn, source_sum, problem = "", {}, ""
         if source and contents is None:

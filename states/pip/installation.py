@@ -76,11 +76,12 @@ class Installation:
     def _process_files(self) -> Row:
         if is_dry_run():
             comments = []
-            for file in self.requirements if isinstance(self.requirements, list) else [self.requirements]:
+            given = self.requirements
+            for file in given if isinstance(given, list) else [each.strip() for each in str(given).split(",")]:
                 if str(file).startswith("/"):
                     filesystem.require_unshared(str(file), "pip", self.where["user"])
-                    if filesystem.foretells() and not filesystem.exists(str(file)):
-                        return failed(self.name, f'Unable to process requirements file "{file}". There is no such file')
+                if filesystem.foretells() and not self._is_there(str(file)):
+                    return failed(self.name, f'Unable to process requirements file "{file}". There is no such file')
             if self.requirements:
                 comments.append(f"Requirements file '{self.requirements}' will be processed.")
             if self.editable:
@@ -105,6 +106,12 @@ class Installation:
             changes["editable"] = True
             comments.append(f"Package successfully installed from VCS checkout {self.editable}.")
         return changed(self.name, " ".join(comments), changes)
+
+    def _is_there(self, file: str) -> bool:
+        """Return whether the tree, or this machine, has a file of requirements; True for what pip itself looks for."""
+        if file.startswith("salt://"):
+            return bool(__salt__["cp.cache_file"](file, str(__env__)))
+        return not file.startswith("/") or filesystem.exists(file)
 
     def _file_failures(self) -> list[str]:
         failures = []

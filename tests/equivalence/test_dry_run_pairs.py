@@ -31,6 +31,7 @@ MORE = [
         ("copy: preserve", "file.copy", {"name": "<P>", "source": "<R>/stuff", "force": True, "preserve": True}),
         ("managed: create False", "file.managed", {"name": "<P>", "contents": "c", "create": False}),
         ("prepend: header", "file.prepend", {"name": "<P>", "text": ["h"], "header": True}),
+        ("append: source", "file.append", {"name": "<R>/out/appended", "source": "<P>"}),
         ("line: delete", "file.line", {"name": "<P>", "match": "key", "mode": "delete"}),
         ("ini: strict", "ini.options_present", {"name": "<P>", "sections": {"s": {"c": "2"}}, "strict": True}),
         ("ini: sections", "ini.sections_present", {"name": "<P>", "sections": ["z"]}),

@@ -528,14 +528,21 @@ def test_the_row_of_a_replaced_link_shows_what_its_content_was(plugins, tmp_path
     assert (tmp_path / "real").read_text() == "old\n"
 
 
-@pytest.mark.parametrize(("before", "warned"), [(None, True), ("old", True), ("new", False)])
-def test_a_dry_run_says_that_it_does_not_verify_the_signature(plugins, tmp_path, before, warned):
+@pytest.mark.parametrize(("before", "result"), [(None, False), ("old", False), ("new", True)])
+def test_a_dry_run_verifies_the_signature_as_the_run_does(plugins, tmp_path, before, result):
     path, source = tmp_path / "conf", tmp_path / "source"
     source.write_text("new")
     if before:
         path.write_text(before)
     plugins.opts["foresight"] = True
-    given = {"name": str(path), "source": str(source), "signature": "/signed"}
-    dry = plugins.state("file.managed", test=True, **given)
-    assert dry.get("warnings", []) == (["a dry run does not verify the signature"] if warned else [])
-    assert plugins.state("file.managed", **given)["result"] is not warned
+    plugins.salt["gpg.verify"] = lambda **asked: {"res": asked["signature"] == "/signed", "message": "no"}
+    plugins.salt["cp.cache_file"] = lambda path, *_: path
+    given = {"name": str(path), "source": str(source)}
+    dry, done = (plugins.state("file.managed", test=test, signature="/other", **given) for test in (True, False))
+    assert (dry["result"], dry["comment"]) == (result, done["comment"] if not result else dry["comment"])
+    assert done["result"] is result
+    dry, done = (plugins.state("file.managed", test=test, signature="/signed", **given) for test in (True, False))
+    assert (dry["result"], done["result"]) == (result or None, True)
+    plugins.opts["foresight"] = False
+    path.unlink()
+    assert plugins.state("file.managed", test=True, signature="/other", **given)["result"] is None
