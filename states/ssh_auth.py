@@ -208,8 +208,12 @@ def _predict_absent(user: str, key: _Wanted, source: str, where: dict[str, Any])
         found = __salt__["ssh.check_key_file"](user, source, saltenv=_env(), **where)
         steps = [f"Set to remove: {each}\n" for each, status in found.items() if status != "add"]
         return _source_answer(steps, found, source, "absent")
-    status = __salt__["ssh.check_key"](user, key.name, key.enc, key.comment, key.options or [], **where)
-    if status == "add":
+    if filesystem.foretells():  # a run removes a key of any type
+        is_absent = key.name not in __salt__["ssh.auth_keys"](user=user, **where)
+    else:
+        status = __salt__["ssh.check_key"](user, key.name, key.enc, key.comment, key.options or [], **where)
+        is_absent = status == "add"
+    if is_absent:
         return True, "Key is already absent"
     return None, f"Key {key.name} for user {user} is set for removal"
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import fnmatch
-import re
 from typing import Any
+
+from asyncstate.errors import CommandExecutionError
+
+from .edits import compiled
 
 
 def is_included(path: str, include_pat: Any, exclude_pat: Any) -> bool:
     """Return whether a path matches one of ``include_pat`` (if any) and none of ``exclude_pat``.
 
-    A pattern is a glob, or a regular expression if ``E@`` stands before it.
+    A pattern is a glob, or a regular expression if ``E@`` stands before it. Raises CommandExecutionError if that is not
+    valid.
     """
     if include_pat and not _matches(path, include_pat):
         return False
@@ -20,6 +24,17 @@ def is_included(path: str, include_pat: Any, exclude_pat: Any) -> bool:
 def _matches(path: str, patterns: Any) -> bool:
     for pattern in patterns if isinstance(patterns, list) else [patterns]:
         text = str(pattern)
-        if re.search(text[2:], path) if text.startswith("E@") else fnmatch.fnmatch(path, text):
+        if compiled(text[2:], 0).search(path) if text.startswith("E@") else fnmatch.fnmatch(path, text):
             return True
     return False
+
+
+def refused_patterns(*given: Any) -> str:
+    """Return the error if a path cannot be compared with one of these patterns, or lists of them."""
+    try:
+        for patterns in given:
+            for pattern in patterns if isinstance(patterns, list) else [patterns]:
+                _matches("", pattern)
+    except CommandExecutionError as error:
+        return str(error)
+    return ""

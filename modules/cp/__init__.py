@@ -17,11 +17,11 @@ from urllib.parse import unquote, urlsplit
 from asyncstate import filesystem
 from asyncstate import prefetch as ahead
 from asyncstate.data import urls
+from asyncstate.data.patterns import is_included as _is_included
 from asyncstate.dunders import __context__, __opts__, runtime_services, tree_files
 from asyncstate.errors import CommandExecutionError
 
 from .. import _downloads  # noqa: TID252 - as `modules` for type checkers
-from ._names import included as _included
 from ._names import under as _under
 from ._sent_files import push as push
 from ._sent_files import push_dir as push_dir
@@ -103,7 +103,7 @@ def cache_dir(
     folder = folder.rstrip("/")
     prefix = f"{folder}/" if folder else ""
     names = [name for name in tree_files().list_files(env) if name.startswith(prefix)]
-    kept = [name for name in names if _included(name[len(prefix) :], include_pat, exclude_pat)]
+    kept = [name for name in names if _is_included(name[len(prefix) :], include_pat, exclude_pat)]
     return [found for name in kept if (found := tree_files().find(name, env))]
 
 

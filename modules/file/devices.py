@@ -90,7 +90,7 @@ def _make(name: str, ntype: str, major: int, minor: int, user: Any, group: Any, 
     if is_dry_run():
         return would_change(name, "", changes)
     try:
-        filesystem.mknod(name, 0o600 | kind, os.makedev(major, minor))
+        filesystem.mknod(name, 0o600 | kind, 0 if ntype == "p" else os.makedev(major, minor))
     except FileExistsError:
         return failed(name, f"File {name} exists and cannot be overwritten")
     check_perms(name, None, user, group, mode or None)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _KEEPING_MODES = ("--same-permissions", "--preserve-permissions")
+_EMPTY = "/dev/null"
+"""No archive, by which a program shows whether it knows its options."""
 _ELSEWHERE = ("--directory", "--absolute-names", "--to-command")
 
 
@@ -222,9 +224,17 @@ class Extraction(ArchiveSource):
         return files
 
     def check_options(self) -> None:
-        """Refuse options unknown to tar, before anything is removed or made."""
-        if self.format == "tar" and self.options and filesystem.judges():
-            self._tar("/dev/null", "--show-defaults")
+        """Refuse options unknown to tar or unzip, before anything is removed or made."""
+        if not self.options or not filesystem.judges():
+            return
+        if self.format == "tar":
+            self._tar(_EMPTY, "--show-defaults")
+        elif self.format == "zip":
+            try:
+                __salt__["archive.cmd_unzip"](_EMPTY, self.name, options=self.options)
+            except CommandExecutionError as error:
+                if _EMPTY not in str(error):  # it did not come to look for members there
+                    raise
 
     def _run_tar(self, folder: str) -> list[str]:
         files: list[str] = self._tar(self.cached, cwd=folder).splitlines()

@@ -95,6 +95,29 @@ def preflight(name: str, user: Any, group: Any, *more: str) -> str:
     return ". ".join(problems) + ("." if len(problems) > 1 else "")
 
 
+def unfit_backup(path: str, backupname: str) -> str:
+    """Return the reason why nothing at ``path`` can be moved to ``backupname``, "" if it can.
+
+    What is in the way of a backup is removed, and would take with it what is to be kept.
+    """
+    first, second = sorted((os.path.normpath(path), os.path.normpath(backupname)), key=len)
+    if second == first or second.startswith(os.path.join(first, "")):
+        return f"Backupname must not be {path}, a folder above it or a path below it: {backupname}"
+    return ""
+
+
+def impossible_times(*moments: Any) -> str:
+    """Return the error if no file can have one of these times, in seconds since the epoch; None is now."""
+    try:
+        for moment in moments:
+            int(0 if moment is None else float(moment)).to_bytes(8, "big", signed=True)
+    except OverflowError:
+        return "timestamp out of range for platform time_t"
+    except (TypeError, ValueError):
+        return "atime and mtime must be integers"
+    return ""
+
+
 def file_problem(name: str) -> str:
     """Return the reason why there is no file to edit at ``name``, "" if there is one."""
     if not os.path.isabs(name):

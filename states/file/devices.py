@@ -42,7 +42,7 @@ def mknod(
             f"Node type unavailable: '{ntype}'. Available node types are character ('c'), block ('b'), and pipe ('p')",
         )
     for what, number, largest in (("major", major, _MAJOR), ("minor", minor, _MINOR)):
-        if ntype != "p" and not 0 <= number <= largest:
+        if ntype != "p" and not (isinstance(number, int) and 0 <= number <= largest):
             return failed(name, f"'{what}' must be a number from 0 to {largest}, not {number}")
     for look_up, account in (("file.user_to_uid", user), ("file.group_to_gid", group)):
         __salt__[look_up](account)  # raises for an invalid account name, before the node is made

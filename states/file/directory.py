@@ -9,12 +9,12 @@ from functools import partial
 from typing import Any
 
 from asyncstate import filesystem
-from asyncstate.data.patterns import is_included
+from asyncstate.data.patterns import is_included, refused_patterns
 from asyncstate.dunders import Row, __salt__, changed, check_cancelled, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, PathRefused
 
 from .._paths import plain  # noqa: TID252 - as `states` for type checkers
-from .arguments import expand, impossible_mode, missing_accounts, normalize_mode, owner_of
+from .arguments import expand, impossible_mode, missing_accounts, normalize_mode, owner_of, unfit_backup
 from .cleaning import clean_directory, required_files
 
 Listing = tuple[str, list[str], list[str]]
@@ -66,6 +66,8 @@ def directory(
         return failed(name, problem)
     if not os.path.isabs(path):
         return failed(name, f"Specified file {path} is not an absolute path")
+    if clean and filesystem.judges() and (problem := refused_patterns(exclude_pat)):
+        return failed(name, problem)
     check = _Check(path, user, group, dir_mode, file_mode, follow_symlinks)
     changes: dict[str, Any] = {}
     try:
@@ -142,6 +144,8 @@ def _clear_the_way(name: str, path: str, backupname: str | None, changes: dict[s
         backupname = plain(backupname)
         if not os.path.isabs(backupname):
             return failed(name, f"Backupname must be an absolute path: {backupname}")
+        if filesystem.judges() and (problem := unfit_backup(path, backupname)):
+            return failed(name, problem)
         if filesystem.lexists(backupname):
             if not force:
                 return failed(name, f"File exists where the backup target {backupname} should go")

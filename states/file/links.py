@@ -12,7 +12,7 @@ from asyncstate.dunders import Row, __salt__, changed, failed, is_dry_run, uncha
 from asyncstate.errors import AsyncStateError, RunCancelled
 
 from .._paths import plain  # noqa: TID252 - as `states` for type checkers
-from .arguments import default_owner, expand, normalize_mode, owner_of, preflight
+from .arguments import default_owner, expand, normalize_mode, owner_of, preflight, unfit_backup
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -206,6 +206,8 @@ def _clear_the_way(
         if backupname != os.path.basename(backupname):
             return f"Backupname must be an absolute path or a file name: {backupname}"
         backupname = os.path.join(os.path.dirname(os.path.normpath(name)), backupname)
+    if problem := unfit_backup(name, backupname):
+        return problem
     if filesystem.lexists(backupname):
         if not force:
             return f"Symlink & backup dest exists and Force not set. {name} -> {target} - backup: {backupname}"

@@ -11,7 +11,16 @@ from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_r
 from asyncstate.errors import CommandExecutionError
 
 from .._paths import plain  # noqa: TID252 - as `states` for type checkers
-from .arguments import default_owner, expand, impossible_mode, missing_accounts, misspelt, normalize_mode, owner_of
+from .arguments import (
+    default_owner,
+    expand,
+    impossible_mode,
+    impossible_times,
+    missing_accounts,
+    misspelt,
+    normalize_mode,
+    owner_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +77,7 @@ def touch(name: str, atime: float | None = None, mtime: float | None = None, mak
     name = expand(name)
     if not name:
         return failed(name, "Must provide name to file.touch")
-    problem = misspelt(name)
+    problem = misspelt(name) or (impossible_times(atime, mtime) if filesystem.judges() else "")
     if problem:
         return failed(name, problem)
     extant = filesystem.exists(name)
@@ -89,8 +98,6 @@ def touch(name: str, atime: float | None = None, mtime: float | None = None, mak
 
 
 def _would_touch(name: str, atime: Any, mtime: Any, *, extant: bool) -> Row:
-    for moment in (atime, mtime) if filesystem.foretells() else ():
-        int(moment or 0).to_bytes(8, "big", signed=True)  # raises OverflowError, as a run does
     if not extant:
         return would_change(name, f"File {name} is set to be created", {"new": name})
     filesystem.require_changeable(name)

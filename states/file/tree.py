@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
+from asyncstate.data.patterns import refused_patterns
 from asyncstate.dunders import (
     Row,
     __salt__,
@@ -80,6 +81,8 @@ def recurse(
         return failed(name, problem)
     if not os.path.isabs(name):
         return failed(name, f"Specified file {name} is not an absolute path")
+    if filesystem.judges() and (problem := refused_patterns(include_pat, exclude_pat)):
+        return failed(name, problem)
     top = plain(name)
     try:
         sources = existing_sources(source)

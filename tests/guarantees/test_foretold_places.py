@@ -113,6 +113,59 @@ WRONG = {
     "attrs": "Q",
 }
 """A value of each argument that no run accepts."""
+ODD: dict[str, list[Any]] = {
+    "source": ["salt://nope", "/no/such", "http://", "ftp://h/x"],
+    "sources": ["x", [5], ["salt://nope"], ["http://"]],
+    "signature": ["salt://nope"],
+    "source_hash_sig": ["salt://nope"],
+    "hash_type": ["none"],
+    "text": [[None], {"a": 1}],
+    "content": [5],
+    "contents": [5, {}],
+    "dataset": ["x", 5],
+    "deserializer_opts": [5],
+    "encoded_data": ["%%%", 5],
+    "key_values": ["x", {}],
+    "pattern": ["("],
+    "regex": ["("],
+    "flags": [["NOPE"], "x"],
+    "count": ["x", -1],
+    "before": ["("],
+    "after": ["("],
+    "location": ["middle"],
+    "include_pat": ["E@(", ["*", "E@("]],
+    "exclude_pat": ["E@(", ["*", "E@("]],
+    "maxdepth": ["x", -1],
+    "max_depth": ["x"],
+    "backupname": ["", ".", "..", "x"],
+    "backup": ["/x/y"],
+    "atime": ["x", "", "1.5", -5, float("nan")],
+    "mtime": ["x", 10**30, float("inf")],
+    "major": ["x", -1],
+    "minor": ["x", -1],
+    "ntype": ["q"],
+    "retain": [{"most_recent": "x"}, {"nope": 1}, "x"],
+    "strptime_format": ["%Q"],
+    "age": ["x", -1],
+    "size": ["x", "5q"],
+    "strip": ["x", -1],
+    "file_mode": ["rwx"],
+    "options": [["a b c\n"], "--nope", "-Q", "a"],
+    "trim_output": ["x"],
+    "password": ["x"],
+    "enc": ["none", ""],
+    "fingerprint": ["x"],
+    "key": ["%%%", "AAAA\nB"],
+    "port": ["x", -5],
+    "remote": ["-x"],
+    "requirements": ["/no/such", "salt://nope"],
+    "minute": ["99", "x"],
+    "special": ["@nope"],
+    "public_key": ["/no/such", "x"],
+    "append_certs": ["/no/such"],
+    "revoked": [["x"], [{"certificate": "/no/such"}]],
+}
+"""Odd values of arguments, of which some states accept some."""
 PASSED_ON = {"cmd.run": {"group", "output_encoding", "success_retcodes", "template"}}
 PASSED_ON["cmd.script"] = PASSED_ON["cmd.run"]
 """Arguments that a state takes by the name of another function."""
@@ -256,6 +309,13 @@ def test_without_foresight_a_dry_run_does_not_look(ground):
     for state in ("managed", "touch at a time", "serialize", "directory, clean"):
         dry, done = ground.rows(state, *PLACES["no folder"])
         assert (dry["result"], done["result"]) == (None, False)
+    for state in ("append", "prepend", "answers"):
+        function, arguments = STATES[state](f"{ground.folder}/x", ground.base)
+        dry, done = ground.called(function, arguments | {"source": "salt://nope"}, _nothing)
+        assert (dry["result"], done["result"]) == (None, False)
+    function, arguments = STATES["ssh key, absent"](f"{ground.folder}/x", ground.base)
+    dry, done = ground.called(function, arguments | {"enc": "none"}, _nothing)
+    assert (dry["result"], done["result"]) == (False, True)
 
 
 VALUES = {
@@ -291,6 +351,19 @@ def test_what_a_dry_run_says_of_a_value_comes_true(ground, state):
         rows = ground.called(function, arguments | {argument: WRONG[argument]}, _nothing)
         lies[argument] = lie(*rows)
     assert {argument: told for argument, told in lies.items() if told} == {}
+
+
+@pytest.mark.feature("F112")
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("make", [_nothing, _a_file])
+@pytest.mark.parametrize("state", [state for state in STATES if state not in LEFT_OUT])
+def test_what_a_dry_run_says_of_an_odd_value_comes_true(ground, state, make):
+    function, arguments = STATES[state](f"{ground.folder}/x", ground.base)
+    lies = {}
+    for argument in inspect.signature(ground.harness.states[function]).parameters.keys() & ODD.keys():
+        for value in ODD[argument]:
+            lies[f"{argument}: {value!r}"] = lie(*ground.called(function, arguments | {argument: value}, make))
+    assert {given: told for given, told in lies.items() if told} == {}
 
 
 @pytest.mark.usefixtures("repository")

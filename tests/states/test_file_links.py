@@ -152,3 +152,17 @@ def test_hard_links_that_cannot_be(plugins, tmp_path, test):
     row = plugins.state("file.hardlink", test=test, name=str(folder / "l"), target="rel")
     assert row["comment"] == "Specified target rel is not an absolute path"
     assert sorted(os.listdir(tmp_path)) == ["d", "file_roots", "target"]
+
+
+@pytest.mark.parametrize("function", ["file.symlink", "file.directory"])
+@pytest.mark.parametrize("backupname", ["{path}", "{path}/", "{folder}", "{folder}/x/..", "/"])
+@pytest.mark.parametrize("test", [True, False])
+def test_the_place_of_a_backup_is_not_cleared_of_what_is_to_be_kept(plugins, tmp_path, function, backupname, test):
+    path = tmp_path / "folder" / "f"
+    path.parent.mkdir()
+    path.write_text("kept")
+    plugins.opts["foresight"] = True
+    arguments = {"name": str(path), "backupname": backupname.format(path=path, folder=path.parent), "force": True}
+    arguments |= {"target": "/etc/hostname"} if function == "file.symlink" else {}
+    assert plugins.state(function, test=test, **arguments)["result"] is False
+    assert path.read_text() == "kept"

@@ -11,6 +11,7 @@ from msgspec import structs
 from asyncstate.compile.effects.claim_values import CLEANED, FILLED, FOLDER, LINK, PERHAPS, THERE, how
 from asyncstate.compile.effects.resources import folders_above, plain_path
 from asyncstate.data.patterns import is_included
+from asyncstate.errors import CommandExecutionError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -117,7 +118,7 @@ def _begins(subject: str, patterns: Any) -> bool:
 def _is_excluded(inside: str, args: dict[str, Any]) -> bool:
     try:
         return not is_included(inside, None, args.get("exclude_pat"))
-    except re.error:
+    except CommandExecutionError:
         return True  # the state fails
 
 
