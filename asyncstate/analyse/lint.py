@@ -67,6 +67,7 @@ def lint(plan: Plan, unused_pillar: Mapping[str, tuple[str, int]] | None = None)
     ]
     found += _self_references(plan)
     found += _undone(plan, contradicting)
+    found += _refused_later(plan)
     found.sort(key=lambda finding: (finding.file, finding.line))
     message = "no SLS file looks at pillar key {!r}; templates of managed files are not known before a run"
     return found + [
@@ -162,6 +163,15 @@ def _undone(plan: Plan, contradicting: Iterable[Contradiction]) -> Iterator[Find
                 f"it may want {pair.thing} differently than {describe_tag(other.tag)}: then each run changes it twice"
             )
             yield _at(chunk, "may-undo", what, hint=pair.hint)
+
+
+def _refused_later(plan: Plan) -> Iterator[Finding]:
+    """Yield what the next run may refuse because of what a later state gives away."""
+    for pair in plan.contradictions:
+        if pair.code == "E431" and not pair.certain and pair.first > pair.second:
+            chunk = plan.chunks[pair.second]
+            message = pair.message.replace("the next run refuses", "the next run may refuse")
+            yield Finding("refused", message, chunk.file, chunk.line, pair.hint, chunk.index, code=pair.code)
 
 
 def _references(value: Any) -> list[Any]:

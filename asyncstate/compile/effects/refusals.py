@@ -1,7 +1,7 @@
-"""States that a run refuses: programs of root in a place that an earlier state gives to another user.
+"""States that a run refuses: programs of root in a place that another state gives to another user.
 
 That user could exchange files there while root's program works on them. Footprints tell what is given away: a state
-with an owner gives what it writes, and the folders that it makes.
+with an owner gives what it writes, and the folders that it makes. What a later state gives away counts in the next run.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.resources import ENTRY, PATH, TREE, folder_and_marks, plain_path
 from asyncstate.model.plan import Contradiction
+from asyncstate.model.requisite import CONDITIONS
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -40,6 +41,24 @@ _OVER = {
 """The states whose program puts something over a path: users must not be able to exchange the folders above it."""
 _RUN_AS = frozenset({"mount", "cmd", "cron", "docker_container", "pip"})
 """State modules whose ``user`` runs a program, or has what is written elsewhere."""
+_WITH_A_USER = frozenset({"git", "virtualenv", "pip"})
+"""The programs whose states can run them as another user."""
+_ONCE = frozenset({"docker_image.present"})
+"""The states that run no program where what they make is there."""
+_OF_COMMANDS = frozenset({"cmd", "module"})
+"""State modules that may change an owner unseen."""
+_MAY_NOT_RUN = frozenset(
+    {*CONDITIONS, *(f"{kind}{suffix}" for kind in ("onchanges", "onfail", "prereq") for suffix in ("", "_any", "_all"))}
+)
+"""Arguments with which a state does not run each time."""
+
+
+class _Place(Value):
+    """Where a ``program`` works, and the ``folder`` on the way that is given away."""
+
+    program: str
+    path: str
+    folder: str
 
 
 class _Gift(Value):
@@ -51,41 +70,103 @@ class _Gift(Value):
 
 
 def refused(chunks: Sequence[LowChunk], known: Sequence[Footprint]) -> Iterator[Contradiction]:
-    """Yield the states that run a program as root in a place that an earlier one gives to another user."""
+    """Yield the states that run a program as root in a place that another one gives to another user.
+
+    The next run begins with the owners that the first one leaves.
+    """
     given: dict[str, _Gift] = {}
+    certain = set[int]()
     for chunk in chunks:
-        if _is_root(chunk.args.get("user")):
-            yield from _refusals(chunk, chunks, given)
-        for path, gift in _gifts(chunk, known[chunk.index]):
-            if gift.user and not (gift.made and path in given):
-                given[path] = gift
-            elif not gift.user:
-                given.pop(path, None)
+        for place in _refusals(chunk, given):
+            found = _at_once(chunk, chunks, given[place.folder], place)
+            certain |= {chunk.index} if found.certain else set()
+            yield found
+        _give(chunk, known[chunk.index], given)
+    if not given:
+        return
+    for chunk in chunks:
+        for place in _refusals(chunk, given) if chunk.index not in certain else ():
+            gift = given[place.folder]
+            # only file states change the owner of what is there
+            changes_owner = chunks[gift.giver].state == "file" and not gift.made
+            if gift.giver > chunk.index and changes_owner and chunk.function not in _ONCE:
+                yield _next_time(chunk, chunks, known, gift, place)
+        _give(chunk, known[chunk.index], given)
 
 
-def _refusals(chunk: LowChunk, chunks: Sequence[LowChunk], given: dict[str, _Gift]) -> Iterator[Contradiction]:
-    """Yield the first refusal of a chunk, if there is one."""
+def _give(chunk: LowChunk, footprint: Footprint, given: dict[str, _Gift]) -> None:
+    """Enter what a chunk gives away and takes back."""
+    for path, gift in _gifts(chunk, footprint):
+        if gift.user and not (gift.made and path in given):
+            given[path] = gift
+        elif not gift.user:
+            below = f"{path}/" if _holds_below(chunk) else path
+            for each in [each for each in given if each == path or each.startswith(below)]:
+                del given[each]
+
+
+def _holds_below(chunk: LowChunk) -> bool:
+    """Return whether a state gives the owner to the content of a folder, or removes it."""
+    recurse = chunk.args.get("recurse")
+    return chunk.function == "file.absent" or (
+        chunk.function == "file.directory" and isinstance(recurse, list) and "user" in recurse
+    )
+
+
+def _refusals(chunk: LowChunk, given: dict[str, _Gift]) -> Iterator[_Place]:
+    """Yield the place of the first refusal of a chunk, if there is one."""
+    if not _is_root(chunk.args.get("user")):
+        return
     for program, place, above in _places(chunk):
         path = plain_path(place)
         folder = next((each for each in _with_parents(os.path.dirname(path) if above else path) if each in given), "")
-        if not folder:
-            continue
-        gift = given[folder]
-        giver = chunks[gift.giver]
-        yield Contradiction(
-            REFUSED,
-            gift.giver,
-            chunk.index,
-            f"{chunk.place} runs {program} as root in {place}, but {giver.place} gives {folder} to {gift.user}, who "
-            "can replace files there meanwhile: the run refuses it",
-            f"say user: {gift.user}"
-            if program in {"git", "virtualenv", "pip"}
-            else f"let root own {folder} while it runs {program} there",
-            folder,
-            not gift.made or giver.state == "user",
-            gift.made,
-        )
-        return
+        if folder:
+            yield _Place(program, place, folder)
+            return
+
+
+def _at_once(chunk: LowChunk, chunks: Sequence[LowChunk], gift: _Gift, place: _Place) -> Contradiction:
+    giver, program, folder = chunks[gift.giver], place.program, place.folder
+    return Contradiction(
+        REFUSED,
+        gift.giver,
+        chunk.index,
+        f"{chunk.place} runs {program} as root in {place.path}, but {giver.place} gives {folder} to {gift.user}, who "
+        "can replace files there meanwhile: the run refuses it",
+        f"say user: {gift.user}" if program in _WITH_A_USER else f"let root own {folder} while it runs {program} there",
+        folder,
+        not gift.made or giver.state == "user",
+        gift.made,
+    )
+
+
+def _next_time(
+    chunk: LowChunk, chunks: Sequence[LowChunk], known: Sequence[Footprint], gift: _Gift, place: _Place
+) -> Contradiction:
+    """Return the refusal of the next run. It may pass if one of the states does not run then, or a command helps."""
+    giver, program, folder = chunks[gift.giver], place.program, place.folder
+    own = f"let root own {folder}"
+    helped = any(
+        each.state in _OF_COMMANDS and any(_is_within(folder, name) for name in known[each.index].writes)
+        for each in chunks
+        if each.index > gift.giver or each.index < chunk.index
+    )
+    may_pass = not _MAY_NOT_RUN.isdisjoint(chunk.args.keys() | giver.args.keys())
+    return Contradiction(
+        REFUSED,
+        gift.giver,
+        chunk.index,
+        f"{chunk.place} runs {program} as root in {place.path}, and later {giver.place} gives {folder} to {gift.user}, who "
+        "can replace files there: the next run refuses it",
+        f"say user: {gift.user} and let {giver.place} run before it, or {own}" if program in _WITH_A_USER else own,
+        folder,
+        not helped and not may_pass,
+    )
+
+
+def _is_within(folder: str, name: str) -> bool:
+    path = name.removeprefix(PATH).removesuffix(TREE)
+    return name.startswith(PATH) and (path == folder or (name.endswith(TREE) and folder.startswith(f"{path}/")))
 
 
 def _places(chunk: LowChunk) -> Iterator[tuple[str, str, bool]]:

@@ -201,7 +201,8 @@ class Foresight:
     @cached_property
     def _refused(self) -> dict[int, Contradiction]:
         """Return the states that a run as root refuses after earlier states have run, by the number of the chunk."""
-        return {each.second: each for each in self._plan.contradictions if each.code == "E431"}
+        found = (each for each in self._plan.contradictions if each.code == "E431" and each.first < each.second)
+        return {each.second: each for each in found}
 
     def _enter_refusal(self, chunk: LowChunk, row: Row) -> bool:
         """Return whether a run refuses the state because of an earlier change, and make its row say so."""

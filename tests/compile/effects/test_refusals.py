@@ -1,4 +1,4 @@
-"""Programs of root in a place that an earlier state gives to another user: a run refuses them."""
+"""Programs of root in a place that another state gives to another user: a run, or the next one, refuses them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 from bundled_states import FILES, Bundled, state_module
 from trees import plan
 
+from asyncstate.analyse.lint import lint
 from asyncstate.compile.effects import refusals
 from asyncstate.compile.effects.declared import Footprint
 from asyncstate.model.chunk import LowChunk
@@ -75,7 +76,6 @@ def test_a_program_of_root_in_a_folder_of_a_user_is_refused(earlier, later):
         (chunk(0, "file.directory", "/srv/app", user="root"), chunk(1, "git.present", "/srv/app")),
         (chunk(0, "file.directory", "/srv/app"), chunk(1, "git.present", "/srv/app")),
         (chunk(0, "user.present", "app", createhome=False), chunk(1, "git.present", "/home/app")),
-        (chunk(0, "git.present", "/srv/app"), chunk(1, "file.directory", "/srv/app", user="app")),
     ],
 )
 def test_what_a_run_does_not_refuse_is_no_mistake(earlier, later):
@@ -155,3 +155,79 @@ def test_what_is_removed_or_taken_back_belongs_to_root(later):
 def test_a_folder_without_an_owner_stays_with_its_user():
     again = chunk(1, "file.directory", "/srv/app", mode="0755")
     assert len(refused([GIVEN, again, chunk(2, "git.present", "/srv/app/repo")])) == 1
+
+
+CLONED = chunk(0, "git.latest", "https://x/r", target="/srv/app/code")
+LATER = chunk(1, "file.directory", "/srv/app", user="app")
+
+
+@pytest.mark.parametrize(
+    ("first", "giver", "certain"),
+    [
+        (CLONED, LATER, True),
+        (chunk(0, "git.present", "/srv/app"), LATER, True),
+        (CLONED, chunk(1, "file.directory", "/srv", user="app", recurse=["user"]), True),
+        (chunk(0, "git.latest", "https://x/r", target="/srv/app", user="root"), LATER, True),
+        (chunk(0, "virtualenv.managed", "/srv/app/venv"), LATER, True),
+        (chunk(0, "file.patch", "/srv/app/x", source="salt://p"), LATER, True),
+        (chunk(0, "git.latest", "https://x/r", target="/srv/app/code", unless="true"), LATER, False),
+        (CLONED, chunk(1, "file.directory", "/srv/app", user="app", onlyif="true"), False),
+        (CLONED, chunk(1, "file.directory", "/srv/app", user="app", onchanges=[{"git": "id0"}]), False),
+    ],
+)
+def test_an_owner_that_a_later_state_gives_counts_in_the_next_run(first, giver, certain):
+    (found,) = refused([first, giver])
+    assert (found.first, found.second, found.certain) == (1, 0, certain)
+    assert "to app, who can replace files there: the next run refuses it" in found.message
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        [chunk(0, "git.latest", "https://x/r", target="/srv/app/code", user="app"), LATER],
+        [CLONED, LATER, chunk(2, "file.directory", "/srv/app", user="root")],
+        [CLONED, LATER, chunk(2, "file.directory", "/srv", user="root", recurse=["user"])],
+        [CLONED, LATER, chunk(2, "file.absent", "/srv")],
+        [
+            chunk(0, "file.directory", "/srv/app", user="root"),
+            chunk(1, "git.latest", "https://x/r", target="/srv/app/code"),
+            chunk(2, "file.directory", "/srv/app", user="app"),
+        ],
+        [CLONED, chunk(1, "file.directory", "/srv/app/code/tmp", user="app")],
+        [CLONED, chunk(1, "user.present", "app", home="/srv/app")],
+        [CLONED, chunk(1, "file.managed", "/srv/app/conf", user="app", makedirs=True)],
+        [chunk(0, "docker_image.present", "a", build="/srv/app/image"), LATER],
+        [chunk(0, "cmd.run", "make", cwd="/srv/app"), LATER],
+        [chunk(0, "virtualenv.managed", "/srv/app/venv"), chunk(1, "git.latest", "x", target="/srv/app", user="app")],
+    ],
+)
+def test_what_the_next_run_does_not_refuse_is_no_mistake(chunks):
+    assert refused(chunks) == []
+
+
+def test_a_command_that_writes_the_folder_may_give_it_back():
+    helping = chunk(2, "cmd.run", "chown root: /srv/app")
+    known = [
+        Footprint.of(state_module(FILES.get(each.state, each.state)).mod_footprint(each.as_low()))
+        for each in (CLONED, LATER)
+    ]
+    (found,) = refusals.refused([CLONED, LATER, helping], [*known, Footprint(writes=("path:/srv/app",))])
+    assert not found.certain
+
+
+def test_a_folder_that_is_taken_back_with_its_parent_is_not_refused():
+    back = chunk(1, "file.directory", "/srv", user="root", recurse=["user"])
+    assert refused([GIVEN, back, chunk(2, "git.present", "/srv/app/repo")]) == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "code", "rules"), [("", ["E431"], {"refused"}), (", {unless: 'true'}", [], {"refused"})]
+)
+def test_what_the_next_run_may_refuse_is_found_by_lint(condition, code, rules):
+    tree = {
+        "a": f"code: {{git.latest: [{{name: https://x/r}}, {{target: /srv/app/code}}{condition}]}}\n"
+        "dir: {file.directory: [{name: /srv/app}, {user: app}, {require: [{git: code}]}]}\n"
+    }
+    made = plan(tree, ["a"], states=Bundled(), is_root=True)
+    assert [issue.code for issue in made.warnings if issue.mistake] == code
+    assert {each.rule for each in lint(made) if each.code == "E431"} == rules
