@@ -14,10 +14,12 @@ import ipaddress
 import os
 import re
 import warnings
+import zoneinfo
 from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from asyncstate import filesystem
 from asyncstate.data.days import days_since_1970
 from asyncstate.data.formats import yaml_data
 from asyncstate.data.urls import SALT_SCHEME
@@ -26,7 +28,7 @@ from asyncstate.nearest import nearest
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 NOTHING = "None"
 """What a template writes for a value that is missing."""
@@ -53,6 +55,10 @@ _ARCHIVES = (".whl", ".zip", ".tar", ".gz", ".tgz", ".bz2", ".tbz", ".xz", ".txz
 _NO_FOLDERS = frozenset({"none", "swap"})
 """What fstab has in place of a folder for swap space."""
 _REGEX_FLAGS = tuple(re.RegexFlag.__members__)
+_SOURCE_LINE = re.compile(r"deb(?:-src)?(?:\s*\[[^\[\]]*\]\s*|\s+)[a-z][a-z0-9+.-]*:\S+\s+\S+.*")
+_BEGINS_AS_SOURCE_LINE = re.compile(r"deb(?:-src)?[\s\[]")
+_MEANT = dict.fromkeys("tgz tbz tbz2 txz tlz tar.gz".split(), "tar")
+"""Words that are usual elsewhere, and the word that stands for each."""
 
 
 class Kind(Value):
@@ -61,6 +67,7 @@ class Kind(Value):
     ``each``: a list may have several such values; ``container``: they have to stand in a list, or be the keys of a
     mapping. ``whole``: a list or a mapping is judged as one value, and none is shown. ``strict``: no truth value is
     one. ``filled``: nor is nothing. ``doubt``: a run takes a wrong value, too. The nearest of ``words`` is the hint.
+    ``nearest_of`` returns more of them. ``told`` describes a wrong value that need not be shown.
     """
 
     code: str
@@ -74,6 +81,8 @@ class Kind(Value):
     strict: bool = False
     filled: bool = False
     doubt: bool = False
+    nearest_of: Callable[[], Iterable[str]] = tuple
+    told: Callable[[Any], str] | None = None
 
     def next_step(self, value: Any) -> str:
         """Return what to write in place of a wrong value; "" if that is not known."""
@@ -81,8 +90,9 @@ class Kind(Value):
             return _hint_of_hash(str(value))
         if self.code == "E420":
             return f"{regex_error(str(value).removeprefix(_WITH_REGEX))}; {self.hint}"
-        words = {word.lower(): word for word in self.words}
-        near = nearest(str(value).lower(), words)
+        words = {word.lower(): word for word in (*self.words, *self.nearest_of())}
+        text = str(value).lower()
+        near = _MEANT[text] if _MEANT.get(text) in words else nearest(text, words)
         return f"did you mean '{words[near]}'?" if near else self.hint
 
 
@@ -115,6 +125,38 @@ def _is_public_key(value: Any) -> bool:
         return _is_key_line(value) and base64.b64decode(parse_key_line(str(value)).key, validate=True) is not None
     except ValueError:
         return False
+
+
+def _told_of_key(value: Any) -> str:
+    lines = len(str(value).strip().splitlines())
+    return f"{lines} lines" if lines > 1 else "one whose base64 is cut off or mistyped"
+
+
+def _is_zone(value: Any) -> bool:
+    """Return whether there is a time zone of this name. All are right where no names are known."""
+    text = str(value)
+    if text in {"", "localtime"} or not _zones():
+        return True
+    folders = [folder for folder in zoneinfo.TZPATH if os.path.isdir(folder)]
+    return text in _zones() or any(os.path.isfile(os.path.join(folder, text)) for folder in folders)
+
+
+@cache
+def _zones() -> frozenset[str]:
+    """Return the names of the time zones of the machine, or of the package ``tzdata``, older names included."""
+    names = zoneinfo.available_timezones()
+    for folder in zoneinfo.TZPATH:
+        try:
+            text = filesystem.read_bytes(os.path.join(folder, "tzdata.zi")).decode()
+        except OSError:
+            continue
+        names |= {line.split()[2] for line in text.splitlines() if line.startswith("L ")}
+    return frozenset(names)
+
+
+def _is_package_source(value: Any) -> bool:
+    text = str(value).strip()
+    return not _BEGINS_AS_SOURCE_LINE.match(text) or _SOURCE_LINE.fullmatch(text) is not None
 
 
 def _is_environment(value: Any) -> bool:
@@ -306,6 +348,7 @@ KINDS = {
         "a public key in one line",
         "write what stands in the .pub file that ssh-keygen made; several keys are a list under names",
         strict=True,
+        told=_told_of_key,
     ),
     "key line": Kind(
         "E419", _is_key_line, "a public key in one line", "several keys are a list under names", strict=True
@@ -319,6 +362,28 @@ KINDS = {
         "a list of packages, perhaps with versions",
         "write each in a line of its own, for example - requests >= 2.31",
         whole=True,
+    ),
+    "time zone": Kind(
+        "E419",
+        _is_zone,
+        "a time zone",
+        "timedatectl list-timezones prints their names, such as Europe/Berlin",
+        nearest_of=_zones,
+    ),
+    "package source": Kind(
+        "E419",
+        _is_package_source,
+        "a line of sources.list",
+        "write for example deb [signed-by=/etc/apt/keyrings/app.gpg] https://deb.example.org/app stable main",
+    ),
+    "runner": Kind(
+        "E412",
+        lambda value: value is not None and value != "",
+        "an account",
+        "name the account, or remove it: without one, the command runs as the user of asyncstate, as a rule root",
+        whole=True,
+        filled=True,
+        doubt=True,
     ),
     "name": Kind("E412", lambda value: value != NOTHING, "a name"),
     "source": Kind(
@@ -562,11 +627,13 @@ def kind_of(text: str) -> Kind | None:
             "fingerprint_hash_type says which digest it is: sha256, which has 32 pairs, or md5, which has 16",
         )
     if name == "one of":
-        return Kind("E419", lambda value: value == "" or str(value) in words, listed, words=words)
+        return Kind("E419", lambda value: value == "" or str(value) in words, listed, f"write {listed}", words=words)
     if name == "each one of":
-        return Kind("E419", lambda value: str(value) in words, listed, words=words, each=True)
+        return Kind("E419", lambda value: str(value) in words, listed, f"write {listed}", words=words, each=True)
     if name == "one word of":
-        return Kind("E419", lambda value: value == "" or str(value).lower() in words, listed, words=words)
+        return Kind(
+            "E419", lambda value: value == "" or str(value).lower() in words, listed, f"write {listed}", words=words
+        )
     if name == "switch or one of":
         expected = f"True, False or {', '.join(words)}"
         any_case = {word.lower() for word in words}
@@ -575,5 +642,6 @@ def kind_of(text: str) -> Kind | None:
         )
     if name in {"some of", "keys of"}:
         container = list if name == "some of" else dict
-        return Kind("E419", lambda value: str(value) in words, listed, words=words, each=True, container=container)
+        fits = lambda value: str(value) in words  # noqa: E731 - as above
+        return Kind("E419", fits, listed, f"write {listed}", words=words, each=True, container=container)
     raise ValueError(f"there is no kind {text!r}")

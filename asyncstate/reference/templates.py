@@ -1,4 +1,4 @@
-"""Mistakes in templates: the syntax of files that states render, missing keys of the pillar, None in a text.
+"""Mistakes in templates: the syntax of files that states render, missing variables and keys, None in a text.
 
 Only Jinja is read, and only what every rendering reaches: a key behind a condition may be meant to be missing.
 """
@@ -34,6 +34,12 @@ _NOTHING = re.compile(r"\bNone\b")
 _EXPRESSION = re.compile(r"\{\{.*?\}\}")
 _NAME = re.compile(r"\bname[\"']?:.*\{\{")
 _METHODS = frozenset(dir(dict))
+_MODES = ("mode", "dir_mode", "file_mode", "sym_mode", "umask")
+_VARIABLES = frozenset(
+    """self salt grains opts pillar saltenv ifelse sls proxy renderers rendered_sls name source user group mode attrs
+    env slspath slsdotpath slscolonpath sls_path tplpath tplfile tpldir tpldot""".split()
+)
+"""The names that the template of a file may have beside its context."""
 
 
 class Templates:
@@ -82,6 +88,19 @@ class Templates:
                 message = f"{message} (ID '{draft.id}' in SLS '{draft.sls}')"
                 hint = "a template wrote a value that is missing; give it a default: pillar.get('key', '…')"
                 yield _issue("W402", message, draft.file, line, hint)._replace(mistake=False)
+
+    def hexadecimal(self, draft: Draft) -> Iterator[Issue]:
+        """Yield the modes that YAML reads as other digits than they have: ``0x1ff`` is 511."""
+        for name in _MODES:
+            value = draft.args.get(name)
+            if type(value) is not int or draft.lines is None:
+                continue
+            line = draft.lines.of(draft.id, draft.state, name)
+            found = re.search(rf"\b{name}[\"']?:\s*(0[xXbB]\w+)", self._written(draft.file, line))
+            if found:
+                message = f"'{name}' of '{draft.state}.{draft.fun}' must be octal digits in quotes, not {found[1]}, "
+                message = f"{message}which YAML reads as {value} (ID '{draft.id}' in SLS '{draft.sls}')"
+                yield _issue("E410", message, draft.file, line, f"write '{value:04o}' in place of {found[1]}")
 
     def explained(self, draft: Draft, issue: Issue) -> Issue:
         """Return a mistake in a name with its cause, if a template gave nothing for it: the ID counts then."""
@@ -161,9 +180,14 @@ class Templates:
         except (AsyncStateError, RecursionError):
             return  # too large to be judged here; a run says so
         else:
-            names = {"pillar"} & {*_keys(draft.args.get("context")), *_keys(draft.args.get("defaults"))}
-            if always and not names and not source.options.allow_undefined:
+            names = {*_keys(draft.args.get("context")), *_keys(draft.args.get("defaults"))}
+            if not always or source.options.allow_undefined:
+                return
+            if "pillar" not in names:
                 yield from self._lacking(tree, path, source, of)
+            if all(isinstance(draft.args.get(each) or {}, dict) for each in ("context", "defaults")):
+                known = {*_VARIABLES, *names, *draft.args, *environment.globals}
+                yield from _undefined(tree, known, path, source, of)
 
     def _lacking(self, tree: nodes.Template, path: str, source: Source, of: str) -> Iterator[Issue]:
         if any(_changes_pillar(node) for node in tree.find_all((nodes.Name, nodes.Extends, nodes.ExprStmt))):
@@ -183,6 +207,39 @@ class Templates:
                     yield _issue("E425", message, path, source.line(expression.lineno), hint)
                     break
                 data = data[key]
+
+
+def _undefined(tree: nodes.Template, known: set[str], path: str, source: Source, of: str) -> Iterator[Issue]:
+    """Yield the variables that a template reads in any case, and that nothing gives it."""
+    if any(tree.find_all(nodes.Extends)):
+        return
+    own = _own_names(tree)
+    for expression in _reached(tree):
+        name = _variable(expression)
+        if not name or name.startswith("_") or name in known or name in own:
+            continue
+        own.add(name)  # once is enough
+        message = f"Jinja variable: '{name}' is undefined; {of}"
+        near = nearest(name, {*known, *own} - {name})
+        hint = f"did you mean '{near}'?" if near else "give it under context, or set it above with {% set … %}"
+        yield _issue("E428", message, path, source.line(expression.lineno), hint)
+
+
+def _own_names(tree: nodes.Template) -> set[str]:
+    """Return the names that a template gives itself, wherever it does."""
+    own = {node.name for node in tree.find_all(nodes.Name) if node.ctx != "load"}
+    own |= {node.name for node in tree.find_all(nodes.Macro)}
+    own |= {node.target for node in tree.find_all(nodes.Import)}
+    for node in tree.find_all(nodes.FromImport):
+        own |= {name if isinstance(name, str) else name[1] for name in node.names}
+    return own
+
+
+def _variable(node: nodes.Node) -> str:
+    """Return the variable with which ``a``, ``a.b``, ``a['b']`` and calls of them begin; "" for another expression."""
+    while isinstance(node, (nodes.Getitem, nodes.Getattr, nodes.Call)):
+        node = node.node
+    return node.name if isinstance(node, nodes.Name) else ""
 
 
 def _issue(code: str, message: str, path: str, line: int, hint: str) -> Issue:

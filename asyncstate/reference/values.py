@@ -44,6 +44,7 @@ _OF_ANNOTATION = {"bool": "boolean", "int": "number", "float": "number"}
 _OF_ALL_STATES = {
     "timeout": "seconds",
     "umask": "mode",
+    "runas": "runner",
     "creates": "place",
     "check_cmd": "commands",
     "lane": "lane",
@@ -85,6 +86,8 @@ def judge_values(runtime: StateRuntime) -> None:
             yield from _unknown_rules(draft.file, runtime)
         wrong = [templates.explained(draft, issue) for issue in wrong_values(draft, runtime.host, brought)]
         yield from map(hide, wrong)
+        if _is_bundled(draft, runtime.host):
+            yield from map(hide, templates.hexadecimal(draft))
         if not any(issue.code == "E412" for issue in wrong):
             yield from map(hide, templates.nothings(draft))
         if _is_bundled(draft, runtime.host):
@@ -254,7 +257,8 @@ def _misshapen(draft: Draft, name: str, value: Any, kind: Kind) -> Iterator[Issu
 
 
 def _wrong(draft: Draft, kind: Kind, name: str, value: Any) -> Issue:
-    shown = described(value) if kind.whole else repr(value) if len(str(value)) < 80 else "a long text"
+    text = repr(value) if len(str(value)) < 80 else f"a text of {len(str(value))} characters"
+    shown = described(value) if kind.whole else kind.told(value) if kind.told else text
     issue = _issue(draft, kind.code, name, f"must be {kind.expected}, not {shown}", kind.next_step(value))
     return issue._replace(mistake=not kind.doubt)
 

@@ -57,6 +57,11 @@ CASES = {
         "s.sls:1 [E106]",
         "write each name as an item, with a dash",
     ),
+    "an include that is nowhere": (
+        {"salt/s.sls": "include: [zzqqxx]\nweb: test.nop\n"},
+        "s.sls:1 [E103]",
+        "salt; write the file there, or correct the name",
+    ),
     "an ID without a function": (
         {"salt/s.sls": "web: nginx\n"},
         "s.sls:1 [E202]",

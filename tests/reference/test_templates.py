@@ -45,7 +45,7 @@ def found(tmp_path):
         return [
             (issue.code, issue.file.rpartition("/")[2], issue.line, issue.mistake)
             for issue in issues
-            if issue.code in {"E424", "E425", "W402"} or issue.file.endswith(".j2")
+            if issue.code in {"E424", "E425", "E428", "W402"} or issue.file.endswith(".j2")
         ]
 
     return look
@@ -73,6 +73,11 @@ def fails(tmp_path):
         ("a\n{{ pillar['zz'] }}\n", ("E425", "web.j2", 2, True)),
         ("a\n{{ pillar.web.prt }}\n", ("E425", "web.j2", 2, True)),
         ("{% for x in pillar['zz'] %}{{ x }}{% endfor %}", ("E425", "web.j2", 1, True)),
+        ("a\n{{ nope }}\n", ("E428", "web.j2", 2, True)),
+        ("a\n{{ nope.x }} {{ nope['y'] }}\n", ("E428", "web.j2", 2, True)),
+        ("{{ nope.x() }}", ("E428", "web.j2", 1, True)),
+        ("{{ nope() }}", ("E428", "web.j2", 1, True)),
+        ("{% for x in nope %}{{ x }}{% endfor %}", ("E428", "web.j2", 1, True)),
     ],
 )
 def test_a_template_that_no_run_can_render_is_a_mistake_at_its_line(found, tmp_path, template, finding):
@@ -91,6 +96,15 @@ def test_a_template_that_no_run_can_render_is_a_mistake_at_its_line(found, tmp_p
         "{{ pillar.items() | list }}",
         "{% raw %}{{ x }{% endraw %}",
         "plain { % text",
+        "{{ nope | default(1) }}{{ (nope | default({'x': 1})).x }}{{ nope is defined }}",
+        "{% if nope is defined %}{{ nope.x }}{% endif %}{% if false %}{{ nope }}{% endif %}",
+        "{% set nope = {'x': 1} %}{{ nope.x }}",
+        "{% set nope %}x{% endset %}{{ nope }}",
+        "{% macro nope() %}x{% endmacro %}{{ nope() }}",
+        "{% for nope in [1] %}{{ nope }}{% endfor %}",
+        "{{ name }}{{ source }}{{ user }}{{ mode }}{{ saltenv }}{{ range(2) | list }}{{ salt['test.ping']() }}",
+        "{{ opts.id }}{{ grains.id }}{{ pillar }}",
+        "{% block a %}x{% endblock %}{{ self.a() }}",
     ],
 )
 def test_a_template_that_renders_is_left_alone(found, tmp_path, template):
@@ -198,3 +212,23 @@ def test_a_comment_that_silences_no_rule_is_a_warning(tmp_path):
         judge_values(runtime)
         [issue] = runtime.compile_sync(["s"]).warnings
     assert (issue.code, issue.line, issue.mistake, issue.hint) == ("W403", 1, False, "did you mean 'missing-source'?")
+
+
+@pytest.mark.parametrize("given", ["context: {nope: {x: 1}}", "defaults: {nope: {x: 1}}", "nope: {x: 1}"])
+def test_a_variable_that_the_state_gives_is_left_alone(found, tmp_path, given):
+    assert found("{{ nope.x }}", f"{STATE}    - {given}\n") == []
+    assert not fails(tmp_path)
+
+
+def test_a_variable_of_a_template_with_a_parent_or_behind_a_condition_is_left_alone(found):
+    assert found("{{ nope }}", STATE + "    - unless: 'true'\n") == []
+    assert found("{% extends 'base.j2' %}{{ nope }}", **{"salt/base.j2": "{{ nope }}"}) == []
+
+
+def test_a_misspelt_variable_has_the_nearest_name(tmp_path, found):
+    found("{{ prot }}", STATE + "    - context: {port: 80}\n")
+    kept = {"cachedir": str(tmp_path / "cache"), "state_dir": str(tmp_path / "state"), "journal": "off"}
+    with StateRuntime(Settings(file_roots={"base": [str(tmp_path / "salt")]}, **kept)).open_sync() as runtime:
+        judge_values(runtime)
+        [issue] = runtime.compile_sync(["s"]).warnings
+    assert (issue.code, issue.hint) == ("E428", "did you mean 'port'?")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import os
+import re
 import textwrap
 
 import pytest
@@ -27,6 +28,9 @@ from modules.file.hashes import HASHES
 from states.cmd import _PASSED_ON
 
 WRONG = {
+    "time zone": "Europe/Berln",
+    "package source": "deb https://x.org",
+    "runner": "",
     "mode": "rw-r--r--",
     "path": "relative/path",
     "file": "relative/path",
@@ -185,7 +189,9 @@ def test_examples_and_defaults_have_no_wrong_value(codes_of, name):
         default = parameters[argument].default if argument in parameters else None
         for value in [default, yaml.safe_load(example) if example and "{{" not in example else None]:
             if value is not None and value is not inspect.Parameter.empty:
-                needs = {key: yaml.safe_load(each) for key, each in example_of(name, argument).items()}
+                shown = example_of(name, argument)
+                shown |= example_of(name, "name") if name == "timezone.system" else {}  # judges all names
+                needs = {key: yaml.safe_load(each) for key, each in shown.items()}
                 found = codes_of(name, **{"skip_verify": True, **needs, argument: value})
                 assert [code for code in found if code != "E403"] == [], value  # it may need others
 
@@ -459,6 +465,15 @@ def test_what_salt_was_recorded_to_accept_is_left_alone(codes_of, name):
         ("file.managed", {"timeout": "10s", "contents": "{{ timeout }}", "template": "jinja"}),
         ("file.line", {"mode": "insert", "content": "x", "location": "end"}),
         ("file.symlink", {"target": "relative"}),
+        ("timezone.system", {"name": "Europe/Berlin"}),
+        ("timezone.system", {"name": "US/Pacific"}),
+        ("timezone.system", {"name": "posix/Etc/UTC"}),
+        ("pkgrepo.managed", {"name": "deb https://x.org/app stable main"}),
+        ("pkgrepo.managed", {"name": "deb-src [arch=amd64 signed-by=/k]http://x.org/app ./"}),
+        ("pkgrepo.managed", {"name": "# deb x"}),
+        ("pkgrepo.managed", {"name": "debian-backports"}),
+        ("pkgrepo.managed", {"name": "ppa:a/b"}),
+        ("cmd.run", {"name": "x", "runas": "nobody"}),
         ("cmd.run", {"timeout": "5", "retry": {"attempts": 2, "interval": 5}, "umask": "022"}),
         ("cmd.run", {"retry": True}),
         ("file.managed", {"contents": "x", "source": None, "contents_pillar": ""}),
@@ -631,6 +646,13 @@ async def test_arguments_that_need_another_one_are_found_and_refused(codes_of, t
         ("test.nop", {"retry": {"attempt": 3}}, "E418", "did you mean 'attempts'?"),
         ("test.nop", {"retry": {"x": 3}}, "E418", "known are until, attempts, interval, splay"),
         ("file.managed", {"contents": "x", "backup": "minon"}, "E419", "did you mean 'minion'?"),
+        ("timezone.system", {"name": "Europe/Berln"}, "E419", "did you mean 'Europe/Berlin'?"),
+        ("timezone.system", {"name": "Qwxyz/Vbnmk"}, "E419", "timedatectl list-timezones prints their names"),
+        ("pkgrepo.managed", {"name": "deb https://x.org/app"}, "E419", "write for example deb [signed"),
+        ("pkgrepo.managed", {"name": "deb-src x.org stable main"}, "E419", "write for example deb [signed"),
+        ("pkgrepo.managed", {"name": "deb [arch=amd64 https://x.org stable main"}, "E419", "write for example deb"),
+        ("archive.extracted", {"source": "salt://f", "archive_format": "tgz"}, "E419", "did you mean 'tar'?"),
+        ("archive.extracted", {"source": "salt://f", "archive_format": "odd"}, "E419", "write one of tar, zip, rar"),
         ("file.managed", {"source": "https://x/y", "source_hash": "sha256=abc"}, "E414", "sha256 has 64 hexadecimal"),
         ("file.managed", {"source": "https://x/y", "source_hash": "sah256=abc"}, "E414", "did you mean 'sha256'?"),
         ("file.managed", {"source": "https://x/y", "source_hash": "abc"}, "E414", "write for example sha256="),
@@ -747,9 +769,10 @@ def test_a_value_that_no_state_can_have_is_found(codes_of, argument):
         "lane": ["a", 7, ["a"]],
         "aggregate": [True, ["pkg"]],
         "commands": ["x", ["x"]],
+        "runner": ["nobody"],
     }
     more = {"place": ["/x", ["/x", "/y"]], "mapping": [{"writes": []}, {}], "seconds": [1, "1.5"], "mode": ["077"]}
-    values = [*(right | more)[kind], *([] if kind == "commands" else [None])]
+    values = [*(right | more)[kind], *([] if kind in {"commands", "runner"} else [None])]
     assert [codes_of("test.nop", **{argument: value}) for value in values] == [[] for _ in values]
 
 
@@ -897,3 +920,45 @@ def test_the_keywords_that_cmd_passes_on_are_documented():
         signature = {*inspect.signature(FUNCTIONS[name]).parameters}
         named = {*keywords_of(FUNCTIONS["cmd.run"]), *keywords_of(FUNCTIONS[name])}
         assert {*_PASSED_ON} - signature - named == set()
+
+
+@pytest.mark.parametrize("function", ["cmd.run", "test.nop"])
+@pytest.mark.parametrize("value", [None, ""])
+def test_a_runas_without_an_account_is_a_warning(runtime, function, value):
+    [issue] = wrong_values(draft_of(*function.split("."), "x", {"runas": value}), runtime.host)
+    assert (issue.code, issue.mistake) == ("E412", False)
+    assert "the command runs as the user of asyncstate, as a rule root" in issue.hint
+
+
+def test_where_no_time_zones_are_known_none_is_wrong(runtime, monkeypatch):
+    monkeypatch.setattr("asyncstate.reference.kinds._zones", frozenset)
+    assert list(wrong_values(draft_of("timezone", "system", "Europe/Berln", {}), runtime.host)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("ssh-rsa " + "AAAAB3NzaC1yc2E" * 20 + "A", "not one whose base64 is cut off or mistyped"),
+        ("ssh-rsa AAAA\nssh-rsa AAAA", "not 2 lines"),
+    ],
+)
+def test_a_broken_public_key_is_told_without_its_text(runtime, name, said):
+    [issue] = wrong_values(draft_of("ssh_auth", "present", name, {"user": "root"}), runtime.host)
+    assert (issue.code, said in issue.message) == ("E419", True)
+
+
+def test_a_long_value_is_told_by_its_length(runtime):
+    [issue] = wrong_values(draft_of("file", "managed", "/x", {"contents": "x", "mode": "9" * 90}), runtime.host)
+    assert "not a text of 90 characters" in issue.message
+
+
+@pytest.mark.parametrize("argument", ["mode", "dir_mode"])
+@pytest.mark.parametrize(("written", "code"), [("0x1ff", 1), ("0b111", 1), ("511", 0), ("'0777'", 0), ("0777", 0)])
+def test_a_mode_that_yaml_reads_as_other_digits_is_a_mistake(cli, tmp_path, argument, written, code):
+    text = f"a:\n  file.managed:\n    - name: {tmp_path}/a\n    - contents: x\n    - {argument}: {written}\n"
+    found, said = cli(text, "check")
+    assert found == code
+    assert ("s.sls:5 [E410]" in said) == bool(code)
+    if code:
+        step = re.search(r"write ('\d+') in place of (\w+)", said)
+        assert cli(text.replace(step[2], step[1]), "check")[0] == 0

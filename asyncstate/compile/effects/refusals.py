@@ -156,8 +156,8 @@ def _next_time(
         REFUSED,
         gift.giver,
         chunk.index,
-        f"{chunk.place} runs {program} as root in {place.path}, and later {giver.place} gives {folder} to {gift.user}, who "
-        "can replace files there: the next run refuses it",
+        f"{chunk.place} runs {program} as root in {place.path}, and later {giver.place} gives {folder} to {gift.user}, "
+        "who can replace files there: the next run refuses it",
         f"say user: {gift.user} and let {giver.place} run before it, or {own}" if program in _WITH_A_USER else own,
         folder,
         not helped and not may_pass,

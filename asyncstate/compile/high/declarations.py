@@ -62,6 +62,13 @@ def take_excludes(data: dict[Any, Any], sls: str, env: str, findings: Findings) 
     return excludes
 
 
+def fits_nothing(item: Any) -> str:
+    """Return the warning about what is excluded and the tree does not have."""
+    is_id = isinstance(item, dict) and "id" in item
+    value = next(iter(item.values()), "") if isinstance(item, dict) else item
+    return f"There is no {'ID' if is_id else 'SLS'} {str(value)!r} that could be excluded"
+
+
 def normalise(data: dict[Any, Any], sls: str, env: str, findings: Findings) -> None:
     """Split ``module.function`` keys and short declarations, and mark every ID with its SLS and environment.
 
@@ -79,8 +86,6 @@ def normalise(data: dict[Any, Any], sls: str, env: str, findings: Findings) -> N
             data[id_] = {"__sls__": sls, "__env__": env, parts[0]: [parts[1]]}
         else:
             hint = f"write the function below the ID: {id_}: {{module.function: [arguments]}}"
-            # An include that is not a list stays where the IDs are, and has been reported.
-            hint = "" if id_ in BESIDE_IDS else hint
             findings.error("E202", f"ID {id_} in SLS {sls} is not a dictionary", env=env, sls=sls, id_=id_, hint=hint)
             unreadable.append(id_)
     for id_ in unreadable:

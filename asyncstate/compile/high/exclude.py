@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.high.declarations import EXCLUDE
+from asyncstate.compile.high.declarations import EXCLUDE, fits_nothing
 from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
@@ -18,13 +18,6 @@ def exclusion(text: Any) -> Any:
     """Return what a text on a command line excludes: ``NAME`` and ``sls:NAME`` an SLS, ``id:NAME`` an ID."""
     kind, colon, name = text.partition(":") if isinstance(text, str) else ("", "", "")
     return {kind: name} if colon and kind in {"id", "sls"} and name else text
-
-
-def fits_nothing(item: Any) -> str:
-    """Return the warning about what a command line excludes (`exclusion`) and the tree does not have."""
-    is_id = isinstance(item, dict) and "id" in item
-    value = next(iter(item.values()), "") if isinstance(item, dict) else item
-    return f"There is no {'ID' if is_id else 'SLS'} {str(value)!r} that could be excluded"
 
 
 def _warn_of_unfitting(high: HighData, items: Sequence[Any]) -> None:

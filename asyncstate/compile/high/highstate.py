@@ -17,7 +17,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.high.declarations import EXCLUDE, EXTEND, normalise, take_excludes, take_extends
+from asyncstate.compile.high.declarations import EXCLUDE, EXTEND, fits_nothing, normalise, take_excludes, take_extends
 from asyncstate.errors import AsyncStateError, RenderError
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import plain
@@ -178,10 +178,8 @@ class HighStateBuilder:
             text = f"Error when rendering state with contents: {plain(data)}"
             self._findings.error("E105", text, env=env, sls=sls, hint=hint)
             return unit
-        declared = data.get("include", [])
-        if isinstance(declared, list):
-            data.pop("include", None)
-        else:
+        declared = data.pop("include", [])
+        if not isinstance(declared, list):
             message = f"Include Declaration in SLS {sls} is not formed as a list"
             hint = "write each name as an item, with a dash"
             self._findings.error("E106", message, env=env, sls=sls, id_="include", hint=hint)
@@ -222,9 +220,7 @@ class HighStateBuilder:
     def _missing(self, sls: str, env: str, chain: list[str], *, named: bool) -> None:
         if named:
             message = f"No matching sls found for '{sls}' in env '{env}'"
-            searched = f"SLS files are searched in {', '.join(self._file_client.roots(env))}; write the file there"
-            hint = self._nearest(sls, env) or (f"{searched}, or correct the name" if env in self._environments else "")
-            self._findings.error_at("E102", message, *self._assigned_at(sls, env), hint)
+            self._findings.error_at("E102", message, *self._assigned_at(sls, env), self._nearest(sls, env))
             return
         message = (
             f"Specified SLS {sls} in saltenv {env} is not available on the salt master or through a "
@@ -313,11 +309,12 @@ class HighStateBuilder:
         return [name] if name in known else []
 
     def _nearest(self, sls: str, env: str) -> str:
-        """Return a hint for a missing SLS: the nearest name, or why a file that exists cannot be named as an SLS."""
+        """Return a hint for a missing SLS: the nearest name, or where files are searched, or why its file has none."""
         self._expand(sls, env)  # fills self._listings[env]
         near = nearest(sls, self._listings[env][0])
         if not near:
-            return ""
+            searched = f"SLS files are searched in {', '.join(self._file_client.roots(env))}; write the file there"
+            return f"{searched}, or correct the name" if env in self._environments else ""
         if self._file_client.sls_file(near, env) is not None:
             return f"did you mean '{near}'?"
         path = next(path for path in self._file_client.list_files(env) if sls_names([path]) == [near])
@@ -374,11 +371,11 @@ class HighStateBuilder:
         kept = _first_owners(units) if first_only else None
         data = self._high.data
         extends: list[dict[Any, Any]] = []
-        excludes: list[Any] = []
+        excluding: list[tuple[_Sls, Any]] = []
         for unit in units:
             if unit.extends:
                 extends.append(unit.extends)
-            excludes.extend(unit.excludes)
+            excluding += [(unit, item) for item in unit.excludes]
             for id_, body in unit.data.items():
                 if kept is not None and kept[id_] is not unit:
                     self._warn_duplicate(id_, kept[id_], unit)
@@ -392,8 +389,28 @@ class HighStateBuilder:
             unit.data = {}  # what is merged is held once: whoever uses it up frees it
         if extends:
             data[EXTEND] = _distinct_extends(extends)
-        if excludes:
-            data[EXCLUDE] = excludes
+        if excluding:
+            data[EXCLUDE] = [item for _, item in excluding]
+        for unit, item in excluding:
+            self._warn_unfitting(unit, item)
+
+    def _warn_unfitting(self, unit: _Sls, item: Any) -> None:
+        """Warn of an excluded ID that no SLS file declares, and of an excluded SLS that is not there."""
+        kind, value = next(iter(item.items()), ("", "")) if isinstance(item, dict) else ("sls", item)
+        if kind not in {"id", "sls"} or not isinstance(value, str):
+            return
+        ids = [id_ for id_ in self._high.data if isinstance(id_, str) and id_ not in {EXTEND, EXCLUDE}]
+        if kind == "id":
+            known, fits = ids, value in self._high.data or bool(self._declaring(value, unit.env))
+        else:
+            known = self._file_client.list_states(unit.env)
+            fits = bool(fnmatch.filter([*known, *self._high.includes], value))
+        if not fits:
+            near = nearest(value, known)
+            is_id = kind == "sls" and value in ids
+            hint = f"it is an ID: write '- id: {value}'" if is_id else f"did you mean '{near}'?" if near else ""
+            hint = hint or "correct the name, or remove it from exclude"
+            self._findings.warn("W111", fits_nothing(item), env=unit.env, sls=unit.sls, id_="exclude", hint=hint)
 
     def _conflict(self, id_: Any, first: dict[str, Any], second: dict[str, Any]) -> None:
         message = (

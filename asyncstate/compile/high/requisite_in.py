@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.high.extend import Extension, NameIndex, apply_extensions, excluded_by_name
 from asyncstate.compile.high.verify import REFERRING
+from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,16 +111,29 @@ class _Expansion:
             else:
                 targets.append((name, of_module))
             for target, target_module in targets:
-                if key == "use_in":
-                    for found in self._found(target, target_module):
-                        self._copy_arguments(found, target_module, id_, module)
-                elif key == "use":
-                    for found in self._found(target, target_module):
-                        self._copy_arguments(id_, module, found, target_module)
+                if key in {"use", "use_in"}:
+                    self._use(key, (target, target_module), id_, module, body)
                 else:
                     self._require(kind, (target, target_module), id_, module, body)
             if len(targets) * len(references) > _REPEAT_LIMIT:
                 targets = []
+
+    def _use(self, key: str, meant: tuple[Any, str], id_: Any, module: str, body: dict[str, Any]) -> None:
+        target, target_module = meant
+        found = self._found(target, target_module)
+        if not found:
+            others = [
+                name for name, states in self._data.items() if isinstance(states, dict) and target_module in states
+            ]
+            near = nearest(str(target), map(str, others))
+            hint = f"did you mean '{near}'?" if near else f"declare it, or remove it from {key}"
+            what = f"{key} names {target_module} '{target}', which is no state of this tree"
+            self._warn(what, id_, module, body, hint)
+        for each in found:
+            if key == "use_in":
+                self._copy_arguments(each, target_module, id_, module)
+            else:
+                self._copy_arguments(id_, module, each, target_module)
 
     def _require(self, kind: str, meant: tuple[Any, str], id_: Any, module: str, body: dict[str, Any]) -> None:
         """Make a target refer to the state that named it. For a dict under ``use`` this is all that happens."""
@@ -224,6 +238,8 @@ class _Expansion:
             return [name]
         return self.names.find(name, module)
 
-    def _warn(self, message: str, id_: Any, module: str, body: dict[str, Any]) -> None:
+    def _warn(self, message: str, id_: Any, module: str, body: dict[str, Any], hint: str = "") -> None:
         text = f"{message} (state '{id_}' in SLS '{body['__sls__']}')"
-        self._findings.warn("W204", text, env=body["__env__"], sls=body["__sls__"], id_=id_, state=module or None)
+        self._findings.warn(
+            "W204", text, env=body["__env__"], sls=body["__sls__"], id_=id_, state=module or None, hint=hint
+        )

@@ -1,7 +1,8 @@
 import pytest
 from trees import ids, messages, plan
 
-from asyncstate.compile.high.exclude import exclusion, fits_nothing
+from asyncstate.compile.high.declarations import fits_nothing
+from asyncstate.compile.high.exclude import exclusion
 
 TREE = {
     "s": "include: [t.a, t.b]\nmine: test.nop\n",
@@ -75,3 +76,27 @@ def test_what_a_command_line_excludes():
 def test_what_a_command_line_excludes_and_the_tree_does_not_have_is_told(exclude, warned):
     assert [(issue.message, issue.hint) for issue in plan(TREE, exclude=exclude).warnings] == warned
     assert warned == [] or warned[0][0] == fits_nothing(exclude[0])
+
+
+@pytest.mark.parametrize(
+    ("exclude", "said"),
+    [
+        ("[nope]", ("There is no SLS 'nope' that could be excluded", "correct the name, or remove it from exclude")),
+        ("[t.c]", ("There is no SLS 't.c' that could be excluded", "did you mean 't.a'?")),
+        (
+            "[{sls: 'u.*'}]",
+            ("There is no SLS 'u.*' that could be excluded", "correct the name, or remove it from exclude"),
+        ),
+        (
+            "[{id: nope}]",
+            ("There is no ID 'nope' that could be excluded", "correct the name, or remove it from exclude"),
+        ),
+        ("[{id: mne}]", ("There is no ID 'mne' that could be excluded", "did you mean 'mine'?")),
+        ("[mine]", ("There is no SLS 'mine' that could be excluded", "it is an ID: write '- id: mine'")),
+        ("[t.b, 't.*', other, {id: far}]", None),
+    ],
+)
+def test_an_exclude_of_a_file_that_fits_nothing_is_a_warning(exclude, said):
+    made = plan({**with_exclude(exclude), "t.a": "a1: test.nop\n", "other": "far: test.nop\n"}, ["s"])
+    found = [(issue.message, issue.hint, issue.line, issue.code) for issue in made.warnings]
+    assert found == ([(*said, 1, "W111")] if said else [])

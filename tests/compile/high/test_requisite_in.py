@@ -150,8 +150,14 @@ c: {test.nop: [{use: [{test: b}]}]}
     assert args(tree, "c") == {"use": [{"test": "b"}], "y": 2}
 
 
-def test_use_of_nothing_is_silent():
-    assert warnings("c: {test.nop: [{use: [{test: gone}]}]}\n") == []
+@pytest.mark.parametrize("word", ["use", "use_in"])
+@pytest.mark.parametrize(
+    ("name", "hint"), [("gone", "declare it, or remove it from {}"), ("othr", "did you mean 'other'?")]
+)
+def test_use_of_nothing_is_a_warning(word, name, hint):
+    [issue] = plan({"s": f"c: {{test.nop: [{{{word}: [{{test: {name}}}]}}]}}\nother: test.nop\n"}, ["s"]).warnings
+    assert (issue.code, issue.line, issue.hint) == ("W204", 1, hint.format(word))
+    assert issue.message == f"{word} names test '{name}', which is no state of this tree (state 'c' in SLS 's')"
 
 
 def test_a_module_the_target_lacks_is_named_and_has_no_effect():

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from asyncstate.compile.high.exclude import exclusion, fits_nothing
+from asyncstate.compile.high.declarations import fits_nothing
+from asyncstate.compile.high.exclude import exclusion
 from asyncstate.errors import MessageRefused
 from asyncstate.extras.fleet.protocol import TESTED, HostPlan, State, node_name
 from asyncstate.model.chunk import LowChunk
