@@ -51,6 +51,11 @@ class PkgInterface(Interface):
         return {}
 
     @Interface.supported(**_APT)
+    def refusal(self, pkgs: Any, **kwargs: Any) -> str:
+        """Return why ``install`` with these arguments would fail; "" if it would not, or if nothing is certain."""
+        return ""
+
+    @Interface.supported(**_APT)
     def prefetch(self, orders: list[dict[str, Any]]) -> bool:
         """Download packages ahead of the states that will install them; return whether any was downloaded."""
         return False

