@@ -600,7 +600,8 @@ def shape(plan, called):
         for chunk in plan.chunks
     ]  # fmt: skip
     nodes = [(node.kind, node.chunk, node.members) for node in plan.nodes]
-    return chunks, nodes, sorted(plan.dag.edges()), len(plan.warnings)
+    repeated = "W109"  # the old ID becomes a name in front of one that a block of Jinja hides, which still counts
+    return chunks, nodes, sorted(plan.dag.edges()), sum(each.code != repeated for each in plan.warnings)
 
 
 def declares(text, id_):
