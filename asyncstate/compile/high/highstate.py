@@ -178,8 +178,10 @@ class HighStateBuilder:
             text = f"Error when rendering state with contents: {plain(data)}"
             self._findings.error("E105", text, env=env, sls=sls, hint=hint)
             return unit
-        declared = data.pop("include", [])
-        if not isinstance(declared, list):
+        declared = data.get("include", [])
+        if isinstance(declared, list):
+            data.pop("include", None)
+        else:
             message = f"Include Declaration in SLS {sls} is not formed as a list"
             hint = "write each name as an item, with a dash"
             self._findings.error("E106", message, env=env, sls=sls, id_="include", hint=hint)

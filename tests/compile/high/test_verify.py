@@ -82,9 +82,9 @@ def test_what_belongs_beside_the_ids_is_sent_there(word, value):
 
 
 def test_a_wrong_include_is_not_taken_for_an_id():
-    for value in ("b", "b.c", "{b: c}"):
-        [include] = mistakes(f"include: {value}\na: test.nop\n")
-        assert (include.code, include.hint) == ("E106", "write each name as an item, with a dash")
+    [include, id_] = mistakes("include: b\na: test.nop\n")
+    assert (include.code, include.hint) == ("E106", "write each name as an item, with a dash")
+    assert (id_.message, id_.hint) == ("ID include in SLS s is not a dictionary", "")
 
 
 def check(data):
