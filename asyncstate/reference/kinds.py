@@ -7,24 +7,47 @@ them. Of several kinds, with semicolons between them, the first that holds count
 
 from __future__ import annotations
 
-import base64
-import codecs
-import hashlib
-import ipaddress
 import os
 import re
-import warnings
-import zoneinfo
-from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from asyncstate import filesystem
-from asyncstate.data.days import days_since_1970
-from asyncstate.data.formats import yaml_data
 from asyncstate.data.urls import SALT_SCHEME
-from asyncstate.data.values import ATTRIBUTES, bytes_of, parse_key_line, unfit_account
+from asyncstate.data.values import ATTRIBUTES, bytes_of, unfit_account
 from asyncstate.nearest import nearest
+from asyncstate.reference.judgements import (
+    CRON_NAMES,
+    CRON_RANGES,
+    WITH_REGEX,
+    are_integers,
+    are_requirements,
+    hint_of_hash,
+    is_absolute,
+    is_address,
+    is_cron_time,
+    is_crypted,
+    is_day,
+    is_encoding,
+    is_environment,
+    is_hash,
+    is_integer,
+    is_key_line,
+    is_limit,
+    is_moment,
+    is_mount_point,
+    is_natural,
+    is_number,
+    is_package_source,
+    is_pattern,
+    is_public_key,
+    is_requirement,
+    is_span,
+    is_zone,
+    read,
+    regex_error,
+    told_of_key,
+    zones,
+)
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -36,27 +59,10 @@ TRUTHS = frozenset({"true", "yes", "on", "1"})
 """The words that Salt's states read as True."""
 TRUE = frozenset({"true", "yes", "y", "on", "1", "t"})
 FALSE = frozenset({"false", "no", "n", "off", "0", "f"})
-DIGESTS = {
-    name: 2 * hashlib.new(name, usedforsecurity=False).digest_size
-    for name in ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
-}
-"""The digests that a source may have, with the number of their digits."""
-
 _ONE_SLASH = re.compile(r"(?:salt|https?|ftp|s3|swift):(?!//)", re.IGNORECASE)
 _MODE = re.compile(r"o?[0-7]{0,4}|keep", re.IGNORECASE)
-_WITH_REGEX = "E@"
 _SPECIALS = tuple("@reboot @yearly @annually @monthly @weekly @daily @midnight @hourly".split())
-_CRYPTED = re.compile(r"[!*x].*|!?\$[^:\s]+|!?_[./0-9A-Za-z]{19}|!?[./0-9A-Za-z]{13}")
-_SPEC = r"\s*(?:~=|===?|!=|<=|>=|<|>)\s*[^\s,;)]+\s*"
-_REQUIREMENT = re.compile(
-    rf"\s*[A-Za-z0-9][\w.-]*\s*(?:\[[^\]]*\])?\s*\(?\s*(?:{_SPEC}(?:,{_SPEC})*)?\)?\s*(?:;.*)?", re.DOTALL
-)
-_ARCHIVES = (".whl", ".zip", ".tar", ".gz", ".tgz", ".bz2", ".tbz", ".xz", ".txz", ".tlz", ".lzma")
-_NO_FOLDERS = frozenset({"none", "swap"})
-"""What fstab has in place of a folder for swap space."""
 _REGEX_FLAGS = tuple(re.RegexFlag.__members__)
-_SOURCE_LINE = re.compile(r"deb(?:-src)?(?:\s*\[[^\[\]]*\]\s*|\s+)[a-z][a-z0-9+.-]*:\S+\s+\S+.*")
-_BEGINS_AS_SOURCE_LINE = re.compile(r"deb(?:-src)?[\s\[]")
 _MEANT = dict.fromkeys("tgz tbz tbz2 txz tlz tar.gz".split(), "tar")
 """Words that are usual elsewhere, and the word that stands for each."""
 
@@ -87,199 +93,13 @@ class Kind(Value):
     def next_step(self, value: Any) -> str:
         """Return what to write in place of a wrong value; "" if that is not known."""
         if self.code == "E414" and not self.hint:
-            return _hint_of_hash(str(value))
+            return hint_of_hash(str(value))
         if self.code == "E420":
-            return f"{regex_error(str(value).removeprefix(_WITH_REGEX))}; {self.hint}"
+            return f"{regex_error(str(value).removeprefix(WITH_REGEX))}; {self.hint}"
         words = {word.lower(): word for word in (*self.words, *self.nearest_of())}
         text = str(value).lower()
         near = _MEANT[text] if _MEANT.get(text) in words else nearest(text, words)
         return f"did you mean '{words[near]}'?" if near else self.hint
-
-
-def _is_absolute(value: Any) -> bool:
-    return not value or (isinstance(value, str) and value.startswith(("/", "~")))
-
-
-def _is_mount_point(value: Any) -> bool:
-    text = str(value)
-    return text in _NO_FOLDERS or (text.startswith("/") and "\n" not in text)
-
-
-def _is_requirement(value: Any) -> bool:
-    """Return whether pip might read a text as a package; only some versions of pip know what a path or URL means."""
-    text = str(value).strip()
-    named = "/" in text or text.startswith(".") or text.lower().endswith(_ARCHIVES)
-    return named or _REQUIREMENT.fullmatch(text) is not None
-
-
-def _are_requirements(value: Any) -> bool:
-    return not isinstance(value, list) or all(isinstance(each, dict) or _is_requirement(each) for each in value)
-
-
-def _is_key_line(value: Any) -> bool:
-    return len(str(value).strip().splitlines()) == 1
-
-
-def _is_public_key(value: Any) -> bool:
-    try:
-        return _is_key_line(value) and base64.b64decode(parse_key_line(str(value)).key, validate=True) is not None
-    except ValueError:
-        return False
-
-
-def _told_of_key(value: Any) -> str:
-    lines = len(str(value).strip().splitlines())
-    return f"{lines} lines" if lines > 1 else "one whose base64 is cut off or mistyped"
-
-
-def _is_zone(value: Any) -> bool:
-    """Return whether there is a time zone of this name. All are right where no names are known."""
-    text = str(value)
-    if text in {"", "localtime"} or not _zones():
-        return True
-    folders = [folder for folder in zoneinfo.TZPATH if os.path.isdir(folder)]
-    return text in _zones() or any(os.path.isfile(os.path.join(folder, text)) for folder in folders)
-
-
-@cache
-def _zones() -> frozenset[str]:
-    """Return the names of the time zones of the machine, or of the package ``tzdata``, older names included."""
-    names = zoneinfo.available_timezones()
-    for folder in zoneinfo.TZPATH:
-        try:
-            text = filesystem.read_bytes(os.path.join(folder, "tzdata.zi")).decode()
-        except OSError:
-            continue
-        names |= {line.split()[2] for line in text.splitlines() if line.startswith("L ")}
-    return frozenset(names)
-
-
-def _is_package_source(value: Any) -> bool:
-    text = str(value).strip()
-    return not _BEGINS_AS_SOURCE_LINE.match(text) or _SOURCE_LINE.fullmatch(text) is not None
-
-
-def _is_environment(value: Any) -> bool:
-    """Return whether a value names variables with one text each; a name alone has the empty text."""
-    read = _read(value)
-    parts = read if isinstance(read, list) else [read]
-    variables = [each for part in parts if isinstance(part, dict) for each in part.values()]
-    names = [name for part in parts if isinstance(part, dict) for name in part]
-    return (
-        (not read or isinstance(read, (list, dict)))
-        and not any(name == "" or set(str(name)) & set("=\0") for name in names)
-        and not any("\0" in str(each) for each in variables)
-        and not any(isinstance(part, str) and "=" in part for part in parts)
-        and not any(isinstance(each, (list, dict)) for each in variables)
-    )
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_limit(value: Any) -> bool:
-    return _is_number(value) and float(value) >= 0
-
-
-def _is_integer(value: Any) -> bool:
-    return value == "" or re.fullmatch(r"\s*[+-]?\d+\s*", str(value)) is not None
-
-
-def _is_natural(value: Any) -> bool:
-    return value == "" or (isinstance(value, (int, str)) and str(value).strip().isdecimal())
-
-
-def _is_span(value: Any) -> bool:
-    try:
-        return value == "" or bool(datetime.now() + timedelta(days=int(value)))  # noqa: DTZ005 - to a day
-    except (ValueError, OverflowError):
-        return False
-
-
-def _is_moment(value: Any) -> bool:
-    try:
-        return not value or bool(datetime.strptime(str(value), "%Y-%m-%d %H:%M:%S"))  # noqa: DTZ007 - only read
-    except ValueError:
-        return False
-
-
-def _is_day(value: Any) -> bool:
-    try:
-        return value == "" or days_since_1970(value) is not None
-    except ValueError:
-        return False
-
-
-def _is_crypted(value: Any) -> bool:
-    """Return whether a value can stand in /etc/shadow: what crypt(3) makes, or what no password matches."""
-    return not value or (isinstance(value, str) and _CRYPTED.fullmatch(value) is not None)
-
-
-def _are_integers(value: Any) -> bool:
-    return all(_is_integer(part.strip()) for part in str(value).split(","))
-
-
-def regex_error(value: Any) -> str:
-    """Return why a value, as text, is no regular expression; "" if it is one."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            re.compile(str(value))
-        except (re.error, OverflowError, RecursionError) as error:
-            return str(error)
-    return ""
-
-
-def _is_pattern(value: Any) -> bool:
-    text = str(value)
-    return not text.startswith(_WITH_REGEX) or not regex_error(text.removeprefix(_WITH_REGEX))
-
-
-def _is_encoding(value: Any) -> bool:
-    try:
-        return not value or codecs.lookup(str(value)) is not None
-    except LookupError:
-        return False
-
-
-def _is_address(value: Any) -> bool:
-    try:
-        return ipaddress.ip_address(str(value)) is not None
-    except ValueError:
-        return False
-
-
-def _read(value: Any) -> Any:
-    """Return the data in YAML text; any other value, and text that is no YAML, as it is."""
-    try:
-        return yaml_data(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
-
-
-def is_hash(text: str) -> bool:
-    """Return whether a text is a digest, ``type=digest``, or the path or URL of a file of digests."""
-    if text.startswith("/") or "://" in text:
-        return True
-    kind, equals, digits = (part.strip() for part in text.partition("="))
-    if not equals:
-        return len(kind) in DIGESTS.values() and re.fullmatch("[0-9a-fA-F]+", kind) is not None
-    return len(digits) == DIGESTS.get(kind)
-
-
-def _hint_of_hash(text: str) -> str:
-    kind, equals, digits = (part.strip() for part in text.partition("="))
-    near = nearest(kind.lower().replace("-", ""), DIGESTS) if equals and kind not in DIGESTS else ""
-    if near:
-        return f"did you mean '{near}'?"
-    if kind in DIGESTS and equals:
-        return f"{kind} has {DIGESTS[kind]} hexadecimal digits, not {len(digits)}; {kind}sum FILE prints them"
-    return "write for example sha256= and its 64 digits, which sha256sum FILE prints, or the URL of a file with them"
 
 
 KINDS = {
@@ -292,21 +112,21 @@ KINDS = {
     ),
     "path": Kind(
         "E411",
-        _is_absolute,
+        is_absolute,
         "an absolute path",
         "write the whole path, from / on",
         strict=True,
     ),
     "file": Kind(
         "E411",
-        lambda value: _is_absolute(value) and (not value or os.path.basename(value) not in {"", ".", ".."}),
+        lambda value: is_absolute(value) and (not value or os.path.basename(value) not in {"", ".", ".."}),
         "the absolute path of a file",
         "write the whole path, from / on, without a slash at its end",
         strict=True,
     ),
     "place": Kind(
         "E411",
-        _is_absolute,
+        is_absolute,
         "an absolute path",
         "write the whole path, from / on: cwd does not count here",
         each=True,
@@ -315,7 +135,7 @@ KINDS = {
     ),
     "mount point": Kind(
         "E411",
-        _is_mount_point,
+        is_mount_point,
         "the absolute path of a folder",
         "write the whole path, from / on; for swap space: none",
         strict=True,
@@ -329,7 +149,7 @@ KINDS = {
     ),
     "key file": Kind(
         "E411",
-        lambda value: _is_absolute(value) or str(value).startswith(SALT_SCHEME),
+        lambda value: is_absolute(value) or str(value).startswith(SALT_SCHEME),
         "an absolute path or a salt:// URL",
         "write the whole path, from / on",
         each=True,
@@ -344,35 +164,35 @@ KINDS = {
     ),
     "public key": Kind(
         "E419",
-        _is_public_key,
+        is_public_key,
         "a public key in one line",
         "write what stands in the .pub file that ssh-keygen made; several keys are a list under names",
         strict=True,
-        told=_told_of_key,
+        told=told_of_key,
     ),
     "key line": Kind(
-        "E419", _is_key_line, "a public key in one line", "several keys are a list under names", strict=True
+        "E419", is_key_line, "a public key in one line", "several keys are a list under names", strict=True
     ),
     "requirement": Kind(
-        "E419", _is_requirement, "a package, perhaps with versions", "write for example requests >= 2.31", strict=True
+        "E419", is_requirement, "a package, perhaps with versions", "write for example requests >= 2.31", strict=True
     ),
     "requirements": Kind(
         "E419",
-        _are_requirements,
+        are_requirements,
         "a list of packages, perhaps with versions",
         "write each in a line of its own, for example - requests >= 2.31",
         whole=True,
     ),
     "time zone": Kind(
         "E419",
-        _is_zone,
+        is_zone,
         "a time zone",
         "timedatectl list-timezones prints their names, such as Europe/Berlin",
-        nearest_of=_zones,
+        nearest_of=zones,
     ),
     "package source": Kind(
         "E419",
-        _is_package_source,
+        is_package_source,
         "a line of sources.list",
         "write for example deb [signed-by=/etc/apt/keyrings/app.gpg] https://deb.example.org/app stable main",
     ),
@@ -413,22 +233,22 @@ KINDS = {
         "True or False",
         "write True or False, without quotes",
     ),
-    "number": Kind("E417", _is_number, "a number", "write digits"),
-    "integer": Kind("E417", _is_integer, "a whole number", "write digits"),
-    "natural": Kind("E417", _is_natural, "a whole number from 0 on", "write digits", strict=True),
-    "day": Kind("E417", _is_day, "days since 1970 or a date", "write for example 22000 or '2030-03-27'"),
-    "days": Kind("E417", _is_span, "a number of days that ends by the year 9999", "write for example 365"),
-    "moment": Kind("E417", _is_moment, "YYYY-MM-DD HH:MM:SS", "write for example '2030-12-31 23:59:59'"),
+    "number": Kind("E417", is_number, "a number", "write digits"),
+    "integer": Kind("E417", is_integer, "a whole number", "write digits"),
+    "natural": Kind("E417", is_natural, "a whole number from 0 on", "write digits", strict=True),
+    "day": Kind("E417", is_day, "days since 1970 or a date", "write for example 22000 or '2030-03-27'"),
+    "days": Kind("E417", is_span, "a number of days that ends by the year 9999", "write for example 365"),
+    "moment": Kind("E417", is_moment, "YYYY-MM-DD HH:MM:SS", "write for example '2030-12-31 23:59:59'"),
     "port": Kind(
         "E417",
-        lambda value: value == "" or (_is_natural(value) and 0 < int(value) < 1 << 16),
+        lambda value: value == "" or (is_natural(value) and 0 < int(value) < 1 << 16),
         "a number of a port, 1 to 65535",
         "write digits",
         strict=True,
     ),
     "key size": Kind(
         "E417",
-        lambda value: value == "" or (_is_natural(value) and int(value) >= 1024),
+        lambda value: value == "" or (is_natural(value) and int(value) >= 1024),
         "a number of bits, at least 1024 for rsa",
         "write for example 4096",
         strict=True,
@@ -442,8 +262,8 @@ KINDS = {
         "a number of bytes, perhaps with a unit",
         "write for example 10K or 3MB",
     ),
-    "integers": Kind("E417", _are_integers, "whole numbers", "write digits: [1, 2]", each=True),
-    "seconds": Kind("E418", _is_limit, "a number of seconds", "write seconds, without a unit"),
+    "integers": Kind("E417", are_integers, "whole numbers", "write digits: [1, 2]", each=True),
+    "seconds": Kind("E418", is_limit, "a number of seconds", "write seconds, without a unit"),
     "regex": Kind(
         "E420",
         lambda value: not regex_error(value),
@@ -453,7 +273,7 @@ KINDS = {
     ),
     "pattern": Kind(
         "E420",
-        _is_pattern,
+        is_pattern,
         "a glob, or E@ and a regular expression",
         "a bracket that stands for itself has a backslash before it",
         each=True,
@@ -468,7 +288,7 @@ KINDS = {
     ),
     "encoding": Kind(
         "E419",
-        _is_encoding,
+        is_encoding,
         "an encoding that Python knows",
         "write for example utf-8",
         words=("utf-8", "latin-1", "ascii"),
@@ -479,7 +299,7 @@ KINDS = {
         f"one of {', '.join(_SPECIALS)}",
         words=_SPECIALS,
     ),
-    "address": Kind("E422", _is_address, "an IP address", "write for example 192.0.2.10 or 2001:db8::10", each=True),
+    "address": Kind("E422", is_address, "an IP address", "write for example 192.0.2.10 or 2001:db8::10", each=True),
     "variable": Kind(
         "E405",
         lambda value: isinstance(value, (str, dict)) or value is False,
@@ -489,7 +309,7 @@ KINDS = {
     ),
     "digest of a password": Kind(
         "E419",
-        _is_crypted,
+        is_crypted,
         "the digest of a password",
         "mkpasswd and openssl passwd -6 print it; hash_password: True takes the password itself",
         whole=True,
@@ -531,14 +351,14 @@ KINDS = {
     ),
     "list": Kind(
         "E405",
-        lambda value: not value or isinstance(_read(value), list),
+        lambda value: not value or isinstance(read(value), list),
         "a list",
         "write each in a line of its own behind '- ', or in brackets",
         whole=True,
     ),
     "environment": Kind(
         "E405",
-        _is_environment,
+        is_environment,
         "variables that have one text each",
         "write each in a line of its own: - NAME: value",
         whole=True,
@@ -574,34 +394,13 @@ KINDS = {
     ),
     "entries": Kind(
         "E405",
-        lambda value: not value or isinstance(_read(value), (list, dict)),
+        lambda value: not value or isinstance(read(value), (list, dict)),
         "a list of 'name: value'",
         "write each in a line of its own: - name: value",
         whole=True,
     ),
 }
 """Kinds without words. Only texts and numbers are judged, unless a kind says otherwise: `E405` is about shapes."""
-
-_CRON_RANGES = {"minute": (0, 59), "hour": (0, 23), "daymonth": (1, 31), "month": (1, 12), "dayweek": (0, 7)}
-_CRON_NAMES = {
-    "month": frozenset("jan feb mar apr may jun jul aug sep oct nov dec".split()),
-    "dayweek": frozenset("sun mon tue wed thu fri sat".split()),
-}
-_CRON_PART = re.compile(r"(\w+)(?:[-~:](\w+))?(?:/\d+)?")
-
-
-def _is_cron_time(field: str, value: Any) -> bool:
-    """Return False for what every crontab refuses. What only some of them know is right."""
-    text = str(value).lower()
-    low, high = _CRON_RANGES[field]
-    if text == "random":
-        return True
-    for part in text.split(","):
-        match = _CRON_PART.fullmatch(part)
-        for end in filter(None, match.groups() if match else ()):
-            if not (low <= int(end) <= high if end.isdecimal() else end in _CRON_NAMES.get(field, ())):
-                return False
-    return len(text.split()) == 1
 
 
 @cache
@@ -613,10 +412,10 @@ def kind_of(text: str) -> Kind | None:
     words = tuple(behind.split())
     listed = f"one of {', '.join(words)}"
     if name == "cron time":
-        low, high = _CRON_RANGES[behind]
-        names = tuple(sorted(_CRON_NAMES.get(behind, ())))
+        low, high = CRON_RANGES[behind]
+        names = tuple(sorted(CRON_NAMES.get(behind, ())))
         expected = ", ".join([f"{low} to {high}", *([f"a name such as {names[0]}"] if names else []), "* or random"])
-        return Kind("E419", lambda value: _is_cron_time(behind, value), expected, f"write {expected}")
+        return Kind("E419", lambda value: is_cron_time(behind, value), expected, f"write {expected}")
     if name == "pairs":
         return Kind(
             "E414",

@@ -20,7 +20,8 @@ from asyncstate.cli import main
 from asyncstate.compile.low.draft import Draft
 from asyncstate.config import Settings
 from asyncstate.reference.entries import entries, example_of
-from asyncstate.reference.kinds import DIGESTS, KINDS, kind_of
+from asyncstate.reference.judgements import DIGESTS
+from asyncstate.reference.kinds import KINDS, kind_of
 from asyncstate.reference.pages import bundled_modules
 from asyncstate.reference.values import _OF_ALL_STATES, keywords_of, kinds_of, wrong_values
 from asyncstate.runtime import StateRuntime
@@ -931,7 +932,7 @@ def test_a_runas_without_an_account_is_a_warning(runtime, function, value):
 
 
 def test_where_no_time_zones_are_known_none_is_wrong(runtime, monkeypatch):
-    monkeypatch.setattr("asyncstate.reference.kinds._zones", frozenset)
+    monkeypatch.setattr("asyncstate.reference.judgements.zones", frozenset)
     assert list(wrong_values(draft_of("timezone", "system", "Europe/Berln", {}), runtime.host)) == []
 
 
