@@ -75,7 +75,7 @@ def simulate(plan: Plan, recording: Recording, concurrency: int, rules: Rules) -
 
 
 def longest_path(plan: Plan, recording: Recording) -> tuple[float, list[int]]:
-    """Return the longest chain of nodes, each of which must end before the next may start, and its seconds.
+    """Return the longest chain of nodes that must run one after another, and its seconds.
 
     Listeners run one after the other after everything else, so the ones that ran are at its end. No run is shorter,
     at any concurrency.

@@ -165,7 +165,7 @@ ODD: dict[str, list[Any]] = {
     "append_certs": ["/no/such"],
     "revoked": [["x"], [{"certificate": "/no/such"}]],
 }
-"""Odd values of arguments, of which some states accept some."""
+"""Odd values of arguments; a state may accept some of them."""
 PASSED_ON = {"cmd.run": {"group", "output_encoding", "success_retcodes", "template"}}
 PASSED_ON["cmd.script"] = PASSED_ON["cmd.run"]
 """Arguments that a state takes by the name of another function."""

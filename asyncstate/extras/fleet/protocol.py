@@ -165,7 +165,7 @@ def has_row(name: str) -> bool:
 class RemoteState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A state of another host, as a go names it; with ``check``, its test-mode call before a ``prereq``.
 
-    With ``end``, the waiting host is told that the state has ended, without its outcome.
+    With ``end``, the waiting host gets the end of the state, without its outcome.
     """
 
     host: str

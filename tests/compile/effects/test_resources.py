@@ -1,4 +1,4 @@
-"""The names of resources: which spellings are one, and of which places they consist."""
+"""Names of resources: equal spellings, and the places along a path."""
 
 from tables import rows
 

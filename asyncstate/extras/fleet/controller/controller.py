@@ -437,7 +437,7 @@ class Controller:
     async def _go_on_without(self, watch: Leases, told: set[tuple[str, str]]) -> None:
         """End waits for messages that the server has dropped, as it does if a host writes too many.
 
-        Idle hosts are told which hosts have ended. A host that takes no part any more has ended, too.
+        Idle hosts get a list of the ended hosts, including hosts that left the run.
         """
         for host in watch.without_part(self._open()):
             self._end(host, HostEnd(2, "its part is over, but the server no longer has its last report"))
