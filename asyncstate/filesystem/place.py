@@ -33,13 +33,16 @@ def descriptor_of(path: str, *, follow: bool = True) -> int:
 
     Raises OSError as ``open`` does, and PathRefused if the rule of this package forbids the path.
     """
-    return _reached(path, follow=follow)[0]
+    seen(path)
+    if trust.is_root():
+        return _reached(path, follow=follow)[0]
+    return os.open(path, os.O_PATH | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
 
 
 def status_of(path: str, *, follow: bool = True) -> os.stat_result:
     """Return the stat of the file that `descriptor_of` would open."""
+    seen(path)
     if not trust.is_root():
-        seen(path)
         return os.stat(path, follow_symlinks=follow)
     descriptor, found = _reached(path, follow=follow)
     os.close(descriptor)
@@ -47,10 +50,7 @@ def status_of(path: str, *, follow: bool = True) -> os.stat_result:
 
 
 def _reached(path: str, *, follow: bool) -> tuple[int, os.stat_result]:
-    seen(path)
-    if not trust.is_root():
-        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
-        return descriptor, os.fstat(descriptor)
+    """Return what root's walk by the rule of this package leads to: an ``O_PATH`` descriptor, and its stat."""
     path = absolute(path)
     if "/.." not in path and openat2.is_available():
         try:

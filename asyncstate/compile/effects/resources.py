@@ -38,7 +38,7 @@ def plain_path(path: str) -> str:
 
 def folders_above(path: str) -> Iterator[str]:
     """Yield the folders that a path is in, without the root."""
-    while (path := posixpath.dirname(path)) not in {"/", ""}:
+    while path := path.rpartition("/")[0].rstrip("/"):
         yield path
 
 
@@ -129,7 +129,9 @@ class Resources:
 
     def places(self, path: str) -> list[Place]:
         """Return the places from the root down to a path, or to an entry of a file."""
-        path = posixpath.normpath("/" + path.removesuffix("**"))
+        path = path.removesuffix("**")
+        if "/." in path or path.startswith("."):
+            path = posixpath.normpath("/" + path)
         place = self._root
         places = [place]
         for part in path.split("/"):

@@ -28,6 +28,7 @@ later waits for all of them that touched what it touches.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from asyncstate.compile.effects.resources import PATH, Resources, folder_and_marks, is_plain, whole_of
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
     from asyncstate.compile.effects.resources import Access, Place
 
+
+_USERS = attrgetter("users")
+_WRITERS_BELOW = attrgetter("writers_below")
 
 Waits = dict[int, tuple[str, ...]]
 """The nodes to wait for, each with the names of the resources that are the reason."""
@@ -131,16 +135,15 @@ class Scoreboard:
             if left is not None:
                 where[0].beside = left
         for where in made:
-            for above in where[:-1]:
-                _append(above.writers_below, node)
+            _append(map(_WRITERS_BELOW, where[:-1]), node)
         own = self._prove(node, leaves, needs, marked)
         for place in needs:
             if place not in own:
-                _append(place.needers, node)
+                _append((place.needers,), node)
         for place, marks in marked.items():
             if place not in own:
                 place.marks = marks
-                _append(place.makers, node)
+                _append((place.makers,), node)
         return Waiting(before, contingent)
 
     def _proved(self, placed: list[Access]) -> set[Place]:
@@ -205,12 +208,10 @@ class Scoreboard:
     def _note(self, places: list[Place], node: int, tree: bool, writes: bool) -> None:
         place = places[-1]
         if place.is_entry and writes:
-            _append(whole_of(places).entry_writers, node)
-        for above in places[:-1]:
-            _append(above.users, node)
-            if writes:
-                _append(above.writers_below, node)
+            _append((whole_of(places).entry_writers,), node)
+        _append(map(_USERS, places[:-1]), node)
         if writes:
+            _append(map(_WRITERS_BELOW, places[:-1]), node)
             if place.beside:
                 place.beside = []
             place.users = []
@@ -226,11 +227,7 @@ class Scoreboard:
             place.writer = node
             place.written_at = self._touches
         else:
-            _append(place.users, node)
-            if tree or place.is_entry:
-                _append(place.tree_readers, node)
-            else:
-                _append(place.readers, node)
+            _append((place.users, place.tree_readers if tree or place.is_entry else place.readers), node)
 
     def _joined(self, nodes: list[int], resource: str) -> list[int]:
         return nodes if len(nodes) < 2 else [self._join(nodes, resource)]
@@ -256,7 +253,7 @@ def _beside(place: Place, others: Collection[int], writes: bool) -> list[int]:
     """
     beside = [each for each in place.beside if not writes or each in others]
     if place.writer in others:
-        _append(beside, place.writer)
+        _append((beside,), place.writer)
     if writes:
         beside += [each for each in place.users if each in others]
     return beside
@@ -292,6 +289,8 @@ def _needed(placed: list[Access], made: list[Place]) -> list[Place]:
     return needed
 
 
-def _append(nodes: list[int], node: int) -> None:
-    if not nodes or nodes[-1] != node:
-        nodes.append(node)
+def _append(lists: Iterable[list[int]], node: int) -> None:
+    """Append a node to each list that does not end with it."""
+    for nodes in lists:
+        if not nodes or nodes[-1] != node:
+            nodes.append(node)
