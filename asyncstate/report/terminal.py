@@ -12,20 +12,20 @@ from contextlib import suppress
 from math import inf
 from typing import IO, Any, NamedTuple
 
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_SEAL = os.urandom(8).hex()
+"""Marks the colours of this program until they are written: text from outside cannot contain it."""
+_SEALED = f"\x1b{_SEAL}["
+_ESCAPE = re.compile(rf"\x1b(?:(?:{_SEAL})?\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """Characters that control a terminal, end a line invisibly, or reverse the order of letters."""
-
-
-_COLOUR = r"\x1b\[(?:[012]|3[0-7])(?:;(?:[012]|3[0-7]))*m"
-_HARMFUL = re.compile(rf"(?!{_COLOUR})(?:{_ESCAPE.pattern}|{_CONTROL.pattern})")
+_HARMFUL = re.compile(rf"(?!\x1b{_SEAL})(?:{_ESCAPE.pattern}|{_CONTROL.pattern})")
 
 _UNITS = ((60, "min", 60.0), (60, "h", 24.0), (24, "d", inf))
 """Units of time: the number of previous units in one, the name, the number of it in the next unit."""
 
 
 class Palette(NamedTuple):
-    """ANSI sequences by meaning; all empty when colours are off."""
+    """Colours by meaning, made by `colour`; all empty when colours are off."""
 
     green: str = ""
     cyan: str = ""
@@ -35,13 +35,18 @@ class Palette(NamedTuple):
     dim: str = ""
     reset: str = ""
 
-    def paint(self, colour: str, text: str) -> str:
+    def paint(self, chosen: str, text: str) -> str:
         """Return ``text`` in a colour of this palette; unchanged if colours are off."""
-        return f"{colour}{text}{self.reset}" if colour and text else text
+        return f"{chosen}{text}{self.reset}" if chosen and text else text
+
+
+def colour(codes: str) -> str:
+    """Return the ANSI sequence that selects a colour, sealed: only `without_control` makes it take effect."""
+    return f"{_SEALED}{codes}m"
 
 
 PLAIN = Palette()
-COLOURED = Palette("\x1b[32m", "\x1b[36m", "\x1b[33m", "\x1b[31m", "\x1b[1m", "\x1b[2m", "\x1b[0m")
+COLOURED = Palette(*map(colour, ("32", "36", "33", "31", "1", "2", "0")))
 
 
 def clean(text: str) -> str:
@@ -55,13 +60,15 @@ def clean(text: str) -> str:
 
 
 def without_control(text: str) -> str:
-    """Clean a text like `clean`, but keep the colours of this program.
+    """Clean a text like `clean`, but keep the colours that `colour` made, and unseal them.
 
     All text for people passes through this, even if its parts are already clean.
     """
-    if text.isprintable() or not _HARMFUL.search(text):
+    if text.isprintable():
         return text
-    return _HARMFUL.sub(_removed, text.replace("\r\n", "\n"))
+    if _HARMFUL.search(text):
+        text = _HARMFUL.sub(_removed, text.replace("\r\n", "\n"))
+    return text.replace(_SEALED, "\x1b[")
 
 
 def _removed(match: re.Match[str]) -> str:

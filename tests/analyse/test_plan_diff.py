@@ -10,7 +10,7 @@ from asyncstate.plans.comparison import compare
 from asyncstate.plans.key import Key
 from asyncstate.plans.recording import PlanRecorder
 from asyncstate.redact.secrets import Secrets
-from asyncstate.report.terminal import COLOURED
+from asyncstate.report.terminal import COLOURED, without_control
 
 KEY = Key(b"k" * 32)
 
@@ -89,7 +89,7 @@ def test_a_picture_is_not_larger_than_can_be_read():
 
 def test_lines_have_colours_and_a_summary():
     lines = list(diff_lines(compare(BEFORE, AFTER), COLOURED))
-    assert lines[0] == "\x1b[32m+ test.nop: new in s\x1b[0m"
+    assert without_control(lines[0]) == "\x1b[32m+ test.nop: new in s\x1b[0m"
     assert lines[-1].startswith("1 state added, 1 state removed, 1 state changed")
     assert list(diff_lines(compare(AFTER, AFTER))) == ["The plans are the same."]
 

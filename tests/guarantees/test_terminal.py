@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-HOSTILE = "\x1b]0;t\x07\x1b[2J\x1b[8m\x9b31mx\u202ey\r\u2028z"
+HOSTILE = "\x1b[35m\x1b]0;t\x07\x1b[2J\x1b[8m\x9b31mx\u202ey\r\u2028z"
 PLUGIN = f"""
 def said(name='x'):
     {HOSTILE!r}
@@ -17,7 +17,8 @@ def refused():
     from asyncstate.errors import CommandExecutionError
     raise CommandExecutionError({HOSTILE!r})
 """.replace(repr(HOSTILE), f'"""{HOSTILE}"""', 1)
-COLOUR = re.compile(r"\x1b\[(?:[012]|3[0-7])(?:;(?:[012]|3[0-7]))*m")
+COLOUR = re.compile(r"\x1b\[(?:0;)?(?:1;)?(?:[012]|3[0-467])m")
+"""The colours of the program: magenta is none."""
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029]")
 LINES = [
     "apply NAME",
@@ -120,10 +121,11 @@ def run(run_here, tmp_path):
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_no_command_writes_what_controls_a_terminal(line, run):
+def test_no_command_writes_what_controls_a_terminal(line, run, monkeypatch):
     if line.startswith(("runs", "replay")):
         run("apply evil")
-    done = run(line)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    done = run(line.replace("salt-call --local", "salt-call --local --force-color"))
     for text in (done.stdout, done.stderr):
         assert not CONTROL.search(COLOUR.sub("", text)), ascii(text)
     assert "Traceback" not in done.stderr

@@ -9,7 +9,7 @@ from asyncstate.model.result import RunReport
 from asyncstate.report.brief import brief_lines, short_changes
 from asyncstate.report.columns import cells, cut_within
 from asyncstate.report.human import Style
-from asyncstate.report.terminal import COLOURED
+from asyncstate.report.terminal import COLOURED, clean
 
 DIFF = "--- /etc/a\n+++ /etc/a\n@@ -1,2 +1,3 @@\n-- an SQL comment\n+x\n+y\n z\n"
 
@@ -119,12 +119,12 @@ def test_no_line_of_a_state_is_wider_than_the_terminal(width):
         f"test_|-状態の名前 {n}_|-e\u0301 👩\u200d🚒\t{'名' * n}_|-nop": row(None, {"a" * n: "ü"}) for n in range(40)
     }
     lines = shown(wide, width, test=True, palette=COLOURED)[:40]
-    plain = [line.replace("\x1b[33m", "").replace("\x1b[0m", "") for line in lines]
+    plain = [clean(line) for line in lines]
     assert {cells(line) <= width for line in plain} == {True}
     assert {line.find("test.nop") for line in plain} == {-1 if width <= 40 else 11 if width < 80 else 19}
     assert "…" in plain[-1]
     assert width < 40 or all("状態" in line and "a" in line for line in plain), "there is room for name and changes"
-    assert all(line.startswith("\x1b[33mto change  \x1b[0m") for line in lines)
+    assert all(line.startswith(COLOURED.paint(COLOURED.yellow, "to change  ")) for line in lines)
 
 
 def test_what_is_as_wanted_is_shown_on_request_and_where_it_warns():

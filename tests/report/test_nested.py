@@ -6,7 +6,7 @@ from record_answers import read, recorded
 from tables import rows
 
 from asyncstate.report.nested import diff_lines, is_diff, nested_lines
-from asyncstate.report.terminal import COLOURED
+from asyncstate.report.terminal import COLOURED, without_control
 
 
 @rows(("data", "lines"), recorded("nested").items())
@@ -34,7 +34,7 @@ def test_the_empty_lines_that_some_states_put_into_a_diff_are_not_shown():
 def test_diffs_are_coloured_by_line():
     diff = "--- old\n+++ new\n@@ -1 +1 @@\n-a\n+b\n c\n"
     assert is_diff(diff)
-    assert list(nested_lines(diff, 2, COLOURED)) == [
+    assert list(map(without_control, nested_lines(diff, 2, COLOURED))) == [
         "  \x1b[1m--- old\x1b[0m",
         "  \x1b[1m+++ new\x1b[0m",
         "  \x1b[36m@@ -1 +1 @@\x1b[0m",

@@ -4,7 +4,16 @@ import pytest
 
 from asyncstate.errors import Issue
 from asyncstate.report.issues import issue_lines, warning_lines
-from asyncstate.report.terminal import COLOURED, PLAIN, clean, count, date_and_time, short_time, without_control
+from asyncstate.report.terminal import (
+    COLOURED,
+    PLAIN,
+    clean,
+    colour,
+    count,
+    date_and_time,
+    short_time,
+    without_control,
+)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +43,7 @@ def test_count():
 
 def test_paint():
     assert PLAIN.paint(PLAIN.red, "x") == "x"
-    assert COLOURED.paint(COLOURED.red, "x") == "\x1b[31mx\x1b[0m"
+    assert without_control(COLOURED.paint(COLOURED.red, "x")) == "\x1b[31mx\x1b[0m"
     assert COLOURED.paint(COLOURED.red, "") == ""
 
 
@@ -68,8 +77,10 @@ def test_warnings_are_marked_by_a_word():
 
 
 def test_only_the_colours_of_this_program_reach_a_terminal():
-    ours = COLOURED.paint(COLOURED.red, "no") + "\x1b[0;1;33mtab\t\n\x1b[0;0m"
-    assert without_control(ours) == ours
+    ours = COLOURED.paint(COLOURED.red, "no") + colour("0;1;33") + "tab\t\n" + colour("0;0")
+    assert without_control(ours) == "\x1b[31mno\x1b[0m\x1b[0;1;33mtab\t\n\x1b[0;0m"
+    assert clean(ours) == "notab\t\n"
+    assert without_control(COLOURED.paint(COLOURED.red, "\x1b[32mno\x1b[0m")) == "\x1b[31mno\x1b[0m"
     assert without_control("a\x1b[8mb\x1b]0;t\x07c\x9b2J\rd\u202ee\r\nf") == "abc\\x9b2J\\rd\\u202ee\nf"
     assert without_control("\x1b") == "\\x1b"
 

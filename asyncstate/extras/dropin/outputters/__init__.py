@@ -15,7 +15,7 @@ import msgspec
 from asyncstate.extras.dropin.outputters.highstate import highstate
 from asyncstate.extras.dropin.outputters.table import table
 from asyncstate.report.nested import nested_lines
-from asyncstate.report.terminal import PLAIN, Palette
+from asyncstate.report.terminal import PLAIN, Palette, colour
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,13 +24,13 @@ PRETTY = "pretty"
 """The ``indent`` that asks for four spaces and sorted keys."""
 _UNSET = "unset"
 _SALT = Palette(
-    green="\x1b[0;32m",
-    cyan="\x1b[0;36m",
-    yellow="\x1b[0;1;33m",
-    red="\x1b[0;31m",
-    bold="\x1b[0;1;37m",
-    dim="\x1b[0;37m",
-    reset="\x1b[0;0m",
+    green=colour("0;32"),
+    cyan=colour("0;36"),
+    yellow=colour("0;1;33"),
+    red=colour("0;31"),
+    bold=colour("0;1;37"),
+    dim=colour("0;37"),
+    reset=colour("0;0"),
 )
 """The sequences that Salt writes."""
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.report.terminal import colour
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
 _JUSTIFY = {"center": str.center, "right": str.rjust, "left": str.ljust}
 _WIDTH = 50
-_DIM, _BRIGHT, _HEADING = "\x1b[0;37m", "\x1b[0;1;37m", "\x1b[0;1;30m"
+_DIM, _BRIGHT, _HEADING = colour("0;37"), colour("0;1;37"), colour("0;1;30")
 
 
 def table(data: Any, opts: Mapping[str, Any], palette: Palette) -> str:
@@ -33,8 +35,8 @@ class _Table:
         self._suffix = str(opts.get("out.table.suffix") or " |")
         self._width = int(opts.get("out.table.width") or _WIDTH)
 
-    def _paint(self, indent: int, colour: str, text: str) -> str:
-        return " " * indent + self._palette.paint(colour if self._palette.reset else "", text)
+    def _paint(self, indent: int, chosen: str, text: str) -> str:
+        return " " * indent + self._palette.paint(chosen if self._palette.reset else "", text)
 
     def lines(self, value: Any, indent: int) -> Iterator[str]:
         """Yield the lines of a value; whatever is neither a mapping nor a list has none."""
