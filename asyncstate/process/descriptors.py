@@ -174,6 +174,11 @@ def _open(running: int) -> int:
         return running * OF_A_STATE + RESERVE
 
 
+def is_refusal(error: BaseException | None) -> bool:
+    """Whether the system refused for lack of descriptors, processes or memory: another time it may succeed."""
+    return isinstance(error, OSError) and error.errno in _REFUSALS
+
+
 class Thread(threading.Thread):
     """A thread that reports if it cannot start; CPython's own waits for ever for one that has no memory to begin."""
 
@@ -314,7 +319,7 @@ class Place:
             try:
                 result = start()
             except OSError as error:
-                if error.errno not in _REFUSALS or not self._room.refused(self._cancel):
+                if not is_refusal(error) or not self._room.refused(self._cancel):
                     raise
             else:
                 self.started = True

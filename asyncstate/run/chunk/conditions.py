@@ -14,6 +14,7 @@ from asyncstate.dunders.context import current
 from asyncstate.errors import AsyncStateError, CommandExecutionError
 from asyncstate.model.encode import plain
 from asyncstate.model.requisite import CONDITIONS_BEFORE
+from asyncstate.process.descriptors import is_refusal
 from asyncstate.run.chunk.slots import fill_slots, traverse
 from asyncstate.run.rows import WrongInTree
 
@@ -179,12 +180,17 @@ def _function(kind: str, name: Any, salt: Mapping[str, Any]) -> Callable[..., An
 
 
 def _retcode(kind: str, command: str, salt: Mapping[str, Any], options: dict[str, Any]) -> int | None:
-    """Return the command's return code; None if it could not be started."""
+    """Return the command's return code; None if it could not be started.
+
+    Raises WrongCondition if the machine has no room for it: that is no answer, and the state would count as done.
+    """
     try:
         return _run(kind, command, salt, options)
     except WrongCondition:
         raise
-    except CommandExecutionError:
+    except CommandExecutionError as error:
+        if is_refusal(error.__cause__):
+            raise WrongCondition(f"{kind}: the command could not be started: {command}: {error.__cause__}") from None
         return None
 
 

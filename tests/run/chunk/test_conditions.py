@@ -1,3 +1,6 @@
+import errno
+import os
+
 import pytest
 from fake_host import FakeHost
 from odd_values import RaisingTruth
@@ -85,6 +88,17 @@ def test_a_command_that_cannot_start_skips_with_a_warning(salt, key):
     row = check_conditions(low(**{key: "none"}), salt[0])
     assert row["result"] is True
     assert row["warnings"] == [f"{key}: the command could not be started: none"]
+
+
+@pytest.mark.parametrize("key", ["onlyif", "unless"])
+@pytest.mark.parametrize("number", [errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE])
+def test_a_machine_without_room_for_the_command_is_no_answer(salt, key, number):
+    def retcode(_command, **_options):
+        raise CommandExecutionError("Unable to run command") from OSError(number, os.strerror(number))
+
+    salt[0]["cmd.retcode"] = retcode
+    with pytest.raises(WrongCondition, match=f"^{key}: the command could not be started: id: .*{os.strerror(number)}"):
+        check_conditions(low(**{key: "id"}), salt[0])
 
 
 @pytest.mark.parametrize("key", ["onlyif", "unless"])
