@@ -32,7 +32,7 @@ from asyncstate.dunders import (
     would_change,
 )
 from asyncstate.errors import CommandExecutionError, InvocationError, RenderError
-from asyncstate.process.output import Keeping, kept
+from asyncstate.process.output import Keeping, Kept, kept
 
 _PASSED_ON = (
     "bg",
@@ -355,7 +355,7 @@ def _keeping() -> Keeping:
     """Return the folder for output that is too long for a row."""
     refused = "the state has no_log" if __low__.get("no_log") else ""
     folder, budget = os.path.join(str(__opts__["cachedir"]), "output"), int(__opts__.get("output_memory") or 256) << 20
-    return Keeping.of_many(folder, refused, _commands(), budget)
+    return Keeping.of_many(folder, refused, _commands(), budget, __context__.setdefault("cmd.kept", Kept()))
 
 
 def _commands() -> int:

@@ -2,22 +2,26 @@
 
 Most callers parse the output of a program, so for them more than `OUTPUT_LIMIT` bytes are an error: a part of a list
 must not pass for the whole. Where output is only shown, `kept` names a folder for output that is too long to show: the
-text then has a note in its middle that names the file. The folder is bounded too: the oldest files go first.
+text then has a note in its middle that names the file. The folder is bounded too: files of older runs go first, and
+where those of one run reach the limit, the note says what is missing.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, Self
 
+import msgspec
+
 from asyncstate.errors import CommandExecutionError
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
 OUTPUT_LIMIT: Final = 1 << 26
 """The maximum of bytes of output that a caller gets: all of it is held in memory."""
@@ -26,31 +30,62 @@ SHOWN: Final = 1 << 22
 ENDS: Final = 1 << 18
 """Bytes that a row shows of the beginning, and of the end, of longer output."""
 FILE_LIMIT: Final = 1 << 30
-"""The maximum of bytes of one child's output kept in files. A child that writes more is ended."""
+"""The maximum of bytes kept in the files of a run, and of one child's output: a child that writes more is ended."""
 FILES: Final = 1000
-"""The number of files a folder keeps, with at most `FILE_LIMIT` bytes together beside the newest."""
+"""The maximum of files of a run, and of a folder, which keeps at most `FILE_LIMIT` bytes of older runs."""
 LEAST_SHOWN: Final = 1 << 12
 """The minimum of bytes of each stream that a row shows, however many states share the budget of a run."""
 _SUFFIX: Final = ".output"
+_NO_BYTES: Final = "this run has kept all the output that it may keep in files"
+
+
+class Kept:
+    """The files of one run, which hold ``limit`` bytes at most. None is removed: rows name them. Safe for threads."""
+
+    def __init__(self, limit: int = FILE_LIMIT) -> None:
+        self._lock = threading.Lock()
+        self._left = limit
+        self.names: set[str] = set()
+
+    def take(self, size: int) -> int:
+        """Take up to ``size`` bytes of what the files may still hold; return how many."""
+        with self._lock:
+            taken = min(size, self._left)
+            self._left -= taken
+        return taken
+
+    def make(self, folder: str, title: str) -> tuple[str, int]:
+        """Make a file; return its path and descriptor. Raises OSError or CommandExecutionError if it must not be."""
+        with self._lock:
+            if not self._left:
+                raise CommandExecutionError(_NO_BYTES)
+            if len(self.names) >= FILES:
+                raise CommandExecutionError(f"this run has kept {FILES} files of output")
+            name = f"{os.urandom(8).hex()}.{title}{_SUFFIX}"
+            made = _make_file(folder, name, self.names)
+            self.names.add(name)
+        return made
 
 
 class Keeping(Value):
     """Where output that is too long to show is kept whole; or ``refused``, the reason why it must not be.
 
     ``shown`` is the number of bytes of a stream that can be shown: `SHOWN`, or the share of one row among many.
+    ``files`` are those of the run.
     """
 
     folder: str
     refused: str = ""
     shown: int = SHOWN
+    files: Kept = msgspec.field(default_factory=Kept)
 
     @classmethod
-    def of_many(cls, folder: str, refused: str, rows: int, budget: int) -> Self:
+    def of_many(cls, folder: str, refused: str, rows: int, budget: int, files: Kept) -> Self:
         """Return the limits for each of ``rows`` rows that together may show ``budget`` bytes.
 
-        They do not depend on the output of other rows, so a row is the same in any order of states.
+        What is shown does not depend on the output of other rows, so a row is the same in any order of states.
         """
-        return cls(folder, refused, min(SHOWN, max(LEAST_SHOWN, budget // max(1, 2 * rows))))
+        return cls(folder, refused, min(SHOWN, max(LEAST_SHOWN, budget // max(1, 2 * rows))), files)
 
 
 _keeping: ContextVar[Keeping | None] = ContextVar("keeping", default=None)
@@ -129,9 +164,10 @@ class _Ends:
         self._saved = 0
         self._why = keeping.refused
         self._path, self._file = "", -1
+        self._files = keeping.files
         try:
             if not self._why:
-                self._path, self._file = _make_file(keeping.folder, title)
+                self._path, self._file = self._files.make(keeping.folder, title)
         except (OSError, CommandExecutionError) as error:
             self._why = str(error)
         self.add(bytes(begun.data))
@@ -149,14 +185,19 @@ class _Ends:
             self._held -= len(self._end.popleft())
 
     def _save(self, data: bytes) -> None:
-        rest = memoryview(data)
+        if self._file < 0:
+            return
+        rest = memoryview(data)[: self._files.take(len(data))]
+        if len(rest) < len(data):
+            self._why = _NO_BYTES
         try:
-            while self._file >= 0 and rest:
+            while rest:
                 written = os.write(self._file, rest)
                 self._saved += written
                 rest = rest[written:]
         except OSError as error:  # the disk is full: the program itself goes on
             self._why = error.strerror or str(error)
+        if self._why:
             self.close()
 
     def text(self) -> bytes:
@@ -191,8 +232,8 @@ def _whole_characters(begin: bytes, end: bytes) -> tuple[bytes, bytes]:
     return begin, end[cut:]
 
 
-def _make_file(folder: str, title: str) -> tuple[str, int]:
-    """Make a file in a private folder, and make room for it there. Raises OSError, and PathRefused for a link."""
+def _make_file(folder: str, name: str, spared: Container[str]) -> tuple[str, int]:
+    """Make a file in a private folder, and make room for it there. Raises OSError, also for a link."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     inside = os.open(folder, flags)
@@ -200,16 +241,15 @@ def _make_file(folder: str, title: str) -> tuple[str, int]:
         found = os.fstat(inside)
         if found.st_uid != os.geteuid() or found.st_mode & 0o022:
             raise CommandExecutionError(f"{folder} belongs to another user, or others can write there")
-        _make_room(inside)
-        name = f"{os.urandom(8).hex()}.{title}{_SUFFIX}"
+        _make_room(inside, spared)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         return os.path.join(folder, name), os.open(name, flags, 0o600, dir_fd=inside)
     finally:
         os.close(inside)
 
 
-def _make_room(folder: int) -> None:
-    """Remove the oldest files until fewer than `FILES` are left, with at most `FILE_LIMIT` bytes together."""
+def _make_room(folder: int, spared: Container[str]) -> None:
+    """Remove the oldest files until fewer than `FILES` are left, with at most `FILE_LIMIT` bytes, except ``spared``."""
     files: list[tuple[float, str, int]] = []
     for name in os.listdir(folder):
         if name.endswith(_SUFFIX):
@@ -218,8 +258,12 @@ def _make_room(folder: int) -> None:
                 files.append((found.st_mtime, name, found.st_size))
     files.sort()
     size = sum(each for _, _, each in files)
-    while files and (len(files) >= FILES or size > FILE_LIMIT):
-        _, name, each = files.pop(0)
-        size -= each
+    number = len(files)
+    for _, name, each in files:
+        if number < FILES and size <= FILE_LIMIT:
+            break
+        if name in spared:
+            continue
+        number, size = number - 1, size - each
         with suppress(OSError):
             os.unlink(name, dir_fd=folder)

@@ -8,6 +8,7 @@ import resource
 import stat
 import sys
 import tracemalloc
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -110,9 +111,35 @@ def test_the_folder_is_bounded(small, monkeypatch, tmp_path):
     assert sorted(file.read_bytes()[:1] for file in (tmp_path / "o").iterdir()) == [b"5", b"6"]
 
 
+@pytest.mark.parametrize(
+    ("limits", "whole"), [((1000, 100), 3), ((10**6, 3), 3), ((10**6, 100), 9), ((1, 100), 0), ((0, 100), 0)]
+)
+def test_every_row_of_a_run_names_what_is_kept_of_its_output(small, monkeypatch, tmp_path, limits, whole):
+    limit, files = limits
+    monkeypatch.setattr(output, "FILES", files)
+    folder = tmp_path / "o"
+    folder.mkdir(mode=0o700)
+    for number in range(5):
+        (folder / f"{number}.stdout.output").write_bytes(b"older")
+    with kept(Keeping(str(folder), "", 100, output.Kept(limit))):
+        commands = [Output() for _ in range(9)]
+    for number, command in enumerate(commands):
+        command.add("out", b"%d" % number * 300)
+    notes = [NOTE.search(command.text("out"))[2].decode() for command in commands]
+    for number, note in enumerate(notes):
+        if "is not kept" in note:
+            assert note.startswith("the whole, 300 bytes, is not kept: this run has kept ")
+        else:
+            size, path = re.match(
+                r"the (?:whole|first),? (\d+) (?:of 300 )?bytes,? (?:is|are) in (\S+?)(?:: this|$)", note
+            ).groups()
+            assert Path(path).read_bytes() == b"%d" % number * int(size)
+    assert sum(note.startswith("the whole, 300 bytes, is in ") for note in notes) == whole
+
+
 @given(st.integers(1, 10**6), st.integers(1, 1 << 32))
 def test_the_rows_of_a_run_share_what_it_shows(rows, budget):
-    shown = Keeping.of_many("/o", "", rows, budget).shown
+    shown = Keeping.of_many("/o", "", rows, budget, output.Kept()).shown
     assert output.LEAST_SHOWN <= shown <= output.SHOWN
     assert shown == output.LEAST_SHOWN or 2 * rows * shown <= budget
     assert shown in (output.SHOWN, output.LEAST_SHOWN) or 2 * rows * (shown + 1) > budget
