@@ -91,6 +91,8 @@ def read_header(line: bytes) -> Header | None:
 
 
 _TAIL = 1 << 14
+LONGEST = 1 << 28
+"""The maximum of bytes of a line that are read at once: a damaged log may be huge and have no line ends."""
 
 
 class _End(msgspec.Struct, frozen=True, tag_field="record", tag="end"):
@@ -115,12 +117,18 @@ def read_end(log: BinaryIO) -> RunEntry | None:
         return None
 
 
-def whole_lines(log: Iterable[bytes]) -> Iterator[bytes]:
+def lines_in(log: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a log with their ends; one of more than `LONGEST` bytes comes in parts."""
+    while line := log.readline(LONGEST):
+        yield line
+
+
+def whole_lines(log: BinaryIO) -> Iterator[bytes]:
     """Yield the intact lines of a log, up to the first that is not JSON: its end may be torn.
 
     Zeros may follow: space for more lines, or a page that a power cut has lost.
     """
-    for line in log:
+    for line in lines_in(log):
         if not line.startswith((b"{", SHORT)) or not line.endswith((b"}\n", b"]\n")) or b"\0" in line:
             return
         yield line[:-1]
@@ -241,7 +249,7 @@ def damaged_line(log: BinaryIO, *, has_ended: bool) -> int:
     In that case the header may be torn, with zeros for bytes that were never written.
     """
     log.seek(0)
-    first = log.readline()
+    first = log.readline(LONGEST)
     if read_header(first) is None:
         torn = first.strip(b"\0")
         return 1 if has_ended or torn.endswith(b"\n") or not torn.startswith(_HEADER[: len(torn)]) else 0

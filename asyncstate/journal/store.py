@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -21,6 +22,7 @@ from asyncstate.journal.entry import (
     entry_of,
     event_of,
     events_of,
+    lines_in,
     missing_line,
     read_end,
     read_header,
@@ -153,7 +155,8 @@ class Journal:
             except FileNotFoundError:
                 raise JournalError(f"the journal in {self._state_dir} has no run {run_id} any longer") from None
         with file:
-            yield from (line.rstrip(b"\n") for line in file) if file.name.endswith(ENDED) else whole_lines(file)
+            ended = file.name.endswith(ENDED)
+            yield from (line.rstrip(b"\n") for line in lines_in(file)) if ended else whole_lines(file)
 
     def events(self, run_id: str) -> Iterator[AnyEvent]:
         """Yield the events of a run in order, also of one under way.
@@ -179,10 +182,12 @@ class Journal:
 
     def plan_bytes(self, run_id: str) -> bytes:
         """Return the plan's record of a run, as JSON. Raises JournalError if it was not kept."""
+        from asyncstate.plans.document import LARGEST  # noqa: PLC0415 - as above
+
         entry = self.find(run_id)
         try:
             with _opened(plan_path(self._logs[entry.id])) as file:
-                return file.read()
+                return file.read(LARGEST + 1)
         except OSError:
             raise JournalError(f"the journal has no plan of run {entry.id}") from None
 
@@ -199,7 +204,16 @@ class Journal:
 
 
 def _opened(path: str) -> BinaryIO:
-    return open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK))
+    """Open a file of the journal. Raises OSError, also for a device, which might never end."""
+    return open(path, "rb", opener=_open_regular)
+
+
+def _open_regular(path: str, flags: int) -> int:
+    file = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+    if stat.S_ISREG(os.fstat(file).st_mode):
+        return file
+    os.close(file)
+    raise OSError(errno.EINVAL, "it is not a regular file", path)
 
 
 def _entry_in(path: str) -> RunEntry | None:

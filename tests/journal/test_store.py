@@ -4,6 +4,8 @@ import errno
 import os
 import stat
 import time
+import tracemalloc
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -11,11 +13,13 @@ import pytest
 
 from asyncstate.config import Settings
 from asyncstate.errors import JournalError, PathRefused
+from asyncstate.journal import entry
 from asyncstate.journal.entry import Header
 from asyncstate.journal.folder import ENDED, log_path, logs_in
 from asyncstate.journal.keeper import Keeper
 from asyncstate.journal.store import Journal, tidy
 from asyncstate.model.event import ChunkFinished, ChunkReady, ChunkStarted, RunFinished, RunStarted, encode_event
+from asyncstate.plans import document
 
 ROW = {"name": "n", "result": True, "changes": {"a": 1}, "comment": "", "start_time": "", "duration": 1.0}
 
@@ -401,8 +405,16 @@ def test_what_is_no_folder_is_no_journal(journal, keep, settings):
             journal()
 
 
+def make_endless(path):
+    """Make a device that can be read without end."""
+    try:
+        os.mknod(path, 0o600 | stat.S_IFCHR, os.makedev(1, 5))
+    except PermissionError as error:
+        pytest.skip(f"only root makes devices: {error}")
+
+
 @pytest.mark.parametrize("suffix", [".log", ENDED, ".plan"])
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, make_endless, lambda path: os.symlink("/dev/zero", path)])
 def test_what_is_no_regular_file_is_no_log(keep, settings, suffix, make, caplog):
     keep("aa11")
     path = os.path.join(settings.state_dir, "journal", f"bb22{suffix}")
@@ -411,6 +423,29 @@ def test_what_is_no_regular_file_is_no_log(keep, settings, suffix, make, caplog)
     assert (f"{path}, the log of a run, cannot be read: " in caplog.text) is (suffix != ".plan")
     keep("cc33", wall=4e9 + 1)
     assert Journal.open(settings.state_dir).find().id == "cc33"
+
+
+@pytest.mark.parametrize("end", [b"", b"{", b"\n"])
+@pytest.mark.parametrize("suffix", [".log", ENDED, ".plan"])
+def test_a_file_of_the_journal_without_an_end_takes_no_memory(keep, settings, monkeypatch, suffix, end):
+    monkeypatch.setattr(entry, "LONGEST", 1 << 20)
+    monkeypatch.setattr(document, "LARGEST", 1 << 20)
+    keep("aa11", plan=("key", b"{}"), killed=suffix == ".log")
+    path = Path(settings.state_dir, "journal", f"aa11{suffix}")
+    with path.open("ab") as file:
+        file.write(end)
+        file.truncate(1 << 40)
+    tracemalloc.start()
+    journal = Journal.open(settings.state_dir)
+    with suppress(JournalError):
+        journal.find("aa11")
+    with suppress(JournalError):
+        list(journal.events("aa11"))
+    with suppress(JournalError):
+        journal.plan("aa11")
+    tidy(settings.state_dir, 10, 10**6)
+    assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    tracemalloc.stop()
 
 
 def test_an_ended_log_that_is_damaged_names_the_line(journal, keep, settings):
