@@ -17,6 +17,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import sys
 import threading
 from contextlib import contextmanager, suppress
@@ -39,6 +40,8 @@ _SUFFIX = ".notes"
 _LIMIT = 1 << 26
 """The maximum of bytes of notes that are read: about a million names."""
 _KEPT_OF_NAME = 100
+_OWN_NAME = re.compile(r"(?<![0-9a-f])[0-9a-f]{16}(?![0-9a-f])")
+"""The random part of each temporary name. Notes are data: whoever wrote them, they remove nothing else."""
 _lock = threading.Lock()
 _kept: tuple[Notes, ...] = ()
 _made: WeakKeyDictionary[CancelToken, list[str]] = WeakKeyDictionary()
@@ -158,6 +161,8 @@ class Notes:
 
 def note_temporary(path: str) -> None:
     """Note an absolute path before a temporary file is made there. The note need not be withdrawn.
+
+    Its last part is from `name_beside` or `temporary_path`: notes of a dead run that name anything else are ignored.
 
     Raises RunCancelled if the call was cut off: the file would never be removed.
     """
@@ -314,7 +319,7 @@ def _read(file: int) -> Dead:
         kind, text = record[:1], os.fsdecode(record[1:])
         if kind == b"R":
             title = text
-        elif kind == b"T" and text.startswith("/"):
+        elif kind == b"T" and text.startswith("/") and _OWN_NAME.search(os.path.basename(text)):
             temporaries[text] = None
         elif kind == b"+" and text.isdigit():
             marks[int(text)] = None

@@ -38,9 +38,9 @@ with RunLock(cache):
     residue.temporary_file("left-", directory=tree)
     folder = residue.make_temporary_folder("left-", tree)
     open(folder + "/inner", "w").close()
-    residue.note_temporary(tree + "/renamed")
-    residue.note_temporary(tree + "/link")
-    os.symlink("/etc/hostname", tree + "/link")
+    residue.note_temporary(tree + "/renamed.0123456789abcdef")
+    residue.note_temporary(tree + "/link.0123456789abcdef")
+    os.symlink("/etc/hostname", tree + "/link.0123456789abcdef")
     ended, cut = CancelToken(), CancelToken()
     daemon, born = start(["sleep", "600"], stdout=null, stderr=null)
     belong(born, ended)
@@ -111,7 +111,7 @@ async def test_a_run_that_is_resumed_waits_for_who_lives_or_is_refused(killed):
 
 
 def test_the_notes_of_a_run_that_lives_are_left_alone(tmp_path, caplog):
-    cache, other = str(tmp_path / "cache"), tmp_path / "temporary"
+    cache, other = str(tmp_path / "cache"), tmp_path / "temporary.0123456789abcdef"
     with residue.Notes(cache, "a run"):
         residue.note_temporary(str(other))
         other.touch()
@@ -119,6 +119,21 @@ def test_the_notes_of_a_run_that_lives_are_left_alone(tmp_path, caplog):
         assert other.exists()
         assert len(residue.all_notes(cache)) == 1
     assert residue.all_notes(cache) == []
+
+
+def test_notes_remove_only_what_has_a_temporary_name(tmp_path):
+    names = ["etc", "0123456789abcde", "0123456789abcdef0", "0123456789ABCDEF", "0123456789abcdef/etc"]
+    for name in names:
+        (tmp_path / name).mkdir(parents=True)
+    made = residue.temporary_path("a-", ".b", str(tmp_path)), str(tmp_path / residue.name_beside("c"))
+    for name in made:
+        os.mkdir(name)
+    notes = tmp_path / "remains" / "a.notes"
+    notes.parent.mkdir()
+    notes.write_bytes(b"".join(b"T" + os.fsencode(tmp_path / name) + b"\0" for name in [*names, *made]))
+    clear_residue(str(tmp_path))
+    assert all((tmp_path / name).is_dir() for name in names)
+    assert not any(map(os.path.exists, made))
 
 
 def test_odd_notes_do_no_harm(tmp_path):
