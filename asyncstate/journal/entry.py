@@ -91,8 +91,9 @@ def read_header(line: bytes) -> Header | None:
 
 
 _TAIL = 1 << 14
+_BLOCK = 1 << 16
 LONGEST = 1 << 28
-"""The maximum of bytes of a line that are read at once: a damaged log may be huge and have no line ends."""
+"""The maximum of bytes of a line that are held at once: a damaged log may be huge and have no line ends."""
 
 
 class _End(msgspec.Struct, frozen=True, tag_field="record", tag="end"):
@@ -118,9 +119,27 @@ def read_end(log: BinaryIO) -> RunEntry | None:
 
 
 def lines_in(log: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a log with their ends; one of more than `LONGEST` bytes comes in parts."""
-    while line := log.readline(LONGEST):
-        yield line
+    """Yield the lines of a log with their ends, up to the first zero, which no line has: after it may be terabytes.
+
+    The last line then ends with this zero. A line of more than `LONGEST` bytes comes in parts.
+    """
+    parts: list[bytes] = []
+    room, zero = LONGEST, -1
+    while zero < 0 and (block := log.read(_BLOCK)):
+        zero = block.find(b"\0")
+        first, *more = (block if zero < 0 else block[: zero + 1]).split(b"\n")
+        parts.append(first)
+        room -= len(first)
+        if more:
+            yield b"".join(parts) + b"\n"
+            for line in more[:-1]:
+                yield line + b"\n"
+            parts, room = [more[-1]], LONGEST - len(more[-1])
+        elif room < 0:
+            yield b"".join(parts)
+            parts, room = [], LONGEST
+    if rest := b"".join(parts):
+        yield rest
 
 
 def whole_lines(log: BinaryIO) -> Iterator[bytes]:
@@ -249,7 +268,7 @@ def damaged_line(log: BinaryIO, *, has_ended: bool) -> int:
     In that case the header may be torn, with zeros for bytes that were never written.
     """
     log.seek(0)
-    first = log.readline(LONGEST)
+    first = next(lines_in(log), b"")
     if read_header(first) is None:
         torn = first.strip(b"\0")
         return 1 if has_ended or torn.endswith(b"\n") or not torn.startswith(_HEADER[: len(torn)]) else 0

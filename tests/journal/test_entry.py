@@ -1,9 +1,14 @@
 """Lines of a log: what is no event, or an event that is damaged, is told in words, whatever of it is missing."""
 
+from io import BytesIO
+
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from asyncstate.errors import JournalError
+from asyncstate.journal import entry
 from asyncstate.journal.entry import Header, entry_of, event_of, events_of, read_event
 from asyncstate.model.event import ChunkFinished, ChunkStarted, RunFinished, RunStarted, StateEvent, encode_event
 
@@ -89,3 +94,15 @@ def test_of_a_run_that_was_cut_off_those_are_counted_that_a_report_counts(test, 
     begun = msgspec.structs.replace(EVENTS[0], test=test)
     lines = [encode_event(event) for event in (begun, *EVENTS[1:3])]
     assert entry_of(Header(run="r"), events_of(lines), alive=False).counts["changed"] == changed
+
+
+@given(st.binary(max_size=60) | st.text("a{}\n\0", max_size=60).map(str.encode), st.integers(1, 9))
+def test_lines_are_those_of_the_file_up_to_the_first_zero(data, block):
+    before, zero, _ = data.partition(b"\0")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(entry, "_BLOCK", block)
+        assert list(entry.lines_in(BytesIO(data))) == list(BytesIO(before + zero))
+        patch.setattr(entry, "LONGEST", 5)
+        parts = list(entry.lines_in(BytesIO(data)))
+    assert b"".join(parts) == before + zero
+    assert max(map(len, parts), default=0) <= 5 + 1 + block + 1

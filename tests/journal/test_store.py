@@ -13,7 +13,6 @@ import pytest
 
 from asyncstate.config import Settings
 from asyncstate.errors import JournalError, PathRefused
-from asyncstate.journal import entry
 from asyncstate.journal.entry import Header
 from asyncstate.journal.folder import ENDED, log_path, logs_in
 from asyncstate.journal.keeper import Keeper
@@ -428,7 +427,6 @@ def test_what_is_no_regular_file_is_no_log(keep, settings, suffix, make, caplog)
 @pytest.mark.parametrize("end", [b"", b"{", b"\n"])
 @pytest.mark.parametrize("suffix", [".log", ENDED, ".plan"])
 def test_a_file_of_the_journal_without_an_end_takes_no_memory(keep, settings, monkeypatch, suffix, end):
-    monkeypatch.setattr(entry, "LONGEST", 1 << 20)
     monkeypatch.setattr(document, "LARGEST", 1 << 20)
     keep("aa11", plan=("key", b"{}"), killed=suffix == ".log")
     path = Path(settings.state_dir, "journal", f"aa11{suffix}")
