@@ -1,7 +1,7 @@
 """Targets: matching expressions, of a top file for example, against this machine.
 
-These are Salt's minion-side matchers. As in Salt, an invalid expression matches nothing and is logged as a warning; it
-never raises an exception.
+These are Salt's minion-side matchers. An invalid expression, also one with an invalid regular expression, matches
+nothing and is logged as a warning; it never raises an exception.
 """
 
 from __future__ import annotations
@@ -34,10 +34,13 @@ _ENGINES = {
     "S": "ipcidr",
     "E": "pcre",
     "M": "managing_minion",
+    "T": "resource",
 }
 _TARGET = re.compile(r"(?:(?P<engine>[GPIJLNSERTM])(?P<delimiter>(?<=[GPIJ]).)?@)?(?P<pattern>.+)$")
 _KIND = re.compile(r"[A-Z]@")
-_KINDS_WRITTEN = ", ".join(f"{kind}@" for kind in sorted((*_ENGINES, "N")))
+_NODEGROUP = re.compile(r"N@.")
+_MEANT = frozenset({*_ENGINES, "N"} - {"T"})
+_KINDS_WRITTEN = ", ".join(f"{kind}@" for kind in sorted(_MEANT))
 _WITHOUT_COUNTERPART = frozenset({"range", "data", "resource"})
 
 
@@ -85,6 +88,10 @@ class Matcher:
 
     def pcre(self, expr: str) -> bool:
         """Whether a regular expression matches the ID, from its start."""
+        return bool(self._pcre(expr))
+
+    def _pcre(self, expr: str) -> bool | None:
+        """Match a regular expression; None if it is none."""
         from asyncstate.sources.patterns import require_fast  # noqa: PLC0415 - few top files have patterns
 
         try:
@@ -92,7 +99,7 @@ class Matcher:
             return re.match(expr, self._id) is not None
         except (re.error, TypeError, ValueError) as error:
             log.warning("Invalid regular expression %r in target: %s", expr, error)
-            return False
+            return None
 
     def list(self, expr: str | Sequence[str]) -> bool:
         """Whether the ID is in a comma-separated list, or in a sequence."""
@@ -132,7 +139,7 @@ class Matcher:
 
     def nodegroup(self, expr: str) -> bool:
         """Whether this machine is in a nodegroup of the configuration."""
-        return expr in self._nodegroups and self.compound(self._nodegroup_words(expr, frozenset()))
+        return expr in self._nodegroups and self.compound(self._nodegroup_words(expr))
 
     def ipcidr(self, expr: str) -> bool:
         """Whether any interface has the address or is in the network (grains ``ipv4`` and ``ipv6``)."""
@@ -145,7 +152,11 @@ class Matcher:
         return any(_is_within(address, network) for address in addresses)
 
     def compound(self, expr: str | Sequence[str]) -> bool:
-        """Whether a boolean expression of the other kinds is true: ``G@os:Debian and not ( web* or L@a,b )``."""
+        """Whether a boolean expression of the other kinds is true: ``G@os:Debian and not ( web* or L@a,b )``.
+
+        As in Salt, the words of a nodegroup stand in the place of its name, in parentheses only if it names other
+        nodegroups: `surprise` finds expressions to which that matters.
+        """
         if not isinstance(expr, str | list | tuple):
             log.warning("Compound target is neither text nor a list: %r", expr)
             return False
@@ -157,7 +168,7 @@ class Matcher:
                 continue
             matched = self._term(word)
             if matched is None:
-                log.warning("Unrecognized target engine in %r of compound target %r", word, expr)
+                log.warning("Nothing can match %r in compound target %r", word, expr)
                 return False
             terms.append(matched)
         verdict = _evaluate(terms)
@@ -172,19 +183,32 @@ class Matcher:
             return f"is no regular expression: {wrong}" if wrong else ""
         if kind != "compound" or not isinstance(expr, str):
             return ""
-        terms: list[str | bool] = []
         for word in expr.split():
             if word.startswith("N@") and word[2:] not in self._nodegroups:
                 near = nearest(word[2:], list(self._nodegroups))
                 hint = f"did you mean {near!r}?" if near else "`nodegroups` in the configuration defines them"
                 return f"names a nodegroup that there is not, {word[2:]!r}: {hint}"
-            if _KIND.match(word) and word[0] not in (*_ENGINES, "N"):
+            if _KIND.match(word) and word[0] not in _MEANT:
                 return f"has a kind of target that there is not, {word[:2]!r}: there are {_KINDS_WRITTEN}"
             if word.startswith("E@") and (wrong := _regex_mistake(word[2:])):
                 return f"has no regular expression in {word!r}: {wrong}"
+        terms: list[str | bool] = []
+        for word in self._expanded(expr.split()):
             terms += _operator(word, terms) if word in _OPERATORS else [True]
         if _evaluate(terms) is None:
             return "is not one: targets are combined by `and`, `or`, `not` and parentheses between blanks"
+        return ""
+
+    def surprise(self, expr: Any, kind: str = "compound") -> str:
+        """Return what is unexpected in a sound compound target: an operator that binds a part of a nodegroup only."""
+        words = expr.split() if kind == "compound" and isinstance(expr, str) else []
+        for before, word, after in zip(["", *words], words, [*words[1:], ""], strict=False):
+            group = self._nodegroup_words(word[2:]) if _NODEGROUP.match(word) else []
+            outer = _outer_operators(group)
+            apart = before == "not" if outer else False
+            if apart or ("or" in outer and (before == "and" or after in ("and", "not"))):
+                read = " ".join(self._expanded(words))
+                return f"means {read!r}, as in Salt: to keep the nodegroup together, write ( {word} )"
         return ""
 
     def _term(self, word: str) -> bool | None:
@@ -195,18 +219,23 @@ class Matcher:
         kind = _ENGINES.get(parts["engine"])
         if kind is None:
             return None
+        if kind == "pcre":
+            return self._pcre(parts["pattern"])
         options = {"delimiter": parts["delimiter"]} if parts["delimiter"] else {}
-        return self._kinds[kind](parts["pattern"], **options)
+        return self.match(kind, parts["pattern"], **options)
 
     def _expanded(self, words: Sequence[str]) -> Sequence[str]:
         """Replace each ``N@name`` by the words of that nodegroup."""
         expanded: list[str] = []
         for word in words:
-            expanded += self._nodegroup_words(word[2:], frozenset()) if word.startswith("N@") else [word]
+            expanded += self._nodegroup_words(word[2:]) if _NODEGROUP.match(word) else [word]
         return expanded
 
-    def _nodegroup_words(self, name: str, within: frozenset[str]) -> Sequence[str]:
-        """Return the words of a nodegroup, in parentheses, with nested ones expanded; [] for an invalid one."""
+    def _nodegroup_words(self, name: str, within: frozenset[str] = frozenset()) -> Sequence[str]:
+        """Return the words of a nodegroup, with nested ones expanded; [] for an invalid one.
+
+        A nodegroup that is nested, or has nested ones, is in parentheses.
+        """
         definition = self._nodegroups.get(name)
         if name in within or not isinstance(definition, str | list | tuple):
             reason = "contains itself" if name in within else "is not defined as text or a list"
@@ -215,10 +244,22 @@ class Matcher:
         words = definition.split() if isinstance(definition, str) else [str(word) for word in definition]
         if is_list_of_ids := _as_single_target(words):
             return [is_list_of_ids]
+        if not within and not any(map(_NODEGROUP.match, words)):
+            return words
         expanded: list[str] = []
         for word in words:
-            expanded += self._nodegroup_words(word[2:], within | {name}) if word.startswith("N@") else [word]
+            expanded += self._nodegroup_words(word[2:], within | {name}) if _NODEGROUP.match(word) else [word]
         return ["(", *expanded, ")"] if expanded else []
+
+
+def _outer_operators(words: Sequence[str]) -> set[str]:
+    """Return the operators outside of all parentheses."""
+    found, depth = set[str](), 0
+    for word in words:
+        depth += (word == "(") - (word == ")")
+        if depth == 0 and word in ("and", "or", "not"):
+            found.add(word)
+    return found
 
 
 def _as_single_target(words: Sequence[str]) -> str:

@@ -374,8 +374,9 @@ class _Choice:
         kinds = [item["match"] for item in items if isinstance(item, dict) and "match" in item]
         kind = kinds[-1] if kinds else "compound"
         if isinstance(kind, str) and kind in self._matcher.kinds:
-            if wrong := self._matcher.mistake(target, kind):
-                self._warnings.append(origin.issue("W114", f"The target {target!r} {wrong}", target))
+            wrong = self._matcher.mistake(target, kind)
+            if odd := wrong or self._matcher.surprise(target, kind):
+                self._warnings.append(origin.issue("W114", f"The target {target!r} {odd}", target))
             return not wrong and self._matcher.match(kind, target)
         near = nearest(str(kind), self._matcher.kinds)
         hint = f"Did you mean {near!r}?" if near else f"There are: {', '.join(sorted(self._matcher.kinds))}."

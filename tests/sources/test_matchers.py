@@ -1,125 +1,34 @@
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from record_answers import GROUPS, MACHINE, PILLAR, ROLES, recorded
 from tables import rows
 
 from asyncstate.sources.matchers import Matcher
 
-GRAINS = {
-    "os": "Debian",
-    "num": 4,
-    "roles": ["web", "db", {"cache": "redis"}],
-    "deep": {"a": {"b": "c:d", "list": ["x", "y"]}, "n": {1: "one"}},
-    "ipv4": ["127.0.0.1", "10.1.2.3"],
-    "ipv6": ["::1", "fd00::2"],
-}
-PILLAR = {"app": {"db": {"host": "h1"}, "tier": "Gold*"}}
-NODEGROUPS = {
-    "web": "G@roles:web and web*",
-    "ids": ["web1", "web2"],
-    "regex": "web[0-9]",
-    "nested": "N@web or N@none",
-    "none": "nobody*",
-    "either": "nobody* or web1",
-    "loop": "N@loop",
-    "bad": 5,
-}
+MALFORMED = {'["compound", "( ) or web1"]'}
+"""Targets whose empty parentheses Python takes for a value."""
+
+
+def machine(host="web1", groups=GROUPS):
+    return Matcher({"id": host, "nodegroups": groups}, {"role": ROLES[host], **MACHINE}, PILLAR)
 
 
 @pytest.fixture
 def matcher():
-    return Matcher({"id": "web1", "nodegroups": NODEGROUPS}, GRAINS, PILLAR)
+    return machine()
 
 
-@rows(
-    ("kind", "expr", "expected"),
-    [
-        ("glob", "web*", True),
-        ("glob", "WEB*", False),
-        ("glob", "db*", False),
-        ("glob", 5, False),
-        ("pcre", "web[0-9]$", True),
-        ("pcre", "eb", False),
-        ("pcre", "we(b", False),
-        ("list", "x,web1,y", True),
-        ("list", "web1", True),
-        ("list", "web11,y", False),
-        ("list", ["web1"], True),
-        ("grain", "os:Debian", True),
-        ("grain", "os:deb*", True),
-        ("grain", "os:Red*", False),
-        ("grain", "os", False),
-        ("grain", "num:4", True),
-        ("grain", "roles:db", True),
-        ("grain", "roles:cache:redis", True),
-        ("grain", "deep:a:b:c:d", True),
-        ("grain", "deep:a:b", True),
-        ("grain", "deep:a:list:y", True),
-        ("grain", "deep:n:1:one", True),
-        ("grain", "deep:*:b:c:d", True),
-        ("grain", "deep:zzz", False),
-        ("grain", "gone:*", False),
-        ("grain_pcre", "os:(deb|red)", True),
-        ("grain_pcre", "os:bian", False),
-        ("grain_pcre", "os:(", False),
-        ("pillar", "app:db:host:h*", True),
-        ("pillar", "app:tier:gold", False),
-        ("pillar_exact", "app:tier:gold*", True),
-        ("pillar_exact", "app:db:host:h*", False),
-        ("pillar_pcre", "app:db:host:h\\d", True),
-        ("ipcidr", "10.1.0.0/16", True),
-        ("ipcidr", "10.1.2.3", True),
-        ("ipcidr", "10.1.2.4", False),
-        ("ipcidr", "10.1.2.3/16", False),
-        ("ipcidr", "fd00::/8", True),
-        ("ipcidr", "nonsense", False),
-        ("nodegroup", "web", True),
-        ("nodegroup", "nested", True),
-        ("nodegroup", "ids", True),
-        ("nodegroup", "regex", True),
-        ("nodegroup", "none", False),
-        ("nodegroup", "loop", False),
-        ("nodegroup", "gone", False),
-        ("nodegroup", "bad", False),
-        ("range", "%web", False),
-        ("data", "a:b", False),
-    ],
-)
-def test_kinds(matcher, kind, expr, expected):
-    assert matcher.match(kind, expr) is expected
-
-
-@pytest.mark.parametrize(
-    ("expr", "expected"),
-    [
-        ("web*", True),
-        ("*", True),
-        ("G@os:Debian and web*", True),
-        ("G@os:Debian and db*", False),
-        ("db* or G@os:Debian", True),
-        ("not db*", True),
-        ("web* not db*", True),
-        ("not web* or web1", True),
-        ("db* and db* or web1", True),
-        ("db* and ( db* or web1 )", False),
-        ("( web1 )", True),
-        ("not ( db* or not web1 )", True),
-        ("E@web\\d", True),
-        ("P@os:^deb", True),
-        ("I@app:db:host:h1", True),
-        ("J@app:db:host:h.", True),
-        ("I|@app|db|host|h1", True),
-        ("L@a,web1", True),
-        ("S@10.0.0.0/8", True),
-        ("M@web1", True),
-        ("N@web and web1", True),
-        ("db* and N@either", False),
-        ("not N@none", True),
-        (["G@os:Debian", "and", "web*"], True),
-    ],
-)
-def test_compound(matcher, expr, expected):
-    assert matcher.compound(expr) is expected
+@rows(("question", "hosts"), recorded("match").items())
+def test_hosts_of_a_target(question, hosts):
+    """As recorded from Salt, but that nothing raises an exception: what is no expression matches nothing."""
+    kind, target = json.loads(question)
+    fails = isinstance(hosts, str) or question in MALFORMED
+    assert [host for host in sorted(ROLES) if machine(host).match(kind, target)] == ([] if fails else hosts)
+    if question in MALFORMED:
+        assert machine().mistake(target)
 
 
 @pytest.mark.parametrize(
@@ -147,6 +56,58 @@ def test_malformed_compound_matches_nothing_and_warns(matcher, expr, caplog):
     assert "ompound target" in caplog.text
 
 
+@pytest.mark.parametrize("expr", ["not E@[", "E@[ or web1", "web1 or E@[", "R@x or web1"])
+def test_a_word_that_nothing_can_match_fails_the_whole_target(matcher, expr, caplog):
+    assert not matcher.compound(expr)
+    assert "Nothing can match" in caplog.text
+    assert matcher.mistake(expr)
+
+
+@pytest.mark.parametrize(
+    ("expr", "words"),
+    [
+        (
+            "N@edge and not web2",
+            "means 'web* or lb* and not web2', as in Salt: to keep the nodegroup together, write ( N@edge )",
+        ),
+        ("web1 and N@edge", "means 'web1 and web* or lb*'"),
+        ("N@edge not web2", "means 'web* or lb* not web2'"),
+        ("not N@both", "means 'not web* and G@role:web'"),
+        ("not N@notweb", "means 'not not web*'"),
+        ("N@edge", ""),
+        ("not ( N@edge )", ""),
+        ("not N@listed", ""),
+        ("N@edge or db1", ""),
+        ("N@both and web1", ""),
+        ("not N@inner", ""),
+        ("web1 and N@notweb", ""),
+    ],
+)
+def test_operators_that_part_a_nodegroup_are_named(matcher, expr, words):
+    surprise = matcher.surprise(expr)
+    assert surprise.startswith(words)
+    assert bool(surprise) is bool(words)
+
+
+@st.composite
+def joined(draw, terms):
+    """Draw an expression of some terms."""
+    first, *others = draw(st.lists(st.sampled_from(terms), min_size=1, max_size=3))
+    return " ".join([first, *(f"{draw(st.sampled_from(['and', 'or']))} {each}" for each in others)])
+
+
+@given(st.data())
+def test_parentheses_change_nothing_where_nothing_is_named(data):
+    terms = ["web1", "db*", "not db*", "N@a", "N@b", "not N@a", "( N@b )", "not ( N@a )"]
+    inner = joined(["web1", "db*", "not web1", "( web1 or db* )"])
+    groups = data.draw(st.fixed_dictionaries({"a": inner, "b": inner}))
+    expr = data.draw(joined(terms))
+    plain = machine(groups=groups)
+    together = machine(groups={name: f"( {text} )" for name, text in groups.items()})
+    if not plain.mistake(expr) and not plain.surprise(expr):
+        assert plain.compound(expr) is together.compound(expr)
+
+
 def test_an_unknown_kind_is_a_key_error(matcher):
     assert "glob" in matcher.kinds
     with pytest.raises(KeyError):
@@ -170,6 +131,6 @@ WORDS = st.recursive(
 
 @given(WORDS)
 def test_compound_agrees_with_python(expr):
-    matcher = Matcher({"id": "web1"}, GRAINS, {})
+    matcher = Matcher({"id": "web1"}, MACHINE, {})
     python = expr.replace("G@os:Debian", "True").replace("db*", "False").replace("web1", "True")
     assert matcher.compound(expr) is eval(python)

@@ -104,6 +104,13 @@ def test_a_malformed_target_is_a_warning_with_file_and_line():
     assert all(issue.file.endswith("top.sls") for issue in read.warnings)
 
 
+def test_a_target_that_parts_a_nodegroup_is_a_warning_and_counts():
+    read = top_of({"top.sls": "base:\n  'N@edge and not x*': [a]\n  '( N@edge ) and not x*': [b]\n"})
+    matcher = Matcher({**OPTS, "id": "x1", "nodegroups": {"edge": "x* or y*"}}, {}, {})
+    assert matches(read, matcher, OPTS) == {"base": ["a"]}
+    assert [(issue.code, issue.line) for issue in read.warnings] == [("W114", 2)]
+
+
 @pytest.mark.parametrize("body", ["[a]", "3", "text", ""])
 def test_an_environment_without_targets_is_one_failed_row(body):
     result = top_of({"top.sls": f"base: {body}"})

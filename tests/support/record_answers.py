@@ -23,6 +23,38 @@ DATA = {"zoo": {"zebra": 1, "ant": {"z": 1, "b": 2}, "mole": [3, {"y": 1, "a": 2
 LIST = ["x", "y z", "it's", "a: b", "#c", ""]
 ROLES = {"web1": "web", "web2": "web", "db1": "db", "lb1": "lb"}
 NODEGROUPS = {"front": "web*", "edge": "web* or lb*"}
+MACHINE = {
+    "os": "Debian",
+    "num": 4,
+    "roles": ["web", "db", {"cache": "redis"}],
+    "deep": {"a": {"b": "c:d", "list": ["x", "y"]}, "n": {1: "one"}},
+    "ipv4": ["127.0.0.1", "10.1.2.3"],
+    "ipv6": ["::1", "fd00::2"],
+}
+"""Grains of every host of `ROLES`, for the table ``match``."""
+PILLAR = {"app": {"db": {"host": "h1"}, "tier": "Gold*"}}
+GROUPS = {
+    **NODEGROUPS,
+    "inner": "N@edge and not web2",
+    "two": "N@edge and N@words",
+    "loop": "N@loop or web1",
+    "bad": 5,
+    "listed": ["web1", "db1"],
+    "words": ["web*", "or", "db*"],
+    "regex": "web[12]",
+    "plain": "web1",
+    "notweb": "not web*",
+    "empty": "",
+    "ids": "web1 db1",
+    "pair": "web1,db1",
+    "nobody": "gone*",
+    "none": [],
+    "of_list": "N@listed",
+    "of_id": "N@plain or lb1",
+    "open": "( web*",
+    "close": "web* )",
+    "both": "web* and G@role:web",
+}
 NOW = dt.datetime(2026, 11, 21, 3, 44, 54)  # noqa: DTZ001 - a Saturday, by the wall clock
 
 
@@ -132,13 +164,19 @@ def pillar(salt, text):
 def target(salt, text):
     """Return the hosts of `ROLES` that fit a kind of target and its text, each asked as a minion."""
     kind, wanted = json.loads(text)
-    return sorted(host for host in ROLES if salt.matches(kind, wanted, host))
+    return sorted(host for host in ROLES if salt.matches(kind, wanted, host, {}, NODEGROUPS))
+
+
+def match(salt, text):
+    """Return the same with the nodegroups `GROUPS`, for hosts with the grains `MACHINE` and the pillar `PILLAR`."""
+    kind, wanted = json.loads(text)
+    return sorted(host for host in ROLES if salt.matches(kind, wanted, host, MACHINE, GROUPS))
 
 
 ASKED = {
     each.__name__: each
     for each in (
-        yaml_value, yaml_error, template, template_filter, default, server_id, level, date, nested, highstate, low, high, aggregate, row, tags, top, pillar, target,
+        yaml_value, yaml_error, template, template_filter, default, server_id, level, date, nested, highstate, low, high, aggregate, row, tags, top, pillar, target, match,
     )
 }  # fmt: skip
 
@@ -230,12 +268,13 @@ class Salt:
         for name, text in files.items():
             (folder / name).write_text(text)
 
-    def matches(self, kind, wanted, host):
+    def matches(self, kind, wanted, host, grains, groups):
         """Return whether a minion takes itself to be meant."""
         import salt.loader
 
-        opts = {**self.opts, "id": host, "minion_id": host, "grains": {"role": ROLES[host]}, "nodegroups": NODEGROUPS}
-        more = {"nodegroups": NODEGROUPS} if kind == "nodegroup" else {}
+        known = {"grains": {"role": ROLES[host], **grains}, "pillar": PILLAR if grains else {}, "nodegroups": groups}
+        opts = {**self.opts, "id": host, "minion_id": host, **known}
+        more = {"nodegroups": groups} if kind == "nodegroup" else {}
         return bool(salt.loader.matchers(opts)[f"{kind}_match.match"](wanted, opts=opts, **more))
 
 

@@ -36,7 +36,7 @@ class Selection:
     def among(self, expression: str, hosts: Iterable[str]) -> list[str]:
         """Return the matching hosts among these or, if none matches, among all that the fleet ever had.
 
-        Raises FleetError for an expression that fits no host, whatever hosts there are.
+        Raises FleetError as `require_sound` does.
         """
         require_sound(expression, self._nodegroups)
         found = [host for host in hosts if self.fits(expression, host)]
@@ -68,9 +68,10 @@ class Selection:
 
 
 def require_sound(expression: str, nodegroups: Mapping[str, Any]) -> None:
-    """Raise FleetError for a target expression that fits no host, whatever hosts there are."""
-    if mistake := Matcher({"nodegroups": nodegroups}, {}, {}).mistake(expression):
-        raise FleetError(f"the target {expression!r} {mistake}")
+    """Raise FleetError for a target expression that fits no host, or others than it seems to."""
+    matcher = Matcher({"nodegroups": nodegroups}, {}, {})
+    if odd := matcher.mistake(expression) or matcher.surprise(expression):
+        raise FleetError(f"the target {expression!r} {odd}")
     if asks_for_pillar("compound", expression, nodegroups):
         raise FleetError(f"the target {expression!r} {PILLAR_STAYS}")
 

@@ -53,10 +53,11 @@ def test_canaries_are_hosts_of_the_run():
         ("web1 or E@[", "has no regular expression in 'E@\\['"),
         ("I@role:db", "asks for the pillar of hosts"),
         ("N@paid", "asks for the pillar of hosts"),
+        ("not N@edge", r"means 'not web\* or lb\*'.* write \( N@edge \)"),
     ],
 )
-def test_an_expression_that_can_fit_nobody_is_a_mistake(expression, words):
-    known = Selection({"web1": {}}, {"front": "web*", "paid": "web* and J@plan:paid"})
+def test_an_expression_that_fits_nobody_or_others_than_it_seems_to_is_a_mistake(expression, words):
+    known = Selection({"web1": {}}, {"front": "web*", "paid": "web* and J@plan:paid", "edge": "web* or lb*"})
     with pytest.raises(FleetError, match=words):
         known.targets(expression)
     if expression:
