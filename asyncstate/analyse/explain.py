@@ -37,7 +37,13 @@ _OWN_CONDITIONS = (
     *("lane", "exclusive", "parallel", "footprint", "umask", "aggregate", "onfail_stop", "fleet_order", "fleet_lane"),
 )
 _REQUISITES = frozenset(kind.value for kind in RequisiteKind)
-_SOURCES = {"stage": "an explicit order", "footprint": "something both touch", "group": "aggregation", "set": "a group"}
+_SOURCES = {
+    "stage": "an explicit order",
+    "file": "the order of the file",
+    "footprint": "something both touch",
+    "group": "aggregation",
+    "set": "a group",
+}
 _LISTED = 12
 
 

@@ -36,6 +36,7 @@ _LINES = {
     "across": Line("solid", "#b42318"),
     "listen": Line("dotted", "#2563eb"),
     "stage": Line("bold", "#9aa5b1"),
+    "file": Line("bold", "#9aa5b1"),
     "footprint": Line("dashed", "#a0761c"),
     "group": Line("dotted", "#c05621"),
     "set": Line("dotted", "#718096"),
@@ -52,7 +53,7 @@ _REQUIRING = _PLAIN | {RequisiteKind.WATCH.value, RequisiteKind.ONCHANGES.value}
 class GraphEdge(msgspec.Struct, frozen=True):
     """An edge with all its reasons.
 
-    ``family`` is requisite, stage, footprint, group, listen, set (all of), or across (from one host to another).
+    ``family`` is requisite, stage, file, footprint, group, listen, set (all of), or across (from one host to another).
 
     For a footprint, ``resources`` are the resources that both ends touch.
     """
@@ -151,7 +152,7 @@ def _pairs(edges: Iterable[GraphEdge]) -> list[tuple[int, int]]:
     return [(edge.before, edge.after) for edge in edges]
 
 
-_ORDERS = ("stage", "footprint", "group", "set")
+_ORDERS = ("stage", "file", "footprint", "group", "set")
 
 
 def family_of(sources: list[str]) -> str:
@@ -210,6 +211,7 @@ def mermaid(picture: Picture) -> str:
     arrows = {
         "requisite": "-->",
         "stage": "==>",
+        "file": "==>",
         "footprint": "-.->",
         "group": "--o",
         "set": "---",

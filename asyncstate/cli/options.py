@@ -217,7 +217,8 @@ tree_options: Callable[[Any], Any] = _all(
             help="Order of states without a requisite between them. footprint (default): states that touch the same "
             "file, user, service … keep their order. learned: what commands and custom states were seen to "
             "touch (apply --trace-effects) counts in place of guesses. strict: states with unknown effects keep theirs "
-            "as well. file: each state waits for the one before it, as in Salt. none: requisites only.",
+            "as well. file: each state waits for the one before it, as in Salt; steps of an orchestration do so in all "
+            "modes but none. none: requisites only.",
         ),
     ]
 )

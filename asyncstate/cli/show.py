@@ -149,9 +149,9 @@ def top(console: Console, /, **options: Any) -> int:
 def graph(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
     """Show which states wait for which.
 
-    The colour and the pattern of a line say why: each requisite has its own; thick grey lines are stages of explicit
-    order, dashed ones connect states that touch the same file, service …, dotted ones are groups that share one call,
-    and several targets combined in one node. Edges that follow from others are left out.
+    The colour and the pattern of a line say why: each requisite has its own; thick grey lines are explicit orders and
+    those of files, dashed ones connect states that touch the same file, service …, dotted ones are groups that share
+    one call, and several targets combined in one node. Edges that follow from others are left out.
     """
     from asyncstate.analyse import graph as of_plan
     from asyncstate.analyse.picture import around

@@ -20,6 +20,7 @@ from asyncstate.compile.high.remote import remote_requisites
 from asyncstate.compile.low.salt_sources import SaltSources
 from asyncstate.compile.ordering import silence
 from asyncstate.data.packages import package_lists
+from asyncstate.model.dag import FILE_ORDER
 from asyncstate.model.hooks import MOD_AGGREGATE, MOD_TRANSACTION
 from asyncstate.model.requisite import CONDITIONS_BEFORE
 from asyncstate.value import Value
@@ -40,12 +41,12 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Contradiction, Plan
     from asyncstate.sources.fileclient import FileClient
 
-FILE_ORDER = "file"
-"""The option ``implicit_order`` with which states run one after another, as in Salt."""
+_STEPS = "salt"
+"""The state module with the steps of orchestrations. Their effects, on other hosts, are unknown to any other state."""
 
 _WITHOUT_FOOTPRINTS = {
     "none": "implicit_order is none: what must happen between two states is not known",
-    FILE_ORDER: "implicit_order is file: states run one after another",
+    FILE_ORDER: "states run one after another, in the order of their files",
 }
 """The options ``implicit_order`` that look at no footprints, and why package states then form no transaction."""
 
@@ -156,11 +157,11 @@ class Planning:
     def _order_by_footprints(
         self, builder: PlanBuilder, findings: Findings, transactions: Transactions | None
     ) -> tuple[dict[int, str], list[Footprint] | None]:
-        """Add the edges of the option ``implicit_order``.
+        """Add the edges of the implicit order.
 
         Returns of each chunk whose effects it does not order why, and what all touch if the option looks at that.
         """
-        mode = str(self._opts.get("implicit_order") or "footprint")
+        mode = self._implicit_order(builder.chunks)
         if mode in _WITHOUT_FOOTPRINTS:
             if transactions is not None:
                 transactions.refuse_all()
@@ -198,7 +199,7 @@ class Planning:
         return Touched(known[: len(alone)], dict(tested))
 
     def _footprints(self, chunks: Sequence[LowChunk], findings: Findings) -> Footprints:
-        machine, mode = self._machine, self._opts.get("implicit_order")
+        machine, mode = self._machine, self._implicit_order(chunks)
         sources = SaltSources(self._file_client)
         templates = Templates(sources.template_of, usual_syntax=not self._opts.get("jinja_env"))
         surroundings = Surroundings(self._file_client, self._opts, machine.python)
@@ -239,11 +240,15 @@ class Planning:
                 return why
             return None if function is None else call_hook(function.func, chunk, findings, first=first)
 
-        return Transactions(builder, refuses, self._no_transactions())
+        return Transactions(builder, refuses, self._no_transactions(self._implicit_order(builder.chunks)))
 
-    def _no_transactions(self) -> str:
-        """Return which option keeps package states apart, "" if none does."""
-        mode = self._opts.get("implicit_order")
+    def _implicit_order(self, chunks: Sequence[LowChunk]) -> str:
+        """Return the option ``implicit_order``: in an orchestration, the order of the file unless it is ``none``."""
+        mode = str(self._opts.get("implicit_order") or "footprint")
+        return FILE_ORDER if mode != "none" and any(chunk.state == _STEPS for chunk in chunks) else mode
+
+    def _no_transactions(self, mode: str) -> str:
+        """Return what keeps package states apart, "" if nothing does."""
         if mode in _WITHOUT_FOOTPRINTS:
             return _WITHOUT_FOOTPRINTS[mode]
         return "failhard is on: a state that fails must stop all later ones" if self._opts.get("failhard") else ""

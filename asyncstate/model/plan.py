@@ -10,7 +10,7 @@ import msgspec
 
 from asyncstate.errors import Issue
 from asyncstate.model.chunk import LowChunk
-from asyncstate.model.dag import FOOTPRINT, GROUP, SET, STAGE, Dag
+from asyncstate.model.dag import FILE_ORDER, FOOTPRINT, GROUP, SET, STAGE, Dag
 from asyncstate.model.encode import SORTED, encoded, plain
 from asyncstate.model.event import Phase
 from asyncstate.model.requisite import FLEET_LANE, FLEET_ORDER, RemoteRequisite, Requisite, RequisiteKind
@@ -43,7 +43,7 @@ TIMELESS = frozenset({NodeKind.SET, NodeKind.STAGE})
 
 
 EDGE_SOURCES = frozenset(
-    {*(kind.value for kind in RequisiteKind), FOOTPRINT, STAGE, GROUP, SET, FLEET_ORDER, FLEET_LANE}
+    {*(kind.value for kind in RequisiteKind), FOOTPRINT, STAGE, FILE_ORDER, GROUP, SET, FLEET_ORDER, FLEET_LANE}
 ) - {RequisiteKind.LISTEN.value}
 """The sources of a plan's edges. A listener comes after all other nodes without any."""
 

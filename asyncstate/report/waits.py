@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from asyncstate.report.profile import Profile, Timing
 
-_SOURCES = {"stage": "explicit order", "group": "aggregation"}
+_SOURCES = {"stage": "explicit order", "file": "the order of the file", "group": "aggregation"}
 """Reasons why one state waits for another without a requisite."""
 
 _NAMED = 3

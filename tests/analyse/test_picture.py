@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from asyncstate.analyse.picture import GraphEdge, Picture, Point, around, family_of, reduced
 from asyncstate.model.plan import NodeKind
 
-REASONS = ("require", "watch", "onfail", "require_any", "prereq", "footprint", "stage", "group", "set")
+REASONS = ("require", "watch", "onfail", "require_any", "prereq", "footprint", "stage", "file", "group", "set")
 REACTING = {"watch", "onfail", "require_any", "prereq"}
 
 

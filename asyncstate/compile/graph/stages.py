@@ -5,7 +5,7 @@
 States with the same explicit order may run at the same time. Automatic numbers only break ties, so all states without
 an explicit order share one stage. A state that one of a smaller order requires belongs to that stage.
 
-With the option ``implicit_order: file``, the place in the file is an explicit order, too.
+Where files order their states (`asyncstate.compile.planning`), each state waits for the one before it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from asyncstate.compile.graph.order import LAST
 from asyncstate.compile.high.highstate import FIRST_AUTO_ORDER
 from asyncstate.compile.low.draft import UNSET
-from asyncstate.model.dag import STAGE
+from asyncstate.model.dag import FILE_ORDER, STAGE
 from asyncstate.model.plan import Node, NodeKind
 from asyncstate.value import Value
 
@@ -132,7 +132,7 @@ def add_file_order(builder: PlanBuilder) -> None:
     last = None
     for number in builder.in_serial_order():
         if last is not None:
-            builder.dag.add(last, number, STAGE)
+            builder.dag.add(last, number, FILE_ORDER)
         node = builder.nodes[number]
         if node.kind is not NodeKind.CHUNK or builder.chunks[node.chunk].args.get("parallel") is not True:
             last = number

@@ -7,7 +7,7 @@ from strategies import high_data
 from trees import WATCHING, compiler, edges, ids, plan, reachable, wired
 
 from asyncstate.compile.graph.stages import effective_stages
-from asyncstate.model.dag import STAGE
+from asyncstate.model.dag import FILE_ORDER
 from asyncstate.model.plan import NodeKind
 
 
@@ -114,5 +114,5 @@ def test_in_the_order_of_the_file_each_state_waits_for_the_one_before_it_unless_
         before = reach(compiled.dag, [later], forward=False)
         assert {each for each in serial if each < later} <= before
     assert {chunk.id for chunk in compiled.chunks if chunk.args.get("parallel") is True} <= beside
-    by_file = {(edge.before, edge.after) for edge in compiled.dag.edges() if edge.source == STAGE}
+    by_file = {(edge.before, edge.after) for edge in compiled.dag.edges() if edge.source == FILE_ORDER}
     assert not {before for before, _ in by_file if before < len(compiled.chunks)} - set(serial)

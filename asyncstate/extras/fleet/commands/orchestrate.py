@@ -47,6 +47,7 @@ _STEPS: Final = 64
     examples=(
         ("asyncstate fleet orchestrate orch.deploy", "The steps of orch/deploy.sls, on the hosts that each one names."),
         ("asyncstate fleet orchestrate orch.deploy --test", "A dry run: hosts show what would change."),
+        ("asyncstate explain database orch.deploy", "What a step waits for, and why: without the hosts."),
         ("asyncstate fleet orchestrate orch.deploy --pillar '{version: 1.4}'", "With pillar data for its templates."),
     ),
 )
@@ -90,8 +91,9 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 
     The SLS come from the tree of this machine, what the steps apply from the tree of each host. Steps run one after
     another, in the order of the file, as in Salt; later steps do not wait for one with `parallel: True`. With
-    --implicit-order none, requisites alone order the steps. Hosts have agents (--creds, --nats), or are reached over
-    ssh (--ssh): then what the steps apply is of the tree of this machine, too.
+    --implicit-order none, requisites alone order the steps. `asyncstate explain STEP SLS` says what a step waits for.
+    Hosts have agents (--creds, --nats), or are reached over ssh (--ssh): then what the steps apply is of the tree of
+    this machine, too.
     """
     from asyncstate.cli.session import Session
 

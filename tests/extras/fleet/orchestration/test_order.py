@@ -1,11 +1,14 @@
 """Orchestrations in the order in which Salt runs them: recorded (`record_orchestrations`), with stand-ins for the steps."""
 
 import json
+from itertools import pairwise
 
 import pytest
 from record_orchestrations import RECORDED, STEPS
 
 from asyncstate import Settings, StateRuntime
+from asyncstate.analyse.explain import explanation
+from asyncstate.model.walk import Walk
 
 RECORDINGS = json.loads(RECORDED.read_text())
 
@@ -24,7 +27,7 @@ async def run(folder, sls, **options):
         cachedir=str(folder / "cache"),
         pillar={"log": str(log), "quick": 0.01, "slow": 0.2},
         concurrency=64,
-        **{"implicit_order": "file", **options},
+        **options,
     )
     async with StateRuntime(settings) as runtime, runtime.run(await runtime.compile(["orch"]), lock=False):
         pass
@@ -60,3 +63,21 @@ async def test_requisites_alone_order_the_steps_if_one_says_so(tmp_path):
     steps = "".join(f"beside {each}: {{salt.runner: [{{name: test.arg}}]}}\n" for each in "abc")
     written = await run(tmp_path, steps, implicit_order="none")
     assert [line.split()[0] for line in written] == ["begin"] * 3 + ["end"] * 3
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+async def test_each_command_that_compiles_shows_the_order_in_which_the_steps_run(tmp_path, name):
+    """A step waits for the steps that end before it begins, whatever the setting, unless that is `none`."""
+    (tmp_path / "orch.sls").write_text(RECORDINGS[name]["sls"])
+    for mode in ("footprint", "strict", "file"):
+        settings = Settings(
+            file_roots={"base": [str(tmp_path)]}, pillar={"log": "/x", "quick": 0, "slow": 0}, implicit_order=mode
+        )
+        async with StateRuntime(settings) as runtime:
+            plan = await runtime.compile(["orch"])
+        one_by_one = [chunk.index for chunk in plan.chunks if chunk.args.get("parallel") is not True]
+        for before, after in pairwise(one_by_one):
+            walk = Walk(plan)
+            assert before in walk.before(*plan.calls_of(after)), (mode, plan.chunks[after].id)
+            told = explanation(plan, after)
+            assert told["requisites"] or told["waits_for"]
