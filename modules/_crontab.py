@@ -8,6 +8,8 @@ MARKER = "# Lines below here are managed by Salt, do not edit"
 IDENTIFIER = "SALT_CRON_IDENTIFIER"
 FIELDS = ("minute", "hour", "daymonth", "month", "dayweek")
 
+EMPTY = '""'
+"""How the value of a variable without one is written."""
 _DISABLED = "#DISABLED#"
 
 
@@ -48,7 +50,7 @@ def parse(text: str) -> dict[str, list[Any]]:
 def text_of(tab: dict[str, list[Any]]) -> str:
     """Return the text of the crontab ``tab``: the inverse of `parse`."""
     lines = [*tab["pre"], MARKER]
-    lines += [f"{each['name']}={each['value']}" for each in tab["env"]]
+    lines += [f"{each['name']}={each['value'] or EMPTY}" for each in tab["env"]]
     for job in tab["crons"]:
         lines += [*_comment_lines(job), f"{_mark(job)}{' '.join(job[field] for field in FIELDS)} {job['cmd']}"]
     for job in tab["special"]:

@@ -19,7 +19,7 @@ from asyncstate.errors import CommandExecutionError
 from asyncstate.interfaces.cron import CronInterface
 
 from . import _busybox, _crontab
-from ._crontab import FIELDS, needs_change
+from ._crontab import EMPTY, FIELDS, needs_change
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,7 +132,7 @@ def rm_special(user: str, cmd: str, special: str | None = None, identifier: Any 
 
 def set_env(user: str, name: str, value: Any = None) -> str:
     """Set a variable of a crontab: "new", "updated", "present", or crontab's error message."""
-    text = '""' if value is None or value == "" else str(value)
+    text = EMPTY if value is None or value == "" else str(value)
     _require_fit((name, text), (name,))
     with editing(f"cron:{user}") as edit:
         tab = list_tab(user)

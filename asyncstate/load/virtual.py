@@ -67,7 +67,7 @@ def _ask(virtual: Callable[[], Any], plugin: PluginFile, kind: str) -> tuple[str
     try:
         answer = virtual()
         if isinstance(answer, tuple):
-            answer, detail = answer
+            answer, detail = answer[0], answer[1]
             reason = None if detail is None else str(plain(detail))
         if answer is not None and answer is not True:
             answer = str(plain(answer)) if answer else False

@@ -1,99 +1,23 @@
 from __future__ import annotations
 
+import json
 import sys
 import threading
 import time
 
 import pytest
 from plugin_trees import PluginTree, rewrite
+from record_answers import recorded
 
 from asyncstate.errors import FunctionNotFound
 from asyncstate.load import entry_points
 from asyncstate.load.lock import plugin_lock
 from asyncstate.load.plugin import LoadedFunction, LoadedModule, is_async
 
-SALT_TABLE = {
-    "own": (
-        """
-        from textwrap import dedent
-        from functools import partial
-        def f(name): pass
-        p = partial(f, "x")
-        class K:
-            def __call__(self): pass
-        k = K()
-        lam = lambda: 1
-        async def co(name): pass
-        def _private(name): pass
-        """,
-        {
-            "own.f": None,
-            "own.lam": None,
-            "own.co": None,
-            "own.dedent": "'own.dedent' is not available.",
-            "own.p": "'own.p' is not available.",
-            "own.k": "'own.k' is not available.",
-            "own.K": "'own.K' is not available.",
-            "own._private": "'own._private' is not available.",
-            "own.nope": "'own.nope' is not available.",
-        },
-    ),
-    "v1": ("def __virtual__(): return False\ndef f(name): pass", {"v1.f": "'v1' __virtual__ returned False"}),
-    "v2": ("def __virtual__(): return (False, 'because reasons')", {"v2.f": "'v2' __virtual__ returned False: because reasons"}),
-    "v3": ("import nonexistent_x", {"v3.f": "'v3' __virtual__ returned False: No module named 'nonexistent_x'"}),
-    "v4": (
-        "__virtualname__ = 'vv'\ndef __virtual__(): return __virtualname__\ndef list(name): pass",
-        {"v4.list": "'v4.list' is not available.", "vv.list": None},
-    ),
-    "v5": (
-        "def __virtual__(): raise ValueError('vboom')",
-        {
-            "v5.f": "'v5' __virtual__ returned False: Exception raised when processing __virtual__ function for "
-            "salt.loaded.ext.states.v5. Module will not be loaded: vboom"
-        },
-    ),
-    "v6": ("x = (", {"v6.f": "'v6' __virtual__ returned False: '(' was never closed (v6.py, line 1)"}),
-    "v8": (
-        "__virtualname__ = 'multi'\ndef __virtual__(): return (False, 'first no')",
-        {
-            "multi.f": "'multi' __virtual__ returned False: first no; second no",
-            "v8.f": "'v8' __virtual__ returned False: first no",
-        },
-    ),
-    "v9": ("__virtualname__ = 'multi'\ndef __virtual__(): return (False, 'second no')", {}),
-    "w1": ("def __virtual__(): return None", {"w1.f": "'w1' __virtual__ returned False"}),
-    "w2": (
-        "def __virtual__(): return __grains__['nokey']",
-        {
-            "w2.f": "'w2' __virtual__ returned False: Exception raised when processing __virtual__ function for "
-            "salt.loaded.ext.states.w2. Module will not be loaded: 'nokey'"
-        },
-    ),
-    "w3": ("def __init__(opts): raise ValueError('no')", {"w3.f": "'w3' __virtual__ returned False: __init__ failed"}),
-    "w4": ("__virtualname__ = 'other'\ndef f(name): pass", {"w4.f": None, "other.f": "'other.f' is not available."}),
-    "w5": ("def __virtual__(): return 'renamed'\ndef f(name): pass", {"renamed.f": None}),
-    "w8": (
-        """
-        __load__ = ["a", "_b", "c"]
-        __func_alias__ = {"a": "aa"}
-        __virtual_aliases__ = ("w8alias",)
-        def a(name): pass
-        def _b(name): pass
-        def c(name): pass
-        def d(name): pass
-        def __virtual__(): return True
-        """,
-        {
-            "w8.a": "'w8.a' is not available.",
-            "w8.aa": None,
-            "w8.c": None,
-            "w8._b": "'w8._b' is not available.",
-            "w8.d": "'w8.d' is not available.",
-            "w8alias.c": None,
-        },
-    ),
-    "w9": ("def __init__(opts, more): pass\ndef f(name): pass", {"w9.f": None}),
-}  # fmt: skip
+LOADING = {tuple(json.loads(question)[0].items()): answer for question, answer in recorded("loading").items()}
+REASONS = {name: reason for reasons in LOADING.values() for name, reason in reasons.items()}
+"""Why functions of state modules are not there, None where they are."""
+REASONS["y1.f"] = "'y1' __virtual__ returned False: the module called sys.exit(3)"  # Salt says 3
 
 
 @pytest.fixture
@@ -104,14 +28,13 @@ def tree(tmp_path):
 @pytest.fixture(scope="module")
 def salt_table(tmp_path_factory):
     tree = PluginTree(tmp_path_factory.mktemp("table"))
-    for name, (text, _) in SALT_TABLE.items():
-        tree.add(f"_states/{name}.py", text)
+    for texts in LOADING:
+        for name, text in texts:
+            tree.add(f"_states/{name}.py", text)
     return tree.host().loaders["states"]
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"), [(name, reason) for _, names in SALT_TABLE.values() for name, reason in names.items()]
-)
+@pytest.mark.parametrize(("name", "reason"), REASONS.items())
 def test_which_modules_load_and_what_is_said_of_the_rest(salt_table, name, reason):
     if reason is None:
         assert salt_table.get(name).name == name
@@ -407,7 +330,10 @@ def test_bundled_plugins_are_the_modules_others_import():
 
 def test_modules_lists_what_loads_in_search_order(salt_table):
     listed = [module.name for module in salt_table.modules() if not module.bundled]
-    assert listed == ["own", "vv", "w4", "renamed", "w8", "w8alias", "w9"]
+    there = {name.partition(".")[0] for name, reason in REASONS.items() if reason is None}
+    assert sorted(listed) == sorted(there)
+    assert [salt_table.module(name).file for name in listed] == sorted(salt_table.module(name).file for name in listed)
+    assert {"vv", "renamed", "w8alias"} <= set(listed)
     own = salt_table.module("own")
     assert own.attribute("partial")
     assert own.attribute("__exclusive__", False) is False

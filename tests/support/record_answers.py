@@ -11,7 +11,9 @@ import io
 import json
 import logging
 import math
+import os
 import re
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -55,6 +57,16 @@ GROUPS = {
     "close": "web* )",
     "both": "web* and G@role:web",
 }
+CRONTAB = """#!/bin/sh
+user=root
+[ "$1" = -u ] && {{ user=$2; shift 2; }}
+case $1 in
+    -l) cat {folder}/$user 2>/dev/null ;;
+    -) cat > {folder}/$user ;;
+    *) cat "$1" > {folder}/$user ;;
+esac
+"""
+"""A program ``crontab``."""
 NOW = dt.datetime(2026, 11, 21, 3, 44, 54)  # noqa: DTZ001 - a Saturday, by the wall clock
 
 
@@ -173,10 +185,22 @@ def match(salt, text):
     return sorted(host for host in ROLES if salt.matches(kind, wanted, host, MACHINE, GROUPS))
 
 
+def loading(salt, text):
+    """Return why there is no such function in state modules with these texts, null where there is one."""
+    texts, names = json.loads(text)
+    return salt.missing(texts, names)
+
+
+def cron(salt, text):
+    """Return the essence of a dry run and two runs of a state on the table of a user, and the table afterwards."""
+    user, table, function, arguments = json.loads(text)
+    return salt.with_crontab(user, table, lambda: salt.single(f"cron.{function}", {"user": user, **arguments}))
+
+
 ASKED = {
     each.__name__: each
     for each in (
-        yaml_value, yaml_error, template, template_filter, default, server_id, level, date, nested, highstate, low, high, aggregate, row, tags, top, pillar, target, match,
+        yaml_value, yaml_error, template, template_filter, default, server_id, level, date, nested, highstate, low, high, aggregate, row, tags, top, pillar, target, match, loading, cron,
     )
 }  # fmt: skip
 
@@ -276,6 +300,46 @@ class Salt:
         opts = {**self.opts, "id": host, "minion_id": host, **known}
         more = {"nodegroups": groups} if kind == "nodegroup" else {}
         return bool(salt.loader.matchers(opts)[f"{kind}_match.match"](wanted, opts=opts, **more))
+
+    def missing(self, texts, names):
+        """Return the message for each function of state modules that is not there, null for the others."""
+        import salt.loader
+
+        folder = self.folder / "states"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        for name, text in texts.items():
+            (folder / f"{name}.py").write_text(text)
+        opts = {**self.opts, "states_dirs": [str(folder)], "grains": {}}
+        found = salt.loader.states(opts, {}, {}, {})
+        return {name: None if name in found else found.missing_fun_string(name) for name in names}
+
+    def single(self, function, arguments):
+        """Return the result, the comment and the changes of a state in a dry run and two runs."""
+        import salt.client
+
+        rows = []
+        for test in (True, False, False):
+            answer = salt.client.Caller(mopts=dict(self.opts)).cmd("state.single", function, test=test, **arguments)
+            rows += [[row["result"], row["comment"], row["changes"]] for row in answer.values()]
+        return rows
+
+    def with_crontab(self, user, table, call):
+        """Call something with a program ``crontab`` that keeps its tables in a folder; return its answer and the table."""
+        folder = self.folder / "crontabs"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        if table is not None:
+            (folder / user).write_text(table)
+        program = folder / "crontab"
+        program.write_text(CRONTAB.format(folder=folder))
+        program.chmod(0o700)
+        path = os.environ["PATH"]
+        os.environ["PATH"] = f"{folder}:{path}"
+        try:
+            return [*call(), (folder / user).read_text() if (folder / user).exists() else None]
+        finally:
+            os.environ["PATH"] = path
 
 
 def failed(error):
