@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     section="Selection",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="Apply this file, in any folder, in place of SLS files. It cannot include, extend or exclude anything. Give "
+    help="Apply this file, from any folder, instead of SLS files. It cannot include, extend or exclude anything. Give "
     "it again with the --plan or --resume of such a run.",
 )
 @option(
@@ -86,7 +86,7 @@ if TYPE_CHECKING:
     is_flag=False,
     flag_value="latest",
     shell_complete=completes("run"),
-    help="Go on with a run that was killed or cancelled. What had ended in it keeps its row and is not run again. RUN "
+    help="Resume a run that was killed or cancelled. What had ended in it keeps its row and is not run again. RUN "
     "is its ID or the beginning of it; default: the last run. Without SLS names, those of that run.",
 )
 @option(
@@ -94,7 +94,7 @@ if TYPE_CHECKING:
     rare=True,
     section="Run",
     is_flag=True,
-    help="With --resume: go on although the tree, the pillar or the grains are not the same, or programs of the killed "
+    help="With --resume: continue even if the tree, pillar or grains changed, or programs of the killed "
     "run still run. Rows are carried over of states that are the same.",
 )
 @option(

@@ -41,7 +41,7 @@ _LOOKING_UP = frozenset({"get", "item", "fetch"})
     "--show-secrets",
     section="Output",
     is_flag=True,
-    help="Print what the function returns as it is, decrypted values and passwords in URLs included.",
+    help="Print the return value unredacted, including decrypted values and passwords in URLs.",
 )
 @data_option("human", "json", "yaml")
 @click.pass_obj

@@ -38,7 +38,7 @@ _FOLDER = "@FOLDER@"
 @config_file_options
 @click.pass_obj
 def command(console: Console, /, dir: str | None, **options: Any) -> int:
-    """Write a first tree, with comments that explain it.
+    """Create a small tree with comments that explain it.
 
     SLS files go to DIR/salt, pillar to DIR/pillar. Without DIR, they go to the folders in which asyncstate looks
     on this machine: those of the configuration, else /srv/salt and /srv/pillar. Where one of the two has files

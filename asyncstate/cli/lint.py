@@ -71,14 +71,14 @@ def _rules(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
     shell_complete=completes("rules"),
     multiple=True,
     callback=_rules,
-    help="Apply all rules but these; repeatable.",
+    help="Apply all rules except these; repeatable.",
 )
-@option("--rules", section="Output", is_flag=True, help="List the rules, and do nothing else.")
+@option("--rules", section="Output", is_flag=True, help="List the rules and exit.")
 @option(
     "--fix-diff",
     section="Output",
     is_flag=True,
-    help="Print a unified diff that adds the missing requisites, in place of the findings.",
+    help="Print a unified diff that adds the missing requisites, instead of the findings.",
 )
 @data_option("human", "github", "json", "yaml")
 @click.pass_obj

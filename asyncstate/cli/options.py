@@ -168,7 +168,7 @@ config_options: Callable[[Any], Any] = _all(
             section="Tree",
             metavar="FILE",
             type=MappingType(from_file=True),
-            help="Grains (YAML or JSON) that go over those of this machine, which stay where the file has none.",
+            help="Grains (YAML or JSON) that override the grains of this machine.",
         ),
         option(
             "--for-machine",
@@ -176,8 +176,8 @@ config_options: Callable[[Any], Any] = _all(
             section="Tree",
             metavar="FILE",
             type=MappingType(from_file=True),
-            help="Compile for another machine, whose grains, its id among them, are those of FILE (YAML or JSON) "
-            "and no others. A template that reads this machine is an error; nothing can be run.",
+            help="Compile for another machine: FILE (YAML or JSON) has all its grains, including its id. "
+            "A template that reads this machine is an error; nothing can be run.",
         ),
         option(
             "--saltenv",
@@ -282,7 +282,8 @@ wait_option: Callable[[Any], Any] = option(
     metavar="SECONDS",
     type=click.FloatRange(min=0),
     default=0.0,
-    help="Wait this long for another run to end, with --resume also for what a killed one left running (default: 30). "
+    help="Wait this long for another run to end, with --resume also for programs that a killed run left running "
+    "(default: 30). "
     "Only one run at a time may change this machine; dry runs never wait.",
 )
 
@@ -292,7 +293,7 @@ grace_option: Callable[[Any], Any] = option(
     section="Run",
     metavar="SECONDS",
     type=click.FloatRange(min=0),
-    help="How long running states may go on after SIGTERM or another signal of a program, before they are cancelled. "
+    help="How long running states may continue after SIGTERM or a similar signal before they are cancelled. "
     "Default: grace_seconds of the configuration, 30.",
 )
 
@@ -311,7 +312,7 @@ run_options: Callable[[Any], Any] = _all(
         wait_option,
         mock_option,
         concurrency_option(
-            "How many states may run at once. 1 runs them in exactly Salt's order. Default: four per CPU, at most 32."
+            "Number of states at once. 1 runs them in exactly Salt's order. Default: four per CPU, at most 32."
         ),
         option(
             "--failhard",
@@ -334,14 +335,14 @@ run_options: Callable[[Any], Any] = _all(
             rare=True,
             section="Run",
             default=None,
-            help="Whether to download what later states need beside the states that run. Default: yes.",
+            help="Whether to download the sources of later states while others run. Default: yes.",
         ),
         option(
             "--journal",
             rare=True,
             section="Run",
             type=click.Choice(["on", "off", "required"]),
-            help="Whether to keep the run in the journal, so that it can be resumed and looked at again (on). "
+            help="Whether to keep the run in the journal, to resume and review it (on). "
             "required: do not start if it cannot be kept.",
         ),
         option(
@@ -350,7 +351,8 @@ run_options: Callable[[Any], Any] = _all(
             section="Run",
             metavar="SEED",
             type=int,
-            help="Start states in a random order that the requisites allow, always the same for one SEED. Shows which "
+            help="Start states in a random order that the requisites allow; the same SEED gives the same order. "
+            "Shows which "
             "requisites are missing.",
         ),
     ]
@@ -364,7 +366,8 @@ display_options: Callable[[Any], Any] = _all(
             section="Output",
             type=click.Choice([form + suffix for form in FORMS for suffix in ("", "_id")]),
             metavar="FORM",
-            help="How each state is shown: brief, full, terse, mixed, changes or filter. brief (on a terminal): "
+            help="Detail in which each state is shown: brief, full, terse, mixed, changes or filter. brief (on a "
+            "terminal): "
             "a line if it changed something, all of it if it failed; full: default elsewhere; terse: one line; "
             "mixed: full if it failed; changes: full if it failed or changed; filter: by state_output_exclude and "
             "state_output_terse of the configuration. Append _id to show IDs instead of names.",
@@ -382,7 +385,7 @@ display_options: Callable[[Any], Any] = _all(
             rare=True,
             section="Output",
             default=None,
-            help="Whether to show states that were as wanted. Default: yes, but not if brief.",
+            help="Whether to show states that needed no change. Default: yes, but not if brief.",
         ),
     ]
 )
@@ -395,14 +398,14 @@ outcome_options: Callable[[Any], Any] = _all(
             section="Output",
             is_flag=True,
             callback=_hold,
-            help="Say nothing if nothing changed or failed. For cron, which mails what is said; data (--out json …) "
+            help="Print nothing if nothing changed or failed. For cron, which mails what is said; data (--out json …) "
             "and files are written all the same.",
         ),
         option(
             "--detailed-exitcode",
             section="Output",
             is_flag=True,
-            help="Exit with 3 if something changed and all went well. In a dry run: if something would change.",
+            help="Exit with 3 if something changed and nothing failed. In a dry run: if something would change.",
         ),
         option(
             "--junit",
@@ -427,7 +430,7 @@ report_options: Callable[[Any], Any] = _all(
             type=click.Choice(["human", "github", "json", "jsonl", "yaml"]),
             metavar="FORMAT",
             callback=_set_out,
-            help="Format of the answer: human (default), github, json, yaml or jsonl. github: as human and, in GitHub "
+            help="Output format: human (default), github, json, yaml or jsonl. github: as human and, in GitHub "
             "Actions, an annotation at the place of each failure; json or yaml: one object keyed by state tag, as in "
             "Salt but without the minion's name; jsonl: one event per line, as it happens.",
         ),
@@ -461,7 +464,8 @@ report_options: Callable[[Any], Any] = _all(
             metavar="FILE.html",
             type=click.Path(dir_okay=False),
             callback=in_a_directory,
-            help="Write the run as one page. It shows when each state ran, what waits for what, and every diff, and "
+            help="Write the run as one HTML page. It shows when each state ran, what waits for what, and every diff, "
+            "and "
             "needs no network.",
         ),
     ]
@@ -473,7 +477,7 @@ traces_option: Callable[[Any], Any] = option(
     rare=True,
     section="Output",
     type=click.Choice(["auto", "on", "off"]),
-    help="Send a trace of the run to a collector of OpenTelemetry: the one that OTEL_EXPORTER_OTLP_ENDPOINT names. "
+    help="Send a trace of the run to an OpenTelemetry collector: the one that OTEL_EXPORTER_OTLP_ENDPOINT names. "
     "auto: if there is such a variable. Default: traces of the configuration, auto. Needs the extra otel.",
 )
 
@@ -484,7 +488,7 @@ metrics_option: Callable[[Any], Any] = option(
     metavar="FILE",
     type=click.Path(dir_okay=False),
     callback=_set_metrics,
-    help="Write how the run ended to FILE, for the textfile collector of Prometheus: exit code, time, and how many "
+    help="Write metrics of the run to FILE, for the textfile collector of Prometheus: exit code, time, and how many "
     "states changed or failed. Written also if the run could not begin.",
 )
 
@@ -497,5 +501,5 @@ def data_option(*forms: str, default: str = "human") -> Callable[[Any], Any]:
         default=default,
         type=click.Choice(forms),
         callback=_set_out,
-        help=f"Format of the answer: {', '.join(forms)}. Default: {default}.",
+        help=f"Output format: {', '.join(forms)}. Default: {default}.",
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 OWN = {
     "apply": ("Run", "Bring this machine into the state a tree describes."),
-    "plan": ("Run", "Say what apply would do, and change nothing: a dry run."),
+    "plan": ("Run", "Show what apply would do, without changing anything: a dry run."),
     "check": ("Run", "Compile a tree and report every mistake; run nothing."),
-    "init": ("Run", "Write a first tree, with comments that explain it."),
+    "init": ("Run", "Create a small tree with comments that explain it."),
     "single": ("Run", "Run one state function, without an SLS file."),
     "call": ("Run", "Call one execution module function and print what it returns."),
     "show": ("Look", "Show what a tree compiles to: lowstate, sls, graph, aggregate, impact …"),
@@ -16,7 +16,7 @@ OWN = {
     "smi": ("Look", "Check virtual modules such as pkg or user against their interfaces."),
     "schema": ("Look", "Print the JSON Schema of configuration, plans, events or reports."),
     "runs": ("Past runs", "List, show, compare and forget past runs of this machine."),
-    "replay": ("Past runs", "Show the report of a past run again, in any form."),
+    "replay": ("Past runs", "Show the report of a past run again, in any format."),
     "what-if": ("Past runs", "Show how long a past run would have taken with more or fewer states at once."),
     "help": ("Shell", "Explain a command: its usual options, or all of them."),
     "completion": ("Shell", "Print the completion script of bash, zsh or fish."),

@@ -39,7 +39,7 @@ def picture_options(function: Any) -> Any:
             section="Output",
             metavar="FILE",
             type=click.Path(dir_okay=False),
-            help="Write to FILE, not to standard output.",
+            help="Write to FILE instead of standard output.",
         ),
     )
     for decorate in reversed(decorators):

@@ -58,7 +58,7 @@ def _parameters() -> Iterator[click.Parameter]:
 )
 @click.pass_obj
 def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
-    """Say what apply would do, and change nothing: a dry run.
+    """Show what apply would do, without changing anything: a dry run.
 
     Takes what apply takes; apply --test is the same. The last line counts the states that would change
     something, those that only the changes of others would trigger, and those of which a dry run cannot tell.

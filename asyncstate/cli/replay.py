@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @metrics_option
 @click.pass_obj
 def command(console: Console, /, run: str | None, **options: Any) -> int:
-    """Show the report of a past run again, in any form.
+    """Show the report of a past run again, in any format.
 
     RUN is the ID of a run or a unique beginning of it; without it, the last run. Nothing is run. The output is that
     which the run had, or would have had with these options, and the exit code is that of the run. A run that was

@@ -179,12 +179,12 @@ def _show_diff(console: Console, first: RunEntry, second: RunEntry, reports: lis
     type=click.FloatRange(min=0),
     help="Keep runs that began in the last DAYS days. Default: journal_keep_days of the configuration.",
 )
-@option("--dry-run", section="Run", is_flag=True, help="Only say which runs would be forgotten.")
+@option("--dry-run", section="Run", is_flag=True, help="Only list the runs that would be deleted.")
 @past_run_options
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def prune(console: Console, /, keep_runs: int | None, keep_days: float | None, dry_run: bool, **options: Any) -> int:
-    """Forget old and damaged runs. The last whole one always stays, and so does a run that is under way.
+    """Delete old and damaged runs. The last whole one always stays, and so does a run that is under way.
 
     A run is forgotten if it is not among the last --keep-runs, or older than --keep-days. This happens after each run,
     too, by the settings journal_keep_runs and journal_keep_days.

@@ -143,7 +143,10 @@ def top(console: Console, /, **options: Any) -> int:
 @what_if_options
 @picture_options
 @option(
-    "--around", section="Selection", metavar="ID", help="Draw only states with this ID or name, and two steps around."
+    "--around",
+    section="Selection",
+    metavar="ID",
+    help="Draw only states with this ID or name, and what is at most two steps away.",
 )
 @click.pass_obj
 def graph(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:

@@ -39,7 +39,7 @@ _RUN: Final = "run:"
     section="Selection",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="The file that the plan was made of with --file. Only the command line names a file to compile.",
+    help="The SLS file that the plan was made from with --file. Only the command line names a file to compile.",
 )
 @what_if_options
 @data_option("human", "json", "yaml", "mermaid")

@@ -59,7 +59,7 @@ class SlotsType(click.ParamType[tuple[int, ...]]):
     type=SlotsType(),
     default="1..64",
     show_default=True,
-    help="How many states at once: a number, a range, or several with commas.",
+    help="Number of states at once: a number, a range, or several with commas.",
 )
 @past_run_options
 @data_option("human", "json", "yaml")

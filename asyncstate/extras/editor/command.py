@@ -35,11 +35,11 @@ _COMPILER = (sys.executable, "-m", "asyncstate", "lsp", "--compiler")
     "--compiler",
     section="General",
     is_flag=True,
-    help="Read jobs on standard input, compile, and answer. The server starts itself so: not for people.",
+    help="Run the compiler process of the language server. The server starts itself so: not for people.",
 )
 @click.pass_obj
 def command(console: Console, /, *, compiler: bool, **options: Any) -> int:
-    """Answer an editor: completion, documentation, definitions … (a language server).
+    """Run the language server for an editor: completion, documentation, definitions … (a language server).
 
     Speaks the Language Server Protocol on standard input and output; the log goes to standard error. Texts that the
     editor has not saved count in place of those on the disk. No state runs. Templates are rendered, but of the

@@ -8,7 +8,7 @@ EXTRA = Extra(
     commands={
         "lsp": Command(
             "Shell",
-            "Answer an editor: completion, documentation, definitions … (a language server).",
+            "Run the language server for an editor: completion, documentation, definitions … (a language server).",
             "asyncstate.extras.editor.command",
         )
     }

@@ -235,7 +235,7 @@ def make_server(program: Program) -> Server:
 
 
 def serve(program: Program, stdin: BinaryIO, stdout: BinaryIO) -> None:
-    """Answer an editor until it goes. Raises AsyncStateError if it announces a message that is too long."""
+    """Serve an editor until it goes. Raises AsyncStateError if it announces a message that is too long."""
     make_server(program).start_io(cast("BinaryIO", _Incoming(stdin)), stdout)
 
 

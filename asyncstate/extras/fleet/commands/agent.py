@@ -53,7 +53,8 @@ def _print_unit(ctx: click.Context, _param: click.Parameter, wanted: Any) -> Non
     section="Run",
     multiple=True,
     metavar="GLOB",
-    help="Render SLS that fit only; repeatable. Default: allow_sls of fleet_policy in the configuration, else all.",
+    help="Render only SLS files whose names match; repeatable. Default: allow_sls of fleet_policy in the "
+    "configuration, else all.",
 )
 @option(
     "--allow-function",
@@ -61,7 +62,7 @@ def _print_unit(ctx: click.Context, _param: click.Parameter, wanted: Any) -> Non
     section="Run",
     multiple=True,
     metavar="GLOB",
-    help="Run plans only whose functions all fit, file.* for example, and call only functions that do; repeatable. "
+    help="Run only plans whose functions all match, such as file.*, and call only matching functions; repeatable. "
     "Default: allow_functions of fleet_policy, else all.",
 )
 @option(
@@ -80,13 +81,13 @@ def _print_unit(ctx: click.Context, _param: click.Parameter, wanted: Any) -> Non
     is_eager=True,
     expose_value=False,
     callback=_print_unit,
-    help="Print a unit for systemd that runs the agent, and start none.",
+    help="Print a systemd unit for the agent and exit.",
 )
 @option("--deny-test-false", section="Run", is_flag=True, help="Take part in dry runs only.")
 @config_options
 @click.pass_obj
 def command(console: Console, /, id_: str | None, **options: Any) -> int:
-    """Wait for runs that operators offer to this host, and take part in them. In the foreground; SIGTERM ends it.
+    """Run the agent of this host, which takes part in runs that operators offer. In the foreground; SIGTERM ends it.
 
     A run that was under way when the agent ended goes on when it is started again. The pillar and the arguments of
     states do not leave this host, but for what of them is in names, comments, changes, output and events of states.

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     required=True,
     metavar="EXPR",
     shell_complete=complete_target,
-    help="Which hosts, as Salt's compound targets: '*', web1, 'web*', L@a,b, 'G@role:db and not E@old.*', N@group.",
+    help="Hosts, as a compound target of Salt: '*', web1, 'web*', L@a,b, 'G@role:db and not E@old.*', N@group.",
 )
 @compile_options
 @option("--test/--no-test", section="Run", default=False, help="Dry run: show what would change, change nothing.")
@@ -56,13 +56,13 @@ if TYPE_CHECKING:
     "-j", "--concurrency", section="Run", metavar="N", type=click.IntRange(min=1), help="States at once on each host."
 )
 @deadline_option()
-@patience_option(", and this program for lost hosts if states are to wait for them")
+@patience_option(", and the operator for lost hosts with --on-lost wait")
 @option(
     "--on-lost",
     section="Run",
     type=click.Choice(["fail", "wait"]),
     default="fail",
-    help="What becomes of states that wait for a host that is lost: they fail (default), or wait for it.",
+    help="What to do with states that wait for a lost host: they fail (default), or wait for it.",
 )
 @rollout_options
 @driving_options

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @run_options
 @click.pass_obj
 def command(console: Console, /, run: str, **options: Any) -> int:
-    """Take up RUN, whose `fleet apply` was killed or lost its connection, and show its report as that would have.
+    """Watch RUN again after its `fleet apply` was killed or lost its connection, and show its report.
 
     RUN is an ID, or a unique beginning of one. Hosts go on by themselves meanwhile. What they had
     reported is shown, too.

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     examples=(("asyncstate fleet cancel 4be1", "The run whose ID begins so: hosts start no further states."),),
 )
 @click.argument("run", shell_complete=complete_runs)
-@option("--now", section="Run", is_flag=True, help="End the states that run, too.")
+@option("--now", section="Run", is_flag=True, help="Also cancel running states.")
 @connection_options
 @click.pass_obj
 def command(console: Console, /, run: str, *, now: bool, **options: Any) -> int:
-    """Let all hosts of RUN start nothing more. RUN is an ID, or a unique beginning of one."""
+    """Stop RUN: its hosts start no more states. RUN is an ID, or a unique beginning of one."""
     from asyncstate.cli.event_loop import run_on
 
     return run_on("asyncio", lambda: _cancel(console, run, options, now=now))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     section="Run",
     metavar="DIR",
     type=click.Path(file_okay=False),
-    help="Where to keep all of it. Default: a temporary folder, which is removed at the end.",
+    help="Folder for all its files. Default: a temporary folder, which is removed at the end.",
 )
 @option(
     "--stay/--no-stay",
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @progress_option
 @click.pass_obj
 def command(console: Console, /, folder: str | None, *, stay: bool | None, progress: str) -> int:
-    """Start a server and three agents on this machine, and bring them into their state as one run.
+    """Start a server and three agents on this machine, and apply a tree to them as one run.
 
     The load balancer (lb1) requires the application (app1), which requires the database (db1) and watches its
     configuration. Each agent is a process with a tree and folders of its own; the server listens on 127.0.0.1 only.

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 )
 @click.argument("hosts", nargs=-1, required=True, metavar="HOST...", shell_complete=complete_enrolled)
 @option("--dir", "folder", section="Run", required=True, metavar="DIR", help="The folder of `asyncstate fleet up`.")
-@option("--out", "path", section="Output", required=True, metavar="FILE", help="Where to write the credentials.")
+@option("--out", "path", section="Output", required=True, metavar="FILE", help="File for the credentials.")
 @click.pass_obj
 def command(console: Console, /, hosts: tuple[str, ...], folder: str, path: str) -> int:
-    """Make a key for HOST, allow it to connect, and write its credentials to FILE, for its owner only.
+    """Create a key for HOST, let it connect, and write its credentials to FILE, for its owner only.
 
     If FILE is a folder, as it is for several hosts, each has HOST.creds there. A folder that is missing is made. It
     takes effect at once if the server runs on this machine. A host that was enrolled before gets a new key, and its

@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     section="Selection",
     metavar="EXPR",
     shell_complete=complete_target,
-    help="Which hosts, as in `fleet apply`. Nothing runs on them.",
+    help="Hosts, as in `fleet apply`. Nothing runs on them.",
 )
 @option(
     "--run",
     section="Selection",
     metavar="RUN",
     shell_complete=complete_runs,
-    help="The past run with this ID, or beginning of one, in place of --target.",
+    help="Past run with this ID or prefix of an ID, instead of --target.",
 )
 @compile_options
 @picture_options

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("host", shell_complete=complete_hosts)
-@option("-f", "--follow", section="Output", is_flag=True, help="Go on with the lines that come, until Ctrl-C.")
+@option("-f", "--follow", section="Output", is_flag=True, help="Follow the log until Ctrl-C.")
 @option(
     "-n",
     "--lines",
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     type=click.IntRange(min=0),
     default=100,
     metavar="N",
-    help="How many of the lines there are to show, the newest ones (100).",
+    help="Show the last N lines only (100).",
 )
 @connection_options
 @data_option("human", "jsonl")

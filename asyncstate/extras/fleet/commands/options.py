@@ -41,7 +41,7 @@ def deadline_option(where: str = "") -> Callable[[Any], Any]:
         metavar="SECONDS",
         type=click.FloatRange(min=0, min_open=True),
         default=60.0,
-        help=f"How long hosts have to answer{where} (60).",
+        help=f"Time limit for the answers of hosts{where} (60).",
     )
 
 
@@ -53,7 +53,7 @@ def patience_option(more: str = "") -> Callable[[Any], Any]:
         metavar="SECONDS",
         type=click.FloatRange(min=0, min_open=True),
         default=600.0,
-        help=f"How long hosts wait without a sign of this program{more} (600).",
+        help=f"How long hosts wait for a silent operator{more} (600).",
     )
 
 
@@ -63,7 +63,7 @@ _report_option = option(
     metavar="FILE.html",
     type=click.Path(dir_okay=False),
     callback=in_a_directory,
-    help="Write the run as one page: a lane for each host, the critical path across hosts, every diff. "
+    help="Write the run as one HTML page: a lane for each host, the critical path across hosts, every diff. "
     "Needs no network.",
 )
 

@@ -61,16 +61,16 @@ _STEPS: Final = 64
     section="Selection",
     metavar="EXPR",
     shell_complete=complete_target,
-    help="With --ssh: which hosts of the roster are reached. Default: all.",
+    help="With --ssh: the hosts of the roster to reach. Default: all.",
 )
 @test_option
-@concurrency_option(f"How many steps may run at once, where their order allows it. Default: {_STEPS}.")
+@concurrency_option(f"Number of steps at once, where their order allows it. Default: {_STEPS}.")
 @option(
     "--failhard",
     section="Run",
     is_flag=True,
     default=None,
-    help="Begin no more steps after one has failed; those under way finish.",
+    help="Start no more steps after one has failed; those under way finish.",
 )
 @option(
     "--timeout",
@@ -80,7 +80,7 @@ _STEPS: Final = 64
     help="Cancel the orchestration after this time and exit with 124.",
 )
 @grace_option
-@deadline_option(", in steps without a timeout of their own")
+@deadline_option(", in steps without a timeout")
 @patience_option()
 @report_options
 @metrics_option

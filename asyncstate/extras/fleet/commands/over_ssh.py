@@ -37,8 +37,7 @@ def way_options(function: Any) -> Any:
             multiple=True,
             metavar="FILE",
             type=click.Path(exists=True, dir_okay=False),
-            help="File with the keys of hosts, in place of ~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts; "
-            "repeatable.",
+            help="File with the keys of hosts, instead of ~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts; repeatable.",
         ),
         option(
             "--ssh-connections",
@@ -46,14 +45,13 @@ def way_options(function: Any) -> Any:
             metavar="N",
             type=click.IntRange(min=1),
             default=25,
-            help="How many connections are made at once (25).",
+            help="Number of connections at once (25).",
         ),
         option(
             "--ssh-keep",
             section="Run",
             metavar="DIR",
-            help="Leave the program in this private folder of each host, so that the next run need not bring it. "
-            "Default: nothing is left.",
+            help="Keep the program in this private folder of each host, for the next run. Default: nothing is left.",
         ),
     )
     return _with(function, decorators)

@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     section="Run",
     type=click.FloatRange(min=0),
     metavar="DAYS",
-    help="Remove all of runs, events and logs that was written before, also of runs that have not ended.",
+    help="Delete runs, events and logs older than DAYS days, also those of unfinished runs.",
 )
-@option("--host", "hosts", section="Run", multiple=True, metavar="HOST", help="Remove all of a host; repeatable.")
+@option("--host", "hosts", section="Run", multiple=True, metavar="HOST", help="Delete all data of HOST; repeatable.")
 @connection_options
 @click.pass_obj
 def command(
     console: Console, /, runs: tuple[str, ...], older_than: float | None, hosts: tuple[str, ...], **options: Any
 ) -> int:
-    """Remove runs from the server, or all that is older, or all of a host. It works on a server that is full, too.
+    """Delete runs, old data or the data of a host from the server. It works on a server that is full, too.
 
     RUN is an ID, or a unique beginning of one. What hosts say of themselves stays, but for that of --host.
     """

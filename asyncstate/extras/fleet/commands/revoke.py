@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @option("--dir", "folder", section="Run", required=True, metavar="DIR", help="The folder of `asyncstate fleet up`.")
 @click.pass_obj
 def command(console: Console, /, host: str, folder: str) -> int:
-    """Take HOST's key from the server, and remove what HOST wrote: its reports, events and log, too.
+    """Revoke HOST's key, and delete what HOST wrote: its reports, events and log, too.
 
     It is cut off at once if the server runs on this machine.
     """

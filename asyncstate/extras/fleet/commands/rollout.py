@@ -21,7 +21,7 @@ def rollout_options(function: Any) -> Any:
             "--batch",
             section="Run",
             metavar="N|P%",
-            help="How many hosts are under way at once, 2 or 10%. Default: all, or what `fleet_batch` says.",
+            help="Number or share of hosts at once, such as 2 or 10%. Default: all, or what `fleet_batch` says.",
         ),
         option(
             "--canary",
@@ -29,13 +29,14 @@ def rollout_options(function: Any) -> Any:
             metavar="EXPR",
             shell_complete=complete_target,
             default="",
-            help="Hosts that go first, as a target. The others begin once all of these have ended without failure.",
+            help="Hosts to start with, as a target. The others begin once all of these have ended without failure.",
         ),
         option(
             "--max-failures",
             section="Run",
             metavar="N|P%",
-            help="Once more hosts than this have failed, nothing more begins. Default: go on, or `fleet_max_failures`.",
+            help="Start nothing more once more than this many hosts have failed. Default: go on, or "
+            "`fleet_max_failures`.",
         ),
         option(
             "--lane",
@@ -43,7 +44,8 @@ def rollout_options(function: Any) -> Any:
             section="Run",
             multiple=True,
             metavar="NAME=N",
-            help="How many states with this fleet_lane run at once on all hosts together; repeatable. Default: one, or "
+            help="Number of states with this fleet_lane that run at once across all hosts; repeatable. Default: one, "
+            "or "
             "what `fleet_lanes` says.",
         ),
     )

@@ -30,23 +30,30 @@ _BETWEEN_ROUNDS = 3600.0
     ),
 )
 @option(
-    "--dir", "folder", section="Run", required=True, metavar="DIR", help="Keys, configuration and data of the server."
+    "--dir",
+    "folder",
+    section="Run",
+    required=True,
+    metavar="DIR",
+    help="Folder for the keys, configuration and data of the server.",
 )
-@option("--listen", section="Run", metavar="ADDR:PORT", help="Where to listen (127.0.0.1:4222, or as the last time).")
-@option("--name", "names", section="Run", multiple=True, metavar="NAME", help="A name that hosts call this server by.")
+@option(
+    "--listen", section="Run", metavar="ADDR:PORT", help="Address to listen on (127.0.0.1:4222, or as the last time)."
+)
+@option("--name", "names", section="Run", multiple=True, metavar="NAME", help="Name by which hosts reach this server.")
 @option(
     "--replicas",
     section="Run",
     type=click.IntRange(1, 5),
     metavar="N",
-    help="How many servers of a cluster keep each message (1).",
+    help="Number of servers of a cluster that keep each message (1).",
 )
 @option(
     "--max-size",
     section="Run",
     type=click.FloatRange(min=0.01),
     metavar="GIB",
-    help="What the server keeps at most, in GiB (4, or as the last time).",
+    help="Storage limit of the server, in GiB (4, or as the last time).",
 )
 @option(
     "--stream-size",
@@ -54,7 +61,7 @@ _BETWEEN_ROUNDS = 3600.0
     section="Run",
     multiple=True,
     metavar="NAME=GIB",
-    help="What one of the streams control, answers, data and archive has of that; 0 for its share; repeatable.",
+    help="Part of that limit for a stream: control, answers, data or archive; 0 for its share; repeatable.",
 )
 @option(
     "--keep",
@@ -63,7 +70,7 @@ _BETWEEN_ROUNDS = 3600.0
     metavar="DAYS",
     help="How long the server keeps runs, events and logs (7, or as the last time).",
 )
-@option("--print-config", section="Output", is_flag=True, help="Print what an existing NATS server needs; start none.")
+@option("--print-config", section="Output", is_flag=True, help="Print the configuration of a NATS server; start none.")
 @click.pass_obj
 def command(
     console: Console,

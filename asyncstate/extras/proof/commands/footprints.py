@@ -41,7 +41,7 @@ def command(console: Console, /) -> None:
 @data_option("human", "json", "yaml")
 @click.pass_obj
 def show(console: Console, /, word: tuple[str, ...], **options: Any) -> int:
-    """Show what states were seen to read, write and make, by state function and command line or name.
+    """Show what observed states read, wrote and created, by state function and command line or name.
 
     The records come from runs with 'apply --trace-effects'. WORDs select records that have one of them in the function,
     the ID or the command line.
@@ -67,7 +67,7 @@ def show(console: Console, /, word: tuple[str, ...], **options: Any) -> int:
 @data_option("yaml", "json", default="yaml")
 @click.pass_obj
 def export(console: Console, /, word: tuple[str, ...], **options: Any) -> int:
-    """Print the argument 'footprint' of states that were seen to do their work, by SLS and ID.
+    """Print the argument 'footprint' of observed states, by SLS and ID.
 
     WORDs select records as in 'footprints show'.
     """

@@ -67,7 +67,7 @@ explained most; not fewer, as slots wait for each other at the end."""
     section="Run",
     metavar="N",
     type=click.IntRange(min=1),
-    help="How many copies may be in use at once; in each, one state runs at a time. Default: one per CPU, at most 8.",
+    help="Number of copies in use at once; in each, one state runs at a time. Default: one per CPU, at most 8.",
 )
 @option(
     "--timeout",
@@ -90,7 +90,7 @@ explained most; not fewer, as slots wait for each other at the end."""
     section="Output",
     metavar="DIR",
     type=click.Path(file_okay=False),
-    help="Keep the root after the serial run as DIR/serial, and that of each finding as DIR/1, DIR/2 and so on.",
+    help="Keep the root after the serial run as DIR/serial, and the root of each finding as DIR/1, DIR/2 and so on.",
 )
 @option(
     "--progress",
