@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         ("asyncstate apply web test=True pillar='{\"port\": 8080}'", "The same in Salt's spelling."),
         ("asyncstate plan web --plan-out web.plan", "Save what would be done, for a review."),
         ("asyncstate apply --plan web.plan", "Do exactly what was reviewed, or say what has changed since."),
-        ("asyncstate apply --resume", "Go on where a run that was killed or cancelled has left off."),
+        ("asyncstate apply --resume", "Continue a run that was killed or cancelled."),
         ("asyncstate apply --out json | jq 'map(select(.result == false))'", "Only what failed, for a program."),
     ),
 )
@@ -86,7 +86,7 @@ if TYPE_CHECKING:
     is_flag=False,
     flag_value="latest",
     shell_complete=completes("run"),
-    help="Resume a run that was killed or cancelled. What had ended in it keeps its row and is not run again. RUN "
+    help="Resume a run that was killed or cancelled. States that ended keep their rows and do not run again. RUN "
     "is its ID or the beginning of it; default: the last run. Without SLS names, those of that run.",
 )
 @option(
@@ -169,7 +169,7 @@ def apply(console: Console, sls: tuple[str, ...], options: dict[str, Any]) -> in
         raise click.UsageError("--force belongs to --resume")
     if options["resume"] is not None:
         if settings.test or options["mock"]:
-            raise click.UsageError("--resume needs a real run: a dry run changes nothing that it could go on with")
+            raise click.UsageError("--resume needs a real run: a dry run leaves nothing to resume")
         selection = _of_resumed(settings, selection, options)
     from asyncstate.cli.session import Session
 

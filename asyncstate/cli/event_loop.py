@@ -46,11 +46,11 @@ def run_on(wanted: str, main: Callable[[], Coroutine[Any, Any, T]]) -> T:
                 except (SystemExit, KeyboardInterrupt) as error:  # asyncio passes these on from any task
                     if task.done():
                         raise
-                    log.warning("A task that a plugin started raised %s. The run goes on.", type(error).__name__)
+                    log.warning("A task that a plugin started raised %s. The run continues.", type(error).__name__)
                 except RuntimeError:
                     if task.done() or loop.is_closed() or loop.is_running():
                         raise
-                    log.warning("A plugin stopped the event loop. The run goes on.")
+                    log.warning("A plugin stopped the event loop. The run continues.")
 
 
 class _Cancellation:

@@ -398,7 +398,7 @@ outcome_options: Callable[[Any], Any] = _all(
             section="Output",
             is_flag=True,
             callback=_hold,
-            help="Print nothing if nothing changed or failed. For cron, which mails what is said; data (--out json …) "
+            help="Print nothing if nothing changed or failed. For cron, which mails any output; data (--out json …) "
             "and files are written all the same.",
         ),
         option(

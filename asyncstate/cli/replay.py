@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         ("asyncstate replay 4be1 --out json", "A run by the beginning of its ID, as data."),
         (
             "asyncstate replay --report run.html --profile",
-            "A page, and where the time went: nobody asked for them then.",
+            "Write the page and the profile of a run that has ended.",
         ),
     ),
 )

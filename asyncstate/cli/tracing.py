@@ -39,7 +39,7 @@ class Tracing:
             if self.settings.traced == "on":
                 raise
             said = f"warning: this run is not traced: {error}"
-            self.console.say(said, "  traces: off says that this is as it should be")
+            self.console.say(said, "  traces: off silences this warning")
         return self._export
 
     def end(self) -> None:

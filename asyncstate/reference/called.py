@@ -36,7 +36,7 @@ def malformed_conditions(args: Mapping[str, Any]) -> Iterator[tuple[str, str, st
                 yield argument, f"has {described(entry)}, which is no condition", _WRITE
             elif isinstance(entry, dict) and "fun" not in entry:
                 near = next((key for key in map(str, entry) if nearest(key, _OF_A_CALL) == "fun"), "")
-                hint = f"write 'fun' in place of '{near}'" if near else _WRITE
+                hint = f"write 'fun' instead of '{near}'" if near else _WRITE
                 yield argument, "has a mapping without 'fun', which is no condition", hint
 
 

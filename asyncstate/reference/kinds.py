@@ -268,14 +268,14 @@ KINDS = {
         "E420",
         lambda value: not regex_error(value),
         "a regular expression",
-        "a bracket that stands for itself has a backslash before it",
+        "escape a literal bracket with a backslash",
         each=True,
     ),
     "pattern": Kind(
         "E420",
         is_pattern,
         "a glob, or E@ and a regular expression",
-        "a bracket that stands for itself has a backslash before it",
+        "escape a literal bracket with a backslash",
         each=True,
     ),
     "flags": Kind(

@@ -126,7 +126,7 @@ def refusal(
             new = [order.package for order in orders if order.kind == how and order.package not in old]
             others = [name for name in new if name.partition(":")[0] not in installed]
             if others and not errors:
-                errors.append(f"apt would install other packages in place of {', '.join(others)}")
+                errors.append(f"apt would install other packages instead of {', '.join(others)}")
     return "\n".join(errors)
 
 

@@ -98,7 +98,7 @@ def test_a_task_that_somebody_left_on_the_loop_does_not_end_the_program(wanted, 
 
     with in_words():
         assert run_on(wanted, main) == "the end"
-    assert f"A task that a plugin started raised {error.__name__}. The run goes on." in caplog.text
+    assert f"A task that a plugin started raised {error.__name__}. The run continues." in caplog.text
 
 
 def test_what_ends_the_program_itself_still_does():
@@ -143,4 +143,4 @@ def test_a_plugin_that_stops_the_loop_does_not_end_the_program(wanted, caplog):
         return "whole"
 
     assert run_on(wanted, main) == "whole"
-    assert "A plugin stopped the event loop. The run goes on." in caplog.text
+    assert "A plugin stopped the event loop. The run continues." in caplog.text

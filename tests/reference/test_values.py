@@ -642,7 +642,7 @@ async def test_arguments_that_need_another_one_are_found_and_refused(codes_of, t
         ("file.symlink", {"target": "/y\0"}, "E419", "remove it"),
         ("cmd.run", {"env": ["A=1"]}, "E405", "write each in a line of its own"),
         ("file.managed", {"contents_grains": "os_famly"}, "E423", "did you mean 'os_family'?"),
-        ("test.nop", {"onlyif": {"func": "test.ping"}}, "E427", "write 'fun' in place of 'func'"),
+        ("test.nop", {"onlyif": {"func": "test.ping"}}, "E427", "write 'fun' instead of 'func'"),
         ("test.nop", {"unless": ["true", {"a": "b"}]}, "E427", "write a command, or - fun: MODULE.FUNCTION"),
         ("test.nop", {"retry": {"attempt": 3}}, "E418", "did you mean 'attempts'?"),
         ("test.nop", {"retry": {"x": 3}}, "E418", "known are until, attempts, interval, splay"),

@@ -126,7 +126,7 @@ def _calls_read(calls: Iterable[tuple[str | Any, ...]], where: str) -> CallsRead
         paths = [path.rstrip("/") for path in _PATH.findall(arguments)]
         found.update((f"path:{path}/**", None) for path in paths if path)
         if not paths and not unknown:
-            unknown = f"{where} calls {function}, and nobody can tell what that reads"
+            unknown = f"{where} calls {function}, whose reads are unknown"
     return CallsRead(tuple(found), unknown)
 
 

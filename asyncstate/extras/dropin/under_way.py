@@ -39,12 +39,12 @@ class UnderWay:
 
     def resume(self, jid: Any, state_id: Any = None) -> Answer:  # noqa: ARG002
         """Do nothing, and say so: no run is ever paused."""
-        self._console.say("No run is paused. asyncstate apply --resume goes on with one that was stopped.")
+        self._console.say("No run is paused. asyncstate apply --resume continues a stopped run.")
         return Answer(value=None)
 
     def pause(self, jid: Any, state_id: Any = None, duration: Any = None) -> Answer:  # noqa: ARG002
         """Refuse: a run cannot be paused."""
-        raise Refused("A run cannot be paused. Ctrl-C stops it, and asyncstate apply --resume goes on with it.")
+        raise Refused("A run cannot be paused. Ctrl-C stops it, and asyncstate apply --resume continues it.")
 
     def soft_kill(self, jid: Any, state_id: Any = None) -> Answer:  # noqa: ARG002
         """Refuse: a run is ended with a signal."""

@@ -92,8 +92,8 @@ def read(path: str) -> Credentials:
             text = file.read(_LARGEST)
     except OSError as error:
         raise FleetError(
-            f"the credentials {path} cannot be read: {error.strerror or error}. `asyncstate fleet enroll` makes those "
-            "of a host, `asyncstate fleet up` operator.creds."
+            f"the credentials {path} cannot be read: {error.strerror or error}. `asyncstate fleet enroll` makes the "
+            "file of a host, `asyncstate fleet up` operator.creds."
         ) from error
     return decoded(text, path)
 
@@ -105,7 +105,7 @@ def decoded(text: bytes, path: str) -> Credentials:
         roles = [nkeys.KeyPair.from_seed(seed).role for seed in (found.seed, found.signs) if seed]
     except (ValueError, msgspec.MsgspecError):
         raise FleetError(
-            f"{path} is not a credentials file of asyncstate: `asyncstate fleet enroll` makes those of a host, "
+            f"{path} is not a credentials file of asyncstate: `asyncstate fleet enroll` makes the file of a host, "
             "`asyncstate fleet up` operator.creds."
         ) from None
     if found.asyncstate_fleet != FORMAT:

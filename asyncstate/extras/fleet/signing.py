@@ -64,7 +64,7 @@ class OperatorVerifier:
         signed = _signed(key, payload)
         if not any(nkeys.verified(public, signature, signed) for public in self._operators):
             raise MessageRefused(
-                "a message has the signature of nobody whom this host obeys. If the fleet has a new operator's key, "
+                "a message is signed with a key that this host does not trust. If the fleet has a new operator's key, "
                 "enrol the host again."
             )
         return payload

@@ -15,7 +15,7 @@ SLOTS = {
     "in a mapping": ({"context": {"a": "__slot__:salt:file.read(/a)"}}, {"path:/a/**"}, ""),
     "in a list of mappings": ({"env": [{"A": "__slot__:salt:file.read(/a)"}]}, {"path:/a/**"}, ""),
     "a grain": ({"contents": "__slot__:salt:grains.get(a)"}, set(), ""),
-    "nobody knows": ({"contents": "__slot__:salt:own.act(a)"}, set(), "a slot calls own.act, and nobody can tell what that reads"),
+    "nobody knows": ({"contents": "__slot__:salt:own.act(a)"}, set(), "a slot calls own.act, whose reads are unknown"),
 }  # fmt: skip
 
 
@@ -33,7 +33,7 @@ def test_a_state_with_a_slot_that_nobody_knows_has_unknown_effects():
     states = FakeStates(footprints={"file": lambda low: {"writes": ["path:/x"]}})
     tree = "a: {file.managed: [{contents: '__slot__:salt:own.act(a)'}]}\nb: {file.managed: [{contents: a}]}\n"
     compiled = plan(tree, states=states, implicit_order="footprint")
-    assert compiled.unknown == {0: "a slot calls own.act, and nobody can tell what that reads"}
+    assert compiled.unknown == {0: "a slot calls own.act, whose reads are unknown"}
 
 
 TEMPLATES = {
@@ -44,7 +44,7 @@ TEMPLATES = {
     "Python": ("def run():\n    return __salt__['file.read']('/a')\n", {"path:/a/**"}, ""),
     "a value by default": ("{{ salt['pillar.get']('a', '/etc/x') }}", set(), ""),
     "in a call": ("{{ salt['pillar.get'](salt['file.read']('/a')) }}", {"path:/a/**"}, ""),
-    "nobody knows": ("{{ salt['cmd.run']('hostname') }}", set(), "its template calls cmd.run, and nobody can tell what that reads"),
+    "nobody knows": ("{{ salt['cmd.run']('hostname') }}", set(), "its template calls cmd.run, whose reads are unknown"),
 }  # fmt: skip
 
 

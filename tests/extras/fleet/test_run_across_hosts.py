@@ -564,7 +564,7 @@ def test_a_board_that_is_given_up_by_another_run_does_not_cut_off_what_runs():
         (JournalError("no journal"), "no journal"),
         (OSError(28, "disk is full"), "disk is full"),
         (FleetError("no folder"), "no folder"),
-        (KeyError("gone"), "internal error, of which its log says more: KeyError: 'gone'"),
+        (KeyError("gone"), "internal error; see its log: KeyError: 'gone'"),
     ],
 )
 def test_a_part_that_fails_ends_with_words_and_its_agent_goes_on(fault, words):

@@ -98,7 +98,9 @@ def command(console: Console, /, id_: str | None, **options: Any) -> int:
 
     own = credentials.read(options["creds"])
     if own.role != credentials.HOST:
-        raise click.UsageError(f"{options['creds']} is an operator's. `asyncstate fleet enroll` makes those of a host.")
+        raise click.UsageError(
+            f"{options['creds']} is an operator's. `asyncstate fleet enroll` makes credentials for a host."
+        )
     if id_ not in (None, own.name):
         raise click.UsageError(f"{options['creds']} are the credentials of {own.name}, not of {id_}")
     settings = settings_from(console, options)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.command(
     "attach",
     cls=Command,
-    examples=(("asyncstate fleet attach 4be1", "Go on with the run whose ID begins so, and show its report."),),
+    examples=(("asyncstate fleet attach 4be1", "Watch the run whose ID has this prefix, and show its report."),),
 )
 @click.argument("run", shell_complete=complete_runs)
 @driving_options

@@ -109,7 +109,7 @@ def _words(error: BaseException) -> list[str]:
         return [f"another run on this host{who} did not end within the --patience of this one"]
     if isinstance(error, AsyncStateError | OSError):
         return [str(error)]
-    return [f"internal error, of which its log says more: {type(error).__name__}: {error}"]
+    return [f"internal error; see its log: {type(error).__name__}: {error}"]
 
 
 class _Over(Exception):
@@ -364,7 +364,7 @@ class Member:
         go = decode(self._agent.verifier.open(kept.go, subjects.go(self._host, self._offer.run)), Go)
         require_fields(go, run=self._offer.run, host=self._host)
         if go.nonce != kept.nonce:  # a host has one go in a run
-            raise _Over("the tree of this host changed after its plan was joined with those of others")
+            raise _Over("the tree of this host changed after its plan was joined with other plans")
         return go
 
     async def _run(self, kept: Kept, prepared: Prepared, part: Partition) -> None:

@@ -107,7 +107,9 @@ class Reporter:
                 self._split(error)
             except BoardRefused as refused:
                 if not self._lost:
-                    log.warning("Reports of run %s are refused, it goes on without them: %s", self._run, refused)
+                    log.warning(
+                        "The server refuses reports of run %s; it continues without them: %s", self._run, refused
+                    )
                 self._lost += len(self._batch)
                 count -= len(self._batch)
                 self._batch = []

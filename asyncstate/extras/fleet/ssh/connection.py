@@ -70,8 +70,8 @@ class _Client(asyncssh.SSHClient):
         if known:
             kept = ", ".join(each.get_fingerprint() for each in known)
             self.refused = (
-                f"its host key has changed: it shows {print_}, {' or '.join(files)} has {kept}. Somebody may stand "
-                f"between. If the host has got a new key, remove the old one: ssh-keygen -R '{asked}'"
+                f"its host key has changed: it shows {print_}, {' or '.join(files)} has {kept}. The connection "
+                f"may be intercepted. If the host has got a new key, remove the old one: ssh-keygen -R '{asked}'"
             )
         else:
             place = files[0] if files else os.path.expanduser(_USUAL[0])
@@ -101,7 +101,7 @@ def _files(ways: Ways) -> list[str]:
     """Return the existing files of known hosts. Raises FleetError if a given one is missing."""
     for path in ways.known_hosts:
         if not os.path.isfile(path):
-            raise FleetError(f"{path}, which should have the keys of known hosts, is not there")
+            raise FleetError(f"{path}, the file of known host keys, does not exist")
     usual = map(os.path.expanduser, _USUAL)
     return list(ways.known_hosts) or [path for path in usual if os.path.isfile(path)]
 
@@ -185,7 +185,7 @@ class Connection:
         except TimeoutError:
             raise FleetError(self._why("its shell and its Python did not answer")) from None
         except msgspec.MsgspecError as error:
-            raise FleetError(f"its first words are not those of the loader: {error}") from None
+            raise FleetError(f"its first output is not from the loader: {error}") from None
         except (OSError, asyncssh.Error, EOFError) as error:
             raise FleetError(self._why(f"the runner cannot be started: {error}")) from None
 

@@ -375,7 +375,7 @@ def test_mistakes_of_use_say_what_to_do(fleet):
     assert (done.returncode, "there is no run 'zzz'" in done.stderr) == (1, True)
     done = fleet.operator("agent")
     assert done.returncode == 1
-    assert "is an operator's. `asyncstate fleet enroll` makes those of a host." in done.stderr
+    assert "is an operator's. `asyncstate fleet enroll` makes credentials for a host." in done.stderr
 
 
 def test_the_log_of_an_agent_without_secrets(fleet):
