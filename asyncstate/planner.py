@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from asyncstate.errors import CompileError, FunctionNotFound, Issue, RenderError
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import Dag
 from asyncstate.model.plan import Node, NodeKind, Plan, plan_digest
+from asyncstate.pattern import lazy_pattern
 from asyncstate.render.pipe import Rendered
 from asyncstate.sources.accounts import has_account, home_of
 from asyncstate.sources.fileclient import OneMoreSls, OtherTexts, SlsFile
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.pillar_watch import WatchedPillar
 
-_SLS_NAME = re.compile(r"[\w-]+(?:\.[\w-]+)*")
+_SLS_NAME = lazy_pattern(r"[\w-]+(?:\.[\w-]+)*")
 
 
 class Planner:

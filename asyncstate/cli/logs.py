@@ -11,7 +11,6 @@ import errno
 import importlib.util
 import logging
 import os
-import re
 import sys
 import threading
 from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO
@@ -20,6 +19,7 @@ from asyncstate.errors import ConfigError
 from asyncstate.logs.fields import FIELDS
 from asyncstate.logs.loggers import GARBAGE, PROFILE, TRACE, RimFilter, configured_logger
 from asyncstate.logs.record_redaction import hide_secrets
+from asyncstate.pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
@@ -44,7 +44,7 @@ LEVELS = {
 }
 """Salt's names of the levels."""
 
-_ODD: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_ODD: Final = lazy_pattern(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 """Characters that end a line, control a terminal, are invisible, or reverse the order of letters."""
 _TRACES: Final = ("exception", "stack")
 _FIRST: Final = ("timestamp", "level", "event", "logger", *FIELDS)

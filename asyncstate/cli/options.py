@@ -10,6 +10,7 @@ import click
 from asyncstate.cli.complete import completes
 from asyncstate.cli.framework import console_of, option
 from asyncstate.cli.salt import MappingType
+from asyncstate.pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 FORMS = ("full", "terse", "mixed", "changes", "filter", "brief")
 """The values of ``--state-output``, each also with ``_id``. Equal to `asyncstate.report.human.FORMS`."""
 
-_ENVIRONMENT = re.compile(r"([A-Za-z0-9_.-]+)=(.+)", re.DOTALL)
+_ENVIRONMENT = lazy_pattern(r"([A-Za-z0-9_.-]+)=(.+)", re.DOTALL)
 
 
 class RootType(click.ParamType[tuple[str, str]]):

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asyncstate.pattern import lazy_pattern
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from click.shell_completion import CompletionItem
 
-_KEYWORD = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_KEYWORD = lazy_pattern(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
 

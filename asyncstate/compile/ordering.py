@@ -15,9 +15,9 @@ from asyncstate.compile.high.highstate import HighData
 from asyncstate.compile.high.remote import take_remote
 from asyncstate.compile.high.verify import sound_part, verify_high
 from asyncstate.compile.low.arguments import MISSING_ARGUMENT, check_arguments
-from asyncstate.compile.low.fleet_order import check_fleet_order
 from asyncstate.compile.low.lowstate import compile_low
 from asyncstate.compile.low.salt_sources import SaltSources
+from asyncstate.model.requisite import FLEET_KEYWORDS
 from asyncstate.model.rules import ANY, Silenced
 from asyncstate.value import Value
 
@@ -91,7 +91,10 @@ class Ordering:
         high, remote = self._complete(high, lacks_states=lacks_states)
         low = compile_low(high, findings, self._disabled_states)
         self._check_calls([*low.drafts, *hidden], findings)
-        check_fleet_order(low.drafts, findings)
+        if not all(FLEET_KEYWORDS.isdisjoint(draft.args) for draft in low.drafts):
+            from asyncstate.compile.low.fleet_order import check_fleet_order  # noqa: PLC0415 - few trees have any
+
+            check_fleet_order(low.drafts, findings)
         graph = self._resolve_requisites(low.drafts, high)
         order = SerialOrder(graph)
         serial = order.sort()

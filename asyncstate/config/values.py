@@ -14,6 +14,7 @@ import msgspec
 
 from asyncstate.errors import ArgumentError, ConfigError
 from asyncstate.nearest import nearest
+from asyncstate.pattern import lazy_pattern
 
 _YAML_WORDS = {"array": "a list", "object": "a mapping", "str": "text", "int": "a whole number", "float": "a number"}
 _YAML_WORDS |= {"bool": "true or false", "null": "nothing"}
@@ -33,7 +34,7 @@ _ANNOTATED: Final[Mapping[str, Any]] = {
     "Iterable": Iterable,
     "Mapping": Mapping,
 }
-_ALTERNATIVE: Final = re.compile(r"(\w+)(?:\[((?:[^][]|\[[^]]*])*)])?")
+_ALTERNATIVE: Final = lazy_pattern(r"(\w+)(?:\[((?:[^][]|\[[^]]*])*)])?")
 
 
 def checked(called: _Checked) -> _Checked:

@@ -7,8 +7,9 @@ them.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
+
+from asyncstate.pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -18,7 +19,7 @@ FOUND_BY_POINT: Final = frozenset({
     "nfs", "nfs4", "glusterfs", "btrfs", "ceph",
 })  # fmt: skip
 """Types of file systems whose entry in fstab is identified by the mount point, as several mounts may share a device."""
-_QUOTED = re.compile(r"[\x00-\x1f%/#*]|^\.\.?$")
+_QUOTED = lazy_pattern(r"[\x00-\x1f%/#*]|^\.\.?$")
 
 
 def entry_of(whole: str, *key: object) -> str:

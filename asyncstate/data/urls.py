@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from asyncstate.pattern import lazy_pattern
+
 SALT_SCHEME: Final = "salt://"
 """The beginning of the URL of a file in the file roots."""
 
-_WORD: Final = re.compile(r"\S+")
-_HTTP: Final = re.compile(r"https?://", re.IGNORECASE)
-_ANY: Final = re.compile(r"\w://")
+_WORD: Final = lazy_pattern(r"\S+")
+_HTTP: Final = lazy_pattern(r"https?://", re.IGNORECASE)
+_ANY: Final = lazy_pattern(r"\w://")
 
 
 def without_credentials(text: str, *, http_only: bool = False) -> str:

@@ -11,6 +11,7 @@ import textwrap
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from asyncstate.pattern import lazy_pattern
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 
     from asyncstate.load.folders import PluginFile
 
-_MENTIONS_VIRTUAL = re.compile(rb"__virtual(?:__|name__|_aliases__)")
-_VIRTUALNAME = re.compile(rb"\n__virtualname__[^=\n]*=\s*(.+)")  # begins with a text that is searched for fast
-_LITERAL = re.compile(rb"""["']([\w.-]+)["']""")
-_BODY = re.compile(rb"^def __virtual__\b([^\n]*\n?(?:[ \t#][^\n]*\n?|\n)*)", re.MULTILINE)
-_RETURNED = re.compile(rb"\breturn\b[ \t]*(\w*)")
+_MENTIONS_VIRTUAL = lazy_pattern(rb"__virtual(?:__|name__|_aliases__)")
+_VIRTUALNAME = lazy_pattern(rb"\n__virtualname__[^=\n]*=\s*(.+)")  # begins with a text that is searched for fast
+_LITERAL = lazy_pattern(rb"""["']([\w.-]+)["']""")
+_BODY = lazy_pattern(rb"^def __virtual__\b([^\n]*\n?(?:[ \t#][^\n]*\n?|\n)*)", re.MULTILINE)
+_RETURNED = lazy_pattern(rb"\breturn\b[ \t]*(\w*)")
 _PLAINLY_RETURNED = {b"", b"True", b"False", b"None"}
 
 

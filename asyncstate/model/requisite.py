@@ -77,6 +77,7 @@ FLEET_ORDER = "fleet_order"
 """The argument that places a state in the order of a run across hosts; a local run ignores it."""
 FLEET_LANE = "fleet_lane"
 """The argument that names lanes whose places all hosts of a run share; a local run ignores it."""
+FLEET_KEYWORDS = frozenset({FLEET_ORDER, FLEET_LANE})
 
 INTERNAL_KEYWORDS = REQUISITE_KEYWORDS | RUNTIME_KEYWORDS | frozenset(IN_SUFFIXED)
 """Keys of low data that the engine consumes. A function receives one only if it has a parameter with that name."""

@@ -7,10 +7,10 @@ the whole file. Without brackets the comment silences all rules. Jinja comments 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from asyncstate.errors import AsyncStateError
+from asyncstate.pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,8 +73,8 @@ CODES = {
 ANY = "tree"
 """The rule of findings without a rule of their own."""
 
-_COMMENT = re.compile(r"#\s*asyncstate:\s*ignore(?P<file>-file)?(?:\[(?P<rules>[^\]]*)\])?")
-_STATEMENT = re.compile(r"\s*\{[%#]")
+_COMMENT = lazy_pattern(r"#\s*asyncstate:\s*ignore(?P<file>-file)?(?:\[(?P<rules>[^\]]*)\])?")
+_STATEMENT = lazy_pattern(r"\s*\{[%#]")
 
 
 def silenced_names(text: str) -> Iterator[tuple[int, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from hashlib import file_digest
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +11,7 @@ from asyncstate._version import __version__
 from asyncstate.data.urls import salt_url
 from asyncstate.errors import AsyncStateError
 from asyncstate.model.encode import utf8
+from asyncstate.pattern import lazy_pattern
 from asyncstate.plans.record import Inputs
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ DECIDING: Final = (
 ).split()
 """The options that affect a run."""
 
-_IMPORTED: Final = re.compile(rb"""\{%[-+]?\s*(?:import|include|from|extends)\s+["']([^"'\n]+)["']""")
+_IMPORTED: Final = lazy_pattern(rb"""\{%[-+]?\s*(?:import|include|from|extends)\s+["']([^"'\n]+)["']""")
 _LARGE: Final = 1 << 20
 """The size above which a file is no template, and is read once."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
-import re
 import shlex
 import sys
 from binascii import b2a_base64
 from typing import TYPE_CHECKING, Final
+
+from asyncstate.pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,11 +18,11 @@ TELLING: Final = 4
 _TELLING_LINE: Final = 8
 """The length below which a line of a longer secret is not hidden: it reveals little, and ordinary texts have it too."""
 _TELLING_BASE64: Final = 8
-_ASSIGNED: Final = re.compile(r"""["']?[\w.-]+["']?\s*[:=]\s*["']?(.*?)["']?,?""")
+_ASSIGNED: Final = lazy_pattern(r"""["']?[\w.-]+["']?\s*[:=]\s*["']?(.*?)["']?,?""")
 """A line that gives a name a value, as in YAML, JSON, INI and environment files."""
 
-_UNRESERVED: Final = re.compile(r"[A-Za-z0-9_.~-]+")
-_UNESCAPED: Final = re.compile(r"[ !#-%(-;=?-\[\]-~]+")
+_UNRESERVED: Final = lazy_pattern(r"[A-Za-z0-9_.~-]+")
+_UNESCAPED: Final = lazy_pattern(r"[ !#-%(-;=?-\[\]-~]+")
 """Printable ASCII without quotes, ampersands, angle brackets and backslashes: no notation escapes it."""
 
 

@@ -13,6 +13,7 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from asyncstate.model.result import NOT_TOLD, RUN_NUM, STATE_RAN
+from asyncstate.pattern import lazy_pattern
 from asyncstate.redact.forms import TELLING, forms
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ _K = TypeVar("_K")
 MASK: Final = "**********"
 """The text that replaces a secret."""
 
-_URL_PASSWORD: Final = re.compile(r"(?<![a-z0-9+.-])([a-z][a-z0-9+.-]*://[^\s/@:'\"?#]*:)[^\s/'\"]+@", re.IGNORECASE)
-_URL_TOKEN: Final = re.compile(r"\b(https?://)[\w.~%!$&*+,;=-]{20,}@", re.IGNORECASE)
+_URL_PASSWORD: Final = lazy_pattern(r"(?<![a-z0-9+.-])([a-z][a-z0-9+.-]*://[^\s/@:'\"?#]*:)[^\s/'\"]+@", re.IGNORECASE)
+_URL_TOKEN: Final = lazy_pattern(r"\b(https?://)[\w.~%!$&*+,;=-]{20,}@", re.IGNORECASE)
 _DEEPEST: Final = 100
 _REMEMBERED: Final = 20_000
 _SHORT_TEXT: Final = 400
@@ -37,7 +38,7 @@ SCHEMA: Final = frozenset({"name", "changes", "result", "comment", "__id__", "__
 """Keys of a row that the engine and its readers know by name: they are never hidden."""
 _MEASURED: Final = frozenset({"result", RUN_NUM, "start_time", "duration", STATE_RAN, NOT_TOLD})
 _PLAINEST: Final = SCHEMA - {"pchanges", "sub_state_run", "warnings"}
-_TIME_OF_DAY: Final = re.compile(r"\d\d:\d\d:\d\d(\.\d+)?")
+_TIME_OF_DAY: Final = lazy_pattern(r"\d\d:\d\d:\d\d(\.\d+)?")
 _NUMBERS: Final = frozenset({bool, int, float, type(None)})
 _PLAIN: Final = frozenset({bool, float, type(None)})
 

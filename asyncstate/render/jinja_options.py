@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate.logs.loggers import get_logger
+from asyncstate.pattern import lazy_pattern
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ KNOWN_OPTIONS: Final = frozenset(
     }
 )
 _HEADER: Final = "#jinja2:"
-_FIRST_LINES: Final = re.compile(
+_FIRST_LINES: Final = lazy_pattern(
     r"(?P<shebang>#!(?!/)[^\r\n]*(?:\r\n|\r|\n))?(?P<header>#jinja2:[^\r\n]*(?:\r\n|\r|\n|$))"
 )
 

@@ -5,20 +5,26 @@ from __future__ import annotations
 import errno
 import io
 import os
-import re
 import stat
 import time
 from contextlib import suppress
 from math import inf
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+from asyncstate.pattern import lazy_pattern
+
+if TYPE_CHECKING:
+    import re
 
 _SEAL = os.urandom(8).hex()
 """Marks the colours of this program until they are written: text from outside cannot contain it."""
 _SEALED = f"\x1b{_SEAL}["
-_ESCAPE = re.compile(rf"\x1b(?:(?:{_SEAL})?\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_ESCAPE_TEXT = rf"\x1b(?:(?:{_SEAL})?\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])"
+_CONTROL_TEXT = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 """Characters that control a terminal, end a line invisibly, or reverse the order of letters."""
-_HARMFUL = re.compile(rf"(?!\x1b{_SEAL})(?:{_ESCAPE.pattern}|{_CONTROL.pattern})")
+_ESCAPE = lazy_pattern(_ESCAPE_TEXT)
+_CONTROL = lazy_pattern(_CONTROL_TEXT)
+_HARMFUL = lazy_pattern(rf"(?!\x1b{_SEAL})(?:{_ESCAPE_TEXT}|{_CONTROL_TEXT})")
 
 _UNITS = ((60, "min", 60.0), (60, "h", 24.0), (24, "d", inf))
 """Units of time: the number of previous units in one, the name, the number of it in the next unit."""

@@ -16,12 +16,13 @@ import msgspec
 
 from asyncstate.dunders import TreeFiles
 from asyncstate.errors import RenderError
+from asyncstate.pattern import lazy_pattern
 from asyncstate.sources.reads import note_found, note_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-_GLOB = re.compile(r"[*?\[]")
+_GLOB = lazy_pattern(r"[*?\[]")
 _LARGEST_TEXT = 1 << 26
 """The largest file that is read as an SLS, a template or a module, in bytes."""
 _NEVER_SLS = frozenset({".git", ".hg", ".svn"})

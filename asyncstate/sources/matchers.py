@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.data.paths import DELIMITER, glob_fits, subdict_match
 from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import nearest
+from asyncstate.pattern import lazy_pattern
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -36,9 +37,9 @@ _ENGINES = {
     "M": "managing_minion",
     "T": "resource",
 }
-_TARGET = re.compile(r"(?:(?P<engine>[GPIJLNSERTM])(?P<delimiter>(?<=[GPIJ]).)?@)?(?P<pattern>.+)$")
-_KIND = re.compile(r"[A-Z]@")
-_NODEGROUP = re.compile(r"N@.")
+_TARGET = lazy_pattern(r"(?:(?P<engine>[GPIJLNSERTM])(?P<delimiter>(?<=[GPIJ]).)?@)?(?P<pattern>.+)$")
+_KIND = lazy_pattern(r"[A-Z]@")
+_NODEGROUP = lazy_pattern(r"N@.")
 _MEANT = frozenset({*_ENGINES, "N"} - {"T"})
 _KINDS_WRITTEN = ", ".join(f"{kind}@" for kind in sorted(_MEANT))
 _WITHOUT_COUNTERPART = frozenset({"range", "data", "resource"})

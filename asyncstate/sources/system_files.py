@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Final
 
-_PRINTABLE: Final = re.compile(rb"[ -~]+")
+from asyncstate.pattern import lazy_pattern
+
+_PRINTABLE: Final = lazy_pattern(rb"[ -~]+")
 
 
 def read_text(root: str, path: str) -> str:

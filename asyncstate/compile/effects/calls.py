@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.model.hooks import SLOT
+from asyncstate.pattern import lazy_pattern
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
 
     from asyncstate.model.chunk import LowChunk
 
-_IN_SLOT = re.compile(r"__slot__:salt:([\w.]+)\s*\(?(.*)", re.DOTALL)
-_IN_TEMPLATE = re.compile(
+_IN_SLOT = lazy_pattern(r"__slot__:salt:([\w.]+)\s*\(?(.*)", re.DOTALL)
+_IN_TEMPLATE = lazy_pattern(
     r"""(?<![A-Za-z0-9])salt(?:__)?(?:\[\s*['"]([\w.]+)['"]\s*\]|\.(\w+\.\w+))\s*\((?=([^()]*))"""
 )
-_PATH = re.compile(r"""(?<![^\s'"=,(])/[^\s'",()]+""")
+_PATH = lazy_pattern(r"""(?<![^\s'"=,(])/[^\s'",()]+""")
 _LOOK_AT_DATA = frozenset(
     "config data defaults dnsutil environ grains hashutil jinja match mine network pillar random sdb slsutil"
     " test".split()
@@ -29,8 +30,8 @@ _LOOK_AT_DATA = frozenset(
 """Modules that read no files that a tree writes: slots and templates read grains, pillar and environment anyway."""
 
 
-_BLOCK = re.compile(r"\{[{%](.*?)[%}]\}", re.DOTALL)
-_MAY_LOOK = re.compile(
+_BLOCK = lazy_pattern(r"\{[{%](.*?)[%}]\}", re.DOTALL)
+_MAY_LOOK = lazy_pattern(
     r"\b(?:(?:__)?salt(?:__)?|ifelse|import\w*|include|extends"
     r"|file_hashsum|get_uid|is_bin_file|is_empty|is_text_file|list_files|which)\b"
 )

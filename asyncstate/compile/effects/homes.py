@@ -6,13 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from asyncstate.compile.effects.resources import PATH
+from asyncstate.pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from asyncstate.model.chunk import LowChunk
 
-_BELOW_HOME = re.compile(r"path:~([^/?]*)(.*)", re.DOTALL)
+_BELOW_HOME = lazy_pattern(r"path:~([^/?]*)(.*)", re.DOTALL)
 
 
 class Homes:

@@ -9,8 +9,9 @@ that is called like the part before it; it waits more than it has to, and never 
 from __future__ import annotations
 
 import posixpath
-import re
 from typing import TYPE_CHECKING
+
+from asyncstate.pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,7 +20,7 @@ PATH = "path:"
 TREE = "/**"
 ENTRY = "#"
 """What stands between a file, or a plain name, and the key of an entry."""
-_MARKS = re.compile(r"\?[^/?]*:[^/?]*:[^/?]*")
+_MARKS = lazy_pattern(r"\?[^/?]*:[^/?]*:[^/?]*")
 
 ALWAYS_THERE = """
     / /boot /etc /etc/default /home /media /mnt /opt /root /run /srv /tmp /usr /usr/bin /usr/lib /usr/local

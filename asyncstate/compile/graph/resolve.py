@@ -11,6 +11,7 @@ from asyncstate.compile.graph.requisite_graph import PREREQ
 from asyncstate.compile.high.verify import requisite_mistakes
 from asyncstate.model.requisite import DIRECT
 from asyncstate.nearest import nearest
+from asyncstate.pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,7 +26,7 @@ SET_THRESHOLD = 8
 
 _DIRECT = {kind.value: kind.weight for kind in DIRECT}
 _RANK = {kind.value: position for position, kind in enumerate(DIRECT)}
-_GLOB_CHARACTERS = re.compile(r"[*?\[\]]")
+_GLOB_CHARACTERS = lazy_pattern(r"[*?\[\]]")
 _HINT_LIMIT = 10
 
 

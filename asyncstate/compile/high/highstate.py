@@ -22,6 +22,7 @@ from asyncstate.errors import AsyncStateError, RenderError
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import plain
 from asyncstate.nearest import nearest
+from asyncstate.pattern import lazy_pattern
 from asyncstate.sources.fileclient import sls_names
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
 FIRST_AUTO_ORDER = 10000
 """Where automatic numbering starts (Salt's ``state_auto_order``)."""
 
-_GLOB = re.compile(r"[*?\[]")
-_LEADING_DOTS = re.compile(r"(\.+)(.*)", re.DOTALL)
+_GLOB = lazy_pattern(r"[*?\[]")
+_LEADING_DOTS = lazy_pattern(r"(\.+)(.*)", re.DOTALL)
 _ANY_ENVIRONMENT = "_xenv"
 _SEARCHED = 2_000
 """The number of SLS files that are searched for a missing ID, at most."""

@@ -20,6 +20,7 @@ from asyncstate.load.call import OPTIONAL_KEYWORDS
 from asyncstate.model.hooks import SLOT
 from asyncstate.model.requisite import IN_SUFFIXED, INTERNAL_KEYWORDS, MISTAKEN_IN, REQUISITE_KEYWORDS
 from asyncstate.nearest import near_miss, nearest
+from asyncstate.pattern import lazy_pattern
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -51,16 +52,16 @@ _LONG_COMMON = frozenset(word for word in _COMMON if len(word) > 4)
 _SYNONYMS = {"owner": "user", "packages": "pkgs", "permissions": "mode", "src": "source", "user": "runas"}
 """Words of other tools, and of other functions, that do not resemble the argument that they mean."""
 
-_MARKED = re.compile(r"``(\w+)(?:: [^`]*)?``|^:?(\w+)$|^:param (?:\w+ )?(\w+):", re.MULTILINE)
+_MARKED = lazy_pattern(r"``(\w+)(?:: [^`]*)?``|^:?(\w+)$|^:param (?:\w+ )?(\w+):", re.MULTILINE)
 """An argument in a docstring: as code, in a line of its own (as in Salt's), or as a field."""
 
-_NAMED = re.compile(r"``(\w+\.\w+)``")
+_NAMED = lazy_pattern(r"``(\w+\.\w+)``")
 """A function in a docstring that gets the keywords."""
 
 _ANY = "``**kwargs``"
 """What the docstring of a bundled function has that uses keywords of any name."""
 
-_OTHER_TEMPLATES = re.compile(r"\{%[-+]?\s*(?:include|import|from|extends)\b")
+_OTHER_TEMPLATES = lazy_pattern(r"\{%[-+]?\s*(?:include|import|from|extends)\b")
 
 PASSING_ON = frozenset({"event", "module", "stateconf"})
 """Modules whose functions pass on all arguments, under names that the tree chooses."""

@@ -6,8 +6,9 @@ dependency, or of one of their places: so names of places are compared with name
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
+
+from asyncstate.pattern import lazy_pattern
 
 UNITS = "/etc/systemd"
 """The place of all units and boot scripts, in whichever folder they are."""
@@ -16,7 +17,7 @@ _UNIT_FOLDERS = tuple(
     f"{folder}/"
     for folder in "/etc/systemd /lib/systemd /usr/lib/systemd /run/systemd /etc/init.d /etc/init /etc/rc.d".split()
 )
-_UNIT = re.compile(
+_UNIT = lazy_pattern(
     r"(?:(?:/etc|/lib|/usr/lib|/run)/systemd/(?:system|user)|/etc/init\.d|/etc/init|/etc/rc\.d)/"
     r"([^/*#]+?)(?:\.(?:service|socket|timer|path|conf))?(?:\.d)?(?:[/#].*)?$"
 )
@@ -24,7 +25,7 @@ _DEEP = frozenset({"lib", "log", "cache", "spool"})
 OF_SINGLE_FILES = frozenset({"/etc/default", "/etc/logrotate.d"})
 """Folders in which each file is a place, because each has a reader of its own."""
 
-_WORD = re.compile(r"[a-z]{2,}")
+_WORD = lazy_pattern(r"[a-z]{2,}")
 _SHORT = 3
 """Number of letters that count in a comparison: ``snmpd`` has files in ``/var/lib/snmp``."""
 
