@@ -51,6 +51,9 @@ OF_CHANCE = frozenset(
 )
 """Syscalls of threads that wait for each other, and of memory: how many there are is a matter of moments."""
 
+WAITING = ("asyncio/", "selectors.py", "threading.py")
+"""Code of the event loop and of locks: on a busy machine the loop turns more often until a thread or a program ends."""
+
 TURNS = 3
 """A count that is over its limit is taken this often: what varies only ever adds to it."""
 
@@ -131,10 +134,16 @@ def imported(shape: str, *, ours: bool) -> Parts:
     return {name: 1 for name in names if (name.partition(".")[0] == "asyncstate") == ours}
 
 
+def compiled(shape: str) -> Parts:
+    """Count the regular expressions that are compiled when one state has been applied, by file and line."""
+    return {_short(place): number for place, number in profiled(shape, 1)["patterns"].items()}
+
+
 def called(what: str, shape: str, count: int) -> Parts:
-    """Count the calls or the hops of a state, by file."""
+    """Count the calls or the hops of a state, by file, without calls of code that waits."""
     small, large = ({_short(place): n for place, n in profiled(shape, n)[what].items()} for n in (count, 2 * count))
-    return a_state(small, large, count)
+    parts = a_state(small, large, count)
+    return {name: number for name, number in parts.items() if what == "hops" or not name.startswith(WAITING)}
 
 
 def syscalls(shape: str, count: int) -> Parts:
@@ -207,10 +216,12 @@ COUNTS: dict[str, Count] = {
     "modules of others, imported for one state": Count(
         lambda: imported("wide", ours=False), 0, "see who imports them: -X importtime; import them where they are used"
     ),
+    "regular expressions, compiled for one state": Count(
+        lambda: compiled("wide"), 0, "asyncstate/pattern.py compiles them on first use"
+    ),
     "calls of Python functions, a state that does nothing": Count(lambda: called("calls", "wide", 200), 1, _CALLS),
-    # Sometimes the loop goes round once more until a thread or a program is done.
-    "calls of Python functions, a file.managed": Count(lambda: called("calls", "files", 100), 4, _CALLS),
-    "calls of Python functions, a cmd.run": Count(lambda: called("calls", "commands", 100), 6, _CALLS),
+    "calls of Python functions, a file.managed": Count(lambda: called("calls", "files", 100), 1, _CALLS),
+    "calls of Python functions, a cmd.run": Count(lambda: called("calls", "commands", 100), 1, _CALLS),
     "thread hops, a state that does nothing": Count(lambda: called("hops", "wide", 200), 0.1, _HOPS),
     "thread hops, a file.managed": Count(lambda: called("hops", "files", 100), 0.1, _HOPS),
     "thread hops, a cmd.run": Count(lambda: called("hops", "commands", 100), 0.1, _HOPS),

@@ -1,7 +1,8 @@
 """Runs the command line of its arguments, and writes what it imported and called into the file of the first one.
 
 The file gets JSON: ``modules``, the names of what is imported; ``calls``, the calls of Python functions by the file of
-the function; ``hops``, by its caller, how often a thread handed something to the event loop. All threads count.
+the function; ``hops``, by its caller, how often a thread handed something to the event loop; ``patterns``, by its
+caller, how often a regular expression was compiled. All threads count.
 For `budget`; it imports nothing that the command line would not import itself.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import itertools
+import re
 import sys
 import threading
 import time
@@ -17,10 +19,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from types import FrameType
 
+_COMPILE = re._compiler.compile.__code__  # type: ignore[attr-defined]  # noqa: SLF001 - what `re` does not cache
 _HAND_OVER = "call_soon_threadsafe"
 
 calls: dict[str, int] = {}
 hops: dict[str, int] = {}
+patterns: dict[str, int] = {}
 
 
 def count(frame: FrameType, event: str, argument: Any) -> None:
@@ -28,12 +32,22 @@ def count(frame: FrameType, event: str, argument: Any) -> None:
     if event == "call":
         code = frame.f_code
         calls[code.co_filename] = calls.get(code.co_filename, 0) + 1
+        if code is _COMPILE:
+            place = _outside_re(frame)
+            patterns[place] = patterns.get(place, 0) + 1
         caller = frame.f_back if code.co_name == _HAND_OVER else None
     else:
         caller = frame if event == "c_call" and argument.__name__ == _HAND_OVER else None
     if caller is not None:
         place = f"{caller.f_code.co_filename}:{caller.f_code.co_qualname}"
         hops[place] = hops.get(place, 0) + 1
+
+
+def _outside_re(frame: FrameType | None) -> str:
+    """Return the file and the line that had a regular expression compiled."""
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "re":
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else ""
 
 
 def write(path: str) -> None:
@@ -43,7 +57,7 @@ def write(path: str) -> None:
     import json  # noqa: PLC0415 - it must not be among the modules that were counted
 
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"modules": modules, "calls": calls, "hops": hops}, file)
+        json.dump({"modules": modules, "calls": calls, "hops": hops, "patterns": patterns}, file)
 
 
 if __name__ == "__main__":
