@@ -667,6 +667,21 @@ def test_a_run_that_is_not_wanted_any_more_does_not_go_on(stopped):
     assert world.hosts["db1"].memory.kept["r1"].ended == words
 
 
+def test_a_host_whose_messages_were_removed_is_found_again_while_it_is_there():
+    async def scenario():
+        world = World(Fleet(CHAIN))
+        world.start()
+        await asyncio.sleep(12)
+        for key in (subjects.host("db1"), subjects.lease("db1")):  # as `fleet prune --host` does
+            world.server.forget(key)
+        await asyncio.sleep(12)
+        end = await world.drive()
+        await world.close()
+        return end
+
+    assert play(scenario()).hosts.keys() == {"db1", "lb1", "web1"}
+
+
 TARGETS = {
     json.loads(each)[1]: hosts
     for each, hosts in recorded("target").items()

@@ -47,7 +47,9 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 _ANEW = 720
-"""The number of signs of life after which a host republishes its grains: they change, and a board drops old entries."""
+"""The number of signs of life after which a host republishes its grains: they change, and a board drops old entries.
+
+It does so at once if its last sign of life is gone: then somebody has removed its messages."""
 LEASE = 5.0
 """Seconds between two signs of life."""
 _SHARE = 5
@@ -215,9 +217,9 @@ class Agent:
             lease = Lease(host=self.host, boot=boot, beat=beat, interval=interval, where=self._where, runs=runs)
             beat += 1
             try:
-                await self._look_for_a_twin()
+                was_there = await self._look_for_a_twin()
                 await self.board.put(subjects.lease(self.host), encode(lease))
-                if not beat % _ANEW:
+                if not beat % _ANEW or (beat > 1 and not was_there):
                     await self._introduce()
             except BoardRefused as error:
                 log.warning("The sign of life of this host is refused: %s", error)
@@ -225,7 +227,8 @@ class Agent:
             interval = min(max(self._lease, _SHARE * took), _LONGEST * self._lease)
             await anyio.sleep(promised)
 
-    async def _look_for_a_twin(self) -> None:
+    async def _look_for_a_twin(self) -> bool:
+        """Look who renewed the lease of this host last; return whether there is one on the board."""
         known, found = self._twin.where, await self.board.get(subjects.lease(self.host))
         try:
             self._twin.look(None if found is None else decode(found, Lease))
@@ -233,6 +236,7 @@ class Agent:
             log.warning("The lease of this host on the board is refused: %s", error)
         if self._twin.where and not known:
             log.error("%s", self._two_machines())
+        return found is not None
 
     async def has_twin(self) -> bool:
         """Whether another machine renews the lease of this host: waits until it must have done so."""
