@@ -164,4 +164,6 @@ class Said(Observer):
     def ended(self, host: str, end: HostEnd) -> None:
         """Say why the part of a host has no report."""
         if end.why:
-            self._console.say(f"{self._step}: {host}: {end.why}")
+            from asyncstate.extras.fleet.commands.run_display import of_host
+
+            self._console.say(f"{self._step}: {of_host(host, end.why)}")

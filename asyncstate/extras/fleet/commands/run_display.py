@@ -34,6 +34,11 @@ def shown_as(options: dict[str, Any]) -> dict[str, Any]:
     return {"traced": True, **{name: options[name] for name in named}}
 
 
+def of_host(host: str, words: str) -> str:
+    """Return the words of a host under its name: only its own name stands at the margin, so it speaks for no other."""
+    return f"{host}: " + "\n    ".join(words.splitlines())
+
+
 class RunDisplay(Relay):
     """Shows a run: its events as lines of JSON while it goes on, else its progress, and its reports at the end.
 
@@ -165,7 +170,7 @@ class RunDisplay(Relay):
         """Say why the part of a host has no report."""
         super().ended(host, end)
         if end.why:
-            self._console.say(f"{host}: {end.why}")
+            self._console.say(of_host(host, end.why))
 
     def end(self, end: FleetEnd) -> int:
         """Show the whole run; return the exit code of the program."""

@@ -30,6 +30,7 @@ def command(console: Console, /, **options: Any) -> int:
 
 async def _status(console: Console, options: dict[str, Any]) -> int:
     from asyncstate.extras.fleet.controller.records import host_infos, signs_of_life
+    from asyncstate.report.terminal import one_line
 
     board, _ = operator_of(options)
     async with board:
@@ -40,7 +41,7 @@ async def _status(console: Console, options: dict[str, Any]) -> int:
         return 0
     console.lines(
         [
-            f"{host}: {'there' if host in there else 'away'}, version {info.version}"
+            f"{host}: {'there' if host in there else 'away'}, version {one_line(info.version) or 'unknown'}"
             for host, info in sorted(infos.items())
         ]
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -126,6 +127,13 @@ def test_a_host_that_refused_has_no_report_and_one_that_was_cut_short_says_why_a
     assert "web2:" not in text.replace("failed: web1, web2", "")
     assert "web2: the host takes part in run r0 now" in errors
     assert "2 hosts, 2 failed: web1, web2" in text
+
+
+@pytest.mark.parametrize("words", ["no\nweb1: done", "no\r\nweb1: done", "no\x0bweb1: done", "no\u2028web1: done"])
+def test_no_host_speaks_for_another(show, words):
+    _, text, errors = show({}, {"web2": HostEnd(2, words)})
+    assert not re.search("^web1", text + errors, re.MULTILINE)
+    assert "web2: no\n    web1: done\n" in errors
 
 
 def test_a_junit_file_and_metrics_have_all_hosts(show, tmp_path):
