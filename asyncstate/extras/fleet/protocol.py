@@ -28,6 +28,10 @@ VERSION: Final = 1
 
 _SQUEEZED_FROM: Final = 4096
 _LARGEST: Final = 64 << 20
+_MOST_VALUES: Final = 2 << 20
+"""The largest number of values in a message: an empty list has two bytes on the wire and sixty in memory."""
+_OPENINGS: Final = (b",", b"[", b"{")
+"""Each value but the first follows one of these, or is the value of a key that does."""
 _ZLIB: Final = b"\x78"
 
 
@@ -307,8 +311,9 @@ class Lease(_Message, frozen=True, kw_only=True, omit_defaults=True):
 
 def two_machines(host: str, one: str, other: str) -> str:
     """Return the message for two machines that renew one lease, with a remedy."""
+    one, other = (" ".join(where.split()) or "a machine" for where in (one, other))
     return (
-        f"two machines have the credentials of {host} ({one or 'a machine'}; {other or 'a machine'}): is one a clone "
+        f"two machines have the credentials of {host} ({one}; {other}): is one a clone "
         "of the other? Neither takes part in runs until one of the agents ends: enrol its machine by a name of its own."
     )
 
@@ -396,12 +401,16 @@ def encode(message: _Message) -> bytes:
         data = encoded(plain(msgspec.to_builtins(fields, enc_hook=plain)))
     if len(data) > _LARGEST:
         raise ValueTooLarge(f"a message of {len(data)} bytes is longer than {_LARGEST >> 20} MiB")
+    if _has_too_many_values(data):
+        raise ValueTooLarge(f"a message has more than {_MOST_VALUES} values")
     return zlib.compress(data, 6) if len(data) >= _SQUEEZED_FROM else data
 
 
 def decode(data: bytes, kind: type[M]) -> M:
     """Return the message of this kind that `encode` wrote. Raises MessageRefused for anything else."""
     data = _expanded(data)
+    if _has_too_many_values(data):
+        raise MessageRefused(f"a message of a fleet has more than {_MOST_VALUES} values")
     try:
         version = msgspec.json.decode(data, type=_Version).v
         if version > VERSION:
@@ -412,6 +421,11 @@ def decode(data: bytes, kind: type[M]) -> M:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise MessageRefused(f"this is no {kind.__name__} of a fleet: {error}") from None
+
+
+def _has_too_many_values(data: bytes) -> bool:
+    """Whether a message may have more values than a reader takes; its texts count as if they had values, too."""
+    return len(data) > _MOST_VALUES and sum(map(data.count, _OPENINGS)) > _MOST_VALUES
 
 
 class _Version(msgspec.Struct):

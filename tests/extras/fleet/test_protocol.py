@@ -1,4 +1,5 @@
 import contextlib
+import tracemalloc
 import zlib
 
 import msgspec
@@ -6,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.errors import MessageRefused
+from asyncstate.errors import MessageRefused, ValueTooLarge
 from asyncstate.extras.fleet import protocol
 from asyncstate.extras.fleet.protocol import (
     Go,
@@ -94,6 +95,38 @@ def test_a_message_that_is_cut_short_or_grows_for_ever_is_refused(monkeypatch):
     monkeypatch.setattr(protocol, "_LARGEST", 5000)
     with pytest.raises(MessageRefused, match="longer than"):
         decode(whole, Lease)
+
+
+@pytest.mark.parametrize(
+    ("kind", "wide"),
+    [
+        (protocol.HostInfo, b'{"grains":{"a":[%s]}}'),
+        (protocol.HostEvent, b'{"tag":"a","data":{"a":[%s]}}'),
+        (protocol.Report, b'{"attempt":1,"seq":0,"events":[[%s]]}'),
+        (protocol.LogPage, b'{"boot":"a","number":1,"lines":[%s]}'),
+    ],
+)
+@pytest.mark.parametrize("value", [b"[]", b"{}", b'""', b"1", b'{"a":1}'])
+def test_a_message_that_takes_a_multiple_of_itself_in_memory_is_refused_unread(kind, wide, value):
+    bomb = zlib.compress(wide % b",".join([value] * (3 << 20)))
+    assert len(bomb) < 1 << 20
+    tracemalloc.start()
+    try:
+        with pytest.raises(MessageRefused, match="more than 2097152 values"):
+            protocol.decode(bomb, kind)
+        assert tracemalloc.get_traced_memory()[1] < 3 * protocol._LARGEST
+    finally:
+        tracemalloc.stop()
+
+
+def test_nobody_sends_what_nobody_reads():
+    with pytest.raises(ValueTooLarge, match="more than 2097152 values"):
+        protocol.encode(protocol.HostInfo(host="a", grains={"a": [1] * (3 << 20)}))
+    text = "," * (1 << 20)
+    assert (
+        protocol.decode(protocol.encode(protocol.HostEvent(tag="a", data={"a": text})), protocol.HostEvent).data["a"]
+        == text
+    )
 
 
 def test_a_later_version_is_refused_with_the_next_step():

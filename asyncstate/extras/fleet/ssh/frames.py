@@ -14,12 +14,16 @@ that the other is gone) and `BYE` (the run is over).
 from __future__ import annotations
 
 import struct
-from typing import Annotated, Any, Final, NamedTuple, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
 from asyncstate.errors import BoardError, ValueTooLarge
 from asyncstate.model.encode import encoded, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 VERSION: Final = 1
 OK: Final = "ok"
@@ -29,12 +33,28 @@ CLOSE: Final = "close"
 BEGIN: Final = "begin"
 PING: Final = "ping"
 BYE: Final = "bye"
-ASKED: Final = frozenset({"put", "get", "entries", "watch", "publish", "listing", "fetch", "pillar", CLOSE})
-"""The requests of a runner: the board's methods but ``messages``, which no host may read, and the tree's methods."""
+_KEY = tuple[str]
+ASKED: Final[Mapping[str, Any]] = MappingProxyType(
+    {
+        "put": tuple[str, bytes],
+        "get": _KEY,
+        "entries": _KEY,
+        "watch": _KEY,
+        "publish": tuple[str, bytes, str],
+        "listing": _KEY,
+        "fetch": tuple[str, str, int],
+        "pillar": tuple[dict[Any, Any], str],
+        CLOSE: tuple[()],
+    }
+)
+"""The requests of a runner, with the types of their values: the board's methods but ``messages``, which no host may
+read, and the tree's methods."""
 
 HEAD: Final = 4
 LARGEST: Final = 64 << 20
 """The largest frame in bytes."""
+LARGEST_GRAINS: Final = 2 << 20
+"""The largest grains of a host in bytes: in memory they may take sixty times as many."""
 CHUNK: Final = 1 << 20
 """The largest piece of a file in one frame, in bytes."""
 SILENCE: Final = 60.0
@@ -53,6 +73,14 @@ class Frame(msgspec.Struct, frozen=True, array_like=True, gc=False):
     number: int
     word: str
     value: Any = None
+
+
+class _Sealed(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One frame with its value as it came."""
+
+    number: int
+    word: str
+    value: msgspec.Raw = msgspec.Raw(b"\xc0")
 
 
 class Begin(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,6 +165,25 @@ def decode(data: bytes) -> Frame:
     """Return the frame in the bytes after a head. Raises BoardError for anything else."""
     try:
         return msgspec.msgpack.decode(data, type=Frame)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise BoardError(f"what comes is no frame: {error}") from None
+
+
+def decode_asked(data: bytes) -> Frame:
+    """Return the frame in the bytes that a host sent after a head, without a value that nobody asks for.
+
+    Raises BoardError for anything but a ping and the requests of `ASKED`: before their values take any memory.
+    """
+    try:
+        sealed = msgspec.msgpack.decode(data, type=_Sealed)
+        if sealed.word == PING:
+            return Frame(sealed.number, PING)
+        if sealed.word not in ASKED:
+            raise BoardError(f"it asks for what there is not: {sealed.word[:40]!r}")
+        if sealed.word == "pillar" and len(sealed.value) > LARGEST_GRAINS:
+            raise BoardError(f"its grains are longer than {LARGEST_GRAINS >> 20} MiB")
+        value = msgspec.msgpack.decode(bytes(sealed.value), type=ASKED[sealed.word])
+        return Frame(sealed.number, sealed.word, value)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BoardError(f"what comes is no frame: {error}") from None
 
