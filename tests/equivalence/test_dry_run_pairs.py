@@ -59,7 +59,7 @@ APART = {
     "what they call is a function of the tree": r"cmd\.call",
     "they set what a machine has once": r"(keyboard|locale|debconf|timezone)\..*",
     "they write caches that no other state reads": r"file\.not_cached|pkg\.downloaded",
-    "Salt has them, and they only fail": r"file\.pruned",
+    "they only fail": r"file\.pruned",
     "they read and write keys as requests do": r"x509\.(certificate|crl|pem)_managed",
     "tests/states/test_dry_run_of_pairs.py has them: environments are made of packages": r"(pip|virtualenv)\..*",
 }

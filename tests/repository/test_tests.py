@@ -72,7 +72,9 @@ def test_a_test_has_the_folder_of_what_it_tests(checkout):
 CLAIM = re.compile(
     r"\b(?:[Aa]s|[Ll]ike|than|[Uu]nlike) (?:in |with |it is in )?Salt\b(?!-call|-ssh|\.\w|'s own)"
     r"|\bSalt(?: 3008\S*)? (?:does|do|says?|gives?|answers?|would|returns?|raises?|writes?|leaves|calls?|takes?|makes"
-    r"|shows|names|counts|runs?|treats|ignores|keeps|sorts|orders|reads|never|also)\b"
+    r"|shows|names|counts|runs?|treats|ignores|keeps|sorts|orders|reads|never|also|loses|drops|fails|crashes|merges|expands"
+    r"|puts|prints|matches|knows|sees|finds|has|wants|forgets|accepts|refuses|removes|adds|looks|needs|compares|renders)\b"
+    r"|\bsalt-(?:call|run) (?:says|prints|shows|writes|exits|returns|does)\b(?! no)"
     r"|\bSalt's (?:\w+ )?(?:rows?|sentences?|words?|answers?|behaviour|order|comments?|messages?|rules?|results?|outputters?)\b"
     r"|[Nn]or \w+ (?:it )?in Salt\b"
     r"|def test_(?:\w*_)?(?:rows?_(?:\w+_)?of_salt|rows?_that_salt|as_(?:in_)?salt|in_salt|than_salt|of_salt)\b"
@@ -122,6 +124,8 @@ def test_a_test_that_says_what_salt_does_has_it_from_salt(checkout):
         ("which has no effect (nor has it in Salt)", True),
         ("def test_keywords_of_salts_command_line(run):", False),
         ("salt['test.ping']() has no answer", False),
+        ("# Salt loses the last character, and so do we", True),
+        ("salt-call prints it at the end", True),
         ("salt-call says no", False),
         ("Salt's own modules are borrowed", False),
     ],

@@ -197,10 +197,16 @@ def cron(salt, text):
     return salt.with_crontab(user, table, lambda: salt.single(f"cron.{function}", {"user": user, **arguments}))
 
 
+def stateful(salt, command):
+    """Return the essence of a run of a command that reports its outcome itself; the process number is left out."""
+    result, comment, changes = salt.single("cmd.run", {"name": command, "stateful": True})[1]
+    return [result, comment, {key: value for key, value in changes.items() if key != "pid"}]
+
+
 ASKED = {
     each.__name__: each
     for each in (
-        yaml_value, yaml_error, template, template_filter, default, server_id, level, date, nested, highstate, low, high, aggregate, row, tags, top, pillar, target, match, loading, cron,
+        yaml_value, yaml_error, template, template_filter, default, server_id, level, date, nested, highstate, low, high, aggregate, row, tags, top, pillar, target, match, loading, cron, stateful,
     )
 }  # fmt: skip
 
