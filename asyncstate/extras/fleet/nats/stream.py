@@ -148,13 +148,21 @@ async def tidy(connection: Connection, kept: timedelta) -> None:
     now = datetime.now(UTC)
     await forget_before(connection, now - kept)
     for stream in STREAMS:
-        age = kept
+        age, (used, _) = kept, await _room(connection, stream)
         while stream.patterns and not stream.rolls and age > _YOUNGEST and await _is_nearly_full(connection, stream):
             age = max(age / 2, _YOUNGEST)
             await forget_before(connection, now - age, stream.patterns)
         if age < kept:
             kinds = ", ".join(subjects.kind(pattern) for pattern in stream.patterns)
-            log.warning("Entries older than %s were removed from %s (%s): it was nearly full", age, stream.name, kinds)
+            if (await _room(connection, stream))[0] < used:
+                log.warning(
+                    "Entries older than %s were removed from %s (%s): it was nearly full", age, stream.name, kinds
+                )
+            else:
+                words = (
+                    "%s (%s) is nearly full of entries of the last %s, which stay: `asyncstate fleet prune` makes room"
+                )
+                log.warning(words, stream.name, kinds, age)
     await _forget_ended(connection)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+from datetime import timedelta
 
 import pytest
 from fleet_server import FleetServer
@@ -42,7 +43,7 @@ async def fill(board, run, most=1000):
     return number
 
 
-async def test_a_server_that_is_full_is_made_room_on(fleet, run_cli):
+async def test_a_server_that_is_full_is_made_room_on(fleet, run_cli, caplog):
     def call(*words):
         creds = ("--creds", fleet.folder.within("operator.creds"), "--nats", fleet.url)
         return asyncio.to_thread(run_cli, "fleet", *words, *(creds if words[0] != "revoke" else ()))
@@ -54,6 +55,9 @@ async def test_a_server_that_is_full_is_made_room_on(fleet, run_cli):
             await operator.put(subjects.run(run), encode(RunRecord(run=run, target="*", begun=1.0, ended=ended)))
         await fill(board, "old1", 10)
         assert await fill(board, "new1") > 20
+        await stream.tidy(operator._connection, timedelta(days=7))
+        assert "data (report, event) is nearly full of entries of the last 1:00:00, which stay" in caplog.text
+        assert "were removed" not in caplog.text
         refused = await call("prune", "new1")
         assert (refused.returncode, "run new1 has not ended" in refused.stderr) == (1, True)
         done = await call("prune", "old")
