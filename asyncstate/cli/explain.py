@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     "--events",
     section="Output",
     metavar="FILE",
-    type=click.File("rb"),
+    type=click.Path(dir_okay=False, exists=True, allow_dash=True),
     help="Also show what the state really waited for, how long, and its outcome. FILE has the events of a run (apply "
     "--out jsonl > FILE); - is standard input.",
 )
 @data_option("human", "json", "yaml")
 @click.pass_obj
-def command(console: Console, /, wanted: str, sls: tuple[str, ...], events: BinaryIO | None, **options: Any) -> int:
+def command(console: Console, /, wanted: str, sls: tuple[str, ...], events: str | None, **options: Any) -> int:
     """Explain when a state runs, and what it depends on; or what the code of a mistake means.
 
     Shows its place in the serial order, what it waits for and why, and what would skip or fail it. ID is the ID or the
@@ -88,14 +88,17 @@ def _explain_code(console: Console, code: str) -> int:
     return 0
 
 
-def _recorded(console: Console, plan: Plan, events: BinaryIO) -> Profile:
+def _recorded(console: Console, plan: Plan, events: str) -> Profile:
     """Read a recorded run. Raises UsageError for any other file; prints a note if it was recorded with another tree."""
+    from asyncstate.filesystem import open_input
+    from asyncstate.journal.entry import lines_in
     from asyncstate.report.profile import recorded
 
     try:
-        profile = recorded(events)
+        with open_input("/dev/stdin" if events == "-" else events) as file:
+            profile = recorded(lines_in(file))
     except ValueError as error:
-        raise click.UsageError(f"{events.name}: {error}") from None
+        raise click.UsageError(f"{events}: {error}") from None
     if profile.digest != plan.digest:
-        console.say(f"{events.name} was recorded with another tree, other settings or another selection than these.")
+        console.say(f"{events} was recorded with another tree, other settings or another selection than these.")
     return profile

@@ -73,7 +73,17 @@ from .query import (
     version_of,
     walk,
 )
-from .reading import READ_LIMIT, handed_over, open_read, open_text, open_write, read_bytes, read_input, require_readable
+from .reading import (
+    READ_LIMIT,
+    handed_over,
+    open_input,
+    open_read,
+    open_text,
+    open_write,
+    read_bytes,
+    read_input,
+    require_readable,
+)
 from .replacement import Replacement, copy_attributes, copy_file, merged, replace_content, replace_text
 from .trees import copy_tree, move, remove_tree, require_removable
 
@@ -111,6 +121,7 @@ __all__ = [
     "mknod",
     "move",
     "open_folder",
+    "open_input",
     "open_read",
     "open_text",
     "open_write",

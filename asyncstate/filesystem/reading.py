@@ -136,14 +136,19 @@ def read_input(path: str) -> bytes:
     ``/dev/stdin`` and ``/dev/fd/63`` (the shell's ``<(command)``) may be pipes, because no other user could have put
     them there. At most `READ_LIMIT` bytes. Raises as `read_bytes` does.
     """
-    number = handed_over(path)
-    if number is None:
+    if handed_over(path) is None:
         return read_bytes(path)
-    with os.fdopen(os.dup(number), "rb") as stream:
+    with open_input(path) as stream:
         data = stream.read(READ_LIMIT + 1)
     if len(data) > READ_LIMIT:
         raise PathRefused(f"Refusing to read {path}: it gives more than the {READ_LIMIT} bytes that are read at once")
     return data
+
+
+def open_input(path: str) -> BufferedReader:
+    """Open a path named on the command line for reading, as `read_input` does, to be read in parts."""
+    number = handed_over(path)
+    return open_read(path) if number is None else os.fdopen(os.dup(number), "rb")
 
 
 def handed_over(path: str) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 
 import pytest
@@ -98,3 +99,17 @@ def test_a_highstate_without_a_top_file_says_so(run):
     done = run("explain", "third")
     assert done.returncode == 1
     assert "there is no top.sls in" in done.stdout
+
+
+def test_events_from_a_file_without_an_end_are_an_error(run, tmp_path):
+    with open(tmp_path / "sparse", "wb") as file:
+        file.truncate(1 << 40)
+    os.mkfifo(tmp_path / "pipe")
+    for name, why in (
+        ("/dev/zero", "a character device"),
+        (tmp_path / "sparse", "line 1"),
+        (tmp_path / "pipe", "a pipe"),
+    ):
+        done = run("explain", "third", "a", "--events", name)
+        assert done.returncode == 1
+        assert why in done.stderr
