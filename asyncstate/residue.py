@@ -17,7 +17,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import re
 import sys
 import threading
 from contextlib import contextmanager, suppress
@@ -26,6 +25,7 @@ from typing import TYPE_CHECKING, Self
 from weakref import WeakKeyDictionary
 
 from asyncstate.dunders.context import current
+from asyncstate.pattern import lazy_pattern
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _SUFFIX = ".notes"
 _LIMIT = 1 << 26
 """The maximum of bytes of notes that are read: about a million names."""
 _KEPT_OF_NAME = 100
-_OWN_NAME = re.compile(r"(?<![0-9a-f])[0-9a-f]{16}(?![0-9a-f])")
+_OWN_NAME = lazy_pattern(r"(?<![0-9a-f])[0-9a-f]{16}(?![0-9a-f])")
 """The random part of each temporary name. Notes are data: whoever wrote them, they remove nothing else."""
 _lock = threading.Lock()
 _kept: tuple[Notes, ...] = ()

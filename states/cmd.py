@@ -355,15 +355,17 @@ def _keeping() -> Keeping:
     """Return the folder for output that is too long for a row."""
     refused = "the state has no_log" if __low__.get("no_log") else ""
     folder, budget = os.path.join(str(__opts__["cachedir"]), "output"), int(__opts__.get("output_memory") or 256) << 20
-    return Keeping.of_many(folder, refused, _commands(), budget, __context__.setdefault("cmd.kept", Kept()))
+    commands, files = _shared()
+    return Keeping.of_many(folder, refused, commands, budget, files)
 
 
-def _commands() -> int:
-    """Return the number of commands in the run, counted once."""
-    known: int | None = __context__.get("cmd.commands")
+def _shared() -> tuple[int, Kept]:
+    """Return the number of commands in the run, and the files of their output; made once."""
+    known: tuple[int, Kept] | None = __context__.get("cmd.output")
     if known is None:
         chunks: Any = __lowstate__  # a list of chunks, though its proxy serves mappings
-        known = __context__["cmd.commands"] = sum(1 for low in chunks if low.get("state") == "cmd")
+        number = sum(1 for low in chunks if low.get("state") == "cmd")
+        known = __context__.setdefault("cmd.output", (number, Kept()))
     return known
 
 

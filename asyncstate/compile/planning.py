@@ -245,7 +245,7 @@ class Planning:
     def _implicit_order(self, chunks: Sequence[LowChunk]) -> str:
         """Return the option ``implicit_order``: in an orchestration, the order of the file unless it is ``none``."""
         mode = str(self._opts.get("implicit_order") or "footprint")
-        return FILE_ORDER if mode != "none" and any(chunk.state == _STEPS for chunk in chunks) else mode
+        return FILE_ORDER if mode != "none" and _STEPS in {chunk.state for chunk in chunks} else mode
 
     def _no_transactions(self, mode: str) -> str:
         """Return what keeps package states apart, "" if nothing does."""
