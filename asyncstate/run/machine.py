@@ -109,7 +109,7 @@ class Machine:
         """The contingent edges that stop binding when a node ends, by their places in the plan."""
         self._proves: dict[int, list[int]] = {}
         """The contingent edges that stop binding when a node succeeds."""
-        self._binding = bytearray(b"\1") * len(plan.contingent)
+        self._binding = [True] * len(plan.contingent)
         for place, edge in enumerate(plan.contingent):
             self._waiting[edge.after] += 1
             self._ends.setdefault(edge.before, []).append(place)
@@ -207,7 +207,7 @@ class Machine:
             heappop(self._ready)
             if self._lanes and node not in self._held and not self._enter_lanes(node):
                 continue
-            self._started[node] = 1
+            self._started[node] = True
             self.running.add(node)
             self._history.append(node << _STEP_BITS | _TAKEN)
             return self._work(node)
@@ -266,7 +266,7 @@ class Machine:
         for node in given_up:
             if calls[node].result is False and self.plan.nodes[node].kind is not NodeKind.CHECK:
                 self.fail_hard(node)
-            self._complete(node, calls[node], [])
+            self._complete(node, calls[node])
 
     def _unstarted_from(self, nodes: Collection[int]) -> set[int]:
         """Return the unstarted ones among ``nodes`` and all their successors."""
@@ -347,7 +347,7 @@ class Machine:
         elsewhere = tuple(sorted(each for each in failed if self.plan.nodes[each].kind is NodeKind.REMOTE))
         return Work(node, what.kind, what.chunk, decided, tuple(sorted(chunks - {-1})), elsewhere=elsewhere)
 
-    def _complete(self, node: int, outcome: Outcome, released: list[int]) -> None:
+    def _complete(self, node: int, outcome: Outcome, released: list[int] | None = None) -> None:
         self.outcomes.put(node, outcome)
         if self.stopped:
             return
@@ -366,7 +366,7 @@ class Machine:
         proved = self._proves.get(node, ()) if outcome.result is True and outcome.ran else ()
         for place in (*self._ends.get(node, ()), *proved):
             if self._binding[place]:
-                self._binding[place] = 0
+                self._binding[place] = False
                 yield self.plan.contingent[place].after
 
     def _make_ready(self, node: int) -> None:
@@ -381,7 +381,7 @@ class Machine:
             free = stack.pop()
             kind, outcome = self.plan.nodes[free].kind, _COMPLETE
             if kind is NodeKind.REMOTE:
-                self._started[free] = 1
+                self._started[free] = True
                 self._history.append(free << _STEP_BITS | _TAKEN)
                 self.awaited.add(free)
                 continue
@@ -393,7 +393,7 @@ class Machine:
                 released.append(free)
                 continue
             else:
-                self._started[free] = 1
+                self._started[free] = True
                 self._history.append(free << _STEP_BITS | _PASSED)
                 self.outcomes.put(free, _COMPLETE)
             for successor in (*self.plan.dag.successors(free), *self._unbound(free, outcome)):

@@ -9,7 +9,7 @@ from reached import reach
 from tables import rows
 
 from asyncstate.model.dag import Dag
-from asyncstate.model.plan import NodeKind
+from asyncstate.model.plan import ContingentEdge, NodeKind
 from asyncstate.model.result import Outcome
 from asyncstate.run import outcomes as outcomes_module
 from asyncstate.run.gate import Verdict
@@ -293,6 +293,70 @@ def test_a_call_that_ends_after_it_was_given_up_gives_back_its_lane_and_starts_n
     machine.arrive(other, OK)
     assert machine.take().chunk == 2
     assert machine.outcomes.of(0) == FAILED
+
+
+def test_what_is_held_stays_held_when_another_call_is_given_up():
+    plan = PlanBuilder().chunk("a").chunk("b").chunk("c").chunk("last", onfail=["a"], require=["c"]).build()
+    machine = Machine(plan)
+    assert [machine.take().chunk for _ in range(3)] == [0, 1, 2]
+    machine.give_up({0: FAILED})
+    machine.give_up({1: FAILED})
+    assert machine.done(2, OK) == []
+    assert (machine.take(), machine.withheld) == (None, [3])
+
+
+def test_a_set_is_complete_if_its_members_have_ended_or_were_given_up():
+    builder = (
+        PlanBuilder().chunk("a").chunk("b").chunk("needs", onfail=["b"]).set("both", "a", "b").set("open", "needs")
+    )
+    plan = builder.build()
+    both, unfinished = (node for node, what in enumerate(plan.nodes) if what.kind is NodeKind.SET)
+    machine = Machine(plan)
+    assert [machine.take().chunk for _ in range(2)] == [0, 1]
+    machine.give_up({0: FAILED, 1: FAILED})
+    assert machine.outcomes.of(both) == OK
+    assert machine.withheld == [2, unfinished]
+
+
+def test_what_waits_for_a_given_up_call_by_a_contingent_edge_is_never_called():
+    plan = PlanBuilder().chunk("hangs").chunk("later").chunk("proof").build()
+    machine = Machine(msgspec.structs.replace(plan, contingent=(ContingentEdge(0, 1, 2),)))
+    assert [machine.take().chunk for _ in range(2)] == [0, 2]
+    machine.give_up({0: FAILED})
+    assert (machine.take(), machine.withheld) == (None, [1])
+
+
+def test_a_proof_names_what_it_made_ready():
+    plan = PlanBuilder().chunk("before").chunk("later").chunk("proof").build()
+    machine = Machine(msgspec.structs.replace(plan, contingent=(ContingentEdge(0, 1, 2),)))
+    assert [machine.take().chunk for _ in range(2)] == [0, 2]
+    assert machine.done(2, OK) == [1]
+
+
+def test_a_check_behind_a_given_up_call_is_judged_by_its_own_requisites():
+    builder = PlanBuilder().chunk("hangs").chunk("inner").chunk("middle", prereq=["inner"], onfail=["hangs"])
+    plan = builder.chunk("outer", prereq=["middle"]).build()
+    inner, middle = (node for node, what in enumerate(plan.nodes) if what.kind is NodeKind.CHECK)
+    apart = Dag(plan.dag.size)
+    for edge in plan.dag.edges():
+        if (edge.before, edge.after) != (inner, middle):
+            apart.add(*edge)
+    machine = Machine(msgspec.structs.replace(plan, dag=apart))
+    assert [machine.take().node for _ in range(2)] == [0, inner]
+    machine.done(inner, OK)
+    machine.give_up({0: FAILED})
+    assert middle in machine.withheld
+    work = machine.take()
+    assert (work.node, work.verdict) == (2, Verdict.PRE)
+
+
+def test_what_a_set_frees_beside_a_state_of_another_host_becomes_ready():
+    plan = PlanBuilder().chunk("a").set("of a", "a").remote("other").chunk("last", require=["of a"]).build()
+    whole, other = (node for node, what in enumerate(plan.nodes) if what.kind in {NodeKind.SET, NodeKind.REMOTE})
+    plan.dag.add(whole, other, "stage")
+    machine = Machine(plan)
+    assert machine.done(machine.take().node, OK) == [1]
+    assert machine.awaited == {other}
 
 
 def test_failure_names_every_failed_target_in_serial_order():

@@ -295,6 +295,22 @@ async def test_a_module_that_spoils_the_low_data_of_another_member_spoils_no_row
     assert "it took 'name' out of the low data" in aggregation.notices[0]
 
 
+async def test_a_module_that_spoils_what_it_returned_before_does_the_work_of_nobody_else():
+    take, returned = taking({"a": "b"}, []), []
+
+    def mod_aggregate(low, lows, running):
+        for each in returned:
+            each.pop("name", None)
+        returned.append(take(low, lows, running))
+        return returned[-1]
+
+    aggregation = Aggregation(Hooks(mod_aggregate=mod_aggregate))
+    a, *_ = members = chunks("a", "b", "c")
+    await aggregation.fold(members, {})
+    assert aggregation.lows[a.index] == a.as_low()
+    assert not aggregation.is_common(a)
+
+
 @pytest.mark.parametrize("error", [TypeError("no such thing"), SystemExit(3), KeyboardInterrupt()], ids=repr)
 async def test_what_a_module_raises_is_one_notice_and_told(error):
     def mod_aggregate(low, lows, running):
