@@ -29,6 +29,7 @@ from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
 from asyncstate.model.result import NOT_TOLD, STATE_RAN
 from asyncstate.model.walk import edges_through, stands_for
+from asyncstate.pattern import lazy_pattern
 from asyncstate.run.gate import Verdict
 from asyncstate.run.rows import sub_states
 from asyncstate.value import Value
@@ -63,6 +64,7 @@ _EDITS = frozenset(
     f"file.{edit}" for edit in "append prepend replace line comment uncomment blockreplace keyvalue patch".split()
 ) | {"ini.options_absent", "ini.sections_absent"}
 """States that change a part of a file."""
+_TYPE_SHOWN = lazy_pattern(r" \(from \w+ type\)$")
 _AWAITED = {
     Verdict.ONCHANGES: frozenset({RequisiteKind.ONCHANGES, RequisiteKind.WATCH}),
     Verdict.MET: frozenset({RequisiteKind.WATCH}),
@@ -383,10 +385,10 @@ def _cannot_be_told(row: Row, said: str) -> None:
 
 
 def _changed_lines(row: Row) -> set[str]:
-    """Return the lines that a row shows as added or removed, without the text that ``file.keyvalue`` adds to them."""
+    """Return the lines that a row shows as added or removed, without the type that ``file.keyvalue`` adds."""
     shown = str(row["changes"].get("diff", "")).splitlines()
     lines = (line for line in shown if line.startswith(("+", "-")) and not line.startswith(("+++ ", "--- ")))
-    return {line[1:].partition(" (from ")[0].strip() for line in lines}
+    return {_TYPE_SHOWN.sub("", line[1:]).strip() for line in lines}
 
 
 def _folder(made: str) -> str:

@@ -291,6 +291,8 @@ def test_what_is_there_is_not_created_again_by_what_is_put_into_it():
         ("file.append", {"diff": "-a\n+b"}, {"diff": "--- x\n-a"}, False),
         ("file.keyvalue", {"diff": "- a = 1\n+ a = 2 (from int type)\n"}, {"diff": "-a = 2"}, False),
         ("file.keyvalue", {"diff": "- a = 1\n+ a = 2 (from int type)\n"}, {"diff": "-b = 2"}, True),
+        ("file.append", {"diff": "+/srv/a (from x)/b"}, {"diff": "+/srv/a (from x)/c"}, True),
+        ("file.append", {"diff": "+/srv/a (from x)/b"}, {"diff": "-/srv/a (from x)/b"}, False),
         ("file.comment", {GONE: "updated"}, {"diff": "+c"}, False),
         ("file.line", {}, {"diff": "+c"}, True),
     ],
