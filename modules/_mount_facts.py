@@ -1,15 +1,13 @@
-"""What uses a mount, and which types of file systems can be mounted."""
+"""Types of file systems that can be mounted."""
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 _PROC = "/proc"
 _MODULES = "/lib/modules"
@@ -17,50 +15,6 @@ _HELPERS = "/sbin:/sbin/fs.d:/sbin/fs:/usr/sbin:/usr/local/sbin"
 _LEFT_TO_THE_PROGRAM = frozenset({"", "auto"})
 _BY_A_HELPER = {"nfs": "addr=", "nfs4": "addr=", "fuse": "fd=", "fuseblk": "fd="}
 """Types that the kernel mounts only with an option that the helper program adds."""
-_MOUNT_ID = re.compile(rb"^mnt_id:\s*(\d+)", re.MULTILINE)
-
-
-def user_of(number: str, mounts: dict[str, dict[str, Any]]) -> str:
-    """Return in words a mount or a process that keeps the mount with this number from being undone, "" if none does."""
-    below = next((name for name, mount in mounts.items() if mount["parentid"] == number), "")
-    if below:
-        return f"{below} is mounted on it"
-    wanted = int(number)
-    for process in filter(str.isdigit, os.listdir(_PROC)):
-        if wanted in _mounts_of(process):
-            return f"process {process} ({_program(process)}) uses it"
-    return ""
-
-
-def _mounts_of(process: str) -> Iterator[int]:
-    """Yield the numbers of the mounts that a process has its folders, its program and its open files in."""
-    for name in ("cwd", "root", "exe"):
-        with suppress(OSError):
-            descriptor = os.open(f"{_PROC}/{process}/{name}", os.O_PATH | os.O_CLOEXEC)
-            try:
-                yield from _mount_of(f"{_PROC}/self/fdinfo/{descriptor}")
-            finally:
-                os.close(descriptor)
-    if int(process) == os.getpid():
-        return  # among its open files are those of this look
-    with suppress(OSError):
-        for file in os.listdir(f"{_PROC}/{process}/fdinfo"):
-            yield from _mount_of(f"{_PROC}/{process}/fdinfo/{file}")
-
-
-def _mount_of(about: str) -> Iterator[int]:
-    with suppress(OSError), open(about, "rb") as file:
-        found = _MOUNT_ID.search(file.read())
-        if found:
-            yield int(found[1])
-
-
-def _program(process: str) -> str:
-    try:
-        with open(f"{_PROC}/{process}/comm", encoding="utf-8", errors="replace") as file:
-            return file.read().strip()
-    except OSError:
-        return "it ended"
 
 
 def refused_type(fstype: str, options: Iterable[str]) -> str:

@@ -12,6 +12,8 @@ from asyncstate.data import formats
 from asyncstate.data.values import unfit as _unfit
 from asyncstate.dunders import __context__, __grains__, __opts__, __salt__
 from asyncstate.errors import CommandExecutionError
+from asyncstate.process import mounts as process_mounts
+from asyncstate.process.lineage import program_of
 
 from . import _fstab, _mount_facts
 
@@ -153,7 +155,13 @@ def user_of(name: str) -> str:
     """
     mounts = _from_mountinfo()
     here = mounts.get(_escaped(name))
-    return "" if here is None or name == "/" else _mount_facts.user_of(here["mountid"], mounts)
+    if here is None or name == "/":
+        return ""
+    above = next((path for path, each in mounts.items() if each["parentid"] == here["mountid"]), "")
+    if above:
+        return f"{above} is mounted on it"
+    pid = process_mounts.user_of(int(here["mountid"]))
+    return "" if pid is None else f"process {pid} ({program_of(pid)}) uses it"
 
 
 def refused_type(fstype: str, opts: Any = "defaults") -> str:

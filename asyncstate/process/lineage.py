@@ -130,11 +130,24 @@ def _marked(mark: int) -> Iterator[int]:
 
 def processes() -> list[Process]:
     """Return the live processes of this machine, as far as ``/proc`` shows them; an empty list without ``/proc``."""
+    return [found for pid in pids() if (found := look_at(pid)) is not None]
+
+
+def pids() -> list[int]:
+    """Return the IDs of all processes that ``/proc`` shows, zombies included; an empty list without ``/proc``."""
     try:
-        names = os.listdir("/proc")
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]
     except OSError:
         return []
-    return [found for name in names if name.isdigit() and (found := look_at(int(name))) is not None]
+
+
+def program_of(pid: int) -> str:
+    """Return the name of a process's program, as the kernel keeps it, without signs for a terminal; "?" if it ended."""
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            return "".join(sign if sign.isprintable() else "?" for sign in file.read(64).rstrip("\n"))
+    except OSError:
+        return "?"
 
 
 def look_at(pid: int) -> Process | None:

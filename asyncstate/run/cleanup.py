@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import stat
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from asyncstate import filesystem, residue
 from asyncstate.errors import PathRefused
 from asyncstate.logs.loggers import get_logger
 from asyncstate.process.ending import reaper
-from asyncstate.process.lineage import Lineage, Process, living
+from asyncstate.process.lineage import Lineage, Process, living, program_of
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -126,9 +125,6 @@ def _removed(path: str) -> bool:
 
 def _described(process: Process) -> str:
     """Return the ID, program and start time of a process, without its arguments: they may hold secrets."""
-    name = "?"
-    with suppress(OSError), open(f"/proc/{process.pid}/comm", encoding="utf-8", errors="replace") as file:
-        name = "".join(sign if sign.isprintable() else "?" for sign in file.read(64).rstrip("\n"))
     seconds = time.clock_gettime(time.CLOCK_BOOTTIME) - process.started / os.sysconf("SC_CLK_TCK")
     since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time.time() - seconds))
-    return f"process {process.pid} ({name}, since {since})"
+    return f"process {process.pid} ({program_of(process.pid)}, since {since})"
