@@ -18,7 +18,7 @@ from ._programs import call
 from ._versions import compare, newest_match
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 Changes = dict[str, Any]
 
@@ -35,6 +35,24 @@ class _Order(NamedTuple):
     package: str
     argument: str
     kind: str  # "install", "downgrade" or "reinstall"
+
+
+class _Task:
+    """The orders of one call of `install` or `refusal`, and their commands; ``errors`` are what went wrong so far."""
+
+    def __init__(self, orders: list[_Order], options: list[str], errors: list[str]) -> None:
+        self.orders = orders
+        self.errors = errors
+        self._options = options
+        self.held = {order.package for order in orders}.intersection(get_selections(state="hold")["hold"])
+
+    def commands(self, *before: str, after: Iterable[str] = ()) -> Iterator[tuple[str, list[str]]]:
+        """Yield each kind of change with its command; ``before`` and ``after`` are options around those of the task."""
+        for kind, more in _MORE_OPTIONS.items():
+            arguments = [order.argument for order in self.orders if order.kind == kind]
+            if arguments:
+                options = [*before, *self._options, *more, *after]
+                yield kind, ["apt-get", "-q", "-y", *options, "install", "--", *arguments]
 
 
 def install(
@@ -60,40 +78,29 @@ def install(
     """
     if debconf:
         __salt__["debconf.set_file"](debconf)
-    targets, kind = __salt__["pkg_resource.parse_targets"](
-        name, pkgs, sources, normalize=normalize and kwargs.get("split_arch", True), version=kwargs.get("version")
-    )
+    targets, kind = _targets(name, pkgs, sources, normalize=normalize, **kwargs)
     if not targets:
         return {}
     if refresh and (kind == "file" or refresh_needed(targets)):
         refresh_db(kwargs.get("cache_valid_time", 0))
     old = list_pkgs()
-    errors: list[str] = []
-    if kind == "file":
-        orders = [_order_of_file(path, old, reinstall=reinstall) for path in targets]
-    else:
-        wanted, errors = _resolved(targets, ignore_epoch=bool(ignore_epoch))
-        orders = [_order(package, version, old, reinstall=reinstall) for package, version in wanted.items()]
     options = _options(skip_verify=skip_verify, fromrepo=None if kind == "file" else fromrepo, **kwargs)
-    held = {order.package for order in orders}.intersection(get_selections(state="hold")["hold"])
-    with prefetched([] if downloadonly else [order.package for order in orders]) as used:
-        with without_holds(held, unhold, hold):
-            for how, more in _MORE_OPTIONS.items():
-                arguments = [order.argument for order in orders if order.kind == how]
-                if arguments:
-                    more = [*more, "--download-only"] if downloadonly else more
-                    agreement = options_of_agreement()
-                    command = ["apt-get", "-q", "-y", *agreement, *options, *more, "install", "--", *arguments]
-                    _run(command, kwargs.get("env"), errors, ignore_retcode=bool(agreement))
+    task = _task(targets, kind, old, options, reinstall=reinstall, ignore_epoch=bool(ignore_epoch))
+    with prefetched([] if downloadonly else [order.package for order in task.orders]) as used:
+        with without_holds(task.held, unhold, hold):
+            agreement = options_of_agreement()
+            for _, command in task.commands(*agreement, after=["--download-only"] if downloadonly else []):
+                _run(command, kwargs.get("env"), task.errors, ignore_retcode=bool(agreement))
         forget()
         new = list_pkgs()
         done = changes(old, new)
         used.update((name, version) for name in done for version in new.get(name, "").split(","))
-    for order in orders:
+    for order in task.orders:
         if order.kind == "reinstall" and order.package not in done:
             done[order.package] = {"old": old.get(order.package, ""), "new": new.get(order.package, "")}
-    if errors:
-        raise CommandExecutionError("Problem encountered installing package(s)", {"errors": errors, "changes": done})
+    if task.errors:
+        about = {"errors": task.errors, "changes": done}
+        raise CommandExecutionError("Problem encountered installing package(s)", about)
     return done
 
 
@@ -110,24 +117,46 @@ def refusal(
 
     What is on hold counts as free to change if it is named.
     """
-    targets, _ = __salt__["pkg_resource.parse_targets"](None, pkgs, None, normalize=normalize)
-    wanted, errors = _resolved(targets or {}, ignore_epoch=bool(ignore_epoch))
+    targets, kind = _targets(None, pkgs, None, normalize=normalize, **kwargs)
     old = list_pkgs()
-    orders = [_order(package, version, old, reinstall=reinstall) for package, version in wanted.items()]
     options = _options(skip_verify=skip_verify, fromrepo=fromrepo, **kwargs)
-    if {order.package for order in orders}.intersection(get_selections(state="hold")["hold"]):
-        options.append("--allow-change-held-packages")
-    for how, more in _MORE_OPTIONS.items():
-        arguments = [order.argument for order in orders if order.kind == how]
-        if arguments:
-            command = ["apt-get", "-q", "-y", "--just-print", *options, *more, "install", "--", *arguments]
-            told = _run(command, kwargs.get("env"), errors, ignore_retcode=True)
-            installed = {name.partition(":")[0] for name in _INSTALLED.findall(told)}
-            new = [order.package for order in orders if order.kind == how and order.package not in old]
-            others = [name for name in new if name.partition(":")[0] not in installed]
-            if others and not errors:
-                errors.append(f"apt would install other packages instead of {', '.join(others)}")
-    return "\n".join(errors)
+    task = _task(targets or {}, kind, old, options, reinstall=reinstall, ignore_epoch=bool(ignore_epoch))
+    after = ["--allow-change-held-packages"] if task.held else []
+    for how, command in task.commands("--just-print", after=after):
+        told = _run(command, kwargs.get("env"), task.errors, ignore_retcode=True)
+        installed = {name.partition(":")[0] for name in _INSTALLED.findall(told)}
+        new = [order.package for order in task.orders if order.kind == how and order.package not in old]
+        others = [name for name in new if name.partition(":")[0] not in installed]
+        if others and not task.errors:
+            task.errors.append(f"apt would install other packages instead of {', '.join(others)}")
+    return "\n".join(task.errors)
+
+
+def _targets(
+    name: str | None,
+    pkgs: Any,
+    sources: Any,
+    *,
+    normalize: bool,
+    split_arch: bool = True,
+    version: Any = None,
+    **_: Any,
+) -> tuple[Any, str | None]:
+    """Return the packages or files to install, and which of both they are, as ``pkg_resource.parse_targets`` does."""
+    found: tuple[Any, str | None] = __salt__["pkg_resource.parse_targets"](
+        name, pkgs, sources, normalize=normalize and split_arch, version=version
+    )
+    return found
+
+
+def _task(
+    targets: Any, kind: str | None, old: dict[str, str], options: list[str], *, reinstall: bool, ignore_epoch: bool
+) -> _Task:
+    if kind == "file":
+        return _Task([_order_of_file(path, old, reinstall=reinstall) for path in targets], options, [])
+    wanted, errors = _resolved(targets, ignore_epoch=ignore_epoch)
+    orders = [_order(package, version, old, reinstall=reinstall) for package, version in wanted.items()]
+    return _Task(orders, options, errors)
 
 
 def install_foreseen(expected: Changes, pkgs: Any, **kwargs: Any) -> Changes | None:

@@ -1,5 +1,6 @@
 """The apt module: version order, recorded output of the programs, waiting for locks, what it tells of packages."""
 
+import contextlib
 import subprocess
 
 import pytest
@@ -252,3 +253,30 @@ def test_a_package_selected_for_purging_is_taken_off_that_list(apt):
     row = apt.harness.state("pkg.installed", name="sun")
     assert row["changes"] == {"purge_desired": {"sun": {"old": "1.0", "new": ""}}}
     assert apt.harness.state("pkg.installed", name="sun")["changes"] == {}
+
+
+@needs_apt
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"pkgs": ["sun"]},
+        {"pkgs": ["sun:amd64"], "split_arch": False},
+        {"pkgs": [{"sun": "1.0"}, "moon"], "normalize": False},
+        {"pkgs": [{"moon": "1.0"}, "sun"], "reinstall": True},
+        {"pkgs": [{"sun": ">0.5"}], "fromrepo": "stable", "skip_verify": True, "install_recommends": False},
+        {"pkgs": ["sun"], "force_yes": True, "only_upgrade": True},
+    ],
+)
+def test_a_refusal_simulates_the_commands_of_the_installation(apt, arguments):
+    apt.package("sun")
+    for version in ("1.0", "2.0"):
+        apt.package("moon", version)
+    apt.harness.call("pkg.refresh_db")
+    apt.harness.call("pkg.install", "moon")
+    apt.ran.clear()
+    apt.harness.call("pkg.refusal", **arguments)
+    simulated = [[word for word in each if word != "--just-print"] for each in apt.commands("install")]
+    apt.ran.clear()
+    with contextlib.suppress(CommandExecutionError):
+        apt.harness.call("pkg.install", **arguments)
+    assert simulated == apt.commands("install") != []
