@@ -71,12 +71,16 @@ def managed(name: str, ppa: Any = None, copr: Any = None, aptkey: bool = True, *
     others = _others_in_file(repo, kwargs) if before else []
     if before and not others and not _differs(before, wanted, arguments):
         return unchanged(name, f"Package repo '{name}' already configured")
+    if _on_debian():
+        arguments.update(saltenv=str(__env__), aptkey=aptkey, clean_file=bool(kwargs.get("clean_file")))
+    if filesystem.foretells() and "pkg.repo_refusal" in __salt__:
+        problem = __salt__["pkg.repo_refusal"](repo, **arguments)
+        if problem:
+            return failed(name, f"Failed to configure repo '{name}': {problem}")
     if is_dry_run():
         changes = _difference(before, wanted) if before else {"repo": name}
         return would_change(name, f"Package repo '{name}' would be configured. {_CAUTION}", changes)
     try:
-        if _on_debian():
-            arguments.update(saltenv=str(__env__), aptkey=aptkey, clean_file=bool(kwargs.get("clean_file")))
         __salt__["pkg.mod_repo"](repo, **arguments)
         after = __salt__["pkg.get_repo"](repo=repo, **arguments)
     except RunCancelled:

@@ -199,6 +199,11 @@ class PkgInterface(Interface):
         return {}
 
     @Interface.supported(**_APT)
+    def repo_refusal(self, repo: str, **kwargs: Any) -> str:
+        """Return why ``mod_repo`` with these arguments would fail; "" if it would not, or if nothing is certain."""
+        return ""
+
+    @Interface.supported(**_APT)
     def add_repo_key(
         self,
         path: str | None = None,

@@ -24,7 +24,7 @@ from ._candidates import (
 from ._installed import get_selections, hold, list_pkgs, normalize_name, unhold
 from ._keys import add_repo_key, del_repo_key, get_repo_keys
 from ._programs import output as _output
-from ._repositories import del_repo, expand_repo_def, get_repo, list_repos, mod_repo
+from ._repositories import del_repo, expand_repo_def, get_repo, list_repos, mod_repo, repo_refusal
 from ._transactions import autoremove, install, install_foreseen, purge, refusal, remove, upgrade
 from ._versions import compare as _compare
 
@@ -67,6 +67,7 @@ __all__ = [
     "refresh_db",
     "refusal",
     "remove",
+    "repo_refusal",
     "show",
     "unhold",
     "upgrade",

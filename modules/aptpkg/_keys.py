@@ -41,33 +41,33 @@ def add_repo_key(
     ``apt-key`` store is not used.
     """
     folder = keydir or (TRUSTED if aptkey else KEYRINGS)
-    if path:
-        cached = __salt__["cp.cache_file"](path, saltenv)
-        if not cached:
-            raise CommandExecutionError(f"Error: file not found: {path}")
-        key = filesystem.read_bytes(cached)
-        name = keyfile or os.path.basename(path)
-    elif text:
-        key, name = text.encode(), keyfile or ""
+    if path or text:
+        key = given_key(path, text, saltenv)
     elif keyid and keyserver:
-        key, name = _received(str(keyid), keyserver), keyfile or ""
+        key = _received(str(keyid), keyserver)
     else:
         raise InvocationError("a key needs a path, its text, or a keyid and a keyserver")
-    facts = _described(key)
-    if not facts:
-        raise CommandExecutionError(f"Error: {path or 'the text'} holds no public key")
+    name = keyfile or (os.path.basename(path) if path else "")
+    facts = _facts(key, path or "the text")
     if not name.endswith((".gpg", ".asc")):
         name = f"{next(iter(facts.values()))['fingerprint']}.gpg"
     store_key(key, os.path.join(folder, name))
     return True
 
 
+def given_key(path: str | None, text: str | None, saltenv: str) -> bytes:
+    """Return the key at ``path`` (any URL), else ``text``. CommandExecutionError if there is no file."""
+    if not path:
+        return (text or "").encode()
+    cached = __salt__["cp.cache_file"](path, saltenv)
+    if not cached:
+        raise CommandExecutionError(f"Error: file not found: {path}")
+    return filesystem.read_bytes(cached)
+
+
 def store_key(key: bytes, target: str) -> None:
     """Write ``key`` to the keyring ``target``: unchanged to an ``.asc`` file, else without its armor."""
-    if not target.endswith(".asc"):
-        key = _dearmored(key)
-    elif not _ARMOR.search(key):
-        raise CommandExecutionError(f"Error: {target} must be ASCII-armored, but the key is not")
+    key = _for_file(key, target)
     filesystem.makedirs(os.path.dirname(target), 0o755)
     try:
         if filesystem.read_bytes(target) == key:
@@ -75,6 +75,29 @@ def store_key(key: bytes, target: str) -> None:
     except FileNotFoundError:
         pass
     filesystem.replace_content(target, key, access=filesystem.Access(mode=0o644))
+
+
+def check_key(key: bytes, what: str, target: str, *, described: bool) -> None:
+    """Raise the error with which `add_repo_key` (without ``described``, `store_key`) refuses a key for ``target``."""
+    if described:
+        _facts(key, what)
+    _for_file(key, target)
+
+
+def _facts(key: bytes, what: str) -> dict[str, dict[str, Any]]:
+    facts = _described(key)
+    if not facts:
+        raise CommandExecutionError(f"Error: {what} holds no public key")
+    return facts
+
+
+def _for_file(key: bytes, target: str) -> bytes:
+    """Return a key as a keyring of this name has it."""
+    if not target.endswith(".asc"):
+        return _dearmored(key)
+    if not _ARMOR.search(key):
+        raise CommandExecutionError(f"Error: {target} must be ASCII-armored, but the key is not")
+    return key
 
 
 def get_repo_keys(aptkey: bool = True, keydir: str | None = None) -> dict[str, dict[str, Any]]:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any, NamedTuple
 
 from asyncstate import filesystem
 from asyncstate.data.values import is_one_line
 from asyncstate.dunders import __context__, __grains__, __salt__
 from asyncstate.errors import CommandExecutionError, InvocationError
+from asyncstate.residue import temporary_folder
 
 from . import _sources
 from ._candidates import refresh_db
-from ._keys import add_repo_key, get_repo_keys, normalised, store_key
-from ._programs import call
+from ._keys import add_repo_key, check_key, get_repo_keys, given_key, normalised, store_key
+from ._programs import call, output
 from ._sources import LineSource, Source, SourceLists, StanzaSource, is_true
 
 Repo = dict[str, Any]
 
 _PPA = "deb http://ppa.launchpad.net/{0}/{1}/ubuntu {2} main"
+_BOTH = "both keyserver and keyid options required."
+_METHODS = re.compile(r"""^methods=(['"]?)(/.*)\1$""", re.MULTILINE)
 _SETTABLE = ("comps", "disabled", "architectures", "signedby", "trusted")
 
 
@@ -99,6 +103,42 @@ def mod_repo(repo: str, saltenv: str = "base", aptkey: bool = True, **kwargs: An
     wanted = _entry(repo)
     _check_lines(kwargs)
     _fetch_keys(wanted.signedby, saltenv, aptkey=aptkey, **kwargs)
+    source, lists = _changed_lists(wanted, aptkey, kwargs)
+    filesystem.makedirs(os.path.dirname(source.file), 0o755)
+    lists.save()
+    __context__.pop("pkg._avail", None)
+    if _refreshes(kwargs):
+        refresh_db()
+    return {repo: get_repo(repo)}
+
+
+def repo_refusal(repo: str, saltenv: str = "base", aptkey: bool = True, **kwargs: Any) -> str:
+    """Return why `mod_repo` with these arguments would fail, or make no source that apt reads; "" if it may not.
+
+    apt reads the sources as they would be. No server is asked: neither for a key nor for a list of packages.
+    """
+    if repo.startswith("ppa:"):
+        return ""
+    try:
+        wanted = _entry(repo)
+        _check_lines(kwargs)
+        _check_keys(wanted.signedby, saltenv, kwargs)
+        source, lists = _changed_lists(wanted, aptkey, kwargs)
+    except (CommandExecutionError, InvocationError, OSError) as error:
+        return str(error)
+    if source.file != _sources.SOURCES_LIST and (
+        os.path.dirname(source.file) != _sources.SOURCES_PARTS or not source.file.endswith((".list", ".sources"))
+    ):
+        return f"apt does not read {source.file}"
+    return _unreadable(lists) if _refreshes(kwargs) else ""
+
+
+def _refreshes(kwargs: dict[str, Any]) -> bool:
+    return bool(kwargs.get("refresh_db", kwargs.get("refresh", True)))
+
+
+def _changed_lists(wanted: LineSource, aptkey: bool, kwargs: dict[str, Any]) -> tuple[Source, SourceLists]:
+    """Return the source to add or change, and all sources with it; nothing is written yet."""
     lists = SourceLists()
     source = _counterpart(lists, wanted, kwargs)
     if source is None:
@@ -109,12 +149,23 @@ def mod_repo(repo: str, saltenv: str = "base", aptkey: bool = True, **kwargs: An
     _apply(source, wanted, kwargs)
     if kwargs.get("clean_file"):
         lists.sources = [each for each in lists.sources if each is source or each.file != kwargs.get("file")]
-    filesystem.makedirs(os.path.dirname(source.file), 0o755)
-    lists.save()
-    __context__.pop("pkg._avail", None)
-    if kwargs.get("refresh_db", kwargs.get("refresh", True)):
-        refresh_db()
-    return {repo: get_repo(repo)}
+    return source, lists
+
+
+def _unreadable(lists: SourceLists) -> str:
+    """Return the error of apt if it cannot use sources, "" if it can: their form, and the methods of their URLs."""
+    with temporary_folder("apt-") as folder:
+        lists.save_to(folder)
+        places = {"sourcelist": "sources.list", "sourceparts": "parts"}
+        options = [word for key, name in places.items() for word in ("-o", f"Dir::Etc::{key}={folder}/{name}")]
+        done = call(["apt-get", *options, "indextargets", "--format", "$(SITE)"], ignore_retcode=True)
+        if done["retcode"]:
+            shown = str(done["stderr"]).replace(f"{folder}/parts", _sources.SOURCES_PARTS)
+            return shown.replace(f"{folder}/sources.list", _sources.SOURCES_LIST)
+    match = _METHODS.search(output(["apt-config", "shell", "methods", "Dir::Bin::methods/d"]))
+    urls = [url for source in lists if not source.disabled for url in source.uris]
+    methods = [os.path.join(match[2], url.partition(":")[0]) for url in urls] if match else []
+    return next((f"The method driver {path} could not be found." for path in methods if not os.path.exists(path)), "")
 
 
 def expand_repo_def(repo: str, **kwargs: Any) -> Repo:
@@ -244,7 +295,7 @@ def _fetch_keys(signedby: str, saltenv: str, *, aptkey: bool, **kwargs: Any) -> 
         place.update(keydir=os.path.dirname(signedby), keyfile=os.path.basename(signedby))
     if keys.ids:
         if not keys.server:
-            raise CommandExecutionError("both keyserver and keyid options required.")
+            raise CommandExecutionError(_BOTH)
         known = [facts["fingerprint"] for facts in get_repo_keys(keydir=place.get("keydir")).values()]
         for keyid in map(normalised, keys.ids):
             if not any(fingerprint.endswith(keyid) for fingerprint in known):
@@ -255,6 +306,17 @@ def _fetch_keys(signedby: str, saltenv: str, *, aptkey: bool, **kwargs: Any) -> 
         store_key(keys.text.encode(), signedby)
     elif keys.text:
         add_repo_key(text=keys.text, **place)
+
+
+def _check_keys(signedby: str, saltenv: str, kwargs: dict[str, Any]) -> None:
+    """Raise the error of `_fetch_keys`, as far as it does not depend on a server."""
+    path, text = kwargs.get("key_url"), kwargs.get("key_text")
+    if kwargs.get("keyid"):
+        if not kwargs.get("keyserver"):
+            raise CommandExecutionError(_BOTH)
+    elif text or (path and not path.startswith(("http://", "https://"))):
+        key, target = given_key(path, text, saltenv), signedby or os.path.basename(path or "")
+        check_key(key, str(path or "the text"), target, described=bool(path or not signedby))
 
 
 def _add_ppa(repo: str, **kwargs: Any) -> dict[str, Repo]:

@@ -290,6 +290,16 @@ class SourceLists:
         """Remove one source."""
         self.sources = [each for each in self.sources if each is not source]
 
+    def save_to(self, folder: str) -> None:
+        """Write all files into ``folder``, which takes the place of /etc/apt; none that apt does not read."""
+        os.mkdir(os.path.join(folder, "parts"))
+        for path, text in self._rendered().items():
+            name = os.path.basename(path)
+            if path == SOURCES_LIST or os.path.dirname(path) == SOURCES_PARTS:
+                name = name if path == SOURCES_LIST else os.path.join("parts", name)
+                with open(os.path.join(folder, name), "w", encoding="utf-8", errors="surrogateescape") as file:
+                    file.write(text)
+
     def save(self) -> None:
         """Write the changed files. A file of the parts directory that is empty now is removed."""
         after = self._rendered()

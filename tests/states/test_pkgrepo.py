@@ -264,6 +264,61 @@ def test_a_source_brings_packages(tmp_path, etc, monkeypatch):
     assert apt.harness.call("pkg.latest_version", "sun", refresh=False, show_installed=True) == "1.0"
 
 
+SOURCES = {
+    "a source": {},
+    "no address": {"name": "deb [trusted=yes] nowhere stable main"},
+    "no address, not fetched": {"name": "deb [trusted=yes] nowhere stable main", "refresh": False},
+    "no address, disabled": {"name": "deb [trusted=yes] nowhere stable main", "disabled": True},
+    "an unknown method": {"name": "deb [trusted=yes] xyz://{r} ./"},
+    "no component": {"name": "deb [trusted=yes] file:{r} stable"},
+    "an option without a value": {"name": "deb [trusted=yes arch=] file:{r} ./"},
+    "a keyring that is no path": {"name": "deb [trusted=yes signed-by=nope] file:{r} ./"},
+    "an unknown option": {"name": "deb [trusted=yes nope=1] file:{r} ./"},
+    "another word": {"name": "dep file:{r} ./"},
+    "a file that apt reads": {"file": "{e}/sources.list.d/a.list"},
+    "a stanza": {"file": "{e}/sources.list.d/a.sources"},
+    "a file that apt does not read": {"file": "{e}/sources.list.d/a.conf"},
+    "a file elsewhere": {"file": "{e}/a.list"},
+    "a key that is not there": {"key_url": "salt://nope.gpg"},
+    "a file that is no key": {"key_url": "{e}/sources.list"},
+    "a text that is no key": {"key_text": "x"},
+    "a key by its number alone": {"keyid": "0123456789ABCDEF"},
+    "a keyring with a text that is no armor": {
+        "name": "deb [trusted=yes signed-by={e}/keyrings/a.asc] file:{r} ./", "key_text": "x",
+    },
+    "two values of one option": {"name": "deb [trusted=yes] file:{r} ./", "before": "deb [trusted=no] file:{r} ./ #"},
+    "beside a broken source": {"before": "deb [trusted=yes] nowhere stable main"},
+}  # fmt: skip
+"""Sources of a root; ``before`` is a line of another file there. ``{e}`` is its /etc/apt, ``{r}`` its repository."""
+
+
+@needs_apt
+@pytest.mark.feature("F112")
+@pytest.mark.parametrize("what", SOURCES)
+def test_what_a_dry_run_says_of_a_source_comes_true(tmp_path, monkeypatch, what):
+    apt = AptRoot(tmp_path)
+    etc = apt.root / "etc/apt"
+    monkeypatch.setattr(_sources, "SOURCES_LIST", str(etc / "sources.list"))
+    monkeypatch.setattr(_sources, "SOURCES_PARTS", str(etc / "sources.list.d"))
+    monkeypatch.setattr(_keys, "TRUSTED", str(etc / "trusted.gpg.d"))
+    monkeypatch.setattr(_keys, "KEYRINGS", str(etc / "keyrings"))
+    apt.package("sun")
+    apt.harness.opts["foresight"] = True
+    apt.harness.salt["cp.cache_file"] = lambda path, _: path if path.startswith("/") else ""
+    apt.harness.load("states", "pkgrepo")
+    (etc / "sources.list").write_text("")
+    given = {"name": "deb [trusted=yes] file:{r} ./", **SOURCES[what]}
+    given = {key: str(value).format(e=etc, r=apt.repository) for key, value in given.items()}
+    if before := given.pop("before", ""):
+        (etc / "sources.list.d/before.list").write_text(f"{before}\n")
+    given = {key: {"True": True, "False": False}.get(value, value) for key, value in given.items()}
+    before = {path: path.read_text() for path in etc.rglob("*") if path.is_file()}
+    dry = apt.harness.state("pkgrepo.managed", test=True, **given)
+    assert {path: path.read_text() for path in etc.rglob("*") if path.is_file()} == before
+    done = apt.harness.state("pkgrepo.managed", **given)
+    assert (dry["result"] is False) == (done["result"] is False), (dry, done)
+
+
 EVIL = "deb [trusted=yes] http://evil.example.org/ ./"
 
 
