@@ -39,7 +39,7 @@ from asyncstate.dunders.proxies import (
     __user__,
     __utils__,
 )
-from asyncstate.dunders.rows import Row, changed, failed, make_row, unchanged, would_change
+from asyncstate.dunders.rows import Row, changed, failed, make_row, not_told, unchanged, would_change
 from asyncstate.dunders.services import (
     FileRoots,
     Orchestra,
@@ -88,6 +88,7 @@ __all__ = [
     "hide",
     "is_dry_run",
     "make_row",
+    "not_told",
     "runtime_services",
     "tree_files",
     "unchanged",

@@ -7,7 +7,10 @@ itself. Other keys are added with ``|``: ``failed(name, "No answer") | {"status"
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
+
+NOT_TOLD: Final = "__not_told__"
+"""Key of a row of a dry run, True if what the state will do cannot be told before something else has happened."""
 
 Row: TypeAlias = dict[str, Any]
 """The return of a state function. The engine adds the facts about the chunk: ID, SLS, times."""
@@ -29,6 +32,14 @@ def would_change(name: object, comment: str, changes: Mapping[str, Any] | None =
     Give ``changes`` if they are known: `watch` and `onchanges` of other states use them in a dry run too.
     """
     return make_row(name, comment, changes, result=None)
+
+
+def not_told(name: object, comment: str) -> Row:
+    """Return the row of a dry run in which it cannot be told whether the state will change something, or fail.
+
+    The comment says what decides it, and what is known now.
+    """
+    return make_row(name, comment, result=None) | {NOT_TOLD: True}
 
 
 def failed(name: object, comment: str, changes: Mapping[str, Any] | None = None) -> Row:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from asyncstate.dunders.rows import NOT_TOLD
 from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
-from asyncstate.model.result import NOT_TOLD
 from asyncstate.model.walk import stands_for
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from asyncstate.dunders.rows import NOT_TOLD
 from asyncstate.errors import Issue
 from asyncstate.model.race import Race
 
@@ -19,9 +20,6 @@ any keys that the state function added. Every row of a report has all nine."""
 
 STATE_RAN: Final = "__state_ran__"
 """Key of a row, False if the state function was not called: a requisite or a condition was not met."""
-
-NOT_TOLD: Final = "__not_told__"
-"""Key of a row of a dry run, True if the state's effect cannot be told before an earlier one has run."""
 
 RUN_NUM: Final = "__run_num__"
 """Key of a row: its place in the serial order, from 0."""

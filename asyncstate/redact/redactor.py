@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from asyncstate.model.result import NOT_TOLD, RUN_NUM, STATE_RAN
+from asyncstate.dunders.rows import NOT_TOLD
+from asyncstate.model.result import RUN_NUM, STATE_RAN
 from asyncstate.pattern import lazy_pattern
 from asyncstate.redact.forms import TELLING, forms
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
-from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, make_row, unchanged, would_change
+from asyncstate.dunders import (
+    Row,
+    __env__,
+    __salt__,
+    changed,
+    failed,
+    is_dry_run,
+    make_row,
+    not_told,
+    unchanged,
+    would_change,
+)
 from asyncstate.errors import CommandExecutionError, InvocationError
 
 from ._comments import failure, listed, with_version
@@ -19,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _SHORT = 20
+_BEFORE_REFRESH = "This cannot be told before the run has refreshed the lists of packages."
+"""What a dry run says of versions that the present lists do not have; packages without one refresh them, as in Salt."""
 
 
 def installed(
@@ -88,8 +101,8 @@ def installed(
     }
     if is_dry_run():
         row = _dry_run(name, found, sources, reinstall=reinstall)
-        problem = refused(chosen, refresh=found.refresh, **how) if row["result"] is None and not sources else ""
-        return failed(name, problem) if problem else row
+        problem = refused(chosen, **how) if row["result"] is None and not sources else ""
+        return _refusal(name, problem, stale=found.refresh and all(found.install.values())) if problem else row
     order: dict[str, Any] = {
         "pkgs": [{package: wanted} for package, wanted in chosen.items()] if not sources else None,
         "sources": [{package: path} for package, path in chosen.items()] if sources else None,
@@ -130,6 +143,7 @@ def downloaded(
         return unchanged(name, "No packages to download provided")
     pkgs = pkgs or ([{name: version}] if version else [name])
     kwargs.pop("downloadonly", None)
+    refresh = refresh_wanted(kwargs.pop("refresh", False))
     pkgs, _ = resolve_capabilities(pkgs, refresh=False, **kwargs)
     try:
         wanted: Versions = __salt__["pkg_resource.pack_pkgs"](pkgs, kwargs.pop("normalize", True))
@@ -152,11 +166,17 @@ def downloaded(
         return unchanged(name, f"All specified packages{suffix} are already downloaded")
     if is_dry_run():
         comment = f"The following packages would be downloaded: {listed(targets)}"
-        problem = refused(targets, refresh=False, fromrepo=fromrepo, ignore_epoch=ignore_epoch, **kwargs)
-        return failed(name, problem) if problem else would_change(name, comment)
+        problem = refused(targets, fromrepo=fromrepo, ignore_epoch=ignore_epoch, **kwargs)
+        return _refusal(name, problem, stale=refresh) if problem else would_change(name, comment)
     try:
         changes = __salt__["pkg.install"](
-            name=name, pkgs=pkgs, downloadonly=True, fromrepo=fromrepo, ignore_epoch=ignore_epoch, **kwargs
+            name=name,
+            pkgs=pkgs,
+            refresh=refresh,
+            downloadonly=True,
+            fromrepo=fromrepo,
+            ignore_epoch=ignore_epoch,
+            **kwargs,
         )
     except CommandExecutionError as error:
         return failure(name, error, "downloading")
@@ -166,6 +186,11 @@ def downloaded(
         missing = listed(with_version(package, targets) for package in left)
         return failed(name, f"The following packages failed to download: {missing}", changes)
     return changed(name, f"Packages downloaded: {listed(targets)}", changes)
+
+
+def _refusal(name: str, problem: str, *, stale: bool) -> Row:
+    """Return the row of a dry run whose run fails with the present lists of packages; ``stale``: it renews them."""
+    return not_told(name, f"{_BEFORE_REFRESH} Now: {problem}") if stale else failed(name, problem)
 
 
 def _dry_run(name: str, found: Targets, sources: Any, *, reinstall: bool) -> Row:

@@ -57,7 +57,7 @@ def latest(
         return unchanged(name, _all_up_to_date(desired))
     fresh = sorted(package for package in desired if package not in targets) if pkgs else []
     if is_dry_run():
-        problem = refused(targets, refresh=False, fromrepo=fromrepo, skip_verify=skip_verify, **kwargs)
+        problem = refused(targets, fromrepo=fromrepo, skip_verify=skip_verify, **kwargs)
         return failed(name, problem) if problem else _dry_run(name, targets, fresh, current)
     try:
         changes = __salt__["pkg.install"](

@@ -148,13 +148,9 @@ def predicted(targets: Versions, current: Mapping[str, Any], *, refresh: bool = 
     }
 
 
-def refused(targets: Mapping[str, str | None], *, refresh: bool, **arguments: Any) -> str:
-    """Return why the package manager will not install ``targets``; "" if it may, or if it cannot tell. For dry runs.
-
-    Lists that only the run refreshes tell nothing: `predicted` refreshes them for packages without a version.
-    """
-    known = not refresh or not all(targets.values())
-    if not (targets and known and filesystem.foretells() and "pkg.refusal" in __salt__):
+def refused(targets: Mapping[str, str | None], **arguments: Any) -> str:
+    """Return why the package manager will not install ``targets``; "" if it may, or if it cannot tell. For dry runs."""
+    if not (targets and filesystem.foretells() and "pkg.refusal" in __salt__):
         return ""
     pkgs = [{package: version} for package, version in targets.items()]
     problem = __salt__["pkg.refusal"](pkgs=pkgs, **arguments)

@@ -65,5 +65,5 @@ def test_a_row_and_what_it_was_made_of_go_their_own_ways(changes):
 
 def test_plugins_get_all_of_it_where_they_get_the_dunders():
     public = [name for name, value in vars(rows).items() if inspect.isfunction(value)]
-    assert public == ["unchanged", "changed", "would_change", "failed", "make_row"]
+    assert public == ["unchanged", "changed", "would_change", "not_told", "failed", "make_row"]
     assert all(getattr(dunders, name) is getattr(rows, name) for name in (*public, "Row"))

@@ -4,6 +4,8 @@ import pytest
 from apt_root import AptRoot, needs_apt
 from asyncstate.modules import aptpkg
 
+from asyncstate.dunders.rows import NOT_TOLD
+
 pytestmark = needs_apt
 
 
@@ -297,7 +299,57 @@ ORDERS = {
     "its own architecture": {"name": "sun:amd64"},
     "the newest": {"version": "latest"},
     "a release that does not exist": {"fromrepo": "no-such-release"},
+    "a version, not refreshed": {"version": "9.9", "refresh": False},
+    "a name, refreshed": {"refresh": True},
+    "the newest, refreshed": {"version": "latest", "refresh": True},
 }
+
+
+UNREFRESHED = {
+    "a version that appears": {"version": "2.0"},
+    "a version that exists nowhere": {"version": "9.9"},
+    "a condition that a new version meets": {"version": ">1.5"},
+    "a condition that none meets": {"version": ">5"},
+    "a version that is there": {"version": "1.0"},
+    "a version and any": {"pkgs": [{"sun": "2.0"}, "moon"]},
+    "a version that exists nowhere and any": {"pkgs": [{"sun": "9.9"}, "moon"]},
+}
+"""Orders that refresh the lists: of these, the dry run knows only the old ones."""
+
+
+@pytest.mark.feature("F112")
+@pytest.mark.parametrize("refresh", [True, None])
+@pytest.mark.parametrize("what", UNREFRESHED)
+def test_a_dry_run_says_that_a_refresh_decides(apt, what, refresh):
+    apt.harness.opts["foresight"] = True
+    apt.package("sun")
+    apt.package("moon")
+    apt.harness.call("pkg.refresh_db")
+    apt.package("sun", "2.0")
+    order = {"name": "sun", "refresh": refresh, **UNREFRESHED[what]}
+    apt.harness.context["pkg.refresh"] = True
+    before = apt.refreshes()
+    dry = apt.harness.state("pkg.installed", test=True, **order)
+    dry_refreshed = apt.refreshes() > before
+    apt.harness.context["pkg.refresh"] = True
+    done = apt.harness.state("pkg.installed", **order)
+    if NOT_TOLD in dry:
+        assert (dry["result"], dry["changes"], dry_refreshed) == (None, {}, False)
+        assert dry["comment"].startswith(
+            "This cannot be told before the run has refreshed the lists of packages. Now: "
+        )
+    else:
+        assert (dry["result"] is False) == (done["result"] is False), (dry, done)
+    assert (NOT_TOLD in dry) == ("and any" not in what and "is there" not in what)
+
+
+@pytest.mark.parametrize("test", [True, False])
+def test_a_download_may_refresh_the_lists(apt, monkeypatch, test):
+    monkeypatch.setattr(aptpkg, "_ARCHIVES", str(apt.root / "var/cache/apt"))
+    apt.harness.opts["foresight"] = True
+    row = apt.harness.state("pkg.downloaded", test=test, name="sun", version="2.0", refresh=True)
+    assert (row["result"], NOT_TOLD in row) == ((None, True) if test else (False, False))
+    assert apt.refreshes() == (0 if test else 1)
 
 
 @pytest.mark.feature("F112")

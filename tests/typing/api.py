@@ -286,6 +286,7 @@ def present(name: str) -> for_plugins.Row:
         return for_plugins.would_change(name, "Would be written", {name: now})
     if not now:
         return for_plugins.failed(name, "No luck")
+    assert_type(for_plugins.not_told(name, "It depends"), for_plugins.Row)
     assert_type(for_plugins.changed(name, "Written", {name: now}), for_plugins.Row)
     return for_plugins.make_row(name, result=True, comment="Written", changes={})
 

@@ -25,9 +25,10 @@ from asyncstate.compile.effects.claim_values import FILE, FOLDER, GONE, LINK
 from asyncstate.compile.effects.claims_of_paths import kind_left
 from asyncstate.compile.effects.claims_of_paths import place as place_of
 from asyncstate.compile.effects.resources import PATH, Resources, folder_and_marks
+from asyncstate.dunders.rows import NOT_TOLD
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
-from asyncstate.model.result import NOT_TOLD, STATE_RAN
+from asyncstate.model.result import STATE_RAN
 from asyncstate.model.walk import edges_through, stands_for
 from asyncstate.pattern import lazy_pattern
 from asyncstate.run.gate import Verdict

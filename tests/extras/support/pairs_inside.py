@@ -16,8 +16,8 @@ from asyncstate.modules import kmod, linux_sysctl, mount
 from machine_features import FAMILIES, FOLDERS, MAKE
 
 from asyncstate import Settings, StateRuntime
+from asyncstate.dunders.rows import NOT_TOLD
 from asyncstate.extras.proof.shake.python import PLACE
-from asyncstate.model.result import NOT_TOLD
 
 WORLDS = f"{PLACE}/worlds"
 CACHE = f"{PLACE}/cache"

@@ -8,9 +8,10 @@ from plans import PlanBuilder
 
 from asyncstate.compile.effects.declared import Footprint
 from asyncstate.compile.planning import Touched
+from asyncstate.dunders.rows import NOT_TOLD
 from asyncstate.model.dag import FOOTPRINT
 from asyncstate.model.plan import Contradiction, NodeKind
-from asyncstate.model.result import NOT_TOLD, STATE_RAN
+from asyncstate.model.result import STATE_RAN
 from asyncstate.run.chunk.foresight import Foresight
 from asyncstate.run.gate import Verdict
 from asyncstate.run.machine import Work
