@@ -24,6 +24,7 @@ from asyncstate.compile.effects.claim_values import (
     plain,
 )
 from asyncstate.compile.effects.claims_of_paths import FILL, of_made, of_options, of_path
+from asyncstate.compile.effects.declared import files_written
 from asyncstate.compile.effects.resources import PATH, plain_path
 from asyncstate.data.entries import FOUND_BY_POINT
 
@@ -66,8 +67,6 @@ _BY_NAME = {
     "fstab_absent": ("fstab entry ", GONE),
     "install": ("alternative ", THERE),
     "remove": ("alternative ", GONE),
-    "config_set": ("setting ", THERE),
-    "config_unset": ("setting ", GONE),
     "managed": ("", THERE),
     "held": ("hold of ", THERE),
     "unheld": ("hold of ", GONE),
@@ -79,7 +78,6 @@ _WHOSE: dict[str, tuple[str, ...]] = {
     "alias": (),
     "alternatives": ("path",),
     "cron": ("user",),
-    "git": ("repo", "global", "user"),
     "grains": ("delimiter",),
     "mount": ("fs_file",),
     "pkg": (),
@@ -95,7 +93,6 @@ _SETS = {
     "alternatives.set": ("path",),
     "cron.env_present": ("value",),
     "cron.present": ("command", "minute", "hour", "daymonth", "month", "dayweek", "special", "commented", "comment"),
-    "git.config_set": ("value",),
     "grains.present": ("value",),
     "group.present": ("gid",),
     "mount.mounted": ("device", "fstype", "opts"),
@@ -196,6 +193,10 @@ def claims(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str, An
         from asyncstate.compile.effects.package_sources import of_source  # noqa: PLC0415 - few trees have one
 
         made = [*of_source(chunk)]
+    elif chunk.state == "git":
+        from asyncstate.compile.effects.git_settings import of_setting  # noqa: PLC0415 - few trees have one
+
+        made = [*of_setting(chunk, footprint)]
     elif chunk.function in _OF_THE_MACHINE:
         made = [(f"the {chunk.state} of the system", chunk.state, plain("name", chunk.name))]
         made += _of_zone(chunk)
@@ -223,13 +224,6 @@ def files_with_entries(chunk: LowChunk, footprint: Footprint) -> tuple[str, ...]
         return (plain_path(str(chunk.args["file"])),) if chunk.args.get("file") else ()
     files = files_written(footprint)
     return files if len(files) == 1 or chunk.state in _IN_ONE_OF else ()
-
-
-def files_written(footprint: Footprint) -> tuple[str, ...]:
-    """Return the files that a state writes to, beside what is made of them, and beside the kernel's."""
-    names = [name.removeprefix(PATH).partition("#")[0] for name in footprint.writes if name.startswith(PATH)]
-    made = {f"{name}{end}" for name in names for end in (".old", ".db")}
-    return tuple(dict.fromkeys(each for each in names if each not in made and not each.startswith(("/sys/", "/proc/"))))
 
 
 def _of_zone(chunk: LowChunk) -> Iterator[tuple[str, str, Any]]:

@@ -113,6 +113,11 @@ def clashes(
 
         for chunk, (thing, resource, value) in claims_of_files(steps, sources):
             claimed.setdefault((thing, resource), []).append(Claim(chunk, value))
+    if any(chunk.function == "git.config_unset" for chunk in steps):
+        from asyncstate.compile.effects.git_settings import claims_of_patterns  # noqa: PLC0415 - few trees have one
+
+        for chunk, (thing, resource, value) in claims_of_patterns(steps, known):
+            claimed.setdefault((thing, resource), []).append(Claim(chunk, value))
     _add_folders(claimed, steps, chunks, known, sources)
     found: dict[tuple[int, int], Clash] = {}
     barring = set[int]()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.effects.resources import ENTRY, folder_and_marks
+from asyncstate.compile.effects.resources import ENTRY, PATH, folder_and_marks
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -59,6 +59,13 @@ class Footprint(Value):
     def everything(self) -> tuple[str, ...]:
         """Return all names: read, written and made."""
         return (*self.reads, *self.writes, *(folder_and_marks(name)[0] for name in self.makes))
+
+
+def files_written(footprint: Footprint) -> tuple[str, ...]:
+    """Return the files that a state writes to, beside what is made of them, and beside the kernel's."""
+    names = [name.removeprefix(PATH).partition(ENTRY)[0] for name in footprint.writes if name.startswith(PATH)]
+    made = {f"{name}{end}" for name in names for end in (".old", ".db")}
+    return tuple(dict.fromkeys(each for each in names if each not in made and not each.startswith(("/sys/", "/proc/"))))
 
 
 def _reason(declared: Any) -> str:

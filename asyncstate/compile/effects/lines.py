@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from asyncstate.compile.effects.claim_values import THERE, Members
-from asyncstate.compile.effects.claims import files_written, key_in, of_keys, related
+from asyncstate.compile.effects.claims import key_in, of_keys, related
+from asyncstate.compile.effects.declared import files_written
 from asyncstate.compile.effects.resources import plain_path
 
 if TYPE_CHECKING:

@@ -251,6 +251,7 @@ KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIHJ1bm5pbmd0aGVzYW1ldGVzdGluZXZlcnlvcmRlcjAw"
 CRON = "{name: /bin/true}, {user: app}"
 REPO = "{name: https://x/r}, {target: /srv/x}"
 GIT = "git.config_set: [{name: user.email}, {value: me@x}"
+EMAIL = "git setting user.email in"
 SOURCE = "pkgrepo.managed: [{name: 'deb [signed-by=/k] http://x/ stable main'}, {file: /x.list}]"
 KMOD = "kmod.present: [{name: a}, {persist: True}]"
 ROME = "file.symlink: [{name: /etc/localtime}, {target: /usr/share/zoneinfo/Europe/Rome}]"
@@ -362,6 +363,12 @@ OPPOSED = [
     ("ssh_auth.present: [{name: k}, {user: a}, {config: /x}]", "file.managed: [{name: /x}, {contents: ssh-rsa l}]", "/x"),
     ("timezone.system: [{name: UTC}]", "timezone.system: [{name: Europe/Rome}]", "the timezone of the system"),
     ("grains.present: [{name: a}, {value: b}]", "grains.absent: [{name: a}]", "grains a"),
+    (f"{GIT}, {{global: True}}]", "git.config_unset: [{name: user.email}, {global: True}]", f"{EMAIL} /root/.gitconfig"),
+    (f"{GIT}, {{global: True}}]", "git.config_unset: [{name: ^User.Email$}, {global: 'yes'}, {user: root}]", f"{EMAIL} /root/.gitconfig"),
+    (f"{GIT}, {{global: True}}]", "git.config_unset: [{name: 'user\\..*'}, {global: True}]", f"{EMAIL} /root/.gitconfig"),
+    (f"{GIT}, {{global: True}}]", "git.config_unset: [{name: user.email}, {value_regex: '@x'}, {global: True}]", f"{EMAIL} /root/.gitconfig"),
+    (f"{GIT}, {{repo: /srv/x}}]", "git.config_unset: [{name: user.email}, {repo: /srv/x/}]", f"{EMAIL} /srv/x/.git/config"),
+    (f"{GIT}, {{global: True}}]", "git.config_set: [{name: User.email}, {multivar: [me@x, b]}, {global: True}]", f"value of {EMAIL} /root/.gitconfig"),
     (f"{GIT}, {{global: True}}]", "file.managed: [{name: /root/.gitconfig}, {contents: '[user]'}]", "/root/.gitconfig"),
     (f"{GIT}, {{global: True}}]", "file.absent: [{name: /root/.gitconfig}]", "/root/.gitconfig"),
     (f"{GIT}, {{global: True}}, {{user: app}}]", "file.managed: [{name: /home/app/.gitconfig}, {contents: a}]", "/home/app/.gitconfig"),
@@ -398,7 +405,8 @@ OF_PATHS = [
     *(
         each
         for each in OPPOSED
-        if each[0].startswith(("file.", "git.", "ini.", "virtualenv.")) and not each[1].startswith("pip.")
+        if each[0].startswith(("file.", "git.", "ini.", "virtualenv."))
+        and not each[1].startswith(("pip.", "git.config"))
     ),
 ]
 
@@ -471,7 +479,7 @@ def test_an_account_that_the_tree_makes_is_not_missing():
 ORDERS = ["{require: [{sls: a0}]}", "{watch: [{sls: a0}]}", "{order: last}"]
 AT_TIMES = ["{onlyif: test -e /y}", "{unless: test -e /y}", "{onchanges: [{sls: a0}]}", "{onfail: [{sls: a0}]}", "{prereq: [{sls: a0}]}"]  # fmt: skip
 TAKE_AWAY = tuple(
-    "absent: removed: purged: dead: disabled: unmounted: masked: options_absent: env_absent: unheld:".split()
+    "absent: removed: purged: dead: disabled: unmounted: masked: options_absent: env_absent: unheld: config_unset:".split()
 )
 
 
@@ -585,6 +593,12 @@ def test_a_requisite_that_another_state_writes_counts_too(meant):
         ("git.latest: [{name: https://x/r}, {target: /x}]", "file.directory: [{name: /x}]"),
         ("git.cloned: [{name: https://x/r}, {target: /x}]", "file.directory: [{name: /x}, {clean: True}, {exclude_pat: .git}]"),
         (f"{GIT}, {{global: True}}]", "file.managed: [{name: /root/.gitconfig}, {contents: a}, {replace: False}]"),
+        (f"{GIT}, {{global: True}}]", "git.config_set: [{name: user.email}, {multivar: [me@x]}, {global: True}, {user: root}]"),
+        (f"{GIT}, {{global: True}}]", "git.config_unset: [{name: user.email}, {global: True}, {user: app}]"),
+        (f"{GIT}, {{global: True}}]", "git.config_unset: [{name: user.email}, {value_regex: old}, {global: True}]"),
+        (f"{GIT}, {{global: True}}]", "git.config_unset: [{name: 'core\\..*'}, {global: True}]"),
+        (f"{GIT}, {{global: True}}]", "git.config_unset: [{name: user.email}, {repo: /srv/x}]"),
+        ("git.config_set: [{name: a.B.c}, {value: 1}, {repo: /x}]", "git.config_unset: [{name: a.b.c}, {repo: /x}]"),
         (f"{GIT}, {{global: True}}]", "file.managed: [{name: /home/app/.gitconfig}, {contents: a}]"),
         (SOURCE, "file.managed: [{name: /y.list}, {contents: a}]"),
         (SOURCE, "file.managed: [{name: /x.list}, {contents: ['# ours', 'deb [signed-by=/k]  http://x stable main']}]"),

@@ -1,0 +1,76 @@
+"""Claims of `git` states to settings, each known by its file: a repository's, or that of a user's home."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from asyncstate.compile.effects.claim_values import GONE, PERHAPS, THERE, Marked
+from asyncstate.compile.effects.declared import files_written
+from asyncstate.compile.effects.resources import PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from asyncstate.compile.effects.declared import Footprint
+    from asyncstate.model.chunk import LowChunk
+
+UNSET = "git.config_unset"
+_PLAIN = re.compile(r"[\w./-]+")
+
+
+def of_setting(chunk: LowChunk, footprint: Footprint) -> Iterator[tuple[str, str, Any]]:
+    """Yield what a state wants of the setting that it names; nothing for a pattern of names or of values."""
+    name, args = _name(chunk), chunk.args
+    files = files_written(footprint)
+    if chunk.function == UNSET:
+        if _PLAIN.fullmatch(name) and args.get("value_regex") is None:
+            yield from ((*_setting(name, file), _mark(GONE, files)) for file in files)
+        return
+    for file in files:
+        thing, resource = _setting(name, file)
+        yield thing, resource, _mark(THERE, files)
+        if len(files) == 1:
+            yield f"value of {thing}", resource, ("value", _values(chunk))
+
+
+def claims_of_patterns(
+    steps: Sequence[LowChunk], known: Sequence[Footprint]
+) -> Iterator[tuple[LowChunk, tuple[str, str, Any]]]:
+    """Yield the settings of other states that a state takes away by a pattern of names or of values."""
+    settings = [chunk for chunk in steps if chunk.function == "git.config_set"]
+    for chunk in steps:
+        if chunk.function != UNSET or (_PLAIN.fullmatch(_name(chunk)) and chunk.args.get("value_regex") is None):
+            continue
+        try:
+            names, values = re.compile(_name(chunk)), re.compile(str(chunk.args.get("value_regex") or ""))
+        except re.error:  # git's expressions are not Python's
+            continue
+        for other in settings:
+            files = [file for file in files_written(known[chunk.index]) if file in files_written(known[other.index])]
+            if names.fullmatch(_name(other)) and any(map(values.search, _values(other))):
+                yield from ((chunk, (*_setting(_name(other), file), _mark(GONE, files))) for file in files)
+
+
+def _setting(name: str, file: str) -> tuple[str, str]:
+    return f"git setting {name} in {file}", f"{PATH}{file}"
+
+
+def _name(chunk: LowChunk) -> str:
+    """Return the name as git compares it: without regard to case, apart from the part between two dots."""
+    name = str(chunk.name)
+    name = name.lstrip("^").rstrip("$") if chunk.function == UNSET else name
+    head, dot, rest = name.partition(".")
+    middle, last_dot, last = rest.rpartition(".")
+    return f"{head.lower()}{dot}{middle}{last_dot}{last.lower()}"
+
+
+def _values(chunk: LowChunk) -> tuple[str, ...]:
+    many = chunk.args.get("multivar")
+    if many is None:
+        return (str(chunk.args.get("value")),)
+    return tuple(map(str, many)) if isinstance(many, list) else tuple(str(many).split(","))
+
+
+def _mark(value: str, files: Sequence[str]) -> str:
+    return value if len(files) == 1 else Marked(value, PERHAPS)
