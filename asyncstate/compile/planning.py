@@ -182,7 +182,7 @@ class Planning:
         chunks = builder.chunks
         if known is None:
             known = self._footprints(chunks, Findings()).of_all(chunks, range(len(chunks)))
-        found = [*undone(chunks, builder.dag, known, SaltSources(self._file_client))]
+        found = [*undone(chunks, builder.dag, known, SaltSources(self._file_client), self._packages(chunks))]
         found += refused(chunks, known) if self._machine.is_root else []
         for each in found:
             if each.certain:
@@ -206,9 +206,7 @@ class Planning:
         homes = Homes(chunks, machine.home_of)
         formula = FormulaRule(
             strict=mode == "strict",
-            packages=machine.packages(str(self._grains.get("os_family")))
-            if any(chunk.state == "pkg" for chunk in chunks)
-            else None,
+            packages=self._packages(chunks),
             has_account=machine.has_account,
         )
         return Footprints(
@@ -222,6 +220,12 @@ class Planning:
             homes=homes,
             learned=machine.learned if mode == "learned" else None,
         )
+
+    def _packages(self, chunks: Sequence[LowChunk]) -> PackageKnowledge | None:
+        """Return what is known of packages, None if no state is about any."""
+        if all(chunk.state != "pkg" for chunk in chunks):
+            return None
+        return self._machine.packages(str(self._grains.get("os_family")))
 
     def _transactions(self, builder: PlanBuilder, findings: Findings, remote: RemoteReferences) -> Transactions | None:
         """Return what forms transactions; None if the tree or the options already say what to aggregate."""

@@ -127,6 +127,11 @@ def test_what_scripts_may_have_made_has_the_name_of_the_package(installed):
     assert not common.has("/var/lib/other")
 
 
+def test_a_name_that_is_no_package_has_providers(installed):
+    assert installed.providers("mta") == {"postfix"}
+    assert installed.providers("web") == installed.providers("postfix") == installed.providers("none") == frozenset()
+
+
 def test_what_is_not_installed_is_not_known(installed):
     assert installed.brings("gone") is None
     assert installed.brings("mta") is None

@@ -15,6 +15,7 @@ from asyncstate.compile.high.highstate import HighData
 from asyncstate.compile.high.verify import verify_high
 from asyncstate.compile.low.lowstate import compile_low
 from asyncstate.compile.planning import Machine
+from asyncstate.data.packages import package_lists
 from asyncstate.errors import CompileError
 from asyncstate.model.plan import NodeKind
 from asyncstate.render.context import RenderContext
@@ -74,6 +75,7 @@ def compiler(
     learned=None,
     remote=False,
     is_root=False,
+    packages=package_lists,
     **opts,
 ):
     """A compiler of ``{name: SLS text}``, or of one text called ``s``."""
@@ -94,7 +96,7 @@ def compiler(
         matcher=Matcher(options, grains or {}, {}),
         grains=grains or {},
         functions=functions,
-        machine=Machine(links=links, learned=learned, is_root=is_root),
+        machine=Machine(links=links, learned=learned, is_root=is_root, packages=packages),
         remote=remote,
     )
 

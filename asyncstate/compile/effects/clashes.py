@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from asyncstate.compile.effects.declared import Footprint
+    from asyncstate.compile.effects.package_contents import PackageKnowledge
     from asyncstate.compile.low.salt_sources import SaltSources
     from asyncstate.model.chunk import LowChunk
 
@@ -94,7 +95,11 @@ class Clash(Value):
 
 
 def clashes(
-    steps: Sequence[LowChunk], chunks: Sequence[LowChunk], known: Sequence[Footprint], sources: SaltSources
+    steps: Sequence[LowChunk],
+    chunks: Sequence[LowChunk],
+    known: Sequence[Footprint],
+    sources: SaltSources,
+    packages: PackageKnowledge | None = None,
 ) -> Iterator[Clash]:
     """Yield the pairs of states that cannot both have what they want; each pair once, with a certain thing if any.
 
@@ -118,6 +123,8 @@ def clashes(
 
         for chunk, (thing, resource, value) in claims_of_patterns(steps, known):
             claimed.setdefault((thing, resource), []).append(Claim(chunk, value))
+    if packages is not None:
+        _add_providers(claimed, packages)
     _add_folders(claimed, steps, chunks, known, sources)
     found: dict[tuple[int, int], Clash] = {}
     barring = set[int]()
@@ -208,6 +215,17 @@ def _outcome(first: Claim, second: Claim, thing: str) -> str:
 def _claim(claimed: Claims, chunk: LowChunk, footprint: Footprint) -> None:
     for thing, resource, value in claims(chunk, footprint):
         claimed.setdefault((thing, resource), []).append(Claim(chunk, value))
+
+
+def _add_providers(claimed: Claims, packages: PackageKnowledge) -> None:
+    """Add that states which install a package by a name that others provide may install one that states remove."""
+    by_name = {resource: own for (thing, resource), own in claimed.items() if thing.startswith("package ")}
+    removed = {resource for resource, own in by_name.items() if any(claim.value == GONE for claim in own)}
+    for resource, own in by_name.items() if removed else ():
+        installing = [claim.chunk for claim in own if claim.value == THERE]
+        provided = {f"package:{name}" for name in packages.providers(resource.partition(":")[2])} if installing else ()
+        for other in sorted(removed.intersection(provided)):
+            by_name[other] += [Claim(chunk, Marked(THERE, PERHAPS)) for chunk in installing]
 
 
 def _add_folders(

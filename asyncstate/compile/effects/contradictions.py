@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from asyncstate.compile.effects.declared import Footprint
+    from asyncstate.compile.effects.package_contents import PackageKnowledge
     from asyncstate.compile.low.salt_sources import SaltSources
     from asyncstate.model.chunk import LowChunk
     from asyncstate.model.dag import Dag
@@ -55,10 +56,12 @@ def undone(
     dag: Dag,
     known: Sequence[Footprint],
     sources: SaltSources,
+    packages: PackageKnowledge | None = None,
 ) -> Iterator[Contradiction]:
     """Yield the pairs that change one thing to and fro in each run.
 
-    ``known`` says what the chunks touch. ``sources`` has the files of the tree that states name.
+    ``known`` says what the chunks touch. ``sources`` has the files of the tree that states name, ``packages`` knows
+    which of them stand for other names.
     """
     steps = _followed([chunk for chunk in chunks if not _may_not_run(chunk, dag)], known)
     files = [chunk for chunk in steps if chunk.state in _OF_FILES and isinstance(chunk.name, str)]
@@ -68,7 +71,7 @@ def undone(
     paths |= _of_several(recursing, sources) if len(recursing) > 1 else set()
     steps += [part for chunk in recursing for part in parts(chunk, paths, sources)]
     yield from _written_differently(steps, chunks, dag, known, sources)
-    for clash in clashes(steps, chunks, known, sources):
+    for clash in clashes(steps, chunks, known, sources, packages):
         first, second = clash.first, clash.second
         meant = clash.meant or is_between(first, second, clash.resource, chunks, known)
         meant = meant or (clash.in_turn and _waits(dag, first, second))

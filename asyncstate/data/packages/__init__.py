@@ -207,6 +207,10 @@ class PackageLists:
         places = frozenset(self._places[int(each)] for each in own.split())
         return Listed(places, first.endswith("*"), frozenset((name, *names)), self._known)
 
+    def providers(self, _name: str, /) -> frozenset[str]:
+        """Return no package: the lists have no names but those of packages."""
+        return frozenset()
+
     def place(self, path: str) -> str | None:
         """Return the place of a path, or None if the packages with files there cannot be known."""
         place = place_of(path)

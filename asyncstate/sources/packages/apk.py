@@ -41,6 +41,10 @@ class Apk:
             found += [needed] if needed in self._records else self._provided.get(needed, [])
         return found
 
+    def providers(self, name: str) -> list[str]:
+        """Return the installed packages that provide a name."""
+        return self._provided.get(name, [])
+
     def paths(self, name: str) -> Iterator[str]:
         """Yield the files and folders of a package."""
         folder = ""

@@ -51,6 +51,10 @@ class Dpkg:
         real = [each for name in names for each in (name, *self._provided.get(name, ()))]
         return [each for each in dict.fromkeys(real) if each in self._stanzas]
 
+    def providers(self, name: str) -> list[str]:
+        """Return the installed packages that provide a name."""
+        return self._provided.get(name, [])
+
     def paths(self, name: str) -> Iterator[str]:
         """Yield the files and folders of a package, with its configuration but without libraries and texts."""
         yield from _PATHS.findall(self._info(name, "list"))

@@ -27,6 +27,9 @@ class Database(Protocol):
     def needs(self, name: str, /) -> Iterable[str] | None:
         """Return the names of the installed dependencies of a package; None if it is not installed."""
 
+    def providers(self, name: str, /) -> Iterable[str]:
+        """Return the installed packages that provide a name which is not their own."""
+
     def paths(self, name: str, /) -> Iterable[str]:
         """Yield the files and folders of an installed package; libraries and texts may be left out."""
 
@@ -76,6 +79,11 @@ class InstalledPackages:
         if package not in self._known:
             self._known[package] = self._found(package)
         return self._known[package]
+
+    def providers(self, name: str) -> frozenset[str]:
+        """Return the installed packages that stand for a name which is no package's own."""
+        own = self._database.needs(name) is not None
+        return frozenset() if own else frozenset(self._database.providers(name.partition(":")[0])) - {name}
 
     def _found(self, package: str) -> Installed | None:
         if self._database.needs(package) is None:

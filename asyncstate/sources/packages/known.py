@@ -92,6 +92,11 @@ class KnownPackages:
             return _Both(listed, installed)
         return listed or installed
 
+    def providers(self, name: str) -> frozenset[str]:
+        """Return the installed packages that stand for a name which is no package's own."""
+        database = self._installed()
+        return frozenset() if database is None else database.providers(name)
+
     def place(self, path: str) -> str | None:
         """Return the place of a path, or None if the packages with files there cannot be known."""
         if self._lists is not None:

@@ -31,7 +31,7 @@ class Pacman:
         found = []
         for line in self._section(name, "desc", "DEPENDS"):
             needed = _bare(line)
-            found += [needed] if needed in self._folders else self._providers(needed)
+            found += [needed] if needed in self._folders else self.providers(needed)
         return found
 
     def paths(self, name: str) -> Iterator[str]:
@@ -43,13 +43,14 @@ class Pacman:
         script = self._text(name, "install")
         return any(word in script for word in MAKE_ACCOUNTS)
 
-    def _providers(self, virtual: str) -> list[str]:
+    def providers(self, name: str) -> list[str]:
+        """Return the installed packages that provide a name."""
         if self._provided is None:
             self._provided = {}
-            for name in self._folders:
-                for line in self._section(name, "desc", "PROVIDES"):
-                    self._provided.setdefault(_bare(line), []).append(name)
-        return self._provided.get(virtual, [])
+            for package in self._folders:
+                for line in self._section(package, "desc", "PROVIDES"):
+                    self._provided.setdefault(_bare(line), []).append(package)
+        return self._provided.get(name, [])
 
     def _section(self, name: str, file: str, title: str) -> list[str]:
         """Return the lines below ``%TITLE%``."""

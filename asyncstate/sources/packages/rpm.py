@@ -45,6 +45,10 @@ class Rpm:
             return None
         return list(dict.fromkeys(each for virtual in needed for each in self._provided.get(virtual, ())))
 
+    def providers(self, name: str) -> list[str]:
+        """Return the installed packages that provide a name."""
+        return self._provided.get(name, [])
+
     def paths(self, name: str) -> Iterator[str]:
         """Yield the files and folders of a package."""
         yield from (line[1:] for line in self._lines(name) if line.startswith("F/"))

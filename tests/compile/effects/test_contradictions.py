@@ -12,6 +12,7 @@ from tables import rows
 from trees import plan
 
 from asyncstate.analyse.lint import lint
+from asyncstate.data.packages import PackageLists
 
 MANAGED = "file.managed: [{name: /x}, {contents: 'a = 1'}]"
 
@@ -211,11 +212,11 @@ def test_a_whole_crontab_and_a_job_that_it_lacks_are_a_mistake(second, found):
     assert rules("cron.file: [{name: 'salt://tab'}]", second, files=files, states=Bundled()) == found
 
 
-def undone(*states, apart=True):
+def undone(*states, apart=True, **options):
     """The things that states of two SLS files, or of one, want differently for certain, and those that they may."""
     texts = [f"s{number}: {{{state}}}" for number, state in enumerate(states)]
     tree = {f"a{number}": text for number, text in enumerate(texts)} if apart else {"a0": "\n".join(texts)}
-    made = plan({**tree, **FILES}, list(tree), states=Bundled(), implicit_order="footprint")
+    made = plan({**tree, **FILES}, list(tree), states=Bundled(), implicit_order="footprint", **options)
     found = [each for each in made.contradictions if each.code == "E430"]
     assert len([issue for issue in made.warnings if issue.code == "E430"]) == len([e for e in found if e.certain])
     return [each.thing for each in found if each.certain], [each.thing for each in found if not each.certain]
@@ -673,6 +674,26 @@ def test_states_that_want_different_things_do_not_clash(first, second):
 def test_what_only_a_run_can_tell_is_for_lint(first, second):
     certain, possible = undone(first, second)
     assert (certain, len(possible)) == ([], 1)
+
+
+@rows(
+    ("removed", "installed", "number"),
+    [
+        ("removed: [{name: mawk}]", "installed: [{name: awk}]", 1),
+        ("purged: [{pkgs: [mawk, x]}]", "latest: [{pkgs: [y, awk]}]", 1),
+        ("removed: [{name: gawk}]", "installed: [{name: awk}]", 0),
+        ("removed: [{name: awk}]", "installed: [{name: mawk}]", 0),
+        ("removed: [{name: mawk}]", "downloaded: [{name: awk}]", 0),
+    ],
+)
+def test_a_name_that_an_installed_package_provides_may_mean_that_package(removed, installed, number):
+    class Mawk(PackageLists):
+        def providers(self, name, /):
+            return frozenset({"mawk"} if name == "awk" else ())
+
+    for pair in ((f"pkg.{removed}", f"pkg.{installed}"), (f"pkg.{installed}", f"pkg.{removed}")):
+        certain, possible = undone(*pair, packages=lambda _: Mawk("\n\n"))
+        assert (certain, len(possible)) == ([], number)
 
 
 def test_what_is_moved_where_it_does_not_stay_is_moved_in_each_run():
