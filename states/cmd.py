@@ -93,7 +93,7 @@ def run(
         return failed(name, problem)
     if dry_run and not test_name:
         row = would_change(name, f'Command "{name}" would have been executed', {"cmd": name})
-        return _reinterpreted(row) if stateful else row
+        return _unheard(row) if stateful else row
     if cwd and not os.path.isdir(cwd):
         return failed(name, _no_folder(cwd))
     arguments["hide_output"] = hide_output
@@ -167,7 +167,7 @@ def script(
             return failed(name, problem)
     if is_dry_run() and not test_name:
         row = would_change(name, f"Command '{name}' would have been executed")
-        return _reinterpreted(row) if stateful else row
+        return _unheard(row) if stateful else row
     if cwd and not os.path.isdir(cwd):
         return failed(name, _no_folder(cwd))
     arguments.update(rendering, hide_output=hide_output)
@@ -245,7 +245,8 @@ def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
         answer = script if sfun in {"wait_script", "script"} else run
         if kwargs.get("stateful"):
             del kwargs["stateful"]
-            return _reinterpreted(answer(name, **kwargs))
+            row = answer(name, **kwargs)
+            return _unheard(row) if is_dry_run() else _reinterpreted(row)
         return answer(name, **kwargs)
     if sfun in {"wait_call", "call"}:
         if kwargs.get("func"):
@@ -376,6 +377,14 @@ def _finished_row(name: str, comment: str, done: dict[str, Any], *, stateful: bo
     if done["retcode"] == 0 and row["changes"] and is_dry_run():
         row["result"] = None
     return row
+
+
+def _unheard(row: Row) -> Row:
+    """Return the row of a dry run for a command that reports its changes itself: none are known before it runs."""
+    if not filesystem.foretells():
+        return row | {"changes": {}, "comment": ""}  # as in Salt
+    report = "" if row["result"] is False else ". It reports itself what it changes."
+    return row | {"changes": {}, "comment": f"{row['comment']}{report}"}
 
 
 def _reinterpreted(row: Row) -> Row:

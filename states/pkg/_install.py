@@ -135,7 +135,8 @@ def downloaded(
 ) -> Row:
     """The files of packages are in the package manager's cache, ready to be installed.
 
-    ``normalize`` and ``skip_suggestions``, and the keywords for the package manager, are as in ``pkg.installed``.
+    ``normalize``, ``refresh`` (default: False), ``skip_suggestions`` and the keywords for the package manager are as in
+    ``pkg.installed``.
     """
     if "pkg.list_downloaded" not in __salt__:
         return failed(name, "The pkg.downloaded state is not available on this platform")

@@ -4,6 +4,8 @@ import pytest
 from asyncstate.states import cmd
 from plugin_harness import PluginHarness
 from record_answers import recorded
+from recorded_states import expected, replay
+from recorded_states import recorded as recorded_rows
 
 from asyncstate.data.commands.programs import LOGIN
 from asyncstate.errors import CommandExecutionError, RunCancelled
@@ -131,6 +133,36 @@ def test_a_cancelled_run_is_no_row(plugins):
 def test_stateful(plugins, command, answer):
     row = run(plugins, command, stateful=True)
     assert [row["result"], row["comment"], row["changes"]] == answer
+
+
+RECORDED = recorded_rows("cmd")
+
+
+@pytest.mark.feature("F195")
+@pytest.mark.parametrize("case", RECORDED)
+def test_the_rows_of_salt(plugins, case):
+    assert replay(plugins, RECORDED[case]) == expected(RECORDED[case])
+
+
+@pytest.mark.parametrize("case", ["reports itself", "a script that reports itself", "reports nothing"])
+def test_with_foresight_a_dry_run_says_that_a_command_reports_itself(plugins, case):
+    plugins.opts["foresight"] = True
+    rows, _ = replay(plugins, RECORDED[case])
+    assert rows[1:] == RECORDED[case]["rows"][1:]
+    name = RECORDED[case]["arguments"]["name"]
+    shown = f"'{name}'" if "script" in case else f'"{name}"'
+    assert rows[0] == [None, {}, f"Command {shown} would have been executed. It reports itself what it changes."]
+
+
+@pytest.mark.parametrize("foresight", [True, False])
+def test_a_dry_run_of_a_watched_command_that_reports_itself(plugins, foresight):
+    plugins.opts["foresight"] = foresight
+    row = plugins.state("cmd.mod_watch", name="true", sfun="wait", stateful=True, test=True)
+    said = 'Command "true" would have been executed. It reports itself what it changes.'
+    assert (row["result"], row["changes"], row["comment"]) == (None, {}, said if foresight else "")
+    row = plugins.state("cmd.mod_watch", name="true", sfun="wait", stateful=True, cwd="/nope", test=True)
+    assert row["result"] is (False if foresight else None)
+    assert ("/nope" in row["comment"]) is foresight
 
 
 def test_stateful_needs_a_boolean(plugins):
