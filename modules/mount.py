@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import shutil
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from asyncstate import filesystem
 from asyncstate.data import formats
@@ -17,9 +19,13 @@ from asyncstate.process.lineage import program_of
 
 from . import _fstab, _mount_facts
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _MOUNTINFO = "/proc/self/mountinfo"
 _MOUNTS = "/proc/self/mounts"
 _SWAPS = "/proc/swaps"
+_LOOP_FILES = "/sys/block/loop*/loop/backing_file"
 _CACHE = "mounts"
 _BLKID = "mount.blkid"
 
@@ -149,9 +155,9 @@ def umount(
 
 
 def user_of(name: str) -> str:
-    """Return in words a mount or a process that keeps the mount at a path from being undone, "" if none does.
+    """Return in words a mount, a file or a process that keeps the mount at a path from being undone, "" if none does.
 
-    A shared library of a process and what the kernel itself uses are not seen.
+    Not seen: shared libraries of a process, an export by NFS, and other uses by the kernel itself.
     """
     mounts = _from_mountinfo()
     here = mounts.get(_escaped(name))
@@ -160,8 +166,19 @@ def user_of(name: str) -> str:
     above = next((path for path, each in mounts.items() if each["parentid"] == here["mountid"]), "")
     if above:
         return f"{above} is mounted on it"
+    used = next((file for file in _used_by_the_kernel() if get_mount_from_path(file) == os.path.realpath(name)), "")
+    if used:
+        return f"{used} is swap space, or the file of a loop device"
     pid = process_mounts.user_of(int(here["mountid"]))
     return "" if pid is None else f"process {pid} ({program_of(pid)}) uses it"
+
+
+def _used_by_the_kernel() -> Iterator[str]:
+    """Yield the files that are swap space, and those of loop devices."""
+    yield from swaps()
+    for path in glob.glob(_LOOP_FILES):
+        with suppress(CommandExecutionError):  # the device was closed meanwhile
+            yield _text(path).strip()
 
 
 def refused_type(fstype: str, opts: Any = "defaults") -> str:

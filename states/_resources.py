@@ -18,6 +18,8 @@ NETWORK = (
     "path:/etc/ssl/certs/ca-certificates.crt",
 )
 """The resources read to connect to a host: name lookup and trusted certificates."""
+PROCESSES = "processes"
+"""All processes, which keep mounts busy. States that end some write an entry of it."""
 ACCOUNTS = ("accounts", "path:/etc/passwd", "path:/etc/shadow", "path:/etc/group", "path:/etc/gshadow")
 """The files of all accounts. Programs rewrite them as a whole."""
 _SIGNATURES = ("signature", "source_hash_sig")

@@ -168,6 +168,9 @@ def mod_watch(name: str, sfun: str | None = None, **kwargs: Any) -> Row:
     return failed(name, comment)
 
 
+_PROCESSES = f"{_resources.PROCESSES}#container:"
+
+
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the footprint of a container state: containers, the image, networks and the content of bound folders."""
     name = low.get("name", "")
@@ -178,7 +181,8 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     binds = [each.partition(":")[0] for key in ("binds", "devices") for each in _docker_names.listed(low.get(key))]
     reads += [*_resources.files(binds, below="/**"), *_resources.files(low.get("env_file"))]
     containers = [*_docker_names.listed(low.get("containers")), name]
-    return {"reads": reads, "writes": [f"docker:container:{each}" for each in containers if each]}
+    writes = [f"{kind}{each}" for each in containers if each for kind in ("docker:container:", _PROCESSES)]
+    return {"reads": reads, "writes": writes}
 
 
 def _state(name: str) -> str | None:

@@ -24,6 +24,8 @@ from asyncstate.dunders import (
 )
 from asyncstate.errors import CommandExecutionError
 
+from . import _resources
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -147,6 +149,10 @@ def mod_watch(
     return make_row(name, comment, {name: done}, result=done) | notes
 
 
+_ENDING = frozenset({"dead", "running"})
+"""Functions that end processes: a watched service restarts."""
+
+
 def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
     """Return the footprint of a service state: its service, and the paths where its definition may be.
 
@@ -157,7 +163,7 @@ def mod_footprint(low: dict[str, Any]) -> dict[str, list[str]]:
     template, at, _ = bare.partition("@")
     units = [name if name.endswith(_UNIT_TYPES) else f"{name}.service", *([f"{template}@.service"] if at else [])]
     reads = [f"path:{folder}/{unit}{tree}" for folder in _UNITS for unit in units for tree in ("", ".d/**")]
-    writes = [f"service:{name}"]
+    writes = [f"service:{name}", *([f"{_resources.PROCESSES}#{bare}"] if low.get("fun") in _ENDING else [])]
     if low.get("fun") in {"masked", "unmasked"} or low.get("unmask") or low.get("unmask_runtime"):
         runtime = low.get("runtime") or low.get("unmask_runtime")
         folder = "/run" if runtime else "/etc"

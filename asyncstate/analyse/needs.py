@@ -31,8 +31,8 @@ _NEEDS_NO_DAEMON = frozenset(
 _HOLDERS = frozenset({"pkg", "service"})
 _ACCOUNTS = frozenset({"user", "group"})
 _COMMANDS = frozenset({"cmd", "module"})
-_STANDS_FOR_ANY = re.compile("formula:|packages:next-number$")
-"""Resources without a list: files that packages may contain, and files that daemons may read."""
+_STANDS_FOR_ANY = re.compile("formula:|packages:next-number$|processes")
+"""Resources without a list: files that packages may contain or daemons may read, mounts that processes may use."""
 _ANSWERED = re.compile(r"formula:[^/]*/packages:[^/]+$")
 """The resource of the packages that contain a program."""
 _ABOUT_DAEMONS = re.compile(r"\blocalhost\b|\b127\.0\.0\.1\b|\[::1\]|\bdaemon-reload\b")
@@ -133,6 +133,8 @@ def why(found: Sequence[str], other: LowChunk) -> str:
     plain = [each for each in found if not _STANDS_FOR_ANY.match(each)]
     if plain:
         return both_touch(plain)
+    if any(each.startswith("processes") for each in found):
+        return "processes that this ends may use the mount"
     if any(each.endswith("/daemons") for each in found):
         return "it may need what that starts" if other.state == "service" else "it may read that when it starts"
     return "it may need what that installs"

@@ -110,7 +110,7 @@ def mod_watch(name: str, user: str | None = None, **kwargs: Any) -> Row:
 def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
     """Return the footprint of a mount: the tree below it and fstab; the device and the folder above.
 
-    Paths in a bound folder have two names, as if the mount point were a link.
+    Paths in a bound folder have two names, as if the mount point were a link. Processes keep a mount from being undone.
     """
     fun, name = low.get("fun"), os.path.normpath(str(low.get("name", "")))
     config = f"path:{os.path.normpath(str(low.get('config') or '/etc/fstab'))}"
@@ -126,6 +126,7 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
     makes = [_resources.folder(name)] if low.get("mkmnt") else []
     reads = [*_resources.accounts(low), *([] if makes else [f"path:{os.path.dirname(name)}"])]
     reads += [*_resources.files(device), *_named_in(options), *_reached(str(device or ""))]
+    reads += [_resources.PROCESSES] if fun in {"mounted", "unmounted"} and low.get("mount", True) else []
     writes = [f"path:{name}", f"path:{name.rstrip('/')}/**", f"mount:{name}", *([config] if persists else [])]
     links = {name: str(device)} if str(device or "").startswith("/") and _binds(low) else {}
     footprint: dict[str, Any] = {"reads": reads, "writes": writes, "makes": makes, "links": links}

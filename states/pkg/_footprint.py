@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import _package_sources as package_sources  # noqa: TID252 - as `states` for type checkers
+from .. import _resources  # noqa: TID252
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -16,6 +17,9 @@ _ONLY_DATABASE = _HOLD | {"downloaded"}
 _HOLDS = "package-holds"
 """The packages that the package manager holds at their version."""
 
+_REMOVE = frozenset({"removed", "purged"})
+_ENDED = f"{_resources.PROCESSES}#packages"
+"""The daemons of packages, which end with these."""
 _ANY = "package:*"
 _SETTINGS = (
     *("path:/etc/dpkg/dpkg.cfg", "path:/etc/dpkg/dpkg.cfg.d/**"),
@@ -35,7 +39,8 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, list[str]]:
     reads = [f"path:{path}" for path in (*files, *package_sources.FILES) if path.startswith("/")]
     packages = [] if low.get("fun") in _ONLY_DATABASE else list(dict.fromkeys(_packages(low))) or [_ANY]
     holds = [_HOLDS] if low.get("fun") in _HOLD or low.get("hold") is not None else []
-    return {"reads": [*reads, *_SETTINGS], "writes": ["pkgdb", *packages, *holds]}
+    ends = [_ENDED] if low.get("fun") in _REMOVE else []
+    return {"reads": [*reads, *_SETTINGS], "writes": ["pkgdb", *packages, *holds, *ends]}
 
 
 def _packages(low: Mapping[str, Any]) -> Iterator[str]:

@@ -452,7 +452,7 @@ def test_footprints():
     assert {
         "service:docker", "docker:images", "docker:image:a:1", "docker:network:x", "docker:network:y", "path:/srv/**",
     } < set(found["reads"])  # fmt: skip
-    assert found["writes"] == ["docker:container:web"]
+    assert found["writes"] == ["docker:container:web", "processes#container:web"]
     found = docker_image.mod_footprint({"name": "a", "tag": 1, "build": "/src"})
     assert found["writes"] == ["docker:image:a:1"]
     assert {"service:docker", "path:/src/**", *pulled} < set(found["reads"])

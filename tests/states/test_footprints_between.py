@@ -124,6 +124,14 @@ SHARED = {
         "mount.mounted: [{name: /m/n}, {device: /dev/y}, {fstype: ext4}, {persist: false}]",
     ),
     "one mount point": ("mount.mounted: [{name: /m}, {device: /dev/x}, {fstype: ext4}]", "mount.unmounted: [{name: /m}]"),
+    "a daemon that ends frees a mount": ("service.dead: [{name: a}]", "mount.unmounted: [{name: /m}]"),
+    "a daemon that starts uses a mount": ("service.running: [{name: a}]", "mount.unmounted: [{name: /m}]"),
+    "a container that ends frees a mount": ("docker_container.absent: [{name: a}]", "mount.unmounted: [{name: /m}]"),
+    "a package that goes ends its daemon": ("pkg.removed: [{name: a}]", "mount.unmounted: [{name: /m}]"),
+    "a command that ends a daemon frees a mount": ("cmd.run: [{name: pkill app}]", "mount.unmounted: [{name: /m}]"),
+    "a daemon that ends frees what another device takes": (
+        "service.dead: [{name: a}]", "mount.mounted: [{name: /m}, {device: /dev/x}, {fstype: ext4}]",
+    ),
     "a swap file is made": ("cmd.run: [{name: mkswap /swap}]", "mount.swap: [{name: /swap}]"),
     "one alternative": (
         "alternatives.install: [{name: e}, {link: /usr/bin/e}, {path: /usr/bin/v}, {priority: 1}]",

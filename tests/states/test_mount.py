@@ -261,7 +261,7 @@ def test_what_is_mounted(plugins, kernel, place, tmp_path, monkeypatch):
 def test_footprint():
     what = {"fun": "mounted", "name": "/srv/data/", "device": "/dev/sdb1", "user": "a"}
     assert mount.mod_footprint(what) == {
-        "reads": ["user:a", "path:/srv", "path:/dev/sdb1"],
+        "reads": ["user:a", "path:/srv", "path:/dev/sdb1", "processes"],
         "writes": ["path:/srv/data", "path:/srv/data/**", "mount:/srv/data", "path:/etc/fstab"],
     }
     remote = mount.mod_footprint({**what, "device": "nas:/x", "opts": "ro,credentials=/etc/smb", "mkmnt": True})

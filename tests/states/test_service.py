@@ -204,6 +204,7 @@ def test_watching_in_vain(prepare):
 )
 def test_the_footprint_is_the_service_and_where_it_is_defined(name, units):
     footprint = states.mod_footprint({"name": name, "fun": "running"})
-    assert footprint["writes"] == [f"service:{name}"]
+    assert footprint["writes"] == [f"service:{name}", f"processes#{name}"]
+    assert states.mod_footprint({"name": name, "fun": "enabled"})["writes"] == [f"service:{name}"]
     own = [path for path in footprint["reads"] if path.startswith("path:/etc/systemd/system/")]
     assert own == [f"path:/etc/systemd/system/{unit}{tree}" for unit in units for tree in ("", ".d/**")]

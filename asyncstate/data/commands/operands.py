@@ -292,6 +292,7 @@ class Operands(Touching):
                 self.resource("group", group)
         elif kind == "daemon!":
             self.resource("service!", word)
+            self.found.writes[f"processes#{word.removesuffix('.service')}"] = None
             for name in settings_of(word, daemon=True):
                 self.found.reads[name] = None
         elif kind == "container!":

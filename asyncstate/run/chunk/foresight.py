@@ -24,7 +24,7 @@ import anyio
 from asyncstate.compile.effects.claim_values import FILE, FOLDER, GONE, LINK
 from asyncstate.compile.effects.claims_of_paths import kind_left
 from asyncstate.compile.effects.claims_of_paths import place as place_of
-from asyncstate.compile.effects.resources import PATH, Resources, folder_and_marks
+from asyncstate.compile.effects.resources import ENTRY, PATH, Resources, folder_and_marks
 from asyncstate.dunders.rows import NOT_TOLD
 from asyncstate.model.plan import NodeKind
 from asyncstate.model.requisite import CONDITIONS_BEFORE, RequisiteKind
@@ -51,6 +51,11 @@ _KEEP_CONTENT = frozenset({"file.directory", "user.present"})
 _ACCOUNTS = ("user:", "group:")
 _ACCOUNT_FILES = frozenset(f"{PATH}/etc/{name}" for name in ("passwd", "shadow", "group", "gshadow"))
 _ACCOUNT_STATES = frozenset({"user", "group"})
+_PROCESSES = "processes"
+_UNMOUNT = frozenset({"mount", "cmd", "module"})
+"""State modules that may undo a mount below another one, which that keeps busy."""
+_BUSY = "target is busy"
+"""The words of umount for what processes, or other mounts, keep from being unmounted."""
 _NUMBERS = frozenset({"uid", "gid"})
 _NEWEST = frozenset({"latest", "uptodate"})
 """Package states that look for newer versions."""
@@ -279,8 +284,8 @@ class Foresight:
 
     def _met(self, touched: Touched, chunk: LowChunk, row: Row, *, tested: bool) -> Iterator[tuple[int, str]]:
         """Yield the states that would change what a state touches, with the name of the resource."""
-        if row["result"] is False:
-            yield from ((number, "") for number in self._to_change if self._brings(number, chunk))
+        if row["result"] is False and not _is_busy(row):
+            yield from ((number, "") for number in self._to_change if self._brings(number))
         skipped = row["result"] is True and row.get("skip_watch")
         of_conditions = touched.by_conditions if tested or skipped else {}
         footprint = of_conditions.get(chunk.index) or touched.by_all[chunk.index]
@@ -305,6 +310,11 @@ class Foresight:
         if change.chunk >= chunk.index:
             return False
         name, other = place.name, self._plan.chunks[change.chunk]
+        of_processes = name.partition(ENTRY)[0] == _PROCESSES
+        if _is_busy(row):
+            return other.fun != "running" if of_processes else other.state in _UNMOUNT
+        if of_processes:
+            return False
         if name in _ACCOUNT_FILES:  # two accounts are two resources
             return bool(row.get("skip_watch")) or not {other.state, chunk.state} <= _ACCOUNT_STATES
         if name.startswith(PATH):
@@ -331,14 +341,9 @@ class Foresight:
         """Whether a change of a folder keeps its content."""
         return change.made or (self._plan.chunks[change.chunk].function in _KEEP_CONTENT and not change.tree)
 
-    def _brings(self, number: int, chunk: LowChunk) -> bool:
-        """Whether a state may make resources outside its footprint: accounts, units, programs, kernel settings.
-
-        One that ends a service frees the mounts that it uses.
-        """
+    def _brings(self, number: int) -> bool:
+        """Whether a state may make resources outside its footprint: accounts, units, programs, kernel settings."""
         kind = self._plan.chunks[number].state
-        if kind == "service":
-            return chunk.state == "mount"
         return kind == "kmod" or (kind == "pkg" and self._brings_new(number))
 
     def _brings_new(self, number: int) -> bool:
@@ -376,6 +381,10 @@ class Foresight:
 
 def _is_to_change(row: Row) -> bool:
     return row["result"] is None or (row["result"] is True and bool(row["changes"]))
+
+
+def _is_busy(row: Row) -> bool:
+    return row["result"] is False and _BUSY in str(row["comment"])
 
 
 def _cannot_be_told(row: Row, said: str) -> None:

@@ -114,9 +114,9 @@ apt-get install -y nginx               =>                        => pkgdb packag
 apt-get -y purge nginx                 =>                        => pkgdb packages
 dpkg -r nginx                          =>                        => pkgdb packages
 rpm -e nginx                           =>                        => pkgdb packages
-systemctl restart nginx.service        => systemd:units /etc/systemd/system/** /etc/nginx/** /etc/nginx.conf /etc/nginx.d/** /etc/default/nginx /etc/sysconfig/nginx => service:nginx
+systemctl restart nginx.service        => systemd:units /etc/systemd/system/** /etc/nginx/** /etc/nginx.conf /etc/nginx.d/** /etc/default/nginx /etc/sysconfig/nginx => service:nginx processes#nginx
 systemctl is-active nginx              => systemd:units service:nginx =>
-service nginx reload                   => /etc/nginx/** /etc/nginx.conf /etc/nginx.d/** /etc/default/nginx /etc/sysconfig/nginx => service:nginx
+service nginx reload                   => /etc/nginx/** /etc/nginx.conf /etc/nginx.d/** /etc/default/nginx /etc/sysconfig/nginx => service:nginx processes#nginx
 userdel -r u                           =>                        => user:u ~u accounts /etc/passwd /etc/shadow /etc/group /etc/gshadow
 id u                                   => accounts /etc/passwd /etc/shadow /etc/group /etc/gshadow =>
 sysctl -w net.ipv4.ip_forward=1        =>                        => sysctl:net.ipv4.ip_forward
@@ -140,7 +140,7 @@ git clone http://h/r                   => ~/.gitconfig git-config: ~/.ssh/** ~/.
 wget -r http://h/x                     =>                        => /w/**
 curl -OJ http://h/x                    =>                        => /w/**
 docker stop web                        => service:docker         => docker:container:web
-/etc/init.d/foo restart                => /etc/init.d/foo /etc/foo/** /etc/foo.conf /etc/foo.d/** /etc/default/foo /etc/sysconfig/foo => service:foo
+/etc/init.d/foo restart                => /etc/init.d/foo /etc/foo/** /etc/foo.conf /etc/foo.d/** /etc/default/foo /etc/sysconfig/foo => service:foo processes#foo
 ls                                     => /w/**                  =>
 git -C /r pull                         => /r ~/.gitconfig git-config: ~/.ssh/** ~/.git-credentials => /r/**
 git clone http://h/r /r                => ~/.gitconfig git-config: ~/.ssh/** ~/.git-credentials /etc/gitconfig => /r => /
@@ -152,8 +152,8 @@ split big                              => /w/big/**              => /w/**
 csplit -f /d/x- /l 10                  => /l/**                  => /d/** /w/**
 dpkg-deb -x /a.deb /srv/x              => /a.deb/**              => /srv/x /w/**
 7z x /a.7z -o/srv/x                    =>                        => /a.7z /srv/x /w/**
-pkill -HUP -x php7.4-fpm               => /etc/php/** /etc/php.conf /etc/php.d/** /etc/default/php /etc/sysconfig/php => service:php7.4-fpm
-kill -HUP $(cat /run/rsyslogd.pid)     => /run/rsyslogd.pid/** /etc/rsyslogd/** /etc/rsyslogd.conf /etc/rsyslogd.d/** /etc/default/rsyslogd /etc/sysconfig/rsyslogd /etc/rsyslog/** /etc/rsyslog.conf /etc/rsyslog.d/** /etc/default/rsyslog /etc/sysconfig/rsyslog => service:rsyslogd
+pkill -HUP -x php7.4-fpm               => /etc/php/** /etc/php.conf /etc/php.d/** /etc/default/php /etc/sysconfig/php => service:php7.4-fpm processes#php7.4-fpm
+kill -HUP $(cat /run/rsyslogd.pid)     => /run/rsyslogd.pid/** /etc/rsyslogd/** /etc/rsyslogd.conf /etc/rsyslogd.d/** /etc/default/rsyslogd /etc/sysconfig/rsyslogd /etc/rsyslog/** /etc/rsyslog.conf /etc/rsyslog.d/** /etc/default/rsyslog /etc/sysconfig/rsyslog => service:rsyslogd processes#rsyslogd
 kill $!                                =>                        =>
 openssl req -x509 -keyout /k -out /c -subj /CN=x =>                        => /k /c
 echo a > /dev/null 2>&1                =>                        =>

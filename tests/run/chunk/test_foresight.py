@@ -59,12 +59,44 @@ def test_a_new_package_may_bring_what_is_missing(changes, told, second):
     assert (last.get(NOT_TOLD, False), last["result"]) == (told, None if told else False)
 
 
-@pytest.mark.parametrize(("function", "told"), [("mount.unmounted", True), ("file.exists", False)])
-def test_a_service_that_ends_frees_a_mount(function, told):
-    misses = Footprint(writes=("mount:/srv",))
-    ends = {"first_function": "service.dead", "second_function": function}
-    planned = pair(Footprint(writes=("service:app",)), misses, **ends, require=["a"])
-    assert second_row(planned, row(None), row(False)).get(NOT_TOLD, False) is told
+@pytest.mark.parametrize(
+    ("result", "comment", "told"),
+    [
+        (False, "umount: /srv: target is busy: process 5 (app) uses it", True),
+        (False, "unknown filesystem type 'oddfs'", False),
+        (True, "Target was already unmounted", False),
+        (None, "/srv would be mounted", False),
+    ],
+)
+def test_a_state_that_ends_processes_may_free_a_mount(result, comment, told):
+    mount = Footprint(reads=("processes",), writes=("mount:/srv",))
+    ends = {"first_function": "service.dead", "second_function": "mount.unmounted"}
+    planned = pair(Footprint(writes=("service:app", "processes#app")), mount, **ends, require=["a"])
+    assert second_row(planned, row(None), row(result, comment=comment)).get(NOT_TOLD, False) is told
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        ("mount.unmounted", True),
+        ("cmd.run", True),
+        ("file.absent", False),
+        ("service.running", False),
+        ("kmod.present", False),
+    ],
+)
+def test_what_leaves_processes_and_mounts_alone_frees_no_mount(function, told):
+    mount = Footprint(reads=("processes",), writes=("path:/srv", "path:/srv/**", "mount:/srv"))
+    first = Footprint(writes=("processes#a",) if function == "service.running" else ("path:/srv/x", "path:/srv/x/**"))
+    planned = pair(first, mount, first_function=function, second_function="mount.unmounted", require=["a"])
+    busy = row(False, comment="umount: /srv: target is busy: /srv/x is mounted on it")
+    assert second_row(planned, row(None), busy).get(NOT_TOLD, False) is told
+
+
+def test_two_states_that_end_processes_do_not_decide_each_other():
+    ends = Footprint(writes=("processes#packages",))
+    planned = pair(ends, ends, first_function="pkg.removed", second_function="pkg.removed", require=["a"])
+    assert second_row(planned, row(None), row(True)).get(NOT_TOLD, False) is False
 
 
 WRITES = Footprint(writes=(f"{GONE}/x",))
