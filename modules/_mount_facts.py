@@ -1,10 +1,14 @@
-"""Types of file systems that can be mounted."""
+"""Types of file systems, and options, with which something can be mounted."""
 
 from __future__ import annotations
 
+import grp
 import os
+import pwd
 import shutil
 from typing import TYPE_CHECKING
+
+from asyncstate.filesystem.mount_options import refused_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,6 +17,14 @@ _PROC = "/proc"
 _MODULES = "/lib/modules"
 _HELPERS = "/sbin:/sbin/fs.d:/sbin/fs:/usr/sbin:/usr/local/sbin"
 _LEFT_TO_THE_PROGRAM = frozenset({"", "auto"})
+_OF_THE_PROGRAM = frozenset(
+    """async atime auto bind comment context defaults defcontext dev diratime dirsync exec fscontext group helper
+    iversion lazytime loop loud mand move noatime noauto nodev nodiratime noexec nofail noiversion nolazytime noloop
+    nomand norelatime nostrictatime nosuid nosymfollow nouser nousers offset owner _netdev private rbind relatime
+    remount ro rootcontext rprivate rshared rslave runbindable rw seclabel shared silent sizelimit slave strictatime
+    suid symfollow sync uhelper unbindable user users verity.hashdevice verity.roothash""".split()
+)
+"""The options for every type of file system of mount(8), and those of its loop devices; SELinux judges contexts."""
 _BY_A_HELPER = {"nfs": "addr=", "nfs4": "addr=", "fuse": "fd=", "fuseblk": "fd="}
 """Types that the kernel mounts only with an option that the helper program adds."""
 
@@ -31,6 +43,40 @@ def refused_type(fstype: str, options: Iterable[str]) -> str:
     return "" if any(map(_may_be_known, kinds)) else f"unknown filesystem type '{fstype}'"
 
 
+def refused_options(fstype: str, options: Iterable[str]) -> str:
+    """Return why no file system of a type can be mounted with these options, "" if one may be.
+
+    Only a kernel that has the type loaded is asked, and only for root. What a helper program, such as mount.nfs, makes
+    of its options, and what depends on the device, is not known.
+    """
+    kind = fstype.partition(",")[0].partition(".")[0]
+    loaded = kind in _loaded()
+    if os.geteuid() != 0 or not loaded or kind in _BY_A_HELPER or "," in fstype or _has_helper(fstype):
+        return ""
+    return refused_option(kind, [each for each in options if not _is_of_the_program(each)])
+
+
+def _is_of_the_program(option: str) -> bool:
+    """Whether an option is for every type, or the program mount reads or rewrites it."""
+    key, _, value = option.partition("=")
+    return option == "" or key in _OF_THE_PROGRAM or key.startswith(("x-", "X-")) or _is_account(key, value)
+
+
+def _is_account(key: str, value: str) -> bool:
+    """Whether a value is the name of a user or group, for which the program gives the number."""
+    try:
+        return bool(pwd.getpwnam(value) if key == "uid" else key == "gid" and grp.getgrnam(value))
+    except KeyError:
+        return False
+
+
+def _loaded() -> set[str]:
+    try:
+        return {line.split("\t")[-1] for line in _text(f"{_PROC}/filesystems").splitlines()}
+    except OSError:
+        return set()
+
+
 def _has_helper(kind: str) -> bool:
     path = f"{_HELPERS}:{os.environ.get('PATH', '')}"
     return any(
@@ -41,9 +87,8 @@ def _has_helper(kind: str) -> bool:
 def _may_be_known(kind: str) -> bool:
     """Whether the kernel knows a type, or may load a module that does: in a container, one of the host."""
     kind = kind.partition(".")[0]
-    try:
-        known = {line.split("\t")[-1] for line in _text(f"{_PROC}/filesystems").splitlines()}
-    except OSError:
+    known = _loaded()
+    if not known:
         return True
     if kind in known or not os.path.exists(f"{_PROC}/modules"):
         return kind in known

@@ -186,6 +186,11 @@ def refused_type(fstype: str, opts: Any = "defaults") -> str:
     return _mount_facts.refused_type(fstype, _listed(opts))
 
 
+def refused_options(fstype: str, opts: Any = "defaults") -> str:
+    """Return why no file system of a type can be mounted with these options, "" if one may be, as the kernel says."""
+    return _mount_facts.refused_options(fstype, _listed(opts))
+
+
 def swaps() -> dict[str, Any]:
     """Return the active swap space by device or file: ``type``, ``size``, ``used``, ``priority``."""
     found = {}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fstab_absent", "fstab_present", "mod_footprint", "mod_watch", "mounted", "swap", "unmounted"]
 
+_KINDS = {"uid": "user", "gid": "group"}
 _LARGEST_PAGE = 1 << 16
 _SWAP_MARKS = (b"SWAP", b"S1SUSPEND", b"S2SUSPEND", b"ULSUSPEND", b"LINHIB")
 
@@ -134,9 +135,13 @@ def mod_footprint(low: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named_in(options: Any) -> list[str]:
-    """Return the files named by options such as ``credentials=/etc/smb``."""
+    """Return the files and accounts named by options such as ``credentials=/etc/smb`` and ``uid=www``."""
     texts = options if isinstance(options, list) else str(options or "").split(",")
-    return _resources.files([str(each).partition("=")[2] for each in texts])
+    pairs = [str(each).partition("=") for each in texts]
+    accounts = [
+        f"{_KINDS[key]}:{value}" for key, _, value in pairs if key in _KINDS and value and not value.isdecimal()
+    ]
+    return [*_resources.files([value for _, _, value in pairs]), *accounts]
 
 
 def _reached(device: str) -> tuple[str, ...]:

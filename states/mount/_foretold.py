@@ -26,14 +26,20 @@ def unmountable(name: str, device: str, fstype: str, options: list[str], *, mkmn
     if tag.upper() in _TAGS and not _is_on_a_disk(tag.upper(), value.strip('"')):
         return f"Unable to find device with {tag.lower()} {value}."
     needs_no_type = not _NO_TYPE_NEEDED.isdisjoint(options)
-    problem = "" if needs_no_type else str(__salt__["mount.refused_type"](fstype, options))
-    if problem:
-        return problem
+    if not needs_no_type:
+        problem = str(__salt__["mount.refused_type"](fstype, options) or refused_options(fstype, options))
+        if problem:
+            return problem
     binds = not {"bind", "rbind"}.isdisjoint(options)
     needs_folder = os.path.isdir(device) if binds else not fstype.startswith("fuse")
     if exists and needs_folder != os.path.isdir(name):
         return f"{name} is {'no' if needs_folder else 'a'} directory"
     return ""
+
+
+def refused_options(fstype: str, options: list[str]) -> str:
+    """Return why a file system cannot have these options, "" if it may."""
+    return str(__salt__["mount.refused_options"](fstype, options))
 
 
 def stuck(name: str) -> str:

@@ -10,7 +10,7 @@ from asyncstate import filesystem
 from asyncstate.dunders import Row, __salt__, failed, is_dry_run, unchanged, would_change
 
 from ._entries import refused_entry
-from ._foretold import stuck, unmountable
+from ._foretold import refused_options, stuck, unmountable
 from ._options import Tolerance, outdated
 
 _MUST_BE_UNMOUNTED = ("nfs", "cvfs")
@@ -187,6 +187,9 @@ class _Mount:
         if is_dry_run():
             because = f"({','.join(sorted(new))}) changed" if new else f"({','.join(gone)})changed"
             row.update(result=None, comment=f"Remount would be forced because options {because}")
+            problem = refused_options(self.fstype, self.options) if filesystem.foretells() else ""
+            if problem:
+                row.update(result=False, comment=problem)
             return True
         return self._mount_again(row, ",".join(sorted(new)) if new else self.options[-1])
 
