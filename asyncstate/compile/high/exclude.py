@@ -5,8 +5,8 @@ from __future__ import annotations
 import fnmatch
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.high.declarations import EXCLUDE, fits_nothing
-from asyncstate.nearest import nearest
+from asyncstate.compile.high.declarations import EXCLUDE
+from asyncstate.compile.high.highstate import warn_unfitting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,23 +20,11 @@ def exclusion(text: Any) -> Any:
     return {kind: name} if colon and kind in {"id", "sls"} and name else text
 
 
-def _warn_of_unfitting(high: HighData, items: Sequence[Any]) -> None:
-    names = {body.get("__sls__", "") for body in high.data.values() if isinstance(body, dict)} | high.includes.keys()
-    for item in items:
-        kind, value = next(iter(item.items()), ("", "")) if isinstance(item, dict) else ("sls", item)
-        known = high.data.keys() if kind == "id" else names
-        fits = value in known if kind == "id" else any(fnmatch.fnmatch(str(sls), str(value)) for sls in known)
-        if not fits:
-            near = nearest(str(value), map(str, known))
-            is_id = kind != "id" and value in high.data
-            hint = f"it is an ID: id:{value}" if is_id else f"did you mean {near!r}?" if near else ""
-            high.findings.warn("W111", fits_nothing(item), hint=hint)
-
-
 def add_excludes(high: HighData, exclude: Sequence[Any] | str) -> None:
     """Add what the command line excludes: SLS names or globs, ``{sls: …}``, ``{id: …}``. Warns of what fits nothing."""
     items = exclude.split(",") if isinstance(exclude, str) else list(exclude)
-    _warn_of_unfitting(high, items)
+    for item in items:
+        warn_unfitting(high, item, "id:{}")
     if items:
         high.data[EXCLUDE] = [*high.data.get(EXCLUDE, ()), *items]
 

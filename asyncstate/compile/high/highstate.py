@@ -15,6 +15,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.high.declarations import EXCLUDE, EXTEND, fits_nothing, normalise, take_excludes, take_extends
@@ -27,7 +28,7 @@ from asyncstate.sources.fileclient import sls_names
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from asyncstate.compile.findings import Findings
     from asyncstate.sources.fileclient import FileClient, SlsFile
@@ -56,10 +57,11 @@ class HighData:
     """The merged tree. ``data`` is what ``show highstate`` and ``show sls`` print.
 
     ``numbered[n]`` is the ID whose state got the automatic order 10000 + n. ``includes`` lists, for each rendered SLS,
-    the SLS it includes. ``hidden`` has the IDs and declarations that others of the same ID have replaced.
+    the SLS it includes. ``hidden`` has the IDs and declarations that others of the same ID have replaced. ``tree``
+    lists the SLS files of each environment.
     """
 
-    __slots__ = ("data", "findings", "hidden", "includes", "numbered")
+    __slots__ = ("data", "findings", "hidden", "includes", "numbered", "tree")
 
     def __init__(self, data: dict[Any, Any], findings: Findings) -> None:
         self.data: dict[Any, Any] = data
@@ -67,6 +69,7 @@ class HighData:
         self.hidden: list[tuple[Any, dict[str, Any]]] = []
         self.numbered: list[Any] = []
         self.includes: dict[str, list[str]] = {}
+        self.tree: dict[str, Callable[[], list[str]]] = {}
 
     def is_automatic(self, id_: Any, order: Any) -> bool:
         """Whether ``order`` is the automatic number of this ID, not an explicit one."""
@@ -123,6 +126,7 @@ class HighStateBuilder:
         self._finished = 0
         self._selection: Mapping[str, Sequence[str]] = {}
         self._high = HighData({}, findings)
+        self._high.tree = {env: partial(file_client.list_states, env) for env in file_client.envs()}
         findings.declaring = self._declaring
 
     def build(self, selection: Mapping[str, Sequence[str]]) -> HighData:
@@ -395,25 +399,8 @@ class HighStateBuilder:
         if excluding:
             data[EXCLUDE] = [item for _, item in excluding]
         for unit, item in excluding:
-            self._warn_unfitting(unit, item)
-
-    def _warn_unfitting(self, unit: _Sls, item: Any) -> None:
-        """Warn of an excluded ID that no SLS file declares, and of an excluded SLS that is not there."""
-        kind, value = next(iter(item.items()), ("", "")) if isinstance(item, dict) else ("sls", item)
-        if kind not in {"id", "sls"} or not isinstance(value, str):
-            return
-        ids = [id_ for id_ in self._high.data if isinstance(id_, str) and id_ not in {EXTEND, EXCLUDE}]
-        if kind == "id":
-            known, fits = ids, value in self._high.data or bool(self._declaring(value, unit.env))
-        else:
-            known = self._file_client.list_states(unit.env)
-            fits = bool(fnmatch.filter([*known, *self._high.includes], value))
-        if not fits:
-            near = nearest(value, known)
-            is_id = kind == "sls" and value in ids
-            hint = f"it is an ID: write '- id: {value}'" if is_id else f"did you mean '{near}'?" if near else ""
-            hint = hint or "correct the name, or remove it from exclude"
-            self._findings.warn("W111", fits_nothing(item), env=unit.env, sls=unit.sls, id_="exclude", hint=hint)
+            where = {"env": unit.env, "sls": unit.sls, "id_": "exclude"}
+            warn_unfitting(self._high, item, "write '- id: {}'", "correct the name, or remove it from exclude", **where)
 
     def _conflict(self, id_: Any, first: dict[str, Any], second: dict[str, Any]) -> None:
         message = (
@@ -428,6 +415,28 @@ class HighStateBuilder:
     def _warn_duplicate(self, id_: Any, first: _Sls, second: _Sls) -> None:
         message = f"ID '{id_}' in SLS '{second.env}:{second.sls}' is ignored: '{first.env}:{first.sls}' has it first"
         self._findings.warn("W102", message, env=second.env, sls=second.sls, id_=id_)
+
+
+def warn_unfitting(high: HighData, item: Any, as_id: str, otherwise: str = "", **place: Any) -> None:
+    """Warn of an excluded ID that no SLS file declares, and of an excluded SLS that is not there.
+
+    ``as_id`` is how an ID is excluded where ``item`` stands, ``otherwise`` the hint if no other name is near.
+    """
+    kind, value = next(iter(item.items()), ("", "")) if isinstance(item, dict) else ("sls", item)
+    if kind not in {"id", "sls"} or not isinstance(value, str):
+        return
+    ids = [id_ for id_ in high.data if isinstance(id_, str) and id_ not in {EXTEND, EXCLUDE}]
+    if kind == "id":
+        known: Collection[str] = ids
+        fits = value in high.data or any(high.findings.declaring(value, env) for env in high.tree)
+    else:
+        known = [*dict.fromkeys((*high.includes, *(sls for names in high.tree.values() for sls in names())))]
+        fits = bool(fnmatch.filter(known, value))
+    if not fits:
+        near = nearest(value, known)
+        is_id = kind == "sls" and value in ids
+        hint = f"it is an ID: {as_id.format(value)}" if is_id else f"did you mean '{near}'?" if near else otherwise
+        high.findings.warn("W111", fits_nothing(item), hint=hint, **place)
 
 
 def _first_owners(units: list[_Sls]) -> dict[Any, _Sls]:

@@ -78,6 +78,11 @@ def test_what_a_command_line_excludes_and_the_tree_does_not_have_is_told(exclude
     assert warned == [] or warned[0][0] == fits_nothing(exclude[0])
 
 
+@pytest.mark.parametrize("exclude", ["other", "o*", {"id": "far"}])
+def test_what_the_tree_has_and_a_run_does_not_use_may_be_excluded(exclude):
+    assert plan({**TREE, "other": "far: test.nop\n"}, ["s"], exclude=[exclude]).warnings == ()
+
+
 @pytest.mark.parametrize(
     ("exclude", "said"),
     [
