@@ -148,6 +148,10 @@ class Family(_Explained, click.Group):
         self._folder = folder
         self.examples = examples
 
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:
+        """Take ``--help-all`` as ``--help``: a family has no rare options."""
+        return [*super().get_help_option_names(ctx), "--help-all"]
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names, sub-commands with a file of their own first."""
         return [*self.parts, *super().list_commands(ctx)]

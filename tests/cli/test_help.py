@@ -56,6 +56,12 @@ def test_help_explains_every_option_and_gives_examples(words, command, capsys):
         assert " ".join(example.split()) in text
 
 
+@pytest.mark.parametrize("name", sorted({words[0] for words, _ in COMMAND_LIST} - {"salt-call"}))
+def test_every_command_takes_help_all(name, capsys):
+    assert main([name, "--help-all"]) == 0
+    assert capsys.readouterr().out.startswith(f"Usage: asyncstate {name}")
+
+
 @rows(("words", "command"), COMMAND_LIST)
 def test_examples_name_real_options(words, command):
     known = {name for param in command.params for name in (*param.opts, *param.secondary_opts)} | {"--help"}
