@@ -350,6 +350,17 @@ def test_a_check_behind_a_given_up_call_is_judged_by_its_own_requisites():
     assert (work.node, work.verdict) == (2, Verdict.PRE)
 
 
+def test_a_target_whose_prereq_was_given_up_and_failed_is_handed_out():
+    machine = Machine(PlanBuilder().chunk("target").chunk("asks", prereq=["target"]).build())
+    check = machine.take()
+    assert check.kind is NodeKind.CHECK
+    machine.done(check.node, WOULD)
+    assert machine.take().chunk == 1
+    machine.give_up({1: FAILED})
+    work = machine.take()
+    assert (work.chunk, work.verdict) == (0, Verdict.FAIL)
+
+
 def test_what_a_set_frees_beside_a_state_of_another_host_becomes_ready():
     plan = PlanBuilder().chunk("a").set("of a", "a").remote("other").chunk("last", require=["of a"]).build()
     whole, other = (node for node, what in enumerate(plan.nodes) if what.kind in {NodeKind.SET, NodeKind.REMOTE})
