@@ -223,7 +223,7 @@ class Planning:
 
     def _packages(self, chunks: Sequence[LowChunk]) -> PackageKnowledge | None:
         """Return what is known of packages, None if no state is about any."""
-        if all(chunk.state != "pkg" for chunk in chunks):
+        if "pkg" not in {chunk.state for chunk in chunks}:
             return None
         return self._machine.packages(str(self._grains.get("os_family")))
 

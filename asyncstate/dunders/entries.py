@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import os
 import threading
-from asyncio import _get_running_loop
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -58,6 +57,8 @@ def editing(file: str) -> Iterator[Editing]:
     ``file`` is a path, or a name for data kept elsewhere, such as ``cron:root``. A waiting call may be cancelled:
     RunCancelled. Use it in plain functions, which run in threads: LoaderError on the event loop.
     """
+    from asyncio import _get_running_loop  # noqa: PLC0415 - completion needs rows, not asyncio
+
     if _get_running_loop() is not None:
         raise LoaderError(f"editing({file!r}) would stop the event loop: do it in a plain function, and await that")
     name = os.path.realpath(file) if file.startswith("/") else file

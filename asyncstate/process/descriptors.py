@@ -16,8 +16,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 from weakref import WeakSet
 
-from asyncstate.process.lineage import pids
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -113,6 +111,8 @@ def _tasks_of_user() -> tuple[int, int, str]:
         allowed, user = resource.getrlimit(resource.RLIMIT_NPROC)[0], os.getuid()
         if user == 0 or allowed == resource.RLIM_INFINITY or allowed > _MANY_TASKS:  # the limit does not hold for root
             return unlimited
+        from asyncstate.process.lineage import pids  # noqa: PLC0415 - whatever prints needs this module, not that
+
         return allowed, sum(_tasks(f"/proc/{pid}", user) for pid in pids()), how
     except (ImportError, OSError):
         return unlimited

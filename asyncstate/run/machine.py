@@ -421,8 +421,8 @@ _OPEN = Outcome(result=None, changed=False, ran=False)
 
 def _lanes_of_turns(plan: Plan, lanes: Mapping[int, Sequence[str]]) -> dict[int, Sequence[str]]:
     return {
-        member: (*lanes.get(member, ()), f"transaction of node {members[0]}")
-        for members in plan.turns
+        member: (*lanes.get(member, ()), f"transaction {number}")
+        for number, members in enumerate(plan.turns)
         for member in members
     }
 

@@ -712,6 +712,17 @@ def test_a_transaction_does_no_work_behind_a_member_that_may_stop_the_run(failha
     assert [work.members for work in works if work.kind is NodeKind.GROUP] == [members]
 
 
+def test_a_member_of_a_transaction_keeps_its_lanes():
+    plan = PlanBuilder().chunk("other").chunk("a").chunk("b").group("a", "b").build()
+    *others, group = plan.nodes
+    nodes = (*others, msgspec.structs.replace(group, transaction=True))
+    machine = Machine(msgspec.structs.replace(plan, nodes=nodes), lanes={0: ["one"], 1: ["one"]})
+    assert [machine.take().node for _ in range(2)] == [0, 3]
+    machine.done(3, OK)
+    assert machine.take().chunk == 2
+    assert machine.take() is None
+
+
 @rows(("outcome", "stopped"), [(FAILED, "failhard"), (OK, ""), (WOULD, "")])
 def test_a_failhard_whose_call_never_ends_stops_the_run_if_it_failed(outcome, stopped):
     machine = Machine(PlanBuilder().chunk("hangs").chunk("b", require=["hangs"]).build(), failhard={0})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.below import parts, removal, wanted
@@ -36,7 +36,7 @@ from asyncstate.compile.effects.resources import PATH, TREE, folders_above, plai
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from asyncstate.compile.effects.declared import Footprint
     from asyncstate.compile.effects.package_contents import PackageKnowledge
@@ -108,21 +108,21 @@ def clashes(
     claimed: Claims = {}
     for chunk in steps:
         _claim(claimed, chunk, known[chunk.index])
+    more: list[Iterable[tuple[LowChunk, tuple[str, str, Any]]]] = []
     if keepers := [chunk for chunk in steps if chunk.state in _KEEP_LINES]:
         from asyncstate.compile.effects.lines import claims_of_lines  # noqa: PLC0415 - few trees have one
 
-        for chunk, (thing, resource, value) in claims_of_lines(steps, keepers, known, sources.source_of):
-            claimed.setdefault((thing, resource), []).append(Claim(chunk, value))
+        more.append(claims_of_lines(steps, keepers, known, sources.source_of))
     if any("requirements" in chunk.args for chunk in steps):
         from asyncstate.compile.effects.requirements import claims_of_files  # noqa: PLC0415 - few trees have any
 
-        for chunk, (thing, resource, value) in claims_of_files(steps, sources):
-            claimed.setdefault((thing, resource), []).append(Claim(chunk, value))
-    if any(chunk.function == "git.config_unset" for chunk in steps):
+        more.append(claims_of_files(steps, sources))
+    if "git" in {chunk.state for chunk in steps}:
         from asyncstate.compile.effects.git_settings import claims_of_patterns  # noqa: PLC0415 - few trees have one
 
-        for chunk, (thing, resource, value) in claims_of_patterns(steps, known):
-            claimed.setdefault((thing, resource), []).append(Claim(chunk, value))
+        more.append(claims_of_patterns(steps, known))
+    for chunk, (thing, resource, value) in chain.from_iterable(more):
+        claimed.setdefault((thing, resource), []).append(Claim(chunk, value))
     if packages is not None:
         _add_providers(claimed, packages)
     _add_folders(claimed, steps, chunks, known, sources)
