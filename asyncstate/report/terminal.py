@@ -31,7 +31,7 @@ _UNITS = ((60, "min", 60.0), (60, "h", 24.0), (24, "d", inf))
 
 
 class Palette(NamedTuple):
-    """Colours by meaning, made by `colour`; all empty when colours are off."""
+    """Colours by meaning, made by `Palette.colour`; all empty when colours are off."""
 
     green: str = ""
     cyan: str = ""
@@ -45,14 +45,14 @@ class Palette(NamedTuple):
         """Return ``text`` in a colour of this palette; unchanged if colours are off."""
         return f"{chosen}{text}{self.reset}" if chosen and text else text
 
-
-def colour(codes: str) -> str:
-    """Return the ANSI sequence that selects a colour, sealed: only `without_control` makes it take effect."""
-    return f"{_SEALED}{codes}m"
+    @staticmethod
+    def colour(codes: str) -> str:
+        """Return the ANSI sequence that selects a colour, sealed: only `without_control` makes it take effect."""
+        return f"{_SEALED}{codes}m"
 
 
 PLAIN = Palette()
-COLOURED = Palette(*map(colour, ("32", "36", "33", "31", "1", "2", "0")))
+COLOURED = Palette(*map(Palette.colour, ("32", "36", "33", "31", "1", "2", "0")))
 
 
 def clean(text: str) -> str:
@@ -66,7 +66,7 @@ def clean(text: str) -> str:
 
 
 def without_control(text: str) -> str:
-    """Clean a text like `clean`, but keep the colours that `colour` made, and unseal them.
+    """Clean a text like `clean`, but keep the colours that `Palette.colour` made, and unseal them.
 
     All text for people passes through this, even if its parts are already clean.
     """

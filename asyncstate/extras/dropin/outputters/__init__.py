@@ -15,7 +15,7 @@ import msgspec
 from asyncstate.extras.dropin.outputters.highstate import highstate
 from asyncstate.extras.dropin.outputters.table import table
 from asyncstate.report.nested import nested_lines
-from asyncstate.report.terminal import PLAIN, Palette, colour
+from asyncstate.report.terminal import PLAIN, Palette
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,13 +24,13 @@ PRETTY = "pretty"
 """The ``indent`` that asks for four spaces and sorted keys."""
 _UNSET = "unset"
 _SALT = Palette(
-    green=colour("0;32"),
-    cyan=colour("0;36"),
-    yellow=colour("0;1;33"),
-    red=colour("0;31"),
-    bold=colour("0;1;37"),
-    dim=colour("0;37"),
-    reset=colour("0;0"),
+    green=Palette.colour("0;32"),
+    cyan=Palette.colour("0;36"),
+    yellow=Palette.colour("0;1;33"),
+    red=Palette.colour("0;31"),
+    bold=Palette.colour("0;1;37"),
+    dim=Palette.colour("0;37"),
+    reset=Palette.colour("0;0"),
 )
 """The sequences that Salt writes."""
 

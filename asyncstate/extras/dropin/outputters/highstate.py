@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.report.compress import compress_ids
 from asyncstate.report.human import Style, result_word, style_from_options
 from asyncstate.report.nested import nested_lines
-from asyncstate.report.terminal import Palette, clean, colour
+from asyncstate.report.terminal import Palette, clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MARGIN = " " * 14
-_LIGHT_RED = colour("0;1;31")
+_LIGHT_RED = Palette.colour("0;1;31")
 _LOST = (
     "The State execution failed to record the order in which all states were executed. "
     "The state return missing data is:"

@@ -6,16 +6,14 @@ from collections.abc import Mapping
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.report.terminal import colour
+from asyncstate.report.terminal import Palette
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from asyncstate.report.terminal import Palette
-
 _JUSTIFY = {"center": str.center, "right": str.rjust, "left": str.ljust}
 _WIDTH = 50
-_DIM, _BRIGHT, _HEADING = colour("0;37"), colour("0;1;37"), colour("0;1;30")
+_DIM, _BRIGHT, _HEADING = Palette.colour("0;37"), Palette.colour("0;1;37"), Palette.colour("0;1;30")
 
 
 def table(data: Any, opts: Mapping[str, Any], palette: Palette) -> str:
