@@ -81,7 +81,7 @@ SPELLED_OUT = {
 """Trees whose messages say what to write."""
 STEPS = {
     r"the line is indented with a tab": lambda text: text.replace("\t", "    "),
-    r"write '(.+)' in place of '(.+)'": lambda text, new, old: text.replace(f"{old}:", f"{new}:"),
+    r"write '(.+)' instead of '(.+)'": lambda text, new, old: text.replace(f"{old}:", f"{new}:"),
     r"write a dash before '(.+)', too": lambda text, key: re.sub(
         rf"^( +)  {key}:", rf"\1- {key}:", text, flags=re.MULTILINE
     ),

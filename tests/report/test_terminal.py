@@ -7,8 +7,8 @@ from asyncstate.report.issues import issue_lines, warning_lines
 from asyncstate.report.terminal import (
     COLOURED,
     PLAIN,
+    Palette,
     clean,
-    colour,
     count,
     date_and_time,
     short_time,
@@ -77,7 +77,7 @@ def test_warnings_are_marked_by_a_word():
 
 
 def test_only_the_colours_of_this_program_reach_a_terminal():
-    ours = COLOURED.paint(COLOURED.red, "no") + colour("0;1;33") + "tab\t\n" + colour("0;0")
+    ours = COLOURED.paint(COLOURED.red, "no") + Palette.colour("0;1;33") + "tab\t\n" + Palette.colour("0;0")
     assert without_control(ours) == "\x1b[31mno\x1b[0m\x1b[0;1;33mtab\t\n\x1b[0;0m"
     assert clean(ours) == "notab\t\n"
     assert without_control(COLOURED.paint(COLOURED.red, "\x1b[32mno\x1b[0m")) == "\x1b[31mno\x1b[0m"
