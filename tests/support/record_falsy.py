@@ -330,6 +330,7 @@ def _salt(root):
     for test in (True, False):  # a function keeps the options with which it was loaded
         states[test] = salt.state.State({**caller.opts, "pillar": PILLAR, "test": test}, initial_pillar=PILLAR)
         states[test].check_refresh = lambda *_: None  # it waits for a daemon
+    own_context = {test: set(state.state_con) for test, state in states.items()}
     signal.signal(signal.SIGALRM, _too_late)
 
     def call(function, arguments, test):
@@ -343,6 +344,8 @@ def _salt(root):
 
     def call_state(function, arguments, test):
         state = states[test]
+        for key in set(state.state_con) - own_context[test]:  # a process of Salt applies one tree
+            del state.state_con[key]
         module, name = function.split(".")
         high = {
             "the call": {
