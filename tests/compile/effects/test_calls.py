@@ -15,7 +15,7 @@ SLOTS = {
     "in a mapping": ({"context": {"a": "__slot__:salt:file.read(/a)"}}, {"path:/a/**"}, ""),
     "in a list of mappings": ({"env": [{"A": "__slot__:salt:file.read(/a)"}]}, {"path:/a/**"}, ""),
     "a grain": ({"contents": "__slot__:salt:grains.get(a)"}, set(), ""),
-    "nobody knows": ({"contents": "__slot__:salt:own.act(a)"}, set(), "a slot calls own.act, whose reads are unknown"),
+    "unknown reads": ({"contents": "__slot__:salt:own.act(a)"}, set(), "a slot calls own.act, whose reads are unknown"),
 }  # fmt: skip
 
 
@@ -44,7 +44,7 @@ TEMPLATES = {
     "Python": ("def run():\n    return __salt__['file.read']('/a')\n", {"path:/a/**"}, ""),
     "a value by default": ("{{ salt['pillar.get']('a', '/etc/x') }}", set(), ""),
     "in a call": ("{{ salt['pillar.get'](salt['file.read']('/a')) }}", {"path:/a/**"}, ""),
-    "nobody knows": ("{{ salt['cmd.run']('hostname') }}", set(), "its template calls cmd.run, whose reads are unknown"),
+    "unknown reads": ("{{ salt['cmd.run']('hostname') }}", set(), "its template calls cmd.run, whose reads are unknown"),
 }  # fmt: skip
 
 

@@ -170,7 +170,7 @@ def decode(data: bytes) -> Frame:
 
 
 def decode_asked(data: bytes) -> Frame:
-    """Return the frame in the bytes that a host sent after a head, without a value that nobody asks for.
+    """Return the frame in the bytes that a host sent after a head; only requests have a value.
 
     Raises BoardError for anything but a ping and the requests of `ASKED`: before their values take any memory.
     """
