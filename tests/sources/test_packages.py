@@ -127,9 +127,23 @@ def test_what_scripts_may_have_made_has_the_name_of_the_package(installed):
     assert not common.has("/var/lib/other")
 
 
-def test_a_name_that_is_no_package_has_providers(installed):
-    assert installed.providers("mta") == {"postfix"}
-    assert installed.providers("web") == installed.providers("postfix") == installed.providers("none") == frozenset()
+def test_a_package_implies_what_it_depends_on_and_a_name_what_provides_it(installed):
+    assert installed.implied("mta") == {"postfix"}
+    assert "web-common" in installed.implied("web")
+    assert installed.implied("postfix") == installed.implied("none") == frozenset()
+
+
+def test_a_recommended_package_is_not_implied(tmp_path):
+    write(
+        tmp_path / "status",
+        "Package: a\nStatus: install ok installed\nDepends: b | c, d (>= 1)\nRecommends: e\n\n"
+        + "\n\n".join(f"Package: {name}\nStatus: install ok installed\n" for name in "bde"),
+    )
+    (tmp_path / "info").mkdir()
+    write(tmp_path / "rpm", "#!/bin/sh\nprintf 'Pa\\nDb\\nDd\\nRe\\nVa\\nPb\\nVb\\nPd\\nVd\\nPe\\nVe\\n'\n")
+    for database in (Dpkg(str(tmp_path)), Rpm(("/bin/sh", str(tmp_path / "rpm")))):
+        assert InstalledPackages(database).implied("a") == {"b", "d"}
+        assert set(database.needs("a")) == {"b", "d", "e"}
 
 
 def test_what_is_not_installed_is_not_known(installed):

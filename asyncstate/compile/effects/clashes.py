@@ -124,7 +124,7 @@ def clashes(
     for chunk, (thing, resource, value) in chain.from_iterable(more):
         claimed.setdefault((thing, resource), []).append(Claim(chunk, value))
     if packages is not None:
-        _add_providers(claimed, packages)
+        _add_implied(claimed, packages)
     _add_folders(claimed, steps, chunks, known, sources)
     found: dict[tuple[int, int], Clash] = {}
     barring = set[int]()
@@ -217,14 +217,14 @@ def _claim(claimed: Claims, chunk: LowChunk, footprint: Footprint) -> None:
         claimed.setdefault((thing, resource), []).append(Claim(chunk, value))
 
 
-def _add_providers(claimed: Claims, packages: PackageKnowledge) -> None:
-    """Add that states which install a package by a name that others provide may install one that states remove."""
+def _add_implied(claimed: Claims, packages: PackageKnowledge) -> None:
+    """Add that states may install what states remove: a package that theirs depend on, or that provides their name."""
     by_name = {resource: own for (thing, resource), own in claimed.items() if thing.startswith("package ")}
     removed = {resource for resource, own in by_name.items() if any(claim.value == GONE for claim in own)}
     for resource, own in by_name.items() if removed else ():
         installing = [claim.chunk for claim in own if claim.value == THERE]
-        provided = {f"package:{name}" for name in packages.providers(resource.partition(":")[2])} if installing else ()
-        for other in sorted(removed.intersection(provided)):
+        implied = {f"package:{name}" for name in packages.implied(resource.partition(":")[2])} if installing else ()
+        for other in sorted(removed.intersection(implied)):
             by_name[other] += [Claim(chunk, Marked(THERE, PERHAPS)) for chunk in installing]
 
 

@@ -61,7 +61,7 @@ def undone(
     """Yield the pairs that change one thing to and fro in each run.
 
     ``known`` says what the chunks touch. ``sources`` has the files of the tree that states name, ``packages`` knows
-    which of them stand for other names.
+    what comes with them.
     """
     steps = _followed([chunk for chunk in chunks if not _may_not_run(chunk, dag)], known)
     files = [chunk for chunk in steps if chunk.state in _OF_FILES and isinstance(chunk.name, str)]

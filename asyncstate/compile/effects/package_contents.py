@@ -32,8 +32,8 @@ class PackageKnowledge(Protocol):
     def brings(self, package: str, /) -> Brings | None:
         """Return what a package brings with all it depends on, or None if that is not known."""
 
-    def providers(self, name: str, /) -> frozenset[str]:
-        """Return the installed packages that stand for a name which is no package's own."""
+    def implied(self, name: str, /) -> frozenset[str]:
+        """Return the installed packages that a package depends on, or that stand for a name which is no package's."""
 
     def place(self, path: str, /) -> str | None:
         """Return the place that a path belongs to, or None if it may be any package's."""

@@ -207,8 +207,8 @@ class PackageLists:
         places = frozenset(self._places[int(each)] for each in own.split())
         return Listed(places, first.endswith("*"), frozenset((name, *names)), self._known)
 
-    def providers(self, _name: str, /) -> frozenset[str]:
-        """Return no package: the lists have no names but those of packages."""
+    def implied(self, _name: str, /) -> frozenset[str]:
+        """Return no package: the lists do not say what is installed."""
         return frozenset()
 
     def place(self, path: str) -> str | None:

@@ -32,7 +32,7 @@ class Apk:
                 for provided in _words(lines, "p:"):
                     self._provided.setdefault(provided, []).append(name)
 
-    def needs(self, name: str) -> list[str] | None:
+    def needs(self, name: str, *, recommended: bool = True) -> list[str] | None:  # noqa: ARG002 - there are none
         """Return the installed packages that one depends on; None if it is not installed."""
         if name not in self._records:
             return None

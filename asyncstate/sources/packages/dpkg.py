@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"^Package: (\S+)$", re.MULTILINE)
 _INSTALLED = re.compile(r"^Status: \S+ \S+ (?!not-installed|config-files)\S+$", re.MULTILINE)
-_NEEDED = re.compile(r"^(?:Pre-Depends|Depends|Recommends): (.+)$", re.MULTILINE)
+_NEEDED = re.compile(r"^(?:Pre-Depends|Depends): (.+)$", re.MULTILINE)
+_RECOMMENDED = re.compile(r"^Recommends: (.+)$", re.MULTILINE)
 _PROVIDED = re.compile(r"^Provides: (.+)$", re.MULTILINE)
 _ARCHITECTURE = re.compile(r"^Architecture: (\S+)$", re.MULTILINE)
 _PATHS = re.compile(
@@ -42,12 +43,13 @@ class Dpkg:
                     for virtual in _NAMES.findall(line):
                         self._provided.setdefault(virtual, []).append(name[1])
 
-    def needs(self, name: str) -> list[str] | None:
+    def needs(self, name: str, *, recommended: bool = True) -> list[str] | None:
         """Return the installed packages that one depends on or recommends; None if it is not installed."""
         stanza = self._stanzas.get(name.partition(":")[0])
         if stanza is None:
             return None
-        names = [each for line in _NEEDED.findall(stanza) for each in _NAMES.findall(line)]
+        lines = _NEEDED.findall(stanza) + (_RECOMMENDED.findall(stanza) if recommended else [])
+        names = [each for line in lines for each in _NAMES.findall(line)]
         real = [each for name in names for each in (name, *self._provided.get(name, ()))]
         return [each for each in dict.fromkeys(real) if each in self._stanzas]
 

@@ -24,8 +24,8 @@ class Database(Protocol):
     def says(self) -> str:
         """The source of the knowledge, for messages: the program that keeps the database."""
 
-    def needs(self, name: str, /) -> Iterable[str] | None:
-        """Return the names of the installed dependencies of a package; None if it is not installed."""
+    def needs(self, name: str, /, *, recommended: bool = True) -> Iterable[str] | None:
+        """Return the installed packages that one depends on, or recommends; None if it is not installed."""
 
     def providers(self, name: str, /) -> Iterable[str]:
         """Return the installed packages that provide a name which is not their own."""
@@ -80,15 +80,17 @@ class InstalledPackages:
             self._known[package] = self._found(package)
         return self._known[package]
 
-    def providers(self, name: str) -> frozenset[str]:
-        """Return the installed packages that stand for a name which is no package's own."""
+    def implied(self, name: str) -> frozenset[str]:
+        """Return the installed packages that a package depends on, or that stand for a name which is no package's."""
         own = self._database.needs(name) is not None
-        return frozenset() if own else frozenset(self._database.providers(name.partition(":")[0])) - {name}
+        tops = (name,) if own else self._database.providers(name.partition(":")[0])
+        parts = (each for top in tops for each in _with_all_needed(self._database, top, recommended=False))
+        return frozenset(parts) - {name}
 
     def _found(self, package: str) -> Installed | None:
         if self._database.needs(package) is None:
             return None
-        parts = [self._part(name) for name in _with_all_needed(self._database, package)]
+        parts = [self._part(name) for name in _with_all_needed(self._database, package, recommended=True)]
         return Installed(
             frozenset().union(*(part.places for part in parts)),
             frozenset().union(*(part.programs for part in parts)),
@@ -112,13 +114,13 @@ class InstalledPackages:
         return part
 
 
-def _with_all_needed(database: Database, package: str) -> Iterator[str]:
+def _with_all_needed(database: Database, package: str, *, recommended: bool) -> Iterator[str]:
     found = {package}
     waiting = [package]
     while waiting:
         name = waiting.pop()
         yield name
-        for needed in database.needs(name) or ():
+        for needed in database.needs(name, recommended=recommended) or ():
             if needed not in found:
                 found.add(needed)
                 waiting.append(needed)

@@ -92,10 +92,10 @@ class KnownPackages:
             return _Both(listed, installed)
         return listed or installed
 
-    def providers(self, name: str) -> frozenset[str]:
-        """Return the installed packages that stand for a name which is no package's own."""
+    def implied(self, name: str) -> frozenset[str]:
+        """Return the installed packages that a package depends on, or that stand for a name which is no package's."""
         database = self._installed()
-        return frozenset() if database is None else database.providers(name)
+        return frozenset() if database is None else database.implied(name)
 
     def place(self, path: str) -> str | None:
         """Return the place of a path, or None if the packages with files there cannot be known."""

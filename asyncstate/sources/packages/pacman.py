@@ -24,7 +24,7 @@ class Pacman:
         self._folders = {entry.rsplit("-", 2)[0]: f"{folder}/{entry}" for entry in entries}
         self._provided: dict[str, list[str]] | None = None
 
-    def needs(self, name: str) -> list[str] | None:
+    def needs(self, name: str, *, recommended: bool = True) -> list[str] | None:  # noqa: ARG002 - there are none
         """Return the installed packages that one depends on; None if it is not installed."""
         if name not in self._folders:
             return None

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _SECONDS = 20
-_ALL = "P%{NAME}\n[D%{REQUIRENAME}\n][D%{RECOMMENDNAME}\n][V%{PROVIDENAME}\n]"
+_ALL = "P%{NAME}\n[D%{REQUIRENAME}\n][R%{RECOMMENDNAME}\n][V%{PROVIDENAME}\n]"
 _ONE = "[F%{FILENAMES}\n]S%{PREIN}\nS%{POSTIN}\n"
 
 
@@ -22,6 +22,7 @@ class Rpm:
     def __init__(self, program: Sequence[str] = ("/usr/bin/rpm",)) -> None:
         self._program = program
         self._needed: dict[str, list[str]] = {}
+        self._recommended: dict[str, list[str]] = {}
         self._provided: dict[str, list[str]] = {}
         self._details: dict[str, list[str]] = {}
         name = ""
@@ -32,10 +33,12 @@ class Rpm:
                 self._needed.setdefault(name, [])
             elif kind == "D":
                 self._needed[name].append(text)
+            elif kind == "R":
+                self._recommended.setdefault(name, []).append(text)
             elif kind == "V":
                 self._provided.setdefault(text, []).append(name)
 
-    def needs(self, name: str) -> list[str] | None:
+    def needs(self, name: str, *, recommended: bool = True) -> list[str] | None:
         """Return the installed packages that one requires or recommends; None if it is not installed.
 
         A file that it requires has no provider here: it is mostly a program of the base system.
@@ -43,6 +46,7 @@ class Rpm:
         needed = self._needed.get(name)
         if needed is None:
             return None
+        needed = needed + self._recommended.get(name, []) if recommended else needed
         return list(dict.fromkeys(each for virtual in needed for each in self._provided.get(virtual, ())))
 
     def providers(self, name: str) -> list[str]:

@@ -686,9 +686,9 @@ def test_what_only_a_run_can_tell_is_for_lint(first, second):
         ("removed: [{name: mawk}]", "downloaded: [{name: awk}]", 0),
     ],
 )
-def test_a_name_that_an_installed_package_provides_may_mean_that_package(removed, installed, number):
+def test_a_state_may_install_what_another_removes_with_its_own_package(removed, installed, number):
     class Mawk(PackageLists):
-        def providers(self, name, /):
+        def implied(self, name, /):
             return frozenset({"mawk"} if name == "awk" else ())
 
     for pair in ((f"pkg.{removed}", f"pkg.{installed}"), (f"pkg.{installed}", f"pkg.{removed}")):
