@@ -169,6 +169,11 @@ def top(salt, text):
     return salt.of_tree({"top.sls": text, "x.sls": "x: test.nop"}, "state.show_highstate")
 
 
+def roster(salt, question):
+    """Return the hosts of a roster with some ``roster_defaults``."""
+    return salt.hosts(*json.loads(question))
+
+
 def pillar(salt, text):
     return salt.pillar_errors({"top.sls": "base: {'*': [a]}", "a.sls": text, "b.sls": "x: 1"})
 
@@ -206,7 +211,7 @@ def stateful(salt, command):
 ASKED = {
     each.__name__: each
     for each in (
-        yaml_value, yaml_error, template, template_filter, default, server_id, level, date, nested, highstate, low, high, aggregate, row, tags, top, pillar, target, match, loading, cron, stateful,
+        yaml_value, yaml_error, template, template_filter, default, server_id, level, date, nested, highstate, low, high, aggregate, row, tags, top, pillar, target, match, roster, loading, cron, stateful,
     )
 }  # fmt: skip
 
@@ -306,6 +311,21 @@ class Salt:
         opts = {**self.opts, "id": host, "minion_id": host, **known}
         more = {"nodegroups": groups} if kind == "nodegroup" else {}
         return bool(salt.loader.matchers(opts)[f"{kind}_match.match"](wanted, opts=opts, **more))
+
+    def hosts(self, text, defaults):
+        """Return the hosts of a roster."""
+        import salt.utils.roster_matcher
+        from salt.roster import flat
+
+        path = self.folder / "roster"
+        path.write_text(text)
+        flat.__opts__ = salt.utils.roster_matcher.__opts__ = {
+            **self.opts,
+            "roster_file": str(path),
+            "roster_defaults": defaults,
+        }
+        flat.__utils__ = {"roster_matcher.targets": salt.utils.roster_matcher.targets}
+        return flat.targets("*")
 
     def missing(self, texts, names):
         """Return the message for each function of state modules that is not there, null for the others."""

@@ -73,7 +73,7 @@ class RosterHost(msgspec.Struct, frozen=True, kw_only=True):
 def read(path: str, settings: Settings) -> list[RosterHost]:
     """Return the hosts of a roster, by ID. Blocks. Raises CompileError, which lists all mistakes.
 
-    ``roster_defaults`` of the settings, and a list ``roster_defaults`` in the file itself, hold for every host.
+    The setting ``roster_defaults`` holds for every host that does not say otherwise.
     """
     path = os.path.abspath(path)
     issues: list[Issue] = []

@@ -1,6 +1,10 @@
 """Rosters: Salt's flat format, with possible mistakes."""
 
+import json
+
 import pytest
+from record_answers import recorded
+from tables import rows
 
 from asyncstate.config import Settings
 from asyncstate.errors import CompileError
@@ -14,7 +18,8 @@ def read(tmp_path):
     def read(text, **extra):
         path.write_text(text)
         return roster.read(
-            str(path), Settings(cachedir=str(tmp_path / "c"), state_dir=str(tmp_path / "s"), extra=extra)
+            str(path),
+            Settings(id="here", cachedir=str(tmp_path / "c"), state_dir=str(tmp_path / "s"), extra=extra),
         )
 
     return read
@@ -25,6 +30,28 @@ def mistakes(read, text, **extra):
         read(text, **extra)
     assert {each.code for each in caught.value.issues} == {"E601"}
     return [(each.line, each.message, each.hint) for each in caught.value.issues]
+
+
+PASSED_OVER = ["a: [host, b]", "a: null", "a: {host: a, usr: me}", "roster_defaults:"]
+"""Mistakes that Salt passes over."""
+
+
+@rows(("question", "answer"), recorded("roster").items())
+def test_a_roster_has_the_hosts_that_salt_finds_or_is_a_mistake(read, question, answer):
+    text, defaults = json.loads(question)
+    if not isinstance(answer, dict) or not text or text.startswith(tuple(PASSED_OVER)):
+        assert mistakes(read, text, roster_defaults=defaults)
+        return
+    hosts = {host.id: host for host in read(text, roster_defaults=defaults)}
+    assert hosts.keys() == answer.keys()
+    for id_, given in answer.items():
+        found = {"cmd_umask": hosts[id_].umask} | {
+            name: getattr(hosts[id_], name, None) for name in ("host", "sudo", "minion_opts", "timeout", "thin_dir")
+        }
+        assert found == found | {name: each for name, each in given.items() if name in found}
+        assert {name: str(getattr(hosts[id_], name)) for name in ("port", "user", "passwd")} == {
+            name: str(given.get(name) or default) for name, default in (("port", 22), ("user", "root"), ("passwd", ""))
+        }
 
 
 def test_hosts_have_what_the_roster_its_template_and_the_defaults_say(read, tmp_path):
