@@ -50,7 +50,7 @@ def _text_of(path: Path) -> str:
 def _restraint_of(settings: Settings) -> Restraint | None:
     if not settings.grains_alone:
         return None
-    if not settings.grains_override.get("id"):
+    if type(given := settings.grains_override.get("id")) not in (str, int) or not given:
         raise ConfigError(
             "grains_alone: the grains of another machine need its ID: add a line such as 'id: web1' to the file"
         )

@@ -32,7 +32,7 @@ _READS_PILLAR = re.compile(r"pillar|config|defaults|\{%[-+]?\s*(?:from|import|in
     cls=Command,
     examples=(
         ("asyncstate check --file-root ./salt --pillar-root ./pillar", "The highstate of a checkout."),
-        ("asyncstate check web db --grains debian.yaml", "Two SLS files, as another machine would see them."),
+        ("asyncstate check web db --for-machine db1.yaml", "Two SLS files, as another machine would see them."),
         ("asyncstate check --out json", "For a commit hook: a JSON list of errors and exit code 1, or a summary."),
     ),
 )

@@ -192,10 +192,12 @@ class MappingType(click.ParamType[dict[str, Any]]):
         if ctx is not None and ctx.resilient_parsing:  # only completing a later word: the mapping is not needed
             return {}
         text = self._read(value, param, ctx) if self._from_file else value
-        data = self._load(text, value if self._from_file else "text", param, ctx)
+        file = value if self._from_file else ""
+        data = self._load(text, file, param, ctx)
         if not isinstance(data, dict):
             kind = "nothing" if data is None else type(data).__name__
-            self.fail(f'expected a mapping such as \'{{"key": "value"}}\', got {kind}', param, ctx)
+            said = f'expected a mapping such as \'{{"key": "value"}}\', got {kind}'
+            self.fail(f"{file}: {said}" if file else said, param, ctx)
         return data
 
     def _read(self, path: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
@@ -207,7 +209,7 @@ class MappingType(click.ParamType[dict[str, Any]]):
         except (OSError, UnicodeDecodeError, PathRefused) as error:
             self.fail(f"cannot read {path}: {getattr(error, 'strerror', None) or error}", param, ctx)
 
-    def _load(self, text: str, name: str, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def _load(self, text: str, file: str, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         import msgspec
 
         from asyncstate.data.limits import Meter, TooMuch
@@ -219,13 +221,15 @@ class MappingType(click.ParamType[dict[str, Any]]):
             Meter().check(data)
             return data
         except TooMuch as error:
-            self.fail(str(error), param, ctx)
+            self.fail(f"{file}: {error}" if file else str(error), param, ctx)
         except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
             pass
         try:
-            return load_yaml(text, name)
+            return load_yaml(text, file)
         except RenderError as error:
-            self.fail(f"neither JSON nor YAML: {error}", param, ctx)
+            place = f"{file}:{error.line}: " if file else ""
+            hint = f"\n{error.hint}" if error.hint else ""
+            self.fail(f"{place}neither JSON nor YAML: {error}{hint}", param, ctx)
 
     def shell_complete(
         self,

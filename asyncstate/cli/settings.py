@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import click
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -49,6 +51,8 @@ def settings_from(console: Console, options: dict[str, Any]) -> Settings:
     if options.get("localconfig"):
         files.append(options["localconfig"])
     if options.get("for_machine") is not None:
+        if "grains_override" in overrides:
+            raise click.UsageError("--for-machine has all grains that count: leave out --grains")
         overrides |= {"grains_override": options["for_machine"], "grains_alone": True}
     pillar = overrides.pop("pillar", None)
     settings = load_settings(files, overrides, project=None if named else find_project())

@@ -105,7 +105,7 @@ def sls_(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 @command.command(
     "top",
     cls=Command,
-    examples=(("asyncstate show top --grains web1.yaml", "What top.sls would assign to another machine."),),
+    examples=(("asyncstate show top --for-machine web1.yaml", "What top.sls would assign to another machine."),),
 )
 @tree_options
 @what_if_options

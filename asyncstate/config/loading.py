@@ -82,9 +82,12 @@ def load_settings(
     for option, value, origin in variables:
         values[option] = value
         origins[option] = origin
-    for option, value in (overrides or {}).items():
+    overrides = overrides or {}
+    for option, value in overrides.items():
         if value is not None:
             flag = _FLAGS.get(option) or f"--{option.replace('_', '-')}"
+            if option == "grains_override" and "grains_alone" in overrides:
+                flag = "--for-machine"
             _refuse_misspelling(option, flag)
             values[option] = value
             origins[option] = f"flag {flag}"

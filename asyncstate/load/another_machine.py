@@ -115,7 +115,7 @@ class _Functions(Mapping[str, Callable[..., Any]]):
         if name in OF_A_PATH:
             return lambda path, *args, **kwargs: self._of_path(name, path)(path, *args, **kwargs)
         if not self._functions.is_of_tree(name):
-            return _refusal(name)
+            _refuse(name)
         self._machine.warn(f"{name} is a function of the tree, and may read this machine undetected")
         return self._functions[name]
 

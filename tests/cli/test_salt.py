@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import click
 import pytest
@@ -116,6 +117,16 @@ def test_a_mapping_in_a_file(tmp_path):
     assert kind.convert(str(file), None, None) == {"os": "Debian"}
     with pytest.raises(click.BadParameter, match=r"cannot read .*missing: No such file"):
         kind.convert(str(tmp_path / "missing"), None, None)
+    for text, said in {
+        "a: 1\nb: [1\nc: 2\n": r":3: neither JSON nor YAML: (?s:.*)a bracket or a brace is not closed",
+        "a: 1\na: 2\n": r":2: neither JSON nor YAML: (?s:.*)a key stands twice",
+        "- a\n": ": expected a mapping.*got list",
+        "": ": expected a mapping.*got nothing",
+        "[" * 200 + "]" * 200: ": nested deeper than 100 levels",
+    }.items():
+        file.write_text(text)
+        with pytest.raises(click.BadParameter, match=re.escape(str(file)) + said):
+            kind.convert(str(file), None, None)
     file.write_bytes(b"\xff\xfe\xff")
     with pytest.raises(click.BadParameter, match="cannot read"):
         kind.convert(str(file), None, None)

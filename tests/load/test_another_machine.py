@@ -167,7 +167,15 @@ def test_a_filter_that_looks_at_this_machine_is_refused_or_named(rendered, name,
 
 
 @pytest.mark.parametrize(
-    "template", ["{{ 'docker.version' in salt }}", "{{ salt | list }}", "{{ salt.keys() | list }}"]
+    "template",
+    [
+        "{{ 'docker.version' in salt }}",
+        "{{ salt.get('docker.version') is none }}",
+        "{{ salt['docker.version'] is defined }}",
+        "{{ salt.docker.version is defined }}",
+        "{{ salt | list }}",
+        "{{ salt.keys() | list }}",
+    ],
 )
 def test_what_is_installed_here_is_not_told(rendered, template):
     with pytest.raises(CompileError, match="depends on this machine"):
@@ -223,9 +231,10 @@ def test_without_an_event_loop_neither(root):
         runtime.call_sync("cmd.run", "hostname")
 
 
-def test_the_grains_of_another_machine_have_its_id():
+@rows("grains", [{"os": "Debian"}, {"id": ""}, {"id": None}, {"id": ["web1"]}, {"id": True}, {"id": 3.10}])
+def test_the_grains_of_another_machine_have_its_id(grains):
     with pytest.raises(ConfigError, match="need its ID: add a line such as 'id: web1'"):
-        StateRuntime(Settings(grains_alone=True, grains_override={"os": "Debian"}))
+        StateRuntime(Settings(grains_alone=True, grains_override=grains))
 
 
 def test_a_file_of_the_tree_is_found_and_no_other(rendered, root):
