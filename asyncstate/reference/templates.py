@@ -37,7 +37,7 @@ _METHODS = frozenset(dir(dict))
 _MODES = ("mode", "dir_mode", "file_mode", "sym_mode", "umask")
 _VARIABLES = frozenset(
     """self salt grains opts pillar saltenv ifelse sls proxy renderers rendered_sls name source user group mode attrs
-    env slspath slsdotpath slscolonpath sls_path tplpath tplfile tpldir tpldot""".split()
+    env slspath slsdotpath slscolonpath sls_path tplpath tplfile tpldir tpldot accumulator""".split()
 )
 """The names that the template of a file may have beside its context."""
 

@@ -112,6 +112,18 @@ def test_a_template_that_renders_is_left_alone(found, tmp_path, template):
     assert not fails(tmp_path)
 
 
+def test_a_template_may_use_every_variable_that_a_run_gives_it(found, tmp_path):
+    sls = (
+        STATE
+        + "texts:\n  file.accumulated:\n    - filename: {root}/web\n    - text: x\n    - require_in: [{file: web}]\n"
+    )
+    assert found("{{ show_full_context() | join(' ') }}", sls) == []
+    assert not fails(tmp_path)
+    names = (tmp_path / "web").read_text().split()
+    assert "accumulator" in names
+    assert found("".join(f"{{{{ {name} }}}}" for name in names), sls) == []
+
+
 def test_a_key_of_a_state_with_a_condition_or_a_pillar_of_its_own_is_left_alone(found):
     assert found("{{ pillar['zz'] }}", STATE + "    - onlyif: 'false'\n") == []
     assert found("{{ pillar['zz'] }}", STATE + "    - context: {pillar: {zz: 1}}\n") == []
