@@ -315,6 +315,8 @@ class Foresight:
             return other.fun != "running" if of_processes else other.state in _UNMOUNT
         if of_processes:
             return False
+        if name.startswith(PATH) and not written and _has_its_packages(chunk, row):
+            return False
         if name in _ACCOUNT_FILES:  # two accounts are two resources
             return bool(row.get("skip_watch")) or not {other.state, chunk.state} <= _ACCOUNT_STATES
         if name.startswith(PATH):
@@ -329,7 +331,7 @@ class Foresight:
             return other.state == "pkg" and self._brings_new(change.chunk)
         if name == "pkgdb":
             changes = self._touched.by_all[change.chunk].writes if self._touched else ()
-            return chunk.fun in _NEWEST if other.state == "pkgrepo" else _PACKAGES[0] in changes
+            return not _has_its_packages(chunk, row) if other.state == "pkgrepo" else _PACKAGES[0] in changes
         if name == "accounts":
             return False
         if name.startswith(_ACCOUNTS):
@@ -381,6 +383,15 @@ class Foresight:
 
 def _is_to_change(row: Row) -> bool:
     return row["result"] is None or (row["result"] is True and bool(row["changes"]))
+
+
+def _has_its_packages(chunk: LowChunk, row: Row) -> bool:
+    """Whether a package state finds all as wanted, whatever its sources and their settings offer."""
+    as_wanted = chunk.state == "pkg" and row["result"] is True and not row.get("skip_watch")
+    if not as_wanted or chunk.fun in _NEWEST or chunk.args.get("sources"):
+        return False
+    versions = [version for each in chunk.args.get("pkgs") or () if isinstance(each, dict) for version in each.values()]
+    return "latest" not in (chunk.args.get("version"), *versions)
 
 
 def _is_busy(row: Row) -> bool:

@@ -274,6 +274,15 @@ def test_the_row_of_a_prereq_check_is_completed_and_that_of_a_listener_is_not():
          "file.managed", True),
         (Footprint(writes=("pkgdb",)), "pkg.installed", {}, Footprint(writes=("pkgdb",)), "pkg.installed", True),
         (Footprint(writes=("pkgdb",)), "pkgrepo.managed", {}, Footprint(writes=("pkgdb",)), "pkg.latest", False),
+        # an installed package needs no sources, nor the network
+        (Footprint(writes=("path:/etc/hosts#db",)), "host.present", {}, Footprint(reads=("path:/etc/hosts",)),
+         "pkg.installed", True),
+        (Footprint(writes=("path:/etc/apt/apt.conf",)), "file.managed", {}, Footprint(reads=("path:/etc/apt/**",)),
+         "pkg.removed", True),
+        (Footprint(writes=("path:/etc/hosts#db",)), "host.present", {}, Footprint(reads=("path:/etc/hosts",)),
+         "pkg.latest", False),
+        (Footprint(writes=("path:/etc/hosts#db",)), "host.present", {}, Footprint(reads=("path:/etc/hosts",)),
+         "git.latest", False),
         # who owns a file depends on the number of an account only
         (Footprint(writes=("user:a",)), "user.present", {"shell": "x"}, Footprint(reads=("user:a#id",)),
          "file.managed", True),
@@ -299,6 +308,21 @@ def test_nothing_to_do_holds_where_the_earlier_change_does_not_matter(case):
     said = second_row(planned, row(None, changes), row(True))
     assert (said["result"] is True) is told
     assert (NOT_TOLD in said) is not told
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        ({"pkgs": ["a", {"b": "1.2"}], "version": "1.*"}, True),
+        ({"version": "latest"}, False),
+        ({"pkgs": ["a", {"b": "latest"}]}, False),
+        ({"sources": [{"a": "/srv/a.deb"}]}, False),
+    ],
+)
+def test_packages_without_a_fixed_version_depend_on_their_sources(args, told):
+    first, second = Footprint(writes=("path:/etc/apt/a",)), Footprint(reads=("path:/etc/apt/**",))
+    planned = pair(first, second, second_function="pkg.installed", args=args, require=["a"])
+    assert (second_row(planned, row(None), row(True))["result"] is True) is told
 
 
 def test_a_condition_that_skipped_a_state_is_what_counts():
