@@ -148,10 +148,15 @@ class Expected(Value):
 
 
 def described(value: Any) -> str:
-    """Return the type of a value as text."""
-    text = _NAMES.get(type(value), "nothing" if value is None else f"a {type(value).__name__}")
+    """Return the type of a value as text, with that of its first member if this is no text."""
     inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    return f"{text} with {described(inner[0])} in it" if inner and not isinstance(inner[0], str) else text
+    return (
+        f"{_named(value)} with {_named(inner[0])} in it" if inner and not isinstance(inner[0], str) else _named(value)
+    )
+
+
+def _named(value: Any) -> str:
+    return _NAMES.get(type(value), "nothing" if value is None else f"a {type(value).__name__}")
 
 
 def texts_in(value: Any) -> Iterator[str]:
