@@ -51,10 +51,15 @@ class Findings:
         """Record the file an SLS comes from."""
         self._files[env, sls] = (path, Lines(line_of))
 
-    def place(self, env: str, sls: str, id_: Any = None, state: str | None = None) -> tuple[str, int]:
-        """Return the file and line of a declaration; ``("", 0)`` for high data that did not come from a file."""
+    def place(
+        self, env: str, sls: str, id_: Any = None, state: str | None = None, argument: str | None = None
+    ) -> tuple[str, int]:
+        """Return the file and line of a declaration; ``("", 0)`` for high data that did not come from a file.
+
+        An argument without a line of its own has that of its state.
+        """
         path, lines = self.source(env, sls)
-        return path, lines.of(id_, state)
+        return path, (lines.of(id_, state, argument) if argument else 0) or lines.of(id_, state)
 
     def source(self, env: str, sls: str) -> tuple[str, Lines]:
         """Return the file of an SLS and its lines."""
@@ -78,10 +83,11 @@ class Findings:
         sls: str = "",
         id_: Any = None,
         state: str | None = None,
+        argument: str | None = None,
         hint: str = "",
     ) -> None:
         """Record an error: the tree cannot be compiled."""
-        self.errors.append(Issue(message, *self.place(env, sls, id_, state), hint, code=code))
+        self.errors.append(Issue(message, *self.place(env, sls, id_, state, argument), hint, code=code))
 
     def error_at(self, code: str, message: str, file: str, line: int, hint: str = "") -> None:
         """Record an error whose file and line are known."""
@@ -96,10 +102,11 @@ class Findings:
         sls: str = "",
         id_: Any = None,
         state: str | None = None,
+        argument: str | None = None,
         hint: str = "",
     ) -> None:
         """Record something that Salt accepts silently: the tree compiles, but probably not as its author meant."""
-        self.warnings.append(Issue(message, *self.place(env, sls, id_, state), hint, code=code))
+        self.warnings.append(Issue(message, *self.place(env, sls, id_, state, argument), hint, code=code))
 
     def warn_at(self, code: str, message: str, file: str, line: int, hint: str = "") -> None:
         """Record a warning whose file and line are known."""

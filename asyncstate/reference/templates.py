@@ -68,9 +68,8 @@ class Templates:
                 yield from issues
         contents = draft.args.get("contents")
         if isinstance(contents, str) and renderer == _JINJA:
-            line = draft.lines.of(draft.id, draft.state, "contents") if draft.lines is not None else 0
             for issue in self._read(draft, draft.file, contents, always=always):
-                yield issue._replace(line=line or draft.line)
+                yield issue._replace(line=draft.line_of("contents"))
 
     def nothings(self, draft: Draft) -> Iterator[Issue]:
         """Yield a warning for each text with a None that a template wrote; one that stands in the SLS is meant.

@@ -272,9 +272,7 @@ def _where(draft: Draft) -> str:
 
 
 def _mistake(draft: Draft, code: str, name: str, message: str, hint: str) -> Issue:
-    lines = draft.lines
-    line = (lines.of(draft.id, draft.state, name) if lines is not None else 0) or draft.line
-    return Issue(message, draft.file, line, hint, CODES[code], mistake=True, code=code)
+    return Issue(message, draft.file, draft.line_of(name), hint, CODES[code], mistake=True, code=code)
 
 
 def _kind_that_holds(text: str, args: Mapping[str, Any]) -> str:

@@ -25,6 +25,9 @@ class Files(Protocol):
     def read(self, path: str) -> bytes:
         """Return the content of a real path. Raises OSError."""
 
+    def list_files(self, saltenv: str) -> list[str]:
+        """Return the paths of all files of an environment, from its roots."""
+
 
 class Restraint(Protocol):
     """A restriction of renderings: to reading, or to data that is not of this machine."""

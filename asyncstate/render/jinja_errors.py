@@ -6,19 +6,30 @@ import re
 import traceback
 from typing import TYPE_CHECKING, Final
 
-from jinja2 import TemplateAssertionError, TemplateRuntimeError, TemplateSyntaxError, UndefinedError
+from jinja2 import (
+    TemplateAssertionError,
+    TemplateNotFound,
+    TemplateRuntimeError,
+    TemplateSyntaxError,
+    UndefinedError,
+)
 from jinja2.exceptions import SecurityError
 
 from asyncstate.data.excerpt import excerpt_around
 from asyncstate.errors import CommandExecutionError, InvocationError, RenderError, place_in_plugin
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from asyncstate.render.context import RenderContext
     from asyncstate.render.jinja_loader import RootsLoader
     from asyncstate.render.jinja_options import Source
 
 _UNKNOWN: Final = re.compile(r"No (filter|test) named '(\w+)'")
+_NOT_EXPORTED: Final = re.compile(r"the template '([^']+)' .*does not export the requested name '(\w+)'")
+_EXPORTING: Final = re.compile(r"\{%[-+]?\s*(?:set|macro|import_\w+\s\S+\s+as)\s+([A-Za-z]\w*)")
 _NEXT_STEPS: Final = (
+    (TemplateNotFound, "", "correct the path, which begins at a file root, or add the file"),
     (ZeroDivisionError, "", "the divisor is 0 here: test it with {% if … %}, or give it another default"),
     (UndefinedError, "is undefined", "set it above with {% set … %}, or import it; (NAME | default(…)) may be missing"),
     (TypeError, " argument", "asyncstate doc MODULE.FUNCTION lists the arguments of a function"),
@@ -46,11 +57,11 @@ def translated(
     if file and file != path:
         text = loader.sources.get(file, "")
         message = f"{message}\n{file}({line}):\n{excerpt_around(text, line)}"
-        return RenderError(message, file=file, line=line, hint=_hint(error, text, line, context))
+        return RenderError(message, file=file, line=line, hint=_hint(error, text, line, context, loader))
     line = source.line(line) if line else 0
     if line:
         message = f"{message}; line {line}\n\n{excerpt_around(original, line)}"
-    return RenderError(message, file=context.path, line=line, hint=_hint(error, original, line, context))
+    return RenderError(message, file=context.path, line=line, hint=_hint(error, original, line, context, loader))
 
 
 def name_hint(error: Exception) -> str:
@@ -58,16 +69,30 @@ def name_hint(error: Exception) -> str:
     unknown = _UNKNOWN.match(str(error)) if isinstance(error, (TemplateAssertionError, TemplateRuntimeError)) else None
     if unknown is None:
         return ""
-    from asyncstate.nearest import nearest  # noqa: PLC0415 - for errors only
-    from asyncstate.render.jinja_environment import base_environment  # noqa: PLC0415
+    from asyncstate.render.jinja_environment import base_environment  # noqa: PLC0415 - for errors only
     from asyncstate.render.jinja_options import Options  # noqa: PLC0415
 
     environment = base_environment(Options())
-    near = nearest(unknown[2], environment.filters if unknown[1] == "filter" else environment.tests)
+    return _meant(unknown[2], environment.filters if unknown[1] == "filter" else environment.tests)
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    from asyncstate.nearest import nearest  # noqa: PLC0415 - for errors only
+
+    near = nearest(name, known)
     return f"did you mean '{near}'?" if near else ""
 
 
-def _hint(error: Exception, text: str, line: int, context: RenderContext) -> str:
+def _import_hint(error: Exception, context: RenderContext, loader: RootsLoader) -> str:
+    """Return the nearest template, or name in a template, for an import that fails; "" if nothing is similar."""
+    if isinstance(error, TemplateNotFound):
+        return _meant(str(error.name), context.fileclient.list_files(context.saltenv))
+    lacking = _NOT_EXPORTED.match(str(error))
+    path = context.fileclient.find(lacking[1], context.saltenv) if lacking else None
+    return _meant(lacking[2], _EXPORTING.findall(loader.sources.get(path, ""))) if lacking and path else ""
+
+
+def _hint(error: Exception, text: str, line: int, context: RenderContext, loader: RootsLoader) -> str:
     if place := place_in_plugin(error):
         return f"raised at {place}"
     lines = text.splitlines()
@@ -77,7 +102,7 @@ def _hint(error: Exception, text: str, line: int, context: RenderContext) -> str
 
         hint = key_hint(str(error), lines[line - 1], context)
     steps = (step for kind, words, step in _NEXT_STEPS if isinstance(error, kind) and words in str(error))
-    return hint or name_hint(error) or next(steps, "")
+    return hint or name_hint(error) or _import_hint(error, context, loader) or next(steps, "")
 
 
 def _kind(error: Exception) -> str:

@@ -82,7 +82,7 @@ CASES = {
     ),
     "names that are no list": (
         {"salt/s.sls": "web:\n  test.nop:\n    - names: a\n"},
-        "s.sls:2 [E212]",
+        "s.sls:3 [E212]",
         "write each name as an item: - names: [a, b]; for a single one, - name: a",
     ),
     "a division by nothing": ({"salt/s.sls": "{{ 1 / 0 }}\n"}, "s.sls:1 [E104]", "the divisor is 0 here: test it with {% if … %}"),
@@ -92,8 +92,41 @@ CASES = {
     "a number that is none": ({"salt/s.sls": "{{ 'x'.index('y') }}\n"}, "s.sls:1 [E104]", "asyncstate call pillar.items"),
     "a requisite without its module": (
         {"salt/s.sls": "web:\n  test.nop:\n    - require: db\ndb: test.nop\n"},
-        "s.sls:2 [E301]",
+        "s.sls:3 [E301]",
         "write each state as an item, with its module: - require: [{file: ID}]",
+    ),
+    "a requisite with two modules": ({"salt/s.sls": "web:\n  test.nop:\n    - name: x\n    - require: [{file: a, pkg: b}]\n"}, "s.sls:4 [E302]"),
+    "a requisite whose module has a dot": (
+        {"salt/s.sls": "web:\n  test.nop:\n    - name: x\n    - require_in: [{test.nop: b}]\nb: test.nop\n"},
+        "s.sls:4 [E303]",
+    ),
+    "a requisite to a list": (
+        {"salt/s.sls": "web:\n  test.nop:\n    - name: x\n    - require_in: [{test: [b]}]\nb: test.nop\n"},
+        "s.sls:4 [E304]",
+    ),
+    "arguments of a name that are no list": (
+        {"salt/s.sls": "web:\n  test.nop:\n    - order: 1\n    - names: [{a: {order: 2}}]\n"},
+        "s.sls:4 [E213]",
+    ),
+    "a misspelt template": (
+        {"salt/s.sls": "{% from 'map.jinja' import web %}\n", "salt/maps.jinja": ""},
+        "s.sls:1 [E104]",
+        "did you mean 'maps.jinja'?",
+    ),
+    "a template that is nowhere": (
+        {"salt/s.sls": "{% import_yaml 'zz/qq.yaml' as web %}\n"},
+        "s.sls:1 [E104]",
+        "correct the path, which begins at a file root, or add the file",
+    ),
+    "a misspelt name of a template": (
+        {"salt/s.sls": "{% from 'map.jinja' import wbe %}\n{{ wbe.x }}\n", "salt/map.jinja": "{%- set web = {} %}"},
+        "s.sls:2 [E104]",
+        "did you mean 'web'?",
+    ),
+    "a misspelt macro of a template": (
+        {"salt/s.sls": "{% from 'map.jinja' import hosts %}\n{{ hosts() }}\n", "salt/map.jinja": "{% macro host() %}{% endmacro %}"},
+        "s.sls:2 [E104]",
+        "did you mean 'host'?",
     ),
     "a requisite to an SLS that is not included": (
         {"salt/s.sls": "web:\n  test.nop:\n    - require: [{test: conf}]\n", "salt/b.sls": "'conf':\n  test.nop: []\n"},
@@ -186,7 +219,7 @@ CASES = {
     ),
     "a requisite that adds itself to nothing": (
         {"salt/s.sls": "web:\n  test.nop:\n    - onchanges_in: [{cmd: zz}]\n"},
-        "s.sls:1 [E217]",
+        "s.sls:3 [E217]",
         "onchanges_in of 'web' names it: correct that, or remove it",
     ),
     "a name that is that of the state itself": (

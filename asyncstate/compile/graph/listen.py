@@ -116,13 +116,12 @@ class _Listeners:
             f"Referenced state does not exist for requisite [{key}: ({module}: {name})] in state [{draft.name}] in SLS "
             f"[{draft.sls}]"
         )
-        line = draft.lines.of(draft.id, draft.state, key) if draft.lines is not None else 0
         near = nearest(str(name), [str(known) for own, known in self._known if own == module])
         others = [own for own, known in self._known if known == name]
         hint = f"'{name}' is there, but as {others[0]}: write '- {others[0]}: {name}'" if others else ""
         hint = hint or (f"did you mean '{near}'?" if near else self._findings.include_hint(name, draft.env))
         hint = hint or f"declare it, or remove it from {key}"
-        self._findings.noted("E305", message, draft.file, line or draft.line, hint, mistake=True)
+        self._findings.noted("E305", message, draft.file, draft.line_of(key), hint, mistake=True)
 
     def _warn(self, draft: Draft, what: str) -> None:
         message = f"{what} (state '{draft.id}' in SLS '{draft.sls}')"

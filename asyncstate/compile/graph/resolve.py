@@ -181,7 +181,7 @@ class Resolver:
                 continue
             if not isinstance(references, list):
                 message = f"The {key} statement in state '{draft.id}' in SLS '{draft.sls}' needs to be formed as a list"
-                self._findings.error_at("E301", message, draft.file, draft.line)
+                self._findings.error_at("E301", message, draft.file, draft.line_of(key))
                 continue
             for reference in references:
                 if isinstance(reference, str):
@@ -191,7 +191,7 @@ class Resolver:
                     self._reference(number, draft, kind, str(module).split(".", 1)[0], target)
                 else:
                     for code, text in requisite_mistakes([reference], draft.id, draft.sls):
-                        self._findings.error_at(code, text, draft.file, draft.line)
+                        self._findings.error_at(code, text, draft.file, draft.line_of(key))
 
     def _reference(self, number: int, draft: Draft, kind: int, module: str, target: Any) -> None:
         if not isinstance(target, str):
@@ -205,7 +205,7 @@ class Resolver:
                 return
             if not targets and module == "sls":
                 message = f"'sls: {target}' in state '{draft.id}' in SLS '{draft.sls}' matches no SLS"
-                self._findings.warn_at("W202", message, draft.file, draft.line)
+                self._findings.warn_at("W202", message, draft.file, draft.line_of(_key_of(kind)))
                 return
         elif targets is not None and not targets:
             return
@@ -261,12 +261,12 @@ class Resolver:
         key = _key_of(kind)
         if target is None:
             message = f"'{key}: {module}' in state '{draft.id}' in SLS '{draft.sls}' names nothing and is ignored"
-            self._findings.warn_at("W203", message, draft.file, draft.line)
+            self._findings.warn_at("W203", message, draft.file, draft.line_of(key))
             return
         message = (
             f"Requisite [{key}: {module}] in state [{draft.name}] in SLS [{draft.sls}] must have a string as the value"
         )
-        self._findings.error_at("E306", message, draft.file, draft.line)
+        self._findings.error_at("E306", message, draft.file, draft.line_of(key))
 
     def _missing(self, draft: Draft, kind: int, module: str, target: str) -> None:
         message = (
@@ -275,7 +275,7 @@ class Resolver:
         )
         if message not in self._reported:
             self._reported.add(message)
-            line = draft.lines.of(draft.id, draft.state, _key_of(kind)) if draft.lines is not None else 0
+            line = draft.line_of(_key_of(kind))
             self._findings.error_at("E305", message, draft.file, line, self._hint(module, target, draft.env))
 
     def _hint(self, module: str, target: str, env: str) -> str:
@@ -305,7 +305,7 @@ class Resolver:
         if key not in self._announced:
             self._announced.add(key)
             message = f"The {key} requisite has been disabled, Ignoring."
-            self._findings.warn_at("W201", message, draft.file, draft.line)
+            self._findings.warn_at("W201", message, draft.file, draft.line_of(key))
 
 
 def _declare(module: str, target: str) -> str:

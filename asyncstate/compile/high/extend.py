@@ -238,8 +238,18 @@ def _unknown(extension: Extension, data: Mapping[Any, Any], findings: Findings) 
         for each in (arguments if isinstance(arguments, list) else ())
         for argument in (each if isinstance(each, dict) else ())
     }
-    by, state = ("extend", str(name)) if extension.by is None else (extension.by, None)
-    findings.error("E217", message, env=env, sls=sls, id_=by, state=state, hint=hint)
+    by, state, argument = ("extend", str(name), None) if extension.by is None else _addition(extension)
+    findings.error("E217", message, env=env, sls=sls, id_=by, state=state, argument=argument, hint=hint)
+
+
+def _addition(extension: Extension) -> tuple[Any, str | None, str | None]:
+    """Return the ID, the state and the argument that add a requisite."""
+    for arguments in extension.states.values():
+        for key, references in (item for each in arguments for item in each.items()):
+            for module, id_ in (pair for each in references for pair in each.items()):
+                if id_ == extension.by:
+                    return id_, module, f"{key}_in"
+    return extension.by, None, None
 
 
 def _where_named(extension: Extension) -> str:

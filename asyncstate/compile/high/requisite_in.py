@@ -94,32 +94,34 @@ class _Expansion:
     def expand(self, key: str, references: Any, id_: Any, module: str, body: dict[str, Any]) -> None:
         """Collect the additions of one requisite of one state."""
         kind = key.split("_", 1)[0]
+        place = {"env": body["__env__"], "sls": body["__sls__"], "id_": id_, "state": module, "argument": key}
         if isinstance(references, dict):
             for of_module, name in references.items():
                 if "." in str(of_module):
-                    self._dotted(f"{kind}: {of_module} for {name}", of_module, id_, module, body)
-                self._require(kind, (name, str(of_module).split(".", 1)[0]), id_, module, body)
+                    self._dotted(f"{kind}: {of_module} for {name}", of_module, place)
+                self._require(kind, (name, str(of_module).split(".", 1)[0]), place)
             return
         targets: list[tuple[Any, str]] = []
-        for of_module, name in self._pairs(key, references, id_, body):
+        for of_module, name in self._pairs(references, place):
             if "." in of_module:
-                self._dotted(f"{kind}: {of_module} for {name},", of_module, id_, module, body)
+                self._dotted(f"{kind}: {of_module} for {name},", of_module, place)
             if of_module == "sls":
                 targets = self._states_of(name)
                 if not targets:
-                    self._warn(f"{key} names SLS '{name}', which has no states", id_, module, body)
+                    self._warn(f"{key} names SLS '{name}', which has no states", place)
             else:
                 targets.append((name, of_module))
             for target, target_module in targets:
                 if key in {"use", "use_in"}:
-                    self._use(key, (target, target_module), id_, module, body)
+                    self._use((target, target_module), place)
                 else:
-                    self._require(kind, (target, target_module), id_, module, body)
+                    self._require(kind, (target, target_module), place)
             if len(targets) * len(references) > _REPEAT_LIMIT:
                 targets = []
 
-    def _use(self, key: str, meant: tuple[Any, str], id_: Any, module: str, body: dict[str, Any]) -> None:
+    def _use(self, meant: tuple[Any, str], place: dict[str, Any]) -> None:
         target, target_module = meant
+        key, id_, module = place["argument"], place["id_"], place["state"]
         found = self._found(target, target_module)
         if not found:
             others = [
@@ -128,56 +130,57 @@ class _Expansion:
             near = nearest(str(target), map(str, others))
             hint = f"did you mean '{near}'?" if near else f"declare it, or remove it from {key}"
             what = f"{key} names {target_module} '{target}', which is no state of this tree"
-            self._warn(what, id_, module, body, hint)
+            self._warn(what, place, hint)
         for each in found:
             if key == "use_in":
                 self._copy_arguments(each, target_module, id_, module)
             else:
                 self._copy_arguments(id_, module, each, target_module)
 
-    def _require(self, kind: str, meant: tuple[Any, str], id_: Any, module: str, body: dict[str, Any]) -> None:
+    def _require(self, kind: str, meant: tuple[Any, str], place: dict[str, Any]) -> None:
         """Make a target refer to the state that named it. For a dict under ``use`` this is all that happens."""
         target, target_module = meant
         if isinstance(target, (list, dict)):
-            self._illegal(target, id_, body)
+            self._illegal(target, place)
             return
-        self._origin[target] = (body["__env__"], body["__sls__"], id_)
+        self._origin[target] = (place["env"], place["sls"], place["id_"])
         additions = self._additions(target, target_module)
-        if body["__sls__"] not in self._excluded:
-            additions.require(kind, {module: id_})
+        if place["sls"] not in self._excluded:
+            additions.require(kind, {place["state"]: place["id_"]})
 
-    def _dotted(self, what: str, of_module: str, id_: Any, module: str, body: dict[str, Any]) -> None:
+    def _dotted(self, what: str, of_module: str, place: dict[str, Any]) -> None:
         message = (
-            f"Invalid requisite in {what} in SLS '{body['__sls__']}'. Requisites must not "
+            f"Invalid requisite in {what} in SLS '{place['sls']}'. Requisites must not "
             f"contain dots, did you mean '{of_module.split('.', 1)[0]}'?"
         )
-        self._findings.error("E303", message, env=body["__env__"], sls=body["__sls__"], id_=id_, state=module)
+        self._findings.error("E303", message, **place)
 
-    def _illegal(self, target: Any, id_: Any, body: dict[str, Any]) -> None:
-        message = f'Illegal requisite "{target}" in SLS "{body["__sls__"]}", please check your syntax.\n'
-        self._findings.error("E304", message, env=body["__env__"], sls=body["__sls__"], id_=id_)
+    def _illegal(self, target: Any, place: dict[str, Any]) -> None:
+        message = f'Illegal requisite "{target}" in SLS "{place["sls"]}", please check your syntax.\n'
+        self._findings.error("E304", message, **place)
 
-    def _pairs(self, key: str, references: Any, id_: Any, body: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    def _pairs(self, references: Any, place: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         """Yield (module, ID or name) for each item of a requisite."""
+        key = place["argument"]
         if not isinstance(references, list):
-            self._warn(f"{key}: {references} is ignored: it needs to be a list", id_, "", body)
+            self._warn(f"{key}: {references} is ignored: it needs to be a list", place)
             return
         for item in references:
             if isinstance(item, dict):
                 if len(item) > 1:
-                    self._warn(f"only the first of {list(item)} in one {key} item counts", id_, "", body)
+                    self._warn(f"only the first of {list(item)} in one {key} item counts", place)
                 if item:
                     module, name = next(iter(item.items()))
                     if isinstance(name, (list, dict)):
-                        self._illegal(name, id_, body)
+                        self._illegal(name, place)
                         continue
                     yield str(module), name
             elif isinstance(item, list):
-                self._illegal(item, id_, body)
+                self._illegal(item, place)
             else:
                 found = self._plain(item)
                 if found is None:
-                    self._warn(f"{key} names '{item}', which is no state of this tree", id_, "", body)
+                    self._warn(f"{key} names '{item}', which is no state of this tree", place)
                 else:
                     yield found
 
@@ -238,8 +241,6 @@ class _Expansion:
             return [name]
         return self.names.find(name, module)
 
-    def _warn(self, message: str, id_: Any, module: str, body: dict[str, Any], hint: str = "") -> None:
-        text = f"{message} (state '{id_}' in SLS '{body['__sls__']}')"
-        self._findings.warn(
-            "W204", text, env=body["__env__"], sls=body["__sls__"], id_=id_, state=module or None, hint=hint
-        )
+    def _warn(self, message: str, place: dict[str, Any], hint: str = "") -> None:
+        text = f"{message} (state '{place['id_']}' in SLS '{place['sls']}')"
+        self._findings.warn("W204", text, **place, hint=hint)

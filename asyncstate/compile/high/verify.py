@@ -134,7 +134,7 @@ class _Checker:
                 sls = body.get("__sls__", "")
                 message = f"The 'names' argument in state '{id_}' in SLS '{sls}' needs to be formed as a list"
                 hint = "write each name as an item: - names: [a, b]; for a single one, - name: a"
-                self._error("E212", message, id_, body, module, hint=hint)
+                self._error("E212", message, id_, body, module, argument=key, hint=hint)
             return
         if key in MISTAKEN_IN:
             self._warn_mistaken(id_, body, module, key)
@@ -150,17 +150,17 @@ class _Checker:
             sls = body.get("__sls__", "")
             message = f"The {key} statement in state '{id_}' in SLS '{sls}' needs to be formed as a list"
             hint = f"write each state as an item, with its module: - {key}: [{{file: ID}}]"
-            self._error("E301", message, id_, body, module, hint=hint)
+            self._error("E301", message, id_, body, module, argument=key, hint=hint)
         else:
             for code, text in requisite_mistakes(value, id_, body.get("__sls__", "")):
-                self._error(code, text, id_, body, module)
+                self._error(code, text, id_, body, module, argument=key)
         if len(argument) != 1 and next(iter(argument)) == key:
             message = f"Multiple dictionaries defined in argument of state '{id_}' in SLS '{body.get('__sls__', '')}'"
-            self._error("E214", message, id_, body, module)
+            self._error("E214", message, id_, body, module, argument=key)
 
-    def _error(self, code: str, message: str, id_: Any, body: dict[str, Any], module: str, *, hint: str = "") -> None:
+    def _error(self, code: str, message: str, id_: Any, body: dict[str, Any], module: str, **more: str) -> None:
         env, sls = body.get("__env__", "base"), body.get("__sls__", "")
-        self._findings.error(code, message, env=env, sls=sls, id_=id_, state=module, hint=hint)
+        self._findings.error(code, message, env=env, sls=sls, id_=id_, state=module, **more)
 
     def _no_list(self, id_: Any, body: dict[str, Any], module: str, arguments: Any) -> None:
         sls = body.get("__sls__", "")

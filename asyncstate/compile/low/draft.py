@@ -74,6 +74,11 @@ class Draft:
         """The line of the declaration, before rendering."""
         return self.lines.of(self.id, self.state) if self.lines is not None else 0
 
+    def line_of(self, argument: str) -> int:
+        """Return the line of an argument, or that of the declaration."""
+        own = self.lines.of(self.id, self.state, argument) if self.lines is not None else 0
+        return own or self.line
+
     @property
     def place(self) -> str:
         """``sls:id (file:line)``, for messages."""

@@ -35,7 +35,7 @@ def expand_names(draft: Draft, entries: list[NamedEntry], findings: Findings) ->
             copy.name = entry
         if isinstance(copy.name, _COLLECTIONS):
             message = f"The name {copy.name} of 'names' in state '{copy.id}' in SLS '{copy.sls}' needs to be a string"
-            findings.error_at("E213", message, draft.file, draft.line)
+            findings.error_at("E213", message, draft.file, draft.line_of("names"))
             continue
         copy.fraction = position / STEP
         copies[copy.name, copy.fun] = copy
@@ -84,7 +84,7 @@ def _override(draft: Draft, overrides: Any, findings: Findings) -> None:
             f"The entry '{draft.name}' of 'names' in state '{draft.id}' in SLS '{draft.sls}' needs to be "
             "a list of arguments"
         )
-        findings.error_at("E213", message, draft.file, draft.line)
+        findings.error_at("E213", message, draft.file, draft.line_of("names"))
         return
     for override in overrides:
         for key, value in override.items():
