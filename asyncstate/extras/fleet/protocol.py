@@ -246,6 +246,7 @@ class Report(_Message, frozen=True, kw_only=True, omit_defaults=True):
     reason why there is no run to report. It comes at a separate key if the stream of reports refuses it.
 
     ``lost`` is the number of the attempt's events that the board refused; then ``exit_code`` is the run's.
+    ``padding`` only takes time: the host measures its link with it.
     """
 
     attempt: int
@@ -254,6 +255,7 @@ class Report(_Message, frozen=True, kw_only=True, omit_defaults=True):
     ended: str = ""
     lost: int = 0
     exit_code: int = 2
+    padding: str = ""
 
 
 FINISHED: Final = "finished"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -41,7 +43,9 @@ _QUICK: Final = 1.0
 _SLOW: Final = 4.0
 """Seconds for sending a report below which reports grow, and above which they shrink."""
 _LONGEST_SEND: Final = 20.0
-"""Seconds that one event may take on a slow link; a larger one is shortened to the state's outcome."""
+"""Seconds that a report may take on a slow link; an event that takes longer is shortened to the state's outcome."""
+_SLOWEST: Final = 4000
+"""Bytes a second of a link that is not measured yet."""
 _LARGEST: Final = 4 << 20
 """The largest event in bytes that is sent in full: servers take messages of 8 MiB. The host's journal has all."""
 _SHORT: Final = 4096
@@ -66,7 +70,8 @@ class Reporter:
         self._lost = 0
         self._exit_code = 2
         self._most = _FIRST_BYTES
-        self._longest = math.inf
+        self._longest = _LONGEST_SEND * _SLOWEST
+        self._measured = False
         self._news = anyio.Event()
 
     def on_event(self, event: AnyEvent) -> None:
@@ -98,9 +103,11 @@ class Reporter:
     async def _flush(self, count: int) -> None:
         """Send ``count`` events, and any that share a report with them."""
         while count > 0:
-            # A batch that was cancelled while it was sent is repeated unchanged: it may have arrived under its number.
-            self._batch = self._batch or self._next_batch()
-            began, size = anyio.current_time(), sum(map(len, self._batch))
+            # What was cancelled while it was sent is repeated unchanged: it may have arrived under its number.
+            if not self._batch:
+                if not self._measured and len(self._events[0]) > self._longest:
+                    await self._probe()
+                self._batch = self._next_batch()
             try:
                 await self._publish(self._batch, "")
             except ValueTooLarge as error:
@@ -116,13 +123,19 @@ class Reporter:
             else:
                 count -= len(self._batch)
                 self._batch = []
-                self._measure(size, anyio.current_time() - began)
+
+    async def _probe(self) -> None:
+        """Measure the link by a report without events, before it may be occupied for too long."""
+        with suppress(BoardRefused, ValueTooLarge):
+            await self._publish([], "", hashlib.shake_256().hexdigest(_FIRST_BYTES))
+        self._measured = True
 
     def _measure(self, size: int, took: float) -> None:
-        """Adapt the size of reports to the time that one took. A small report tells nothing about throughput."""
+        """Adapt reports to the time that one of ``size`` bytes took. A small one tells nothing about throughput."""
         if size < _FIRST_BYTES // 2:
             return
-        self._longest = math.inf if took < _QUICK else size / took * _LONGEST_SEND
+        self._measured = True
+        self._longest = size / took * _LONGEST_SEND if took else math.inf
         if took < _QUICK:
             self._most = min(2 * self._most, _MOST_BYTES)
         elif took > _SLOW:
@@ -142,22 +155,27 @@ class Reporter:
 
     def _next_batch(self) -> list[bytes]:
         size = count = 0
-        if len(self._events[0]) > self._longest:
-            why = f"{len(self._events[0]) / 1024:.0f} KiB would take more than {_LONGEST_SEND:.0f} s on this link"
-            self._events[0] = _shortened(decode_event(self._events[0]), why)
         while count < len(self._events) and (not count or size + len(self._events[count]) <= self._most):
             size += len(self._events[count])
             count += 1
+        while size > self._longest and (size := len(encode(self._report(self._events[:count], "")))) > self._longest:
+            if count == 1:
+                why = f"{size / 1024:.0f} KiB would take more than {_LONGEST_SEND:.0f} s on this link"
+                self._events[0] = _shortened(decode_event(self._events[0]), why)
+                break
+            count //= 2
         batch, self._events = self._events[:count], self._events[count:]
         return batch
 
-    async def _publish(self, events: list[bytes], ended: str) -> None:
-        report = self._report(events, ended)
+    async def _publish(self, events: list[bytes], ended: str, padding: str = "") -> None:
+        report = encode(self._report(events, ended, padding))
         name = f"{self._run}/{self._host}/{self._attempt}/{self._sequence}"
-        await self._board.publish(subjects.report(self._host, self._run), encode(report), id=name)
+        began = anyio.current_time()
+        await self._board.publish(subjects.report(self._host, self._run), report, id=name)
         self._sequence += 1
+        self._measure(len(report), anyio.current_time() - began)
 
-    def _report(self, events: list[bytes], ended: str) -> Report:
+    def _report(self, events: list[bytes], ended: str, padding: str = "") -> Report:
         return Report(
             run=self._run,
             host=self._host,
@@ -167,6 +185,7 @@ class Reporter:
             ended=ended,
             lost=self._lost if ended else 0,
             exit_code=self._exit_code if ended and self._lost else 2,
+            padding=padding,
         )
 
 
