@@ -92,6 +92,15 @@ class Console:
         """Whether the answer is text for people, not data for a program."""
         return self.out in ("human", "github")
 
+    @property
+    def on_terminal(self) -> bool:
+        """Whether standard output is a terminal."""
+        return self.stdout is not None and self.stdout.isatty()
+
+    def shows_new_files(self, diffs: bool | None) -> bool:
+        """Whether a dry run shows the content of new files: with ``--diff``, or by default for people on a terminal."""
+        return (self.for_people and self.on_terminal) if diffs is None else diffs
+
     def end(self, code: int, why: str) -> None:
         """End the process at once and have the rest of the output written: takes no lock, does not block."""
         if self.last is not None:

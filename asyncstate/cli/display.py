@@ -23,15 +23,6 @@ _BESIDE_A_DIFF = 4
 """Lines of a terminal that a diff leaves for the line of its state and its surroundings."""
 
 
-def shows_new_files(console: Console, diffs: bool | None) -> bool:
-    """Whether a dry run shows the content of new files: with ``--diff``, or by default for people on a terminal."""
-    return (console.for_people and _on_terminal(console)) if diffs is None else diffs
-
-
-def _on_terminal(console: Console) -> bool:
-    return console.stdout is not None and console.stdout.isatty()
-
-
 def style_of(
     console: Console,
     settings: Settings,
@@ -48,10 +39,10 @@ def style_of(
     """
     options, stream = settings.opts(), console.stdout
     asked_for = "state_output" in settings.origins or settings.state_output != DEFAULT_FORM
-    if not asked_for and _on_terminal(console):
+    if not asked_for and console.on_terminal:
         options["state_output"] = BRIEF
     cut = 0
-    if diffs is None and _on_terminal(console):
+    if diffs is None and console.on_terminal:
         import shutil
 
         cut = max(shutil.get_terminal_size().lines - _BESIDE_A_DIFF, 1)

@@ -162,9 +162,7 @@ class Session:
         from asyncstate.process.descriptors import too_few
 
         if self.settings.test:
-            from asyncstate.cli.display import shows_new_files
-
-            self.settings.new_file_diff |= shows_new_files(self.console, self.options.get("diffs"))
+            self.settings.new_file_diff |= self.console.shows_new_files(self.options.get("diffs"))
         if why := too_few():
             raise AsyncStateError(why)
         if self.settings.test or self.options.get("mock") or self.options.get("unlocked"):

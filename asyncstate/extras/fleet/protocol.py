@@ -65,7 +65,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ``on_lost`` is the fate of states that wait for a lost host: fail, wait. ``top`` is the top file of a
     highstate, "" for the one in the host's configuration. ``exclude`` is as on a command line: ``NAME`` or ``sls:NAME``
-    is an SLS, ``id:NAME`` an ID.
+    is an SLS, ``id:NAME`` an ID. ``new_file_diff`` asks a dry run for the content of new files.
     """
 
     test: bool = False
@@ -76,6 +76,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     on_lost: str = "fail"
     pillarenv: str | None = None
     top: str = ""
+    new_file_diff: bool = False
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -99,6 +99,7 @@ async def _apply(console: Console, settings: Settings, sls: tuple[str, ...], opt
             saltenv=options["saltenv"],
             pillar=options["pillar"] or {},
             on_lost=options["on_lost"],
+            new_file_diff=console.shows_new_files(options["diffs"]),
         ),
         rollout=rollout_of(options, settings),
         deadline=options["deadline"],

@@ -92,7 +92,10 @@ class LocalStation:
 
     def _settings_for(self, offer: Offer) -> Settings:
         settings, options = self._settings, offer.options
-        changed: dict[str, Any] = {"test": options.test}
+        changed: dict[str, Any] = {
+            "test": options.test,
+            "new_file_diff": options.new_file_diff or settings.new_file_diff,
+        }
         if offer.call is not None:
             changed["journal"] = "required"  # without an entry in the journal, the function would be called again
         elif settings.journaled == "off":

@@ -156,13 +156,15 @@ async def test_what_a_run_excludes_is_an_sls_or_an_id(settings_of, exclude, left
         assert sent.unfit == (("one",) if exclude == "one" else ())
 
 
-async def test_a_dry_run_changes_nothing(settings, out):
+@pytest.mark.parametrize("diff", [False, True])
+async def test_a_dry_run_changes_nothing_and_shows_new_files_if_asked(settings, out, diff):
     world = World(settings)
     world.start()
-    end = await world.drive(test=True)
+    end = await world.drive(test=True, new_file_diff=diff)
     await world.stop()
     assert end.exit_code == 0
     assert world.gathered.row("web1")["result"] is None
+    assert ("+up" in world.gathered.row("web1")["changes"].get("diff", "")) is diff
     assert list(out.iterdir()) == []
 
 
