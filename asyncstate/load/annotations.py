@@ -148,11 +148,11 @@ class Expected(Value):
 
 
 def described(value: Any) -> str:
-    """Return the type of a value as text, with that of its first member if this is no text."""
-    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    return (
-        f"{_named(value)} with {_named(inner[0])} in it" if inner and not isinstance(inner[0], str) else _named(value)
-    )
+    """Return the type of a value as text, with that of its first member that is no text; containers count first."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    odd = [each for each in inner if not isinstance(each, str)]
+    odd.sort(key=lambda each: not isinstance(each, (list, dict)))
+    return f"{_named(value)} with {_named(odd[0])} in it" if odd else _named(value)
 
 
 def _named(value: Any) -> str:

@@ -356,6 +356,16 @@ KINDS = {
         "write each in a line of its own behind '- ', or in brackets",
         whole=True,
     ),
+    "texts": Kind(
+        "E405",
+        lambda value: (
+            not any(isinstance(each, (dict, list)) for each in (value if isinstance(value, list) else [value]))
+        ),
+        "a text or a list of texts",
+        "put a text with a colon in quotes; file.serialize writes data",
+        whole=True,
+        doubt=True,
+    ),
     "environment": Kind(
         "E405",
         is_environment,

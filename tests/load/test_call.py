@@ -257,6 +257,7 @@ def test_a_bundled_function_gets_values_of_the_types_that_it_takes(given, taken)
         ({"listed": "a"}, "'listed' of 'x.f' must be a list, not a text"),
         ({"table": [1]}, "'table' of 'x.f' must be a mapping, not a list with a number in it"),
         ({"table": [{"a": 1}]}, "'table' of 'x.f' must be a mapping, not a list with a mapping in it"),
+        ({"table": ["a", 1, {"b": 1}]}, "'table' of 'x.f' must be a mapping, not a list with a mapping in it"),
         ({"switch": ["a"]}, "'switch' of 'x.f' must be true or false, not a list"),
     ],
 )

@@ -84,6 +84,7 @@ WRONG = {
     "lane": {"a": 1},
     "aggregate": 3,
     "mapping": 5,
+    "texts": {"a": "b"},
     "renderer": "jinaj",
     "pillar key": "no:key",
     "grain key": "no:key",
@@ -324,7 +325,7 @@ NOT_FORESEEN = {
 """Wrong values that a dry run takes here, and a run does not: programs refuse them."""
 REACHING_OUT = {"pkg.downloaded"}
 """Even their dry run fetches the lists of packages."""
-_TAKEN = {"place", "word", "line", "truth", "stateful", "digest of a password if hash_password=", "version"}
+_TAKEN = {"place", "word", "line", "truth", "stateful", "digest of a password if hash_password=", "version", "texts"}
 """What these say of a value, a run need not notice: it writes what no program can use, or takes another value."""
 _JUDGED_BEFORE = {"mode", "name", "source", "hash", "boolean", "number", "seconds", "path", "file"}
 
@@ -771,6 +772,7 @@ def test_a_value_that_no_state_can_have_is_found(codes_of, argument):
         "aggregate": [True, ["pkg"]],
         "commands": ["x", ["x"]],
         "runner": ["nobody"],
+        "texts": ["a: b", 5, ["a", 5, "b: c"]],
     }
     more = {"place": ["/x", ["/x", "/y"]], "mapping": [{"writes": []}, {}], "seconds": [1, "1.5"], "mode": ["077"]}
     values = [*(right | more)[kind], *([] if kind in {"commands", "runner"} else [None])]
@@ -799,6 +801,22 @@ def test_a_wrong_value_says_the_nearest_right_one_or_what_is_wrong(runtime):
     assert hint("file.replace", pattern="x", repl="y", flags=["MULTLINE"]) == ["did you mean 'MULTILINE'?"]
     [said] = hint("file.replace", pattern="(un", repl="y")
     assert said.startswith("missing ), unterminated subpattern at position 0; ")
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "said"),
+    [
+        ("file.managed", {"contents": ["a", {"port": 80}]}, "not a list with a mapping in it"),
+        ("file.managed", {"contents": {"port": "80"}}, "not a mapping"),
+        ("file.append", {"text": [{"port": 80}]}, "not a list with a mapping in it"),
+        ("file.prepend", {"text": {"port": 80}}, "not a mapping with a number in it"),
+    ],
+)
+def test_a_mapping_in_place_of_a_text_is_a_warning(runtime, function, args, said):
+    module, _, name = function.partition(".")
+    [issue] = wrong_values(draft_of(module, name, "/x", args), runtime.host)
+    assert (issue.code, issue.mistake, said in issue.message) == ("E405", False, True)
+    assert issue.hint == "put a text with a colon in quotes; file.serialize writes data"
 
 
 @pytest.mark.parametrize("args", [{"version": 1.2}, {"pkgs": ["a", {"b": 1.2}]}, {"pkgs": [{"b": 1.2}, {"c": "1.2"}]}])
