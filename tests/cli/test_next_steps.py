@@ -10,6 +10,47 @@ LACKING = "import no_such_library_anywhere\n\n\ndef render(text, **kwargs):\n   
 PILLAR = {"pillar/top.sls": "base:\n  '*':\n    - app\n", "pillar/app.sls": "app: {port: 80}\n"}
 CASES = {
     "a tab in YAML": ({"salt/s.sls": "web:\n  test.nop:\n\t- name: x\n"}, "s.sls:3 [E104]", "indented with a tab: YAML takes blanks only"),
+    "a line indented below a value": (
+        {"salt/s.sls": "web:\n  test.nop:\n    - name: x\n        order: 1\n"},
+        "s.sls:4 [E104]",
+        "the line above has a value already: indent this line as that one",
+    ),
+    **{
+        f"the text {text}": (
+            {"salt/s.sls": f"web:\n  test.nop:\n    - name: {text}\n    - order: 1\n"},
+            "s.sls:3 [E104]",
+            step,
+        )
+        for text, step in {
+            "*/5": "put the text in quotes: * and & at its beginning",
+            "*nothing": "put the text in quotes: * at its beginning",
+            "!type x": "put the text in quotes: ! at its beginning",
+            "|x": "put the text in quotes, or in lines of its own below | or >",
+            "> x": "put the text in quotes, or in lines of its own below | or >",
+            "- x": "put the text in quotes, or begin a list in the next line",
+            "? x": "put the text in quotes: ? at its beginning",
+            '"^\\s"': "in double quotes a backslash begins an escape: write single quotes",
+            '"x" y': "something follows a closing quotation mark or bracket: put the whole text in quotes",
+            "'it's'": "something follows a closing quotation mark or bracket: put the whole text in quotes",
+            "[x] y": "something follows a closing quotation mark or bracket: put the whole text in quotes",
+            "{x: 1} y": "something follows a closing quotation mark or bracket: put the whole text in quotes",
+        }.items()
+    },
+    "two documents": (
+        {"salt/s.sls": "web:\n  test.nop: []\n---\nx: test.nop\n"},
+        "s.sls:3 [E104]",
+        "a file has one document: remove this line",
+    ),
+    "a document that ends too early": (
+        {"salt/s.sls": "web:\n  test.nop: []\n...\nx: test.nop\n"},
+        "[E104]",
+        "a file has one document: remove the line that ends it",
+    ),
+    "a number for the name of a required state": (
+        {"salt/s.sls": "web:\n  test.nop:\n    - require: [{test: 80}]\n'80': test.nop\n"},
+        "s.sls:3 [E306]",
+        "put it in quotes",
+    ),
     "a colon in a text": (
         {"salt/s.sls": "web:\n  test.nop:\n    - name: echo a: b\n"},
         "s.sls:3 [E104]",

@@ -266,7 +266,7 @@ class Resolver:
         message = (
             f"Requisite [{key}: {module}] in state [{draft.name}] in SLS [{draft.sls}] must have a string as the value"
         )
-        self._findings.error_at("E306", message, draft.file, draft.line_of(key))
+        self._findings.error_at("E306", message, draft.file, draft.line_of(key), "put it in quotes")
 
     def _missing(self, draft: Draft, kind: int, module: str, target: str) -> None:
         message = (

@@ -29,15 +29,25 @@ _LARGE: Final = 50_000
 _PROBLEMS: Final = {"found character '\\t' that cannot start any token": "Illegal tab character"}
 _TAB: Final = "the line is indented with a tab: YAML takes blanks only, two for each level"
 _TWO_COLONS: Final = "mapping values are not allowed"
+_NO_KEY: Final = "did not find expected key"
 _NEXT_STEPS: Final = {
     _TWO_COLONS: "a colon with a blank behind it begins a value: put the text in quotes",
     "could not find expected ':'": "a key lacks its colon, or a text over several lines its indentation",
-    "did not find expected key": "this line, or one above it, is indented otherwise than those it belongs to",
+    _NO_KEY: "this line, or one above it, is indented otherwise than those it belongs to",
     "did not find expected '-' indicator": "this line, or one above it, is indented otherwise than those it belongs to",
     "did not find expected ',' or": "a bracket or a brace is not closed, or a comma is missing",
     "that cannot start any token": "put the text in quotes: no plain text begins with this character",
     "found conflicting ID": "a key stands twice in one mapping: rename one, or put together what is below both",
     "found unexpected end of stream": "a quotation mark is not closed",
+    "did not find expected alphabetic": "put the text in quotes: * and & at its beginning have a meaning in YAML",
+    "found undefined alias": "put the text in quotes: * at its beginning repeats what & has named",
+    "could not determine a constructor": "put the text in quotes: ! at its beginning names a type",
+    "did not find expected comment or line break": "put the text in quotes, or in lines of its own below | or >",
+    "block sequence entries are not allowed": "put the text in quotes, or begin a list in the next line",
+    "mapping keys are not allowed": "put the text in quotes: ? at its beginning has a meaning in YAML",
+    "unknown escape character": "in double quotes a backslash begins an escape: write single quotes",
+    "found another document": "a file has one document: remove this line",
+    "expected <document start>": "a file has one document: remove the line that ends it",
 }
 """Hints by the parser's message."""
 
@@ -116,8 +126,13 @@ def _next_step(error: yaml.MarkedYAMLError, text: str) -> str:
     mark = error.problem_mark
     if mark is not None and "\t" in _indentation(text, mark.line + 1):
         return _TAB
-    if mark is not None and _TWO_COLONS in (error.problem or "") and (key := _bare_word(text, mark.line)):
-        return f"the colon after {key} is missing"
+    if mark is not None and _TWO_COLONS in (error.problem or ""):
+        if key := _bare_word(text, mark.line):
+            return f"the colon after {key} is missing"
+        if ":" not in text.splitlines()[mark.line][: mark.column]:
+            return "the line above has a value already: indent this line as that one"
+    if mark is not None and _NO_KEY in (error.problem or "") and mark.column > len(_indentation(text, mark.line + 1)):
+        return "something follows a closing quotation mark or bracket: put the whole text in quotes"
     return next((step for said, step in _NEXT_STEPS.items() if said in (error.problem or "")), "")
 
 
