@@ -55,7 +55,7 @@ def command(console: Console, /, hosts: tuple[str, ...], folder: str, path: str)
     for each, made in zip(paths, place.enrol_all(hosts), strict=True):
         credentials.write(each, made)
     running = run_on("asyncio", lambda: reload(place))
-    later = "" if running else "; no server runs here, it will know them"
+    later = "" if running else f"; they work once the server has read {place.within('accounts.conf')}"
     console.lines([f"{host}: credentials in {each}{later}" for host, each in zip(hosts, paths, strict=True)])
     return 0
 

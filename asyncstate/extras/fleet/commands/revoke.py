@@ -33,8 +33,12 @@ def command(console: Console, /, host: str, folder: str) -> int:
     place = Folder(folder)
     place.revoke(host)
     freed = run_on("asyncio", lambda: _forget(place, host))
-    when = " once the server starts" if freed is None else f"; {freed} of it were removed from the server"
-    console.lines([f"{host}: its credentials no longer work{when}"])
+    if freed is None:
+        after = f" once the server has read {place.within('accounts.conf')}"
+        after += f". Then remove what it wrote: `asyncstate fleet prune --host {host}`"
+    else:
+        after = f"; {freed} of it were removed from the server"
+    console.lines([f"{host}: its credentials no longer work{after}"])
     return 0
 
 

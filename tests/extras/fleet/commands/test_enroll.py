@@ -56,9 +56,10 @@ async def test_a_host_comes_is_given_a_new_key_and_goes(fleet, run_cli, tmp_path
         assert await operator.get(subjects.lease("other")) == b"x"
     fleet.stop()
     done = await asyncio.to_thread(call, "revoke", "other")
-    assert "once the server starts" in done.stdout
+    assert f"once the server has read {fleet.folder.within('accounts.conf')}" in done.stdout
+    assert "remove what it wrote: `asyncstate fleet prune --host other`" in done.stdout
     done = await asyncio.to_thread(call, "enroll", "late", "--out", tmp_path)
-    assert "no server runs here" in done.stdout
+    assert f"they work once the server has read {fleet.folder.within('accounts.conf')}" in done.stdout
     assert credentials.read(str(late)).name == "late"
     fleet.start()
     assert [await let_in(fleet, each) for each in (other, late)] == [False, True]
