@@ -36,10 +36,13 @@ _NAME = re.compile(r"\bname[\"']?:.*\{\{")
 _METHODS = frozenset(dir(dict))
 _MODES = ("mode", "dir_mode", "file_mode", "sym_mode", "umask")
 _VARIABLES = frozenset(
-    """self salt grains opts pillar saltenv ifelse sls proxy renderers rendered_sls name source user group mode attrs
-    env slspath slsdotpath slscolonpath sls_path tplpath tplfile tpldir tpldot accumulator""".split()
+    "self salt grains opts pillar saltenv ifelse name source user group mode attrs accumulator".split()
 )
 """The names that the template of a file may have beside its context."""
+_OF_SLS = frozenset(
+    "sls slspath slsdotpath slscolonpath sls_path tplpath tplfile tpldir tpldot renderers rendered_sls proxy".split()
+)
+"""Names that an SLS file has, and the template of a file has not."""
 
 
 class Templates:
@@ -221,6 +224,8 @@ def _undefined(tree: nodes.Template, known: set[str], path: str, source: Source,
         message = f"Jinja variable: '{name}' is undefined; {of}"
         near = nearest(name, {*known, *own} - {name})
         hint = f"did you mean '{near}'?" if near else "give it under context, or set it above with {% set … %}"
+        if name in _OF_SLS:
+            hint = f"only SLS files have it: give it under context, {name}: {{{{ {name} }}}}"
         yield _issue("E428", message, path, source.line(expression.lineno), hint)
 
 
@@ -267,10 +272,13 @@ def _changes_pillar(node: nodes.Node) -> bool:
 def _reached(tree: nodes.Template) -> Iterator[nodes.Node]:
     """Yield the expressions that every rendering writes, or goes through."""
     for node in tree.body:
-        if isinstance(node, nodes.Output):
-            yield from node.nodes
-        elif isinstance(node, nodes.For):
-            yield node.iter
+        found: list[Any] = node.nodes if isinstance(node, nodes.Output) else []
+        if isinstance(node, nodes.For):
+            found = [node.iter]
+        elif isinstance(node, _IMPORTING):
+            found = [node.template]
+        for expression in found:
+            yield from expression.nodes if isinstance(expression, nodes.Concat) else [expression]
 
 
 def _keys_of_pillar(node: nodes.Node) -> list[Any]:

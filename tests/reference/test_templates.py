@@ -78,6 +78,17 @@ def fails(tmp_path):
         ("{{ nope.x() }}", ("E428", "web.j2", 1, True)),
         ("{{ nope() }}", ("E428", "web.j2", 1, True)),
         ("{% for x in nope %}{{ x }}{% endfor %}", ("E428", "web.j2", 1, True)),
+        *(
+            (f"a\n{{{{ {name} }}}}", ("E428", "web.j2", 2, True))
+            for name in (
+                *("sls", "slspath", "slsdotpath", "slscolonpath", "sls_path", "tplpath", "tplfile", "tpldir", "tpldot"),
+                *("renderers", "rendered_sls", "proxy", "env"),
+            )
+        ),
+        ("{% from tpldir ~ '/x' import y %}", ("E428", "web.j2", 1, True)),
+        ("{% include nope %}", ("E428", "web.j2", 1, True)),
+        ("{{ 'a' ~ nope ~ 'b' }}", ("E428", "web.j2", 1, True)),
+        ("{{ 'a' ~ pillar['zz'] }}", ("E425", "web.j2", 1, True)),
     ],
 )
 def test_a_template_that_no_run_can_render_is_a_mistake_at_its_line(found, tmp_path, template, finding):
@@ -103,7 +114,8 @@ def test_a_template_that_no_run_can_render_is_a_mistake_at_its_line(found, tmp_p
         "{% macro nope() %}x{% endmacro %}{{ nope() }}",
         "{% for nope in [1] %}{{ nope }}{% endfor %}",
         "{{ name }}{{ source }}{{ user }}{{ mode }}{{ saltenv }}{{ range(2) | list }}{{ salt['test.ping']() }}",
-        "{{ opts.id }}{{ grains.id }}{{ pillar }}",
+        "{{ opts.id }}{{ grains.id }}{{ pillar }}{{ 'a' ~ grains.id ~ (nope | default('b')) }}",
+        "{% set a = 'web' %}{% include a ~ '.none' ignore missing %}",
         "{% block a %}x{% endblock %}{{ self.a() }}",
     ],
 )
