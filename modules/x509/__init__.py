@@ -6,6 +6,8 @@ An argument that is a key or a certificate may be the path of a file or its text
 from __future__ import annotations
 
 try:
+    from cryptography import __version__ as _installed
+
     from ._keys import (
         check_private_key,
         create_private_key,
@@ -35,9 +37,9 @@ try:
         write_pem,
     )
 except ImportError as error:
-    _missing = error.name or str(error)
+    _missing = f"{error.name or error} is missing"
 else:
-    _missing = ""
+    _missing = "" if int(_installed.partition(".")[0]) >= 43 else f"{_installed} is too old"
 
 __all__ = [
     "check_certificate",
@@ -68,7 +70,7 @@ __all__ = [
 
 
 def __virtual__() -> bool | tuple[bool, str]:
-    """Load if the library cryptography is installed."""
+    """Load if the library cryptography is installed, and new enough."""
     if _missing:
-        return False, f"Could not load cryptography ({_missing} is missing): pip install 'cryptography>=43'"
+        return False, f"Could not load cryptography ({_missing}): pip install 'cryptography>=43'"
     return True

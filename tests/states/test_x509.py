@@ -438,12 +438,21 @@ def test_footprints(plugins):
     assert sorted(revoked["reads"]) == ["path:/", "path:/a.crt"]
 
 
-def test_without_the_library_the_reason_names_the_extra(tmp_path):
-    program = (
-        "import sys; sys.modules['cryptography'] = None\nfrom asyncstate.modules import x509\nprint(x509.__virtual__())"
-    )
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ("import sys; sys.modules['cryptography'] = None", "(cryptography is missing): pip install 'cryptography>=43'"),
+        (
+            "import cryptography; cryptography.__version__ = '38.0.4'",
+            "(38.0.4 is too old): pip install 'cryptography>=43'",
+        ),
+        ("import cryptography; cryptography.__version__ = '43.0.1'", "True"),
+    ],
+)
+def test_without_the_library_the_reason_names_the_extra(tmp_path, before, said):
+    program = f"{before}\nfrom asyncstate.modules import x509\nprint(x509.__virtual__())"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert "pip install 'cryptography>=43'" in done.stdout
+    assert said in done.stdout
 
 
 @pytest.mark.timeout(20)
