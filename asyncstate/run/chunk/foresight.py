@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import anyio
@@ -238,8 +239,9 @@ class Foresight:
 
     def _enter(self, places: list[Place], change: _Change) -> None:
         self._at.setdefault(places[-1], []).append(change)
-        for place in places[:-1]:
-            self._below.setdefault(place, []).append(change)
+        in_folder = change.replaced(entry=False) if change.entry else change
+        for place, below in pairwise(places):
+            self._below.setdefault(place, []).append(change if below.is_entry else in_folder)
 
     def _complete(self, touched: Touched, chunk: LowChunk, row: Row, *, tested: bool) -> None:
         """Mark a row as uncertain, if an earlier state would change what the state touches or requires.

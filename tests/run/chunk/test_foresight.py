@@ -283,6 +283,13 @@ def test_the_row_of_a_prereq_check_is_completed_and_that_of_a_listener_is_not():
          "pkg.latest", False),
         (Footprint(writes=("path:/etc/hosts#db",)), "host.present", {}, Footprint(reads=("path:/etc/hosts",)),
          "git.latest", False),
+        # an entry of a file changes the file, and not its folder
+        (Footprint(writes=("path:/etc/a.ini#b",)), "ini.options_present", {}, Footprint(reads=("path:/etc/a.ini",)),
+         "file.managed", False),
+        (Footprint(writes=("path:/etc/a.ini#b",)), "ini.options_present", {}, Footprint(reads=("path:/etc",)),
+         "file.managed", True),
+        (Footprint(writes=("path:/etc/a.ini#b",)), "ini.options_present", {}, Footprint(reads=("path:/etc/**",)),
+         "file.managed", False),
         # who owns a file depends on the number of an account only
         (Footprint(writes=("user:a",)), "user.present", {"shell": "x"}, Footprint(reads=("user:a#id",)),
          "file.managed", True),
