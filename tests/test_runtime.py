@@ -112,6 +112,15 @@ async def test_a_run_is_started_once(tree):
         assert (await rt.apply(["web"])).ok
 
 
+async def test_a_run_whose_block_is_left_at_once_by_an_exception_has_a_report(tree):
+    async with StateRuntime(tree({"web.sls": "a: test.nop\n"})) as rt:
+        async with asyncio.timeout(40):
+            with pytest.raises(ZeroDivisionError):
+                async with rt.run(await rt.compile(["web"])) as run:
+                    _ = 1 / 0
+        assert (run.report.exit_code, run.report.rows, len(run.report.not_started)) == (125, {}, 1)
+
+
 async def test_a_run_that_an_observer_cancels_at_its_first_event_says_so(tree):
     def observe(event):
         asyncio.current_task().cancel()

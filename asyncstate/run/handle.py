@@ -228,6 +228,8 @@ class Run:
             return None
         if error is not None:
             self._engine.cancel(GAVE_UP)
+        if isinstance(error, Exception):  # the run ends by itself, with a report, even if nothing of it has begun
+            kind = error = trace = None
         try:
             return await self._group.__aexit__(kind, error, trace)
         except BaseExceptionGroup as group:
