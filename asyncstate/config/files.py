@@ -76,9 +76,8 @@ def require_own_project(project: Project) -> None:
         user = "everybody" if found.st_mode & stat.S_IWOTH else f"user {found.st_uid}"
     if user:
         mine = "root does" if os.geteuid() == 0 else "you do"
-        named = f"--config {marker}" if project.config else f"--file-root {os.path.dirname(marker)}"
         raise ConfigError(
-            f"{marker}: {mine} not use a project that {user} can change. If you trust it, name it ({named}); "
+            f"{marker}: {mine} not use a project that {user} can change. If you trust it, add --trust-writable; "
             "else change to another folder."
         )
 
