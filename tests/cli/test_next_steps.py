@@ -108,6 +108,16 @@ CASES = {
         "s.sls:1 [E202]",
         "write the function below the ID: web: {module.function: [arguments]}",
     ),
+    "a no-break space in the indentation": (
+        {"salt/s.sls": "web:\n\N{NO-BREAK SPACE} test.nop:\n    - name: x\n"},
+        "s.sls:2 [E202]",
+        "a blank that is none for YAML, such as a no-break space",
+    ),
+    "a dash that is none": (
+        {"salt/s.sls": "web:\n  test.nop:\n    \N{EN DASH} name: x\n"},
+        "s.sls:2 [E204]",
+        "write each as an item of a list, with a dash: - name: …",
+    ),
     "a list of states": ({"salt/s.sls": "- web\n"}, "[E105]", "an SLS file is a mapping: write each state as ID: {module.function: [arguments]}"),
     "a missing argument": ({"salt/s.sls": "/x:\n  file.symlink: []\n"}, "s.sls:2 [E403]", "what it means: asyncstate doc file.symlink"),
     "arguments as a mapping": (

@@ -88,6 +88,8 @@ def normalise(data: dict[Any, Any], sls: str, env: str, findings: Findings) -> N
             hint = f"write the function below the ID: {id_}: {{module.function: [arguments]}}"
             # An include that is not a list stays where the IDs are, as in Salt, and has been reported.
             hint = "" if id_ in BESIDE_IDS else hint
+            if isinstance(id_, str) and id_ != id_.strip():
+                hint = "it begins or ends with a blank that is none for YAML, such as a no-break space: write it anew"
             findings.error("E202", f"ID {id_} in SLS {sls} is not a dictionary", env=env, sls=sls, id_=id_, hint=hint)
             unreadable.append(id_)
     for id_ in unreadable:

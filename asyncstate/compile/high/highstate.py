@@ -318,16 +318,22 @@ class HighStateBuilder:
     def _nearest(self, sls: str, env: str) -> str:
         """Return a hint for a missing SLS: the nearest name, or where files are searched, or why its file has none."""
         self._expand(sls, env)  # fills self._listings[env]
-        near = nearest(sls, self._listings[env][0])
+        names, known = self._listings[env]
+        parts = sls.removesuffix("/init.sls").removesuffix(".sls").split("/")  # of the path of a file
+        ends = (".".join(parts[start:]) for start in range(len(parts)))
+        near = next((end for end in ends if end in known), "") or nearest(sls, names)
         if not near:
             searched = f"SLS files are searched in {', '.join(self._file_client.roots(env))}; write the file there"
             return f"{searched}, or correct the name" if env in self._environments else ""
         if self._file_client.sls_file(near, env) is not None:
             return f"did you mean '{near}'?"
         path = next(path for path in self._file_client.list_files(env) if sls_names([path]) == [near])
+        meant = near.replace(".", "/")
+        if path in {f"{meant}.sls", f"{meant}/init.sls"}:
+            return f"{path} is there, but no file: probably a link that leads nowhere"
         return (
             f"there is a file {path}, but an SLS name cannot mean a file or folder with a period in its name: '{near}' "
-            f"means {near.replace('.', '/')}.sls. Rename it"
+            f"means {meant}.sls. Rename it"
         )
 
     def _declaring(self, id_: Any, env: str) -> list[str]:

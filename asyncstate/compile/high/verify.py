@@ -176,6 +176,7 @@ class _Checker:
             if isinstance(arguments, dict) and arguments
             else ("", "name")
         )
+        first = str(first).lstrip(" -\N{EN DASH}")
         hint = misplaced(module) or f"{given}write each as an item of a list, with a dash: - {first}: …"
         self._error("E205" if arguments is None else "E204", message, id_, body, module, hint=hint)
 

@@ -145,6 +145,14 @@ def test_a_missing_sls_is_named_and_the_nearest_suggested():
     assert issue.hint == "did you mean 'webserver'?"
 
 
+@pytest.mark.parametrize(
+    "path", ["web.sls", "./salt/web.sls", "/srv/salt/web", "salt/web/init.sls", "db/main.sls", "../salt/db/main"]
+)
+def test_the_path_of_a_file_in_place_of_an_sls_has_its_name_for_a_hint(path):
+    [issue] = mistakes({"web": "a: test.nop\n", "db.main": "b: test.nop\n"}, sls=[path])
+    assert issue.hint == f"did you mean '{'db.main' if 'db' in path else 'web'}'?"
+
+
 def test_a_missing_sls_that_the_top_file_names_has_its_line_there():
     tree = {"top": "base:\n  '*':\n    - web\n    - gone\n", "web": "a: test.nop\n"}
     for compiled in (compiler(tree).plan, compiler(tree).highdata):
