@@ -103,6 +103,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
         settings.concurrency = _STEPS
     if options["implicit_order"] is None:
         settings.implicit_order = "file"
+    settings.new_file_diff |= console.shows_new_files(options["diffs"])
 
     def around(board: Board, signer: Signer, absent: Mapping[str, str]) -> Embedding:
         from asyncstate.extras.fleet.orchestration.orchestra import Limits, Orchestra

@@ -101,6 +101,7 @@ class Orchestra:
         request = msgspec.structs.replace(
             request,
             target=shown,
+            options=msgspec.structs.replace(request.options, new_file_diff=self._settings.new_file_diff),
             rollout=_rollout(batch, failhard=failhard),
             deadline=deadline or self._limits.deadline,
             patience=self._limits.patience,

@@ -189,6 +189,15 @@ async def test_a_dry_run_changes_nothing(world):
     assert list(world.out.iterdir()) == []
 
 
+async def test_a_dry_run_shows_new_files_if_the_operator_asks(world):
+    (world.folder / "db1" / "new.sls").write_text(f"{world.out}/new: {{file.managed: [{{contents: fresh}}]}}\n")
+    step = "new: {salt.state: [{tgt: db1}, {sls: new}]}\n"
+    for asked in (False, True):
+        world.settings.new_file_diff = asked
+        rows = await world.run(step, test=True)
+        assert ("+fresh" in json.dumps(rows["new"]["changes"])) is asked
+
+
 async def test_failures_of_hosts_fail_the_step(world):
     rows = await world.run(
         "bad:\n  salt.state: [{tgt: '*'}, {sls: bad}]\n"
