@@ -158,6 +158,17 @@ CASES = {
     "arguments of a name that are no list": (
         {"salt/s.sls": "web:\n  test.nop:\n    - order: 1\n    - names: [{a: {order: 2}}]\n"},
         "s.sls:4 [E213]",
+        "write each argument as an item, with a dash",
+    ),
+    "an include from an environment that is not there": (
+        {"salt/s.sls": "include: [{bse: t}]\nweb: test.nop\n"},
+        "s.sls:1 [E108]",
+        "did you mean 'base'?",
+    ),
+    "an include from an environment that nothing is like": (
+        {"salt/s.sls": "include: [{production: t}]\nweb: test.nop\n"},
+        "s.sls:1 [E108]",
+        "file_roots has base",
     ),
     "a misspelt template": (
         {"salt/s.sls": "{% from 'map.jinja' import web %}\n", "salt/maps.jinja": ""},

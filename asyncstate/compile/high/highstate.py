@@ -139,7 +139,8 @@ class HighStateBuilder:
                     meant = self._expand(name, env) or [name]
                 else:
                     # Salt continues with the SLS of the name before. We look up both, so that errors name both.
-                    self._findings.error("E111", f"No matching salt environment for environment '{env}' found")
+                    message = f"No matching salt environment for environment '{env}' found"
+                    self._findings.error("E111", message, hint=self._nearest_environment(env))
                     meant = list(dict.fromkeys([*meant, name]))
                 for sls in meant:
                     if f"{env}:{sls}" not in self._rendered:
@@ -249,7 +250,7 @@ class HighStateBuilder:
                 continue
             if env not in self._environments and env != _ANY_ENVIRONMENT:
                 found = f"Nonexistent saltenv '{env}' found in include of '{name}' within SLS"
-                self._include_error("E108", found, file)
+                self._include_error("E108", found, file, hint=self._nearest_environment(env))
                 continue
             absolute = self._absolute(name, file)
             if absolute is None:
@@ -288,9 +289,13 @@ class HighStateBuilder:
         self._findings.error(code, message, env=file.saltenv, sls=file.sls, id_="include", hint=self._nearest(sls, env))
         return None
 
-    def _include_error(self, code: str, text: str, file: SlsFile, rest: str = "") -> None:
+    def _include_error(self, code: str, text: str, file: SlsFile, rest: str = "", *, hint: str = "") -> None:
         message = f"{text} '{file.saltenv}:{file.sls}'{rest}"
-        self._findings.error(code, message, env=file.saltenv, sls=file.sls, id_="include")
+        self._findings.error(code, message, env=file.saltenv, sls=file.sls, id_="include", hint=hint)
+
+    def _nearest_environment(self, env: str) -> str:
+        near = nearest(str(env), self._environments)
+        return f"did you mean '{near}'?" if near else f"file_roots has {', '.join(sorted(self._environments))}"
 
     def _absolute(self, name: str, file: SlsFile) -> str | None:
         """Resolve leading dots against the including SLS; None if they lead out of the tree."""

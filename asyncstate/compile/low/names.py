@@ -84,7 +84,8 @@ def _override(draft: Draft, overrides: Any, findings: Findings) -> None:
             f"The entry '{draft.name}' of 'names' in state '{draft.id}' in SLS '{draft.sls}' needs to be "
             "a list of arguments"
         )
-        findings.error_at("E213", message, draft.file, draft.line_of("names"))
+        hint = "write each argument as an item, with a dash"
+        findings.error_at("E213", message, draft.file, draft.line_of("names"), hint)
         return
     for override in overrides:
         for key, value in override.items():

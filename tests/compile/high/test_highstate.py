@@ -169,6 +169,7 @@ def test_an_unknown_environment():
         "No matching salt environment for environment 'dev' found",
         "No matching sls found for 's' in env 'dev'",
     ]
+    assert caught.value.issues[0].hint == "file_roots has base"
 
 
 def test_all_broken_sls_are_reported_with_file_and_line():
