@@ -13,6 +13,7 @@ from jinja2 import TemplateSyntaxError, nodes
 
 from asyncstate.compile.low.salt_sources import SaltSources
 from asyncstate.errors import AsyncStateError, Issue
+from asyncstate.model.requisite import CONDITIONS
 from asyncstate.model.rules import CODES
 from asyncstate.nearest import nearest
 from asyncstate.render.jinja_environment import base_environment
@@ -33,6 +34,7 @@ _IMPORTING = (nodes.Import, nodes.FromImport, nodes.Include, nodes.Extends)
 _NOTHING = re.compile(r"\bNone\b")
 _EXPRESSION = re.compile(r"\{\{.*?\}\}")
 _NAME = re.compile(r"\bname[\"']?:.*\{\{")
+_NEGATION = re.compile(r"^\s*- +(?:\w+: +)?! ", re.MULTILINE)
 _METHODS = frozenset(dir(dict))
 _MODES = ("mode", "dir_mode", "file_mode", "sym_mode", "umask")
 _VARIABLES = frozenset(
@@ -90,6 +92,15 @@ class Templates:
                 message = f"{message} (ID '{draft.id}' in SLS '{draft.sls}')"
                 hint = "a template wrote a value that is missing; give it a default: pillar.get('key', '…')"
                 yield _issue("W402", message, draft.file, line, hint)._replace(mistake=False)
+
+    def negations(self, draft: Draft) -> Iterator[Issue]:
+        """Yield the conditions that begin with ``!`` without quotes: YAML drops it, so a run tests the opposite."""
+        for name in (each for each in CONDITIONS if each in draft.args):
+            line = draft.lines.of(draft.id, draft.state, name) if draft.lines is not None else 0
+            if _NEGATION.search(self._written(draft.file, line)):
+                message = f"'{name}' of '{draft.state}.{draft.fun}' begins with !, which YAML drops"
+                message = f"{message} (ID '{draft.id}' in SLS '{draft.sls}')"
+                yield _issue("E427", message, draft.file, line, "put the command in quotes: '! test -e /x'")
 
     def hexadecimal(self, draft: Draft) -> Iterator[Issue]:
         """Yield the modes that YAML reads as other digits than they have: ``0x1ff`` is 511."""

@@ -90,6 +90,7 @@ def judge_values(runtime: StateRuntime) -> None:
             yield from map(hide, templates.hexadecimal(draft))
         if not any(issue.code == "E412" for issue in wrong):
             yield from map(hide, templates.nothings(draft))
+        yield from map(hide, templates.negations(draft))
         if _is_bundled(draft, runtime.host):
             yield from map(hide, templates.mistakes(draft, always=draft.args.keys().isdisjoint(_CONDITIONS)))
 

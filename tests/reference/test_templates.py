@@ -24,7 +24,7 @@ STATE = """web:
 def found(tmp_path):
     """Return (code, file, line, mistake) of each finding in an SLS and the template web.j2."""
 
-    def look(template, sls=STATE, **files):
+    def look(template, sls=STATE, codes=("E424", "E425", "E428", "W402"), **files):
         for name, text in {
             "salt/s.sls": sls.replace("{root}", str(tmp_path)),
             "salt/web.j2": template,
@@ -45,7 +45,7 @@ def found(tmp_path):
         return [
             (issue.code, issue.file.rpartition("/")[2], issue.line, issue.mistake)
             for issue in issues
-            if issue.code in {"E424", "E425", "E428", "W402"} or issue.file.endswith(".j2")
+            if issue.code in codes or issue.file.endswith(".j2")
         ]
 
     return look
@@ -134,6 +134,21 @@ def test_a_template_may_use_every_variable_that_a_run_gives_it(found, tmp_path):
     names = (tmp_path / "web").read_text().split()
     assert "accumulator" in names
     assert found("".join(f"{{{{ {name} }}}}" for name in names), sls) == []
+
+
+@pytest.mark.parametrize(
+    "form", ["    - unless: ! test -e /x\n", "    - onlyif:\n      - 'true'\n      - ! test -e /x\n"]
+)
+def test_a_negation_that_yaml_drops_is_a_mistake(found, form):
+    codes = found("", f"web:\n  test.nop:\n    - name: x\n{form}", codes={"E427"})
+    assert codes == [("E427", "s.sls", 4, True)]
+
+
+@pytest.mark.parametrize(
+    "form", ["- unless: '! test -e /x'", "- unless: |\n        ! test -e /x", "- onlyif: test ! -e /x", "- order: 1"]
+)
+def test_a_negation_that_the_shell_sees_is_left_alone(found, form):
+    assert found("", f"web:\n  test.nop:\n    - name: x\n    {form}\n", codes={"E427"}) == []
 
 
 def test_a_key_of_a_state_with_a_condition_or_a_pillar_of_its_own_is_left_alone(found):
