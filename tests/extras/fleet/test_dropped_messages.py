@@ -14,6 +14,7 @@ from memory_board import MemoryServer
 from asyncstate.errors import BoardRefused
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.controller.records import find_record
+from asyncstate.extras.fleet.protocol import Report, decode
 
 
 def drop(world, pattern):
@@ -100,6 +101,32 @@ class _NoReports(MemoryServer):
         if subjects.kind(subject) == "report":
             raise BoardRefused("its stream is full")
         super().publish(subject, data, id)
+
+
+class _UnheardEnds(MemoryServer):
+    """It stores last reports, but its readers do not hear of them."""
+
+    def publish(self, subject, data, id):
+        readers = self._readers
+        if subjects.kind(subject) == "report" and decode(data, Report).ended:
+            self._readers = []
+        super().publish(subject, data, id)
+        self._readers = readers
+
+
+def test_a_last_report_that_was_lost_on_the_way_is_looked_for():
+    async def scenario():
+        world = World(Fleet(CHAIN))
+        world.server = _UnheardEnds()
+        world.start()
+        end = await world.drive()
+        await world.close()
+        return world, end
+
+    world, end = play(scenario())
+    assert {each.why for each in end.hosts.values()} == {""}
+    assert end.exit_code == 0
+    assert len(world.ran()) == 3
 
 
 @pytest.mark.parametrize("dropped", [False, True])

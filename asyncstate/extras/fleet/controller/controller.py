@@ -122,6 +122,8 @@ class Controller:
         self._leases = Leases()
         self._streams: dict[str, EventStream] = {}
         self._reported = 0.0
+        self._reading = anyio.CancelScope()
+        self._sought: set[str] = set()
         self._sender = Sender(board, signer, run)
 
     def cancel(self, reason: str, *, now: bool = False) -> None:
@@ -312,8 +314,7 @@ class Controller:
         self._reported = anyio.current_time()
         await self._prepare_admission()
         async with anyio.create_task_group() as group:
-            group.start_soon(self._read_reports, watch)
-            group.start_soon(self._read_ends, watch)
+            group.start_soon(self._read, watch)
             group.start_soon(self._read_leases, watch)
             if any(go.barriers for go in self._goes.values()):
                 group.start_soon(self._read_reached)
@@ -437,10 +438,16 @@ class Controller:
     async def _go_on_without(self, watch: Leases, told: set[tuple[str, str]]) -> None:
         """End waits for messages that the server has dropped, as it does if a host writes too many.
 
-        Idle hosts get a list of the ended hosts, including hosts that left the run.
+        A report may also have been lost on the way here, so all are read anew first. Idle hosts get a list of the ended
+        hosts, including hosts that left the run, and look for their rows.
         """
-        for host in watch.without_part(self._open()):
+        over = set(watch.without_part(self._open()))
+        for host in over & self._sought:
             self._end(host, HostEnd(2, "its part is over, but the server no longer has its last report"))
+        if over - self._sought:
+            self._sought |= over
+            self._reported = anyio.current_time()
+            self._reading.cancel()
         idle = {host for host in self._open() if host not in self._streams or not self._streams[host].running}
         for host in self._ends.keys() & self._goes.keys():
             readers = {reader for reader in idle & self._readers(host) if (host, reader) not in told}
@@ -461,6 +468,14 @@ class Controller:
             self._barriers.over(host)
             self._observer.ended(host, end)
             self._news.set()
+
+    async def _read(self, watch: Leases) -> None:
+        """Read the reports on the board, then new ones; begin again whenever ``_reading`` is cancelled."""
+        while True:
+            with anyio.CancelScope() as self._reading:
+                async with anyio.create_task_group() as group:
+                    group.start_soon(self._read_reports, watch)
+                    group.start_soon(self._read_ends, watch)
 
     async def _read_reports(self, watch: Leases) -> None:
         async for message in self._board.messages(subjects.reports(self._run)):

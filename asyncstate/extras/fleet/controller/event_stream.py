@@ -188,6 +188,8 @@ class EventStream:
             self._observer.begun(self._host, report.attempt)
         if report.ended and report.seq < self._next:  # this number had arrived although it seemed refused
             return self._end(report)
+        if report.seq < self._next:
+            return None
         if report.seq < self._next + _MOST_EARLY or (report.ended and len(self._early) <= _MOST_EARLY):
             self._early[report.seq] = report, stored
         while self._next in self._early:

@@ -641,7 +641,9 @@ def test_an_operators_key_is_replaced_and_the_old_one_is_good_for_nothing(own):
     own.server.start()
     refused = own.apply("app", "--target", "db1").end()
     assert refused.code == 1
-    words = "nobody whom this host obeys. If the fleet has a new operator's key, enrol the host again."
+    words = (
+        "signed with a key that this host does not trust. If the fleet has a new operator's key, enrol the host again."
+    )
     assert refused.said.startswith("db1: this host refuses the offer: ")
     assert words in refused.said
     until(lambda: words in own.said("db1"))
