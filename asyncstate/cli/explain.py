@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         ("asyncstate explain E305", "What the code of a mistake means, with an example, and how to mend it."),
     ),
 )
-@click.argument("wanted", metavar="ID", shell_complete=completes("id"))
+@click.argument("wanted", metavar="ID", shell_complete=completes("id_or_code"))
 @click.argument("sls", nargs=-1, shell_complete=completes("sls"))
 @tree_options
 @selection_options

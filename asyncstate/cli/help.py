@@ -7,6 +7,7 @@ from contextlib import redirect_stdout
 
 import click
 
+from asyncstate.cli.complete import completes
 from asyncstate.cli.framework import Command, console_of, option
 
 
@@ -19,7 +20,7 @@ from asyncstate.cli.framework import Command, console_of, option
         ("asyncstate help show graph --all", "Every option."),
     ),
 )
-@click.argument("words", metavar="[COMMAND]...", nargs=-1)
+@click.argument("words", metavar="[COMMAND]...", nargs=-1, shell_complete=completes("command"))
 @option("--all", "everything", section="Output", is_flag=True, help="Explain every option, as --help-all does.")
 @click.pass_context
 def command(ctx: click.Context, /, words: tuple[str, ...], everything: bool) -> int:

@@ -44,6 +44,8 @@ class Findings:
         """State modules and arguments that extensions give to IDs which do not exist."""
         self.declaring: Callable[[Any, str], list[str]] = lambda _id, _env: []
         """Returns the SLS of an environment that seem to declare an ID, by their texts; for hints only."""
+        self.nearest_sls: Callable[[str, str], str] = lambda _sls, _env: ""
+        """Returns a hint for the name of an SLS that an environment does not have."""
         self._searches = 0
         self._files: dict[tuple[str, str], tuple[str, Lines]] = {}
 
@@ -120,7 +122,7 @@ class Findings:
         """Return new, empty findings that know the same files."""
         other = Findings()
         other._files = self._files
-        other.declaring = self.declaring
+        other.declaring, other.nearest_sls = self.declaring, self.nearest_sls
         return other
 
     def check(self) -> None:

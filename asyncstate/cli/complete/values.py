@@ -45,6 +45,22 @@ def complete_id(ctx: click.Context, _param: click.Parameter, incomplete: str) ->
     return beginning(_ids(ctx, incomplete), incomplete)
 
 
+def complete_id_or_code(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer IDs, and the codes of mistakes to who has begun one."""
+    from asyncstate.reference.codes import codes
+
+    begun = incomplete[:1] in {"E", "W"} and not incomplete[1:].strip("0123456789")
+    return [*(beginning(codes(), incomplete) if begun else ()), *complete_id(ctx, param, incomplete)]
+
+
+def complete_command(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the commands of the program, or those of the family that the words on the line name."""
+    family: Any = ctx.find_root().command
+    for word in ctx.params.get(param.name or "") or ():
+        family = family.get_command(ctx, word) if hasattr(family, "list_commands") else None
+    return beginning(family.list_commands(ctx), incomplete) if hasattr(family, "list_commands") else []
+
+
 def complete_excluded(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer SLS names, bare and after ``sls:``, and IDs after ``id:``."""
     kind, colon, _ = incomplete.partition(":")

@@ -299,7 +299,10 @@ class Resolver:
             else self.index.known_names(module) or self.index.known_names("id")
         )
         near = nearest(target, names)
-        return f"did you mean '{near}'?" if near else _declare(module, target)
+        if near or module != "sls":
+            return f"did you mean '{near}'?" if near else _declare(module, target)
+        hint = self._findings.nearest_sls(target, env)
+        return _declare(module, target) if not hint or f"'{target}'" in hint else hint  # it is there, but not included
 
     def _announce_disabled(self, key: str, draft: Draft) -> None:
         if key not in self._announced:

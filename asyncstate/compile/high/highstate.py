@@ -127,7 +127,7 @@ class HighStateBuilder:
         self._selection: Mapping[str, Sequence[str]] = {}
         self._high = HighData({}, findings)
         self._high.tree = {env: partial(file_client.list_states, env) for env in file_client.envs()}
-        findings.declaring = self._declaring
+        findings.declaring, findings.nearest_sls = self._declaring, self._nearest
 
     def build(self, selection: Mapping[str, Sequence[str]]) -> HighData:
         """Render ``{environment: [SLS name or glob, …]}`` and everything it includes."""

@@ -67,6 +67,10 @@ def test_words_of_the_language_rules_and_runs_have_their_places():
     assert offered("apply", "test=") == ["test=True", "test=False"]
     assert offered("single", "file.managed", "makedirs=T") == ["makedirs=True"]
     assert offered("smi", "show", "servi") == ["service"]
+    assert offered("help", "app") == ["apply"]
+    assert offered("help", "show", "gra") == ["graph"]
+    assert offered("help", "apply", "x") == []
+    assert offered("explain", "E30")[:2] == ["E301", "E302"]
     assert offered("apply", "--state-output=ter") == ["--state-output=terse", "--state-output=terse_id"]
 
 

@@ -133,11 +133,11 @@ def test_missing_states_are_all_named_once_with_a_hint():
 a:
   test.nop:
     - require: [{test: nginxx}, {pkg: web}, gone, gone]
-    - watch: [{sls: libb}]
+    - watch: [{sls: libb}, {sls: othr}, {sls: apart}]
 nginx: test.nop
 web: {service.running: []}
 """
-    found = mistakes({"s": "include: [lib]\n" + tree, "lib": "x: test.nop\n"})
+    found = mistakes({"s": "include: [lib]\n" + tree, "lib": "x: test.nop\n", "other": "", "apart": ""})
     reference = "Referenced state does not exist for requisite [{}] in state [a] in SLS [s]"
     assert [(issue.message, issue.hint) for issue in found] == [
         (reference.format("require: (test: nginxx)"), "did you mean 'nginx'?"),
@@ -147,6 +147,8 @@ web: {service.running: []}
             "declare a state with the ID 'gone', include the SLS that has it, or remove the requisite",
         ),
         (reference.format("watch: (sls: libb)"), "did you mean 'lib'?"),
+        (reference.format("watch: (sls: othr)"), "did you mean 'other'?"),
+        (reference.format("watch: (sls: apart)"), "include SLS 'apart', or remove the requisite"),
     ]
     assert {issue.line for issue in found} == {5, 6}
 
