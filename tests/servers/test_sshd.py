@@ -157,6 +157,7 @@ def test_a_folder_that_lets_no_program_run_is_passed_over_and_none_at_all_has_wo
     elsewhere.mkdir(mode=0o700)
     own = tmp_path / "db1"
     mounts = "".join(map(NOEXEC.format, (own, "/tmp", "/var/tmp"))) + f"mount --bind {elsewhere} {own}/home\n"
+    mounts += f"mount -o remount,bind,exec {own}/home\n"  # the folder of the tests may be below /tmp
     operator = made_of("db1", mounts=mounts)
     operator.write("tree/db.sls", f"where:\n  cmd.run:\n    - name: ls {own}/home > {elsewhere}.listed\n")
     operator.roster()
