@@ -42,6 +42,8 @@ class Findings:
         """IDs with a requisite directly under them, which therefore belongs to each of their states."""
         self.misdirected: set[tuple[Any, Any]] = set()
         """State modules and arguments that extensions give to IDs which do not exist."""
+        self.copied: set[tuple[Any, Any, Any]] = set()
+        """IDs, state modules and arguments that another state gives through ``use``."""
         self.declaring: Callable[[Any, str], list[str]] = lambda _id, _env: []
         """Returns the SLS of an environment that seem to declare an ID, by their texts; for hints only."""
         self.nearest_sls: Callable[[str, str], str] = lambda _sls, _env: ""

@@ -234,6 +234,7 @@ class _Expansion:
                 key = next(iter(argument))
                 if key not in _NEVER_USED and key not in taken:
                     additions.arguments.append(argument)
+                    self._findings.copied.add((receiver, receiver_module, key))
 
     def _found(self, name: Any, module: str) -> list[Any]:
         body = self._data.get(name)

@@ -334,7 +334,12 @@ class _Checker:
             self._keyword(draft, name, taken, key, where)
 
     def _keyword(self, draft: Draft, name: str, taken: _Taken, key: str, where: str) -> None:
-        """Report a keyword that a function which takes any has no use for, unless a template may use it."""
+        """Report a keyword that a function which takes any has no use for, unless a template may use it.
+
+        What ``use`` copies may mean something to the other function only, whose own keywords are checked.
+        """
+        if (draft.id, draft.state, key) in self._findings.copied:
+            return
         if name not in self._keywords:
             self._keywords[name] = _Keywords.of(taken.function, self._find)
         known, complete = self._keywords[name]

@@ -107,6 +107,20 @@ def test_a_near_miss_is_a_warning_where_any_keyword_goes_and_an_error_if_asked_f
         found(text, strict_arguments=True)
 
 
+def spelt(name, contentz=None):
+    """Take what is a near miss of an argument of another function."""
+
+
+@pytest.mark.parametrize("way", ["use: [{other: b}]", ""])
+def test_what_use_copies_is_no_mistake_of_the_state_that_gets_it(functions, found, way):
+    functions.register("other.spelt", spelt)
+    given = "" if way else "\n    - use_in: [{own: a}]"
+    giver = f"b:\n  other.spelt:\n    - contentz: x{given}\n"
+    assert found(state("own.anything", "name: c", *filter(None, [way])) + giver) == []
+    own = found(state("own.anything", "contentz: x", *filter(None, [way])) + giver)
+    assert own == [("probable-argument", 3, "did you mean 'contents'?", True)]
+
+
 def test_strict_arguments_refuses_every_mistake(found):
     with pytest.raises(CompileError) as refused:
         found(state("own.plain", "txet: x") + "b: own.plian\n", strict_arguments=True)
