@@ -60,7 +60,7 @@ def test_findings_as_data(run):
 @pytest.mark.feature("F164", "F049")
 def test_references_to_nothing_and_to_itself_have_places(run, tmp_path):
     found = json.loads(run("lint", "odd", "--out", "json").stdout)
-    assert {(one["rule"], one["line"]) for one in found} == {("tree", 2), ("tree", 5), ("self", 10), ("tree", 14)}
+    assert {(one["rule"], one["line"]) for one in found} == {("tree", 3), ("tree", 7), ("self", 10), ("tree", 15)}
     assert {one["file"] for one in found} == {f"{tmp_path}/salt/odd.sls"}
     done = run("lint", "itself")
     assert done.returncode == 1

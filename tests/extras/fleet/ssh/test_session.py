@@ -72,7 +72,7 @@ async def test_mistakes_name_the_files_of_the_tree(place):
     await place.host("b1")
     _, end = await place.apply("app")
     assert end.exit_code == 1
-    assert "salt://app.sls:3" in end.hosts["a1"].why
+    assert "salt://app.sls:4" in end.hosts["a1"].why
     assert "formed as a list" in end.hosts["a1"].why
     assert f"{place.pillar}/bad.sls" in end.hosts["b1"].why
 
