@@ -1,4 +1,4 @@
-"""Execution functions that states call by name: in their conditions, and by ``module.run``."""
+"""Execution functions that states call by name: in their conditions, in slots, and by ``module.run``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import FunctionNotFound
-from asyncstate.load.annotations import described
+from asyncstate.load.annotations import described, texts_in
+from asyncstate.model.hooks import SLOT
 from asyncstate.nearest import nearest
+from asyncstate.run.chunk.slots import parse_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -104,6 +106,11 @@ def _called(function: str, args: Mapping[str, Any]) -> Iterator[tuple[str, str]]
         for entry in _entries(args.get(argument)):
             if isinstance(entry, dict) and _is_name(entry.get("fun")):
                 yield argument, entry["fun"]
+    for argument, value in args.items():
+        for slot in (text for text in texts_in(value) if text.startswith(f"{SLOT}salt:")):
+            call = parse_call(slot.split(":", 2)[2])
+            if call is not None and _is_name(call[0]):
+                yield argument, call[0]
     if function in _CALLING:
         several = [key for key in args if _is_name(key)]
         yield from ((key, key.partition(":")[0]) for key in several)

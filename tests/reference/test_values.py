@@ -620,6 +620,8 @@ async def test_arguments_that_need_another_one_are_found_and_refused(codes_of, t
         ("test.nop", {"onlyif": [{"fun": "file.nope"}]}, "E426", "asyncstate doc file lists"),
         ("module.run", {"file.nope": [{"path": "/x"}]}, "E426", "asyncstate doc file lists"),
         ("module.run", {"name": "nowhere.at_all"}, "E426", "there is no execution module 'nowhere' here"),
+        ("cmd.run", {"name": "__slot__:salt:tset.echo(x) ~ y"}, "E426", "did you mean 'test.echo'?"),
+        ("cmd.run", {"env": [{"A": '__slot__:salt:tset.echo("x").a'}]}, "E426", "did you mean 'test.echo'?"),
         ("test.nop", {"unless": 7}, "E427", "write a command, or - fun"),
         ("test.nop", {"unless": [True]}, "E427", "write a command, or - fun"),
         ("test.nop", {"onlyif": []}, "E427", "write a command, or leave it out"),
