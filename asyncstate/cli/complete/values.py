@@ -46,7 +46,7 @@ def complete_id(ctx: click.Context, _param: click.Parameter, incomplete: str) ->
 
 
 def complete_id_or_code(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer IDs, and the codes of mistakes to who has begun one."""
+    """Offer IDs, and the codes of mistakes behind E or W."""
     from asyncstate.reference.codes import codes
 
     begun = incomplete[:1] in {"E", "W"} and not incomplete[1:].strip("0123456789")

@@ -318,7 +318,7 @@ def test_nothing_to_do_holds_where_the_earlier_change_does_not_matter(case):
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "certain"),
     [
         ({"pkgs": ["a", {"b": "1.2"}], "version": "1.*"}, True),
         ({"version": "latest"}, False),
@@ -326,10 +326,10 @@ def test_nothing_to_do_holds_where_the_earlier_change_does_not_matter(case):
         ({"sources": [{"a": "/srv/a.deb"}]}, False),
     ],
 )
-def test_packages_without_a_fixed_version_depend_on_their_sources(args, told):
+def test_packages_without_a_fixed_version_depend_on_their_sources(args, certain):
     first, second = Footprint(writes=("path:/etc/apt/a",)), Footprint(reads=("path:/etc/apt/**",))
     planned = pair(first, second, second_function="pkg.installed", args=args, require=["a"])
-    assert (second_row(planned, row(None), row(True))["result"] is True) is told
+    assert (second_row(planned, row(None), row(True))["result"] is True) is certain
 
 
 def test_a_condition_that_skipped_a_state_is_what_counts():

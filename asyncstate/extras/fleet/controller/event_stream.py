@@ -186,10 +186,8 @@ class EventStream:
             self._attempt, self._next, self._early = report.attempt, 0, {}
             self._running = {}
             self._observer.begun(self._host, report.attempt)
-        if report.ended and report.seq < self._next:  # this number had arrived although it seemed refused
-            return self._end(report)
-        if report.seq < self._next:
-            return None
+        if report.seq < self._next:  # it is read again; the number of an end had arrived although it seemed refused
+            return self._end(report) if report.ended else None
         if report.seq < self._next + _MOST_EARLY or (report.ended and len(self._early) <= _MOST_EARLY):
             self._early[report.seq] = report, stored
         while self._next in self._early:

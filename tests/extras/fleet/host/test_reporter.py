@@ -226,7 +226,7 @@ def test_the_rows_of_sub_states_count():
 
 
 class SlowLink(SmallBoard):
-    """A link that takes so many bytes a second, and ``latency`` seconds for each answer."""
+    """A link with a limit of bytes a second; each answer takes ``latency`` seconds."""
 
     def __init__(self, rate, latency=0.0):
         super().__init__()
