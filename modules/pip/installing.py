@@ -88,7 +88,7 @@ def install(
     arguments = ["install", *_named(options), *_proxy(proxy)]
     for name in _WRITTEN:
         if options.get(name):
-            filesystem.require_unshared(_within(cwd, str(options[name])), "pip", user)
+            filesystem.require_unshared(within(cwd, str(options[name])), "pip", user)
     if no_binary:
         arguments += ["--no-binary", ",".join(no_binary) if isinstance(no_binary, list) else str(no_binary)]
     if exists_action:
@@ -213,7 +213,8 @@ def _extra(extra_args: Any) -> list[str]:
     return arguments
 
 
-def _within(cwd: str | None, path: str) -> str:
+def within(cwd: str | None, path: str) -> str:
+    """Return a path that pip gets, as it finds it from its working directory."""
     return os.path.join(cwd or os.path.expanduser("~"), path)
 
 
@@ -221,7 +222,7 @@ def _require_own_source(source: str, cwd: str | None, user: str | None) -> None:
     """Refuse as root a source that a user can change: pip runs code of packages, which requirements files name."""
     path = unquote(urlsplit(source).path) if source.startswith("file:") else re.sub(r"\[[^\]]*\]$", "", source)
     if path.startswith((".", "/")) or (os.sep in path and "://" not in path):
-        filesystem.require_unshared(_within(cwd, path), "pip", user)
+        filesystem.require_unshared(within(cwd, path), "pip", user)
 
 
 def _checked_editable(entry: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from asyncstate.errors import CommandExecutionError
 
-from .installing import index_arguments
+from .installing import index_arguments, within
 from .programs import answer_of, run_pip
 from .requirements import lines_of, normalize, requirement, requirement_files
 from .versions import parsed, satisfies
@@ -123,22 +123,39 @@ def unmet(
     bin_env: str | None = None,
     user: str | None = None,
     saltenv: str = "base",
+    cwd: str | None = None,
 ) -> list[str]:
     """Return the requirements, given or in files, that the installed packages do not meet.
 
-    A requirement that only fetching could decide (a path, a repository) counts as not met.
+    A requirement that only fetching could decide (a path, a repository) counts as not met. If all others are met, pip
+    22.2 or newer decides about markers, extras, constraints and the requirements of installed packages.
     """
     wanted = [str(package).strip() for package in (pkgs.split(",") if isinstance(pkgs, str) else pkgs or [])]
-    with requirement_files(requirements or [], None, saltenv) as paths:
-        for path in paths:
-            wanted += lines_of(path)
-    installed = list_(bin_env=bin_env, user=user)
-    missing = []
-    for text in wanted:
-        name, specs = requirement(text)
-        if name not in installed or not satisfies(installed[name], specs):
-            missing.append(text)
-    return missing
+    with requirement_files(requirements or [], user, saltenv) as names:
+        paths = [within(cwd, name) for name in names]
+        listed = [line for path in paths for line in lines_of(path)]
+        installed = list_(bin_env=bin_env, user=user)
+        missing = [text for text in [*wanted, *listed] if ";" not in text and not _is_met(text, installed)]
+        return missing or _unmet_by_pip(wanted, paths, bin_env, user=user, cwd=cwd)
+
+
+def _is_met(text: str, installed: dict[str, str]) -> bool:
+    if "/" in text:
+        return False
+    name, specs = requirement(text)
+    return name in installed and satisfies(installed[name], specs)
+
+
+def _unmet_by_pip(wanted: list[str], paths: list[str], bin_env: str | None, **options: Any) -> list[str]:
+    arguments = ["install", "--dry-run", "--no-index", "--only-binary", ":all:", _QUIET, *wanted]
+    for path in paths:
+        arguments += ["--requirement", path]
+    done = run_pip(arguments, bin_env, ignore_retcode=True, **options)
+    if "no such option: --dry-run" in done["stderr"]:
+        return []
+    would = re.search(r"^Would install (.+)", done["stdout"], re.MULTILINE)
+    lacking = re.findall(r"No matching distribution found for (\S+)", done["stderr"])
+    return would[1].split() if would else lacking or (paths if done["retcode"] else [])
 
 
 def _entries(arguments: list[str], bin_env: str | None, **options: Any) -> list[dict[str, Any]]:

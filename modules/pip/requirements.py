@@ -26,6 +26,9 @@ _REQUIREMENT = re.compile(
 _AT_URL = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*@\s*\S+://\S+")
 _SPEC = re.compile(r"\s*(~=|===|==|!=|<=|>=|<|>)\s*(\S+)\s*")
 _INCLUDED = re.compile(r"^\s*(?:-r|--requirement|-c|--constraint)(?:\s+|=)\s*(\S+)", re.MULTILINE)
+_COMMENT = re.compile(r"(^|\s)#.*", re.MULTILINE)
+_LINE_OPTIONS = re.compile(r"\s--[a-z].*")
+_EDITABLE = re.compile(r"(?:-e|--editable)(?:\s+|=)\s*(?=\S)")
 
 
 class Requirement(NamedTuple):
@@ -90,13 +93,28 @@ def requirement_files(requirements: Any, user: str | None, saltenv: str) -> Iter
 
 
 def lines_of(path: str) -> list[str]:
-    """Return the requirements a file lists itself, without comments and options."""
-    try:
-        text = filesystem.read_bytes(path).decode().replace("\\\n", "")
-    except OSError as error:
-        raise InvocationError(f"Could not open requirements file: {error}") from error
-    lines = (re.sub(r"(^|\s)#.*", "", line).strip() for line in text.splitlines())
-    return [line for line in lines if line and not line.startswith("-")]
+    """Return the requirements of a file and of those it includes, without options; editable ones as paths or URLs.
+
+    Of constraints, only those that make pip fetch something are requirements. Raises InvocationError.
+    """
+    lines, found, waiting = [], {path}, [(path, False)]
+    while waiting:
+        source, constrains = waiting.pop()
+        try:
+            text = _COMMENT.sub("", filesystem.read_bytes(source).decode().replace("\\\n", ""))
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvocationError(f"Could not open requirements file: {error}") from error
+        for line in filter(None, map(str.strip, text.splitlines())):
+            included = _INCLUDED.match(line)
+            if included and "://" not in included[1]:
+                file = os.path.join(os.path.dirname(source), included[1])
+                waiting += [] if file in found else [(file, constrains or line.startswith(("-c", "--c")))]
+                found.add(file)
+                continue
+            line = included[1] if included else _EDITABLE.sub("", line, count=1)
+            if not line.startswith("-") and (not constrains or "/" in line):
+                lines.append(_LINE_OPTIONS.sub("", line))
+    return lines
 
 
 def _copied(path: str, folder: str, owner: int) -> str:

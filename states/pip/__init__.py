@@ -70,7 +70,8 @@ def installed(
     """Make sure that the package ``name`` (``name >= 1.2``), or those in ``pkgs``, is installed.
 
     ``bin_env`` is a virtual environment or the path of a pip; the default is the Python that runs asyncstate.
-    ``requirements`` (files, also ``salt://``) and ``editable`` (source folders) are passed to pip every time.
+    ``requirements`` (files, also ``salt://``) and ``editable`` (source folders) are passed to pip every time; a dry run
+    asks pip whether ``requirements`` are met (pip 22.2).
     ``upgrade`` installs the newest allowed version. The other arguments are options of pip.
 
     Example::

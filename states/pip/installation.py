@@ -11,6 +11,7 @@ from asyncstate.data.urls import without_credentials
 from asyncstate.dunders import Row, __env__, __salt__, changed, failed, is_dry_run, unchanged, would_change
 from asyncstate.errors import CommandExecutionError, InvocationError
 
+_INSTALLED_ANYWAY = ("target", "upgrade", "force_reinstall", "ignore_installed", "no_install", "download", "extra_args")
 _ALREADY = ("Requirement already satisfied: ", "Requirement already up-to-date: ")
 
 
@@ -82,6 +83,8 @@ class Installation:
                     filesystem.require_unshared(str(file), "pip", self.where["user"])
                 if filesystem.foretells() and not self._is_there(str(file)):
                     return failed(self.name, f'Unable to process requirements file "{file}". There is no such file')
+            if filesystem.foretells() and self._has_all():
+                return unchanged(self.name, "Requirements were already installed.")
             if self.requirements:
                 comments.append(f"Requirements file '{self.requirements}' will be processed.")
             if self.editable:
@@ -112,6 +115,13 @@ class Installation:
         if file.startswith("salt://"):
             return bool(__salt__["cp.cache_file"](file, str(__env__)))
         return not file.startswith("/") or filesystem.exists(file)
+
+    def _has_all(self) -> bool:
+        """Return whether pip would find everything in the files installed."""
+        if self.editable or any(self.options[each] for each in _INSTALLED_ANYWAY):
+            return False
+        where = {key: value for key, value in self.where.items() if key != "env_vars"}
+        return not __salt__["pip.unmet"](requirements=self.requirements, saltenv=str(__env__), **where)
 
     def _file_failures(self) -> list[str]:
         failures = []

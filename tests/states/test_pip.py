@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -322,3 +323,48 @@ def test_pip_may_be_missing(plugins):
 )
 def test_footprint(low, writes):
     assert pip.mod_footprint({"fun": "installed", **low})["writes"] == writes
+
+
+@pytest.mark.parametrize(
+    ("text", "others", "missing"),
+    [
+        ("tiny==1.0\n", {}, []),
+        ("tiny  # any\n--find-links /nowhere\n", {}, []),
+        ("tiny==1.0 --hash=sha256:abcd\nother; python_version < '3'\n", {}, []),
+        (
+            "-r base\n-c bounds\n",
+            {"base": "tiny\n", "bounds": "tiny<2\nother==7\nmore @ https://h/m\n"},
+            ["more @ https://h/m"],
+        ),
+        ("-r base\n-c bounds\n", {"base": "tiny\n", "bounds": "tiny<2\nother==7\n"}, []),
+        ("-r base\n-c bounds\n", {"base": "tiny\n", "bounds": "tiny<1\n"}, ["list"]),
+        ("tiny\n--requirement=base\n", {"base": "other==1\n"}, ["other==1"]),
+        ("tiny[more]\n", {}, ["extra"]),
+        ("tiny>1\n", {}, ["tiny>1"]),
+        ("-e ./folder\n", {"folder/pyproject.toml": ""}, ["./folder"]),
+        ("tiny\n-r https://example.com/list\n", {}, ["https://example.com/list"]),
+        ("broken\n", {}, ["gone"]),
+    ],
+)
+def test_a_dry_run_knows_whether_requirements_are_met(plugins, tmp_path, text, others, missing):
+    plugins.load("modules", "cmd")
+    plugins.opts["foresight"] = True
+    env = make_environment(tmp_path / "env")
+    site = next(env.glob("lib/python*/site-packages"))
+    with zipfile.ZipFile(
+        make_wheel(tmp_path / "wheels", "tiny", "1.0", ('extra; extra == "more"\nProvides-Extra: more',))
+    ) as wheel:
+        wheel.extractall(site)
+    with zipfile.ZipFile(make_wheel(tmp_path / "wheels", "broken", "1.0", ("gone",))) as wheel:
+        wheel.extractall(site)
+    path = plugins.salt_file("list", text)
+    for name, content in others.items():
+        plugins.salt_file(name, content)
+    found = plugins.call("pip.unmet", requirements="salt://list", bin_env=str(env))
+    assert [each.removeprefix(f"{path.parent}/") for each in found] == missing
+    row = plugins.state("pip.installed", test=True, name="x", requirements="salt://list", bin_env=str(env))
+    assert (row["result"], row["comment"]) == (
+        (None, "Requirements file 'salt://list' will be processed.")
+        if missing
+        else (True, "Requirements were already installed.")
+    )

@@ -84,7 +84,9 @@ class FakePip:
             return 1, f"ERROR: No matching distribution found for {words[1]}", ""
         return 0, f"{words[1]} ({versions[-1]})\nAvailable versions: {', '.join(reversed(versions))}", ""
 
-    def do_install(self, _: list[str], words: list[str]) -> tuple[int, str, str]:
+    def do_install(self, arguments: list[str], words: list[str]) -> tuple[int, str, str]:
+        if "--dry-run" in arguments:
+            return 2, "", "no such option: --dry-run"
         if self.complaint:
             return 1, "Looking", self.complaint
         said = []
