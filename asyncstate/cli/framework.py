@@ -212,7 +212,9 @@ def unknown_command(name: str, known: list[str], family: str = "") -> str:
     if not family and name in SALT_COMMANDS:
         return f"{message}. Salt's {name} is called: asyncstate {SALT_COMMANDS[name]}"
     if name in (elsewhere := {**_TRIED, **({each: each for each in commands()} if family else {})}):
-        return f"{message}. There is: asyncstate {elsewhere[name]}"
+        there = elsewhere[name]
+        own = f"{family} apply --test" if family and there == "plan" and "apply" in known else there
+        return f"{message}. There is: asyncstate {own}"
     near = nearest(name, known)
     if near:
         return f"{message}. Did you mean: asyncstate {family} {near}".replace("  ", " ")

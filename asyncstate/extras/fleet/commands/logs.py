@@ -13,7 +13,6 @@ from asyncstate.extras.fleet.commands.connection import connection_options, oper
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
-    from asyncstate.extras.fleet.nats.board import NatsBoard
 
 
 @click.command(
@@ -57,6 +56,7 @@ def command(console: Console, /, host: str, number: int, *, follow: bool, **opti
 
 
 async def _logs(console: Console, host: str, number: int, options: dict[str, Any], *, follow: bool) -> int:
+    from asyncstate.extras.fleet.controller.records import host_infos, require_known
     from asyncstate.extras.fleet.logbook import LogReader
 
     board, _ = operator_of(options)
@@ -64,7 +64,7 @@ async def _logs(console: Console, host: str, number: int, options: dict[str, Any
         reader = LogReader(board, host)
         lines = await reader.present()
         if not lines:
-            await _require_known(board, host)
+            require_known(host, await host_infos(board))
             console.say(f"{host} has logged nothing")
         for line in lines[len(lines) - number if number < len(lines) else 0 :]:
             _show(console, line)
@@ -72,18 +72,6 @@ async def _logs(console: Console, host: str, number: int, options: dict[str, Any
             async for line in reader.coming():
                 _show(console, line)
     return 0
-
-
-async def _require_known(board: NatsBoard, host: str) -> None:
-    from asyncstate.errors import FleetError
-    from asyncstate.extras.fleet.controller.records import host_infos
-    from asyncstate.nearest import nearest
-
-    known = await host_infos(board)
-    if host not in known:
-        near = nearest(host, list(known))
-        hint = f"did you mean {near!r}?" if near else "`asyncstate fleet status` lists the hosts"
-        raise FleetError(f"no host {host!r} has ever been there: {hint}")
 
 
 def _show(console: Console, line: str) -> None:

@@ -13,6 +13,7 @@ from asyncstate.extras.fleet.commands.connection import connection_options, oper
 
 if TYPE_CHECKING:
     from asyncstate.cli.console import Console
+    from asyncstate.extras.fleet.nats.board import NatsBoard
 
 
 @click.command(
@@ -66,13 +67,24 @@ async def _prune(
         for record in records:
             await board.forget(*subjects.of_run(record.run))
         for host in hosts:
-            await board.forget(*subjects.of_host(host))
+            await _forget_host(board, host)
         if older_than is not None:
             await board.forget_before(datetime.now(UTC) - timedelta(days=older_than))
         room = await board.room()
     each = ", ".join(f"{name} {size(has)} of {size(most)}" for name, (has, most) in room.items())
     console.lines([f"{size(before - used(room))} removed; the server has {size(used(room))} now: {each}"])
     return 0
+
+
+async def _forget_host(board: NatsBoard, host: str) -> None:
+    """Remove the data of a host. Raises FleetError if there is no such host and the server has no data of it."""
+    from asyncstate.extras.fleet import subjects
+    from asyncstate.extras.fleet.controller.records import host_infos, require_known
+
+    known, before = await host_infos(board), used(await board.room())
+    await board.forget(*subjects.of_host(host))
+    if used(await board.room()) == before:
+        require_known(host, known)
 
 
 def used(room: dict[str, tuple[int, int]]) -> int:

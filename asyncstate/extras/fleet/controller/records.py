@@ -18,6 +18,7 @@ from asyncstate.nearest import nearest
 
 if TYPE_CHECKING:
     import logging
+    from collections.abc import Iterable
 
     from asyncstate.extras.fleet.board import Board, Entry
     from asyncstate.extras.fleet.protocol import Signer
@@ -50,6 +51,15 @@ async def host_infos(board: Board) -> dict[str, HostInfo]:
             continue
         found[host] = info
     return found
+
+
+def require_known(host: str, known: Iterable[str]) -> None:
+    """Raise FleetError, with the nearest name, for a host that the fleet never had."""
+    names = list(known)
+    if host not in names:
+        near = nearest(host, names)
+        hint = f"did you mean {near!r}?" if near else "`asyncstate fleet status` lists the hosts"
+        raise FleetError(f"no host {host!r} has ever been there: {hint}")
 
 
 async def signs_of_life(board: Board) -> set[str]:

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 log: logging.Logger = get_logger(__name__)
 
 _KEEPALIVE: Final = 5
-_MISSED: Final = 3
+_MISSED: Final = 12
+"""Unanswered keepalives after which a host is lost. An answer may wait for 2 MB in flight: 50 s at 40 kB/s."""
+_PIECE: Final = 1 << 16
 _LAST_WORDS: Final = 20
 """The number of last lines of a host's error stream that are kept for the reason of a failure."""
 _GOODBYE: Final = 30.0
@@ -180,8 +182,8 @@ class Connection:
         except TimeoutError:
             raise FleetError(f"no connection within {host.timeout:g} s (timeout of the roster)") from None
         try:
-            async with asyncio.timeout(_HELLO + host.timeout):
-                await self._launch(connection)
+            async with asyncio.timeout(_HELLO + host.timeout) as limit:
+                await self._launch(connection, limit)
         except TimeoutError:
             raise FleetError(self._why("its shell and its Python did not answer")) from None
         except msgspec.MsgspecError as error:
@@ -251,7 +253,7 @@ class Connection:
                 told["host_key_alias"] = options.host_key_alias
         return told
 
-    async def _launch(self, connection: asyncssh.SSHClientConnection) -> None:
+    async def _launch(self, connection: asyncssh.SSHClientConnection, limit: asyncio.Timeout) -> None:
         host = self._host
         line = launch.command(
             sudo=host.sudo, sudo_user=host.sudo_user, password=bool(host.passwd), set_path=host.set_path
@@ -270,8 +272,10 @@ class Connection:
         launch.require_fitting(hello)
         size = 0 if hello.have else len(self._bundle.content)
         process.stdin.write(b"%d\n" % size)
-        if size:
-            process.stdin.write(self._bundle.content)
+        for start in range(0, size, _PIECE):  # a slow link may take its time, one that stands still may not
+            process.stdin.write(self._bundle.content[start : start + _PIECE])
+            await process.stdin.drain()
+            limit.reschedule(asyncio.get_running_loop().time() + _HELLO + host.timeout)
         started = msgspec.json.decode(await self._line(mark), type=launch.Hello)
         launch.require_started(started)
         process.stdin.write(frames.encode(0, frames.BEGIN, self._begin))

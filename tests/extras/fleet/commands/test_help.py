@@ -29,3 +29,8 @@ def test_the_help_of_the_fleet_names_every_command_in_a_section_and_imports_none
 @pytest.mark.parametrize("name", ["apply", "show", "logs", "demo", "agent"])
 def test_help_of_a_command_of_the_fleet_imports_click_only(name):
     assert not imported("fleet", name, "--help") & HEAVY
+
+
+def test_a_plan_of_a_fleet_is_found(run_cli):
+    done = run_cli("fleet", "plan")
+    assert "no such command: fleet plan. There is: asyncstate fleet apply --test" in done.stderr

@@ -67,6 +67,8 @@ async def test_a_server_that_is_full_is_made_room_on(fleet, run_cli, caplog):
             r"answers [\d.]+ \w+ of 1.0 MiB, data [\d.]+ MiB of 10.2 MiB, archive 0 bytes of 1.0 MiB\n",
             done.stdout,
         )
+        typo = await call("prune", "--host", "db2")
+        assert (typo.returncode, "no host 'db2' has ever been there" in typo.stderr) == (1, True)
         freed = float(said[1])
         assert freed * (1 << 20) == pytest.approx(10 * LARGE, rel=0.1)
         assert await operator.get(subjects.run("old1")) is None

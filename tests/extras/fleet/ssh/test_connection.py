@@ -1,35 +1,53 @@
 """Connections: the route to a host, and authentication."""
 
 import sys
+import time
 
 import asyncssh
 import msgspec
+import pytest
 
 from asyncstate.extras.fleet.ssh import connection
 from asyncstate.extras.fleet.ssh.connection import Ways
 from asyncstate.extras.fleet.ssh.ssh_options import SshOptions
 
 RELAY = """
-import os, socket, sys, threading
+import os, socket, sys, threading, time
 far = socket.create_connection((sys.argv[1], int(sys.argv[2])))
 def back():
     while data := far.recv(65536):
         os.write(1, data)
 threading.Thread(target=back, daemon=True).start()
+rate = int(sys.argv[3])
 while data := os.read(0, 65536):
     far.sendall(data)
+    time.sleep(len(data) / rate)
 """
 
 
 async def test_a_proxy_command_and_an_alias_of_the_host_key_are_those_of_ssh(place):
     place.write("relay.py", RELAY)
     place.write("tree/app.sls", "a:\n  test.nop: []\n")
-    command = f"{sys.executable} {place.folder}/relay.py %h %p"
+    command = f"{sys.executable} {place.folder}/relay.py %h %p 1000000000"
     host = await place.host("a1", options=SshOptions(proxy_command=command, host_key_alias="the-alias"))
     place.write("known_hosts", f"the-alias {host.key.export_public_key().decode()}")
     session, end = await place.apply("app")
     assert session.failed == {}
     assert end.exit_code == 0
+
+
+@pytest.mark.slow
+async def test_a_host_behind_a_slow_link_gets_the_bundle(place):
+    """It takes longer than a host that does not answer may."""
+    place.write("relay.py", RELAY)
+    place.write("tree/app.sls", "a:\n  test.nop: []\n")
+    command = f"{sys.executable} {place.folder}/relay.py %h %p 50000"
+    await place.host("a1", options=SshOptions(proxy_command=command), timeout=10)
+    begun = time.monotonic()
+    session, end = await place.apply("app")
+    assert session.failed == {}
+    assert end.exit_code == 0
+    assert time.monotonic() - begun > 60
 
 
 async def test_an_encrypted_key_needs_its_passphrase(place):
