@@ -37,8 +37,6 @@ from typing import Any, Final, NamedTuple
 __all__ = [
     "ArgumentError",
     "AsyncStateError",
-    "BoardError",
-    "BoardRefused",
     "CommandExecutionError",
     "CompileError",
     "ConfigError",
@@ -51,7 +49,6 @@ __all__ = [
     "JournalError",
     "LoaderError",
     "LockHeld",
-    "MessageRefused",
     "NotYet",
     "PathRefused",
     "PillarError",
@@ -60,7 +57,6 @@ __all__ = [
     "RenderError",
     "ResumeRefused",
     "RunCancelled",
-    "ValueTooLarge",
 ]
 
 
@@ -261,25 +257,6 @@ class ResumeRefused(AsyncStateError):
 
 class FleetError(AsyncStateError):
     """A run across hosts cannot begin or go on; the text names the host and the reason."""
-
-
-class BoardError(FleetError):
-    """The server between the hosts of a fleet cannot be reached, or refuses a request of this party."""
-
-
-class BoardRefused(BoardError):
-    """The server of a fleet refuses a key or a value. It may take others: the connection stands."""
-
-
-class ValueTooLarge(BoardRefused):
-    """A value has more bytes than the server of a fleet takes at once."""
-
-
-class MessageRefused(FleetError):
-    """A message between the parties of a fleet is invalid.
-
-    It is malformed, its signature is missing or wrong, or it is of another version of the protocol.
-    """
 
 
 class NotYet(AsyncStateError):

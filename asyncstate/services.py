@@ -63,7 +63,7 @@ class Events(Protocol):
     """Fires events of this host."""
 
     async def fire(self, tag: str, data: Mapping[str, Any]) -> None:
-        """Fire an event. Returns once it is stored. Raises BoardError."""
+        """Fire an event. Returns once it is stored. Raises FleetError."""
 
 
 class TreeElsewhere(Protocol):

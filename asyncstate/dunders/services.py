@@ -106,7 +106,7 @@ class Services(Protocol):
     def fire(self, tag: str, data: Mapping[str, Any]) -> bool:
         """Send an event to the operators of the fleet; False if this run is not part of one. For threads only.
 
-        Secrets in it are hidden. Returns once the event is stored. Raises BoardError.
+        Secrets in it are hidden. Returns once the event is stored. Raises FleetError.
         """
 
     def orchestra(self) -> Orchestra:
@@ -134,7 +134,7 @@ class Orchestra(Protocol):
 
         ``state.apply``, ``state.sls``, ``state.highstate`` and ``state.top`` are one run across these hosts. ``kind``
         is Salt's name of a kind of target, ``deadline`` the seconds that a host has to answer. Silent hosts are left
-        out unless ``expect_minions``. Raises CommandExecutionError for a request that is not possible, BoardError.
+        out unless ``expect_minions``. Raises CommandExecutionError for a request that is not possible, FleetError.
         """
 
     async def runner(self, function: str, arg: Sequence[Any] = (), kwarg: Mapping[str, Any] | None = None) -> Any:

@@ -112,15 +112,6 @@ class PlanRecorder:
         return tuple(map(utf8, self._shown.resources(before, after, names))) if names else ()
 
 
-def chunk_digests(plan: Plan, key: Key) -> tuple[str, ...]:
-    """Return a digest for each chunk: of function, ID, name, SLS, arguments, and the targets of its requisites.
-
-    The place of the chunk in the plan, and its waits because of footprints, are not covered.
-    """
-    targets = _Targets(plan, key)
-    return tuple(_digest(chunk, canonical(chunk.args), targets, key) for chunk in plan.chunks)
-
-
 def _digest(chunk: LowChunk, args: bytes, targets: _Targets, key: Key) -> str:
     name: Any = chunk.name
     refers = [(each.kind.value, targets.of(each.node)) for each in targets.plan.requisites[chunk.index]]

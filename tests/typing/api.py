@@ -231,8 +231,6 @@ RAISED: tuple[type[AsyncStateError], ...] = (
     EventLoopError,
     errors.ArgumentError,
     errors.AsyncStateError,
-    errors.BoardError,
-    errors.BoardRefused,
     errors.CommandExecutionError,
     errors.CompileError,
     errors.ConfigError,
@@ -244,7 +242,6 @@ RAISED: tuple[type[AsyncStateError], ...] = (
     errors.JournalError,
     errors.LoaderError,
     errors.LockHeld,
-    errors.MessageRefused,
     errors.NotYet,
     errors.PathRefused,
     errors.PillarError,
@@ -252,7 +249,6 @@ RAISED: tuple[type[AsyncStateError], ...] = (
     errors.RenderError,
     errors.ResumeRefused,
     errors.RunCancelled,
-    errors.ValueTooLarge,
 )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol, Self
 import anyio
 import msgspec
 
-from asyncstate.errors import BoardError
+from asyncstate.extras.fleet.errors import BoardError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable

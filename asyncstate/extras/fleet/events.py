@@ -7,8 +7,8 @@ import re
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.errors import MessageRefused
 from asyncstate.extras.fleet import subjects
+from asyncstate.extras.fleet.errors import MessageRefused
 from asyncstate.extras.fleet.protocol import HostEvent, decode, encode, require_fields
 from asyncstate.logs.loggers import get_logger
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Self
 
 import anyio
 
-from asyncstate.errors import BoardError
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.board import Entry, Message
+from asyncstate.extras.fleet.errors import BoardError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator

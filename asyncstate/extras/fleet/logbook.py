@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 import msgspec
 
-from asyncstate.errors import BoardError, MessageRefused
 from asyncstate.extras.fleet import subjects
+from asyncstate.extras.fleet.errors import BoardError, MessageRefused
 from asyncstate.extras.fleet.protocol import LogPage, decode, encode, require_fields
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import encoded

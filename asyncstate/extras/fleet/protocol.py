@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
-from asyncstate.errors import MessageRefused, ValueTooLarge
+from asyncstate.extras.fleet.errors import MessageRefused, ValueTooLarge
 from asyncstate.model.chunk import place_text
 from asyncstate.model.encode import encoded, plain
 from asyncstate.model.requisite import RemoteRequisite, RequisiteKind

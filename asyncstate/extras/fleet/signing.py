@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from asyncstate.errors import MessageRefused
 from asyncstate.extras.fleet import nkeys
+from asyncstate.extras.fleet.errors import MessageRefused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

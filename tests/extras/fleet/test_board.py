@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from asyncstate.errors import BoardError
 from asyncstate.extras.fleet import subjects
+from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.local_board import LocalStore
 
 

@@ -11,9 +11,9 @@ from fleet_world import CHAIN, Gathered, World, comments, play
 from fleets import Fleet
 from memory_board import MemoryServer
 
-from asyncstate.errors import BoardRefused
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.controller.records import find_record
+from asyncstate.extras.fleet.errors import BoardRefused
 from asyncstate.extras.fleet.protocol import Report, decode
 
 

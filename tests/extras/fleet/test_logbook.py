@@ -6,9 +6,9 @@ import json
 import pytest
 from memory_board import MemoryServer
 
-from asyncstate.errors import BoardError
 from asyncstate.extras.fleet import logbook as logbook_module
 from asyncstate.extras.fleet import subjects
+from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.logbook import Logbook, LogReader, fields_of
 from asyncstate.extras.fleet.protocol import LogPage, encode
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.errors import MessageRefused, ValueTooLarge
 from asyncstate.extras.fleet import protocol
+from asyncstate.extras.fleet.errors import MessageRefused, ValueTooLarge
 from asyncstate.extras.fleet.protocol import (
     Go,
     HostInfo,

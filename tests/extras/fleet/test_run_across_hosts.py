@@ -13,20 +13,13 @@ from memory_board import Seal
 from msgspec.structs import replace
 from record_answers import recorded
 
-from asyncstate.errors import (
-    BoardError,
-    FleetError,
-    Issue,
-    JournalError,
-    LockHeld,
-    MessageRefused,
-    ResumeRefused,
-)
+from asyncstate.errors import FleetError, Issue, JournalError, LockHeld, ResumeRefused
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.controller.controller import Controller, Request
 from asyncstate.extras.fleet.controller.event_stream import HostEnd, read_event_streams
 from asyncstate.extras.fleet.controller.records import find_record, signs_of_life
 from asyncstate.extras.fleet.controller.sender import Sender
+from asyncstate.extras.fleet.errors import BoardError, MessageRefused
 from asyncstate.extras.fleet.protocol import (
     HostPlan,
     Mistake,

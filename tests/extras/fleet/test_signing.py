@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.errors import MessageRefused
 from asyncstate.extras.fleet import nkeys
+from asyncstate.extras.fleet.errors import MessageRefused
 from asyncstate.extras.fleet.signing import OperatorSigner, OperatorVerifier
 
 KEY = nkeys.KeyPair(nkeys.OPERATOR, bytes(range(32)))

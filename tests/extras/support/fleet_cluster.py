@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from fleet_server import PATIENCE
 
-from asyncstate.errors import BoardError
+from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.nats import server
 from asyncstate.extras.fleet.nats.board import NatsBoard
 from asyncstate.extras.fleet.nats.folder import Folder

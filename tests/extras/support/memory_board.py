@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 
-from asyncstate.errors import BoardError, BoardRefused, MessageRefused, ValueTooLarge
+from asyncstate.extras.fleet.errors import BoardError, BoardRefused, MessageRefused, ValueTooLarge
 from asyncstate.extras.fleet.local_board import LocalBoard, LocalStore
 
 

@@ -121,9 +121,9 @@ async def _serve(console: Console, settings: Settings, own: Credentials, options
     from asyncstate.extras.fleet.logbook import Logbook
     from asyncstate.extras.fleet.nats.board import NatsBoard
     from asyncstate.extras.fleet.policy import OPTION, policy_of
+    from asyncstate.extras.fleet.readiness import tell_ready
     from asyncstate.extras.fleet.settings import FleetSettings
     from asyncstate.extras.fleet.signing import OperatorVerifier
-    from asyncstate.process.readiness import tell_ready
     from asyncstate.services import Embedding
 
     given = settings.of(FleetSettings).fleet_policy | _policy_options(options)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 import msgspec
 
-from asyncstate.errors import BoardError, Issue, MessageRefused
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.board import first_error
 from asyncstate.extras.fleet.controller.event_stream import (
@@ -31,6 +30,7 @@ from asyncstate.extras.fleet.controller.plans import Plans
 from asyncstate.extras.fleet.controller.records import host_infos, operator_account, read_lease
 from asyncstate.extras.fleet.controller.selection import Selection
 from asyncstate.extras.fleet.controller.sender import Sender
+from asyncstate.extras.fleet.errors import BoardError, MessageRefused
 from asyncstate.extras.fleet.heartbeat import beat
 from asyncstate.extras.fleet.join.join import Join
 from asyncstate.extras.fleet.protocol import (
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     import logging
     from collections.abc import Awaitable, Callable, Mapping
 
+    from asyncstate.errors import Issue
     from asyncstate.extras.fleet.board import Board
     from asyncstate.extras.fleet.protocol import Signer
 

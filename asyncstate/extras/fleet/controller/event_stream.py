@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import msgspec
 
-from asyncstate.errors import Issue, JournalError, MessageRefused
+from asyncstate.errors import Issue, JournalError
 from asyncstate.extras.fleet import subjects
+from asyncstate.extras.fleet.errors import MessageRefused
 from asyncstate.extras.fleet.protocol import FINISHED, Report, decode, require_fields
 from asyncstate.journal.entry import event_of
 from asyncstate.logs.loggers import get_logger

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from asyncstate.errors import CompileError, Issue, MessageRefused
+from asyncstate.errors import CompileError, Issue
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.controller.pool import Pool
+from asyncstate.extras.fleet.errors import MessageRefused
 from asyncstate.extras.fleet.join.join import Join, join
 from asyncstate.extras.fleet.join.soundness import require_sound
 from asyncstate.extras.fleet.protocol import HostPlan, Mistake, decode, require_fields

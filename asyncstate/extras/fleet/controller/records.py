@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from asyncstate.errors import FleetError, MessageRefused
+from asyncstate.errors import FleetError
 from asyncstate.extras.fleet import subjects
+from asyncstate.extras.fleet.errors import MessageRefused
 from asyncstate.extras.fleet.join.soundness import require_sound
 from asyncstate.extras.fleet.protocol import Go, HostInfo, HostPlan, Lease, RunRecord, decode, require_fields
 from asyncstate.logs.loggers import get_logger

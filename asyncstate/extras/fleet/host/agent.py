@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from asyncstate._version import __version__
-from asyncstate.errors import BoardError, BoardRefused, MessageRefused
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.board import first_error
+from asyncstate.extras.fleet.errors import BoardError, BoardRefused, MessageRefused
 from asyncstate.extras.fleet.events import HostEvents
 from asyncstate.extras.fleet.host.member import Member
 from asyncstate.extras.fleet.host.station import Kept

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from asyncstate.errors import BoardError
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.board import Entry
+from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.logs.loggers import get_logger
 
 if TYPE_CHECKING:

@@ -11,18 +11,10 @@ from typing import TYPE_CHECKING, Final, Protocol
 import anyio
 import msgspec
 
-from asyncstate.errors import (
-    AsyncStateError,
-    BoardError,
-    BoardRefused,
-    CompileError,
-    FleetError,
-    Issue,
-    LockHeld,
-    MessageRefused,
-)
+from asyncstate.errors import AsyncStateError, CompileError, FleetError, Issue, LockHeld
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.board import first_error
+from asyncstate.extras.fleet.errors import BoardError, BoardRefused, MessageRefused
 from asyncstate.extras.fleet.heartbeat import silence
 from asyncstate.extras.fleet.host.mailbox import Mailbox
 from asyncstate.extras.fleet.host.partition import host_plan, partition_of

@@ -12,7 +12,7 @@ import msgspec
 
 from asyncstate.compile.high.declarations import fits_nothing
 from asyncstate.compile.high.exclude import exclusion
-from asyncstate.errors import MessageRefused
+from asyncstate.extras.fleet.errors import MessageRefused
 from asyncstate.extras.fleet.protocol import TESTED, HostPlan, State, node_name
 from asyncstate.model.chunk import LowChunk
 from asyncstate.model.dag import FOOTPRINT, SET, Dag

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from asyncstate.errors import MessageRefused
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.board import Entry, put_all
+from asyncstate.extras.fleet.errors import MessageRefused
 from asyncstate.extras.fleet.heartbeat import silence
 from asyncstate.extras.fleet.protocol import (
     Lost,

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from asyncstate.errors import MessageRefused
+from asyncstate.extras.fleet.errors import MessageRefused
 
 CLOCKS_DIFFER: Final = 24 * 3600.0
 """Seconds by which the clocks of operator and host may differ, plus the time that an offer may wait for its host."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 import msgspec
 
-from asyncstate.errors import BoardRefused, ValueTooLarge
 from asyncstate.extras.fleet import subjects
+from asyncstate.extras.fleet.errors import BoardRefused, ValueTooLarge
 from asyncstate.extras.fleet.protocol import Report, encode
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import json_bytes

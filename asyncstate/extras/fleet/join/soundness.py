@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from asyncstate.errors import MessageRefused
+from asyncstate.extras.fleet.errors import MessageRefused
 from asyncstate.extras.fleet.join.joined_graph import REQUISITES
 from asyncstate.model.dag import Dag
 

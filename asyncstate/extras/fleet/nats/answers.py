@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.errors import BoardError, BoardRefused
+from asyncstate.extras.fleet.errors import BoardError, BoardRefused
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg

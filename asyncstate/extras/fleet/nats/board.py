@@ -7,9 +7,9 @@ from contextlib import aclosing
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Self
 
-from asyncstate.errors import BoardError
 from asyncstate.extras.fleet.board import Entry, Message
 from asyncstate.extras.fleet.credentials import OPERATOR
+from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.nats import stream
 from asyncstate.extras.fleet.nats.access import DATA, stored
 from asyncstate.extras.fleet.nats.answers import NOTHING, WRONG_LAST_SEQUENCE, Refused, status_of

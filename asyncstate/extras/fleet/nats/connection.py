@@ -21,7 +21,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from urllib.parse import urlsplit
 
-from asyncstate.errors import BoardError, BoardRefused, ValueTooLarge
+from asyncstate.extras.fleet.errors import BoardError, BoardRefused, ValueTooLarge
 from asyncstate.extras.fleet.nats.answers import NO_RESPONDER, Unavailable, answer_of, status_of
 from asyncstate.logs.loggers import get_logger
 

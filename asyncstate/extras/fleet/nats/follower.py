@@ -22,8 +22,8 @@ from contextlib import aclosing
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from asyncstate.errors import BoardError
 from asyncstate.extras.fleet import subjects
+from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.nats.access import LIVE, ROOT, STREAM, next_for, stream_of
 from asyncstate.extras.fleet.nats.answers import NO_CONSUMER, SEQUENCE, Refused
 from asyncstate.extras.fleet.nats.connection import NoAnswer

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from nats.aio.msg import Msg
 
-    from asyncstate.errors import BoardError
+    from asyncstate.extras.fleet.errors import BoardError
 
 
 class Inbox:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
 
-from asyncstate.errors import BoardError, CommandExecutionError, FleetError
+from asyncstate.errors import CommandExecutionError, FleetError
+from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.nats.board import NatsBoard
 from asyncstate.extras.fleet.nats.connection import Connection
 from asyncstate.extras.fleet.nats.folder import split_address

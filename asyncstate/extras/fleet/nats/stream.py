@@ -8,8 +8,8 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.errors import BoardError, BoardRefused, MessageRefused
 from asyncstate.extras.fleet import subjects
+from asyncstate.extras.fleet.errors import BoardError, BoardRefused, MessageRefused
 from asyncstate.extras.fleet.nats.access import CONTROL, LIVE, ROOT, STREAM, STREAMS, limits_of, stream_of
 from asyncstate.extras.fleet.nats.answers import NO_STREAM, Refused
 from asyncstate.extras.fleet.nats.connection import NoAnswer

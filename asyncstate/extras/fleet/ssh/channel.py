@@ -9,7 +9,8 @@ import time
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final
 
-from asyncstate.errors import BoardError, Issue, PillarError
+from asyncstate.errors import Issue, PillarError
+from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.ssh import frames
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
 
-from asyncstate.errors import BoardError, FleetError
+from asyncstate.errors import FleetError
+from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.ssh import frames, launch
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import encoded

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from asyncstate.errors import BoardError, ValueTooLarge
+from asyncstate.extras.fleet.errors import BoardError, ValueTooLarge
 from asyncstate.model.encode import encoded, plain
 
 if TYPE_CHECKING:

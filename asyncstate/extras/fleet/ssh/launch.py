@@ -27,7 +27,6 @@ _SHOWN: Final = 150
 _NOT_ALLOWED: Final = re.compile(
     r"(?:Sorry, user )?(\S+) (?:is not allowed to execute .* as (\S+) on |may not run sudo|is not in the sudoers file)"
 )
-_PATH: Final = re.compile(r"[\w./:$+-]+")
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,13 +66,6 @@ def command(*, sudo: bool, sudo_user: str, password: bool, set_path: str) -> str
         asking = ["-S", "-p", SUDO_PROMPT] if password else ["-n"]
         words = ["sudo", *asking, "-u", sudo_user or "root", "--", *words]
     return shlex.join(words)
-
-
-def checked_path(set_path: str) -> str:
-    """Return a ``set_path`` of a roster. Raises FleetError for text that a shell would not read as folders alone."""
-    if not _PATH.fullmatch(set_path) or "$(" in set_path:
-        raise FleetError(f"set_path is a list of folders with colons, '$PATH:/opt/bin' for example, not {set_path!r}")
-    return set_path
 
 
 def require_fitting(hello: Hello) -> None:

@@ -14,8 +14,9 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from asyncstate.errors import AsyncStateError, BoardError, FleetError, PillarError, RenderError
+from asyncstate.errors import AsyncStateError, FleetError, PillarError, RenderError
 from asyncstate.extras.fleet import subjects
+from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.protocol import Offer, decode
 from asyncstate.extras.fleet.ssh import frames
 from asyncstate.logs.loggers import get_logger

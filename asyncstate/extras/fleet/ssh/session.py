@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import anyio
 
 from asyncstate.config.settings import FIELDS
-from asyncstate.errors import AsyncStateError, BoardError, FleetError, MessageRefused
+from asyncstate.errors import AsyncStateError, FleetError
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.controller.selection import require_sound
+from asyncstate.extras.fleet.errors import BoardError, MessageRefused
 from asyncstate.extras.fleet.local_board import LocalBoard, LocalStore
 from asyncstate.extras.fleet.protocol import HostInfo, decode, encode
 from asyncstate.extras.fleet.ssh import bundle, frames

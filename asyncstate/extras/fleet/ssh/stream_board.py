@@ -9,8 +9,8 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from asyncstate.errors import BoardError
 from asyncstate.extras.fleet.board import Entry, Message
+from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.ssh import frames
 
 if TYPE_CHECKING:

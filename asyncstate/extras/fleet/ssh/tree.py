@@ -9,7 +9,8 @@ import os
 from typing import TYPE_CHECKING, Any, Final
 
 from asyncstate import filesystem
-from asyncstate.errors import BoardError, RenderError
+from asyncstate.errors import RenderError
+from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.ssh import frames
 from asyncstate.sources.fileclient import Listing, LocalFileClient
 from asyncstate.sources.reads import note_found

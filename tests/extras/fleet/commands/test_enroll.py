@@ -8,8 +8,8 @@ import sys
 import pytest
 from fleet_server import FleetServer
 
-from asyncstate.errors import BoardError
 from asyncstate.extras.fleet import credentials, subjects
+from asyncstate.extras.fleet.errors import BoardError
 
 
 @pytest.fixture

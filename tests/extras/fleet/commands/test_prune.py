@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 from fleet_server import FleetServer
 
-from asyncstate.errors import BoardRefused
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.commands.prune import used
+from asyncstate.extras.fleet.errors import BoardRefused
 from asyncstate.extras.fleet.nats import stream
 from asyncstate.extras.fleet.nats.access import STREAMS
 from asyncstate.extras.fleet.protocol import RunRecord, encode

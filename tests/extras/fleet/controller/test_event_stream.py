@@ -3,8 +3,9 @@
 import msgspec
 import pytest
 
-from asyncstate.errors import Issue, MessageRefused
+from asyncstate.errors import Issue
 from asyncstate.extras.fleet.controller.event_stream import EventStream, Failures, FleetEnd, HostEnd, Observer, Relay
+from asyncstate.extras.fleet.errors import MessageRefused
 from asyncstate.extras.fleet.protocol import Report
 
 

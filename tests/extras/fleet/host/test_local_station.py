@@ -7,9 +7,10 @@ import pytest
 from memory_board import MemoryServer, Seal
 
 from asyncstate import Settings
-from asyncstate.errors import FleetError, MessageRefused
+from asyncstate.errors import FleetError
 from asyncstate.extras.fleet.controller.controller import Controller, Request
 from asyncstate.extras.fleet.controller.event_stream import Observer
+from asyncstate.extras.fleet.errors import MessageRefused
 from asyncstate.extras.fleet.host import replay
 from asyncstate.extras.fleet.host.agent import Agent
 from asyncstate.extras.fleet.host.local_station import Gate, LocalPart, LocalStation, RunFiles

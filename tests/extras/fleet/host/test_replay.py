@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.errors import MessageRefused
+from asyncstate.extras.fleet.errors import MessageRefused
 from asyncstate.extras.fleet.host import replay
 from asyncstate.extras.fleet.host.replay import CLOCKS_DIFFER, KEPT, Taken, take
 

@@ -10,9 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from memory_board import MemoryServer
 
-from asyncstate.errors import BoardRefused, ValueTooLarge
 from asyncstate.extras.fleet import subjects
 from asyncstate.extras.fleet.controller.event_stream import EventStream, Observer
+from asyncstate.extras.fleet.errors import BoardRefused, ValueTooLarge
 from asyncstate.extras.fleet.host.reporter import Reporter
 from asyncstate.extras.fleet.protocol import FINISHED, Report, decode
 from asyncstate.journal.entry import event_of

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans import PlanBuilder
 
-from asyncstate.errors import CompileError, CycleError, FleetError, MessageRefused
+from asyncstate.errors import CompileError, CycleError, FleetError
+from asyncstate.extras.fleet.errors import MessageRefused
 from asyncstate.extras.fleet.host.partition import partition_of
 from asyncstate.extras.fleet.join.join import join
 from asyncstate.extras.fleet.protocol import HostPlan, Mistake, State

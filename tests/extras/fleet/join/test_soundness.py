@@ -4,7 +4,7 @@ import pytest
 from fleets import any_fleets, is_cyclic, published
 from hypothesis import given, settings
 
-from asyncstate.errors import MessageRefused
+from asyncstate.extras.fleet.errors import MessageRefused
 from asyncstate.extras.fleet.join.soundness import require_sound
 from asyncstate.extras.fleet.protocol import HostPlan, State
 from asyncstate.model.requisite import RemoteRequisite

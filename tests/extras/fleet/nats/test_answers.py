@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from asyncstate.errors import BoardError
+from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.nats.answers import Refused, Unavailable, answer_of
 
 FIRST, LAST = 10002, 10227

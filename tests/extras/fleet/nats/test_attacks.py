@@ -13,8 +13,8 @@ from contextlib import suppress
 import pytest
 from nats import errors as nats_errors
 
-from asyncstate.errors import BoardError, MessageRefused
 from asyncstate.extras.fleet import nkeys, subjects
+from asyncstate.extras.fleet.errors import BoardError, MessageRefused
 from asyncstate.extras.fleet.events import events_since
 from asyncstate.extras.fleet.nats import stream
 from asyncstate.extras.fleet.nats.access import LIVE, ROOT, STREAM, STREAMS

@@ -5,8 +5,8 @@ import itertools
 
 import pytest
 
-from asyncstate.errors import BoardError
 from asyncstate.extras.fleet import subjects
+from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.nats import stream
 from asyncstate.extras.fleet.nats.answers import answer_of
 from asyncstate.extras.fleet.nats.connection import Connection

@@ -5,8 +5,8 @@ import ssl
 
 import pytest
 
-from asyncstate.errors import BoardError
 from asyncstate.extras.fleet import subjects
+from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.nats.board import NatsBoard
 from asyncstate.extras.fleet.nats.connection import Connection
 

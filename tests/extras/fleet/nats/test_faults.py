@@ -13,8 +13,8 @@ from cut_connection import Line
 from fleet_cluster import Cluster
 from fleet_server import PATIENCE
 
-from asyncstate.errors import BoardError
 from asyncstate.extras.fleet import subjects
+from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.nats import access, follower, server, stream
 
 pytestmark = pytest.mark.slow

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from fleet_programs import FleetPrograms, until
 
-from asyncstate.errors import BoardError, BoardRefused, FleetError
+from asyncstate.errors import FleetError
 from asyncstate.extras.fleet import credentials, subjects
+from asyncstate.extras.fleet.errors import BoardError, BoardRefused
 from asyncstate.extras.fleet.nats import access, server, stream
 from asyncstate.extras.fleet.nats.board import NatsBoard
 from asyncstate.extras.fleet.protocol import RunRecord, encode

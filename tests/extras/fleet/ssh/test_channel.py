@@ -5,7 +5,8 @@ import threading
 
 import pytest
 
-from asyncstate.errors import BoardError, PillarError
+from asyncstate.errors import PillarError
+from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.ssh import frames
 from asyncstate.extras.fleet.ssh.channel import Channel
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncstate.errors import BoardError, ValueTooLarge
+from asyncstate.extras.fleet.errors import BoardError, ValueTooLarge
 from asyncstate.extras.fleet.ssh import frames
 
 VALUES = st.recursive(

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from asyncstate.config import Settings
-from asyncstate.errors import BoardError
 from asyncstate.extras.fleet import subjects
+from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.local_board import LocalStore
 from asyncstate.extras.fleet.protocol import Offer, Options, encode
 from asyncstate.extras.fleet.ssh import frames

@@ -6,7 +6,8 @@ from concurrent.futures import Future
 
 import pytest
 
-from asyncstate.errors import BoardError, RenderError
+from asyncstate.errors import RenderError
+from asyncstate.extras.fleet.errors import BoardError
 from asyncstate.extras.fleet.ssh.tree import StreamFiles
 
 

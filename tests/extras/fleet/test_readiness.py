@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from asyncstate.process.readiness import tell_ready
+from asyncstate.extras.fleet.readiness import tell_ready
 
 
 @pytest.mark.parametrize("is_abstract", [False, True])
