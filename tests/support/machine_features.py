@@ -15,6 +15,8 @@ from apt_root import put_package
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIHJ1bm5pbmd0aGVzYW1ldGVzdGluZXZlcnlvcmRlcjAw"
 PROGRAMS = Path(__file__).parent / "machine_programs"
 UNIT = "[Service]\nExecStart=/bin/sleep 3000\n[Install]\nWantedBy=multi-user.target\n"
+SWAP_SPACE = f"{' ' * 4086}SWAPSPACE2"
+"""A page with the mark that mkswap writes at its end."""
 FOLDERS = ("etc", "home", "mnt", "opt", "root", "run", "srv", "var")
 """All that the features change; each pair finds it as it was."""
 MAKE = r"""
@@ -171,7 +173,7 @@ KERNEL = [
     _feature("mount.fstab_absent", name="/srv/disk", fs_file="/mnt/m"),
     _feature("mount.swap", name="/srv/swapfile"),
     _feature("mount.swap", "of the tree", name="/srv/swap"),
-    _file("managed", "/srv/swap", contents="swap"),
+    _file("managed", "/srv/swap", contents=SWAP_SPACE),
     _file("directory", "/mnt/m"),
     _file("managed", "/mnt/m/x", contents="x"),
     _file("absent", "/srv/disk"),
@@ -245,7 +247,7 @@ def build_root(root: Path) -> None:
         "etc/apt/sources.list": "deb [trusted=yes] file:/repository ./\n",
         "etc/apt/apt.conf": 'APT::Sandbox::User "root";\nAPT::Architecture "amd64";\nAPT::Architectures:: "amd64";\n',
         "srv/disk": "disk",
-        "srv/swapfile": "swap",
+        "srv/swapfile": SWAP_SPACE,
         "opt/one": "one",
         "run/fake/mounts": "/dev/root / ext4 rw 0 0\n",
         "run/fake/mountinfo": "1 1 0:1 / / rw - ext4 /dev/root rw\n",
