@@ -25,7 +25,7 @@ _AUDITED = frozenset(
     os.truncate os.setxattr os.removexattr subprocess.Popen""".split()
 )
 _PLUGINS = re.compile(r"/salt/_[a-z]+\Z")
-"""Folders of a tree's own plugins: the loader looks into them, for both states at once."""
+"""Folders of a tree's own plugins: the loader reads them under a lock."""
 _PATIENCE = 1.0
 """Seconds after which a state that waits for what the other one holds, such as a lock, is no longer waited for."""
 
@@ -58,7 +58,7 @@ class Doors:
         start = child.start
 
         def begin(*given, **options):
-            self._goes_to_begin()
+            self._release_starter()
             return self._begun(start(*given, **options))
 
         self._patch.setattr(child, "start", begin)
@@ -81,8 +81,8 @@ class Doors:
             else:
                 self._reached.set()
 
-    def _goes_to_begin(self):
-        """Of two programs one begins at a time: the state at the door of its begin is not kept there."""
+    def _release_starter(self):
+        """Let ``outer`` go on if it holds the lock in which programs start, and ``inner`` is about to start one."""
         call = context.current.get(None)
         if call is not None and call.low.get("__id__") == self._inner and self._stands_at == "subprocess.Popen":
             self._go_on.set()
