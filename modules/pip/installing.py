@@ -214,7 +214,7 @@ def _extra(extra_args: Any) -> list[str]:
 
 
 def within(cwd: str | None, path: str) -> str:
-    """Return a path that pip gets, as it finds it from its working directory."""
+    """Return the absolute form of a path that pip resolves against its working directory."""
     return os.path.join(cwd or os.path.expanduser("~"), path)
 
 

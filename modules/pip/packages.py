@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from asyncstate.errors import CommandExecutionError
+from asyncstate.errors import CommandExecutionError, InvocationError
 
 from .installing import index_arguments, within
 from .programs import answer_of, run_pip
@@ -135,24 +135,37 @@ def unmet(
         paths = [within(cwd, name) for name in names]
         listed = [line for path in paths for line in lines_of(path)]
         installed = list_(bin_env=bin_env, user=user)
-        missing = [text for text in [*wanted, *listed] if ";" not in text and not _is_met(text, installed)]
-        return missing or _unmet_by_pip(wanted, paths, bin_env, user=user, cwd=cwd)
+        missing = [text for text in wanted if not _is_met(text, installed)]
+        missing += [line for line in listed if ";" not in line and not _line_is_met(line, installed)]
+        if missing:
+            return missing
+        plain = [text for text in wanted if "/" not in text]  # nothing is fetched
+        by_pip = _unmet_by_pip(plain, paths, bin_env, user=user, cwd=cwd)
+        return [line for line in listed if ";" in line] if by_pip is None else by_pip
 
 
 def _is_met(text: str, installed: dict[str, str]) -> bool:
-    if "/" in text:
-        return False
     name, specs = requirement(text)
     return name in installed and satisfies(installed[name], specs)
 
 
-def _unmet_by_pip(wanted: list[str], paths: list[str], bin_env: str | None, **options: Any) -> list[str]:
+def _line_is_met(line: str, installed: dict[str, str]) -> bool:
+    if "/" in line:
+        return False
+    try:
+        return _is_met(line, installed)
+    except InvocationError:  # pip may know a form that this module does not
+        return False
+
+
+def _unmet_by_pip(wanted: list[str], paths: list[str], bin_env: str | None, **options: Any) -> list[str] | None:
+    """Return what pip would install, or lacks; None if it is too old to tell."""
     arguments = ["install", "--dry-run", "--no-index", "--only-binary", ":all:", _QUIET, *wanted]
     for path in paths:
         arguments += ["--requirement", path]
     done = run_pip(arguments, bin_env, ignore_retcode=True, **options)
     if "no such option: --dry-run" in done["stderr"]:
-        return []
+        return None
     would = re.search(r"^Would install (.+)", done["stdout"], re.MULTILINE)
     lacking = re.findall(r"No matching distribution found for (\S+)", done["stderr"])
     return would[1].split() if would else lacking or (paths if done["retcode"] else [])

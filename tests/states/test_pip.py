@@ -344,6 +344,7 @@ def test_footprint(low, writes):
         ("-e ./folder\n", {"folder/pyproject.toml": ""}, ["./folder"]),
         ("tiny\n-r https://example.com/list\n", {}, ["https://example.com/list"]),
         ("broken\n", {}, ["gone"]),
+        ("tiny=1.0\n", {}, ["tiny=1.0"]),
     ],
 )
 def test_a_dry_run_knows_whether_requirements_are_met(plugins, tmp_path, text, others, missing):
@@ -368,3 +369,11 @@ def test_a_dry_run_knows_whether_requirements_are_met(plugins, tmp_path, text, o
         if missing
         else (True, "Requirements were already installed.")
     )
+
+
+def test_an_old_pip_does_not_judge_lines_with_markers(plugins, fake):
+    fake.installed["tiny"] = "1.0"
+    plugins.salt_file("list", "tiny\nother; python_version > '3'\n")
+    assert plugins.call("pip.unmet", requirements="salt://list") == ["other; python_version > '3'"]
+    plugins.salt_file("list", "tiny\n")
+    assert plugins.call("pip.unmet", requirements="salt://list") == []
