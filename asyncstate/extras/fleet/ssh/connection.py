@@ -273,10 +273,11 @@ class Connection:
         launch.require_fitting(hello)
         size = 0 if hello.have else len(self._bundle.content)
         process.stdin.write(b"%d\n" % size)
-        for start in range(0, size, _PIECE):  # a slow link may take its time, one that stands still may not
-            process.stdin.write(self._bundle.content[start : start + _PIECE])
-            await process.stdin.drain()
-            limit.reschedule(asyncio.get_running_loop().time() + _HELLO + host.timeout)
+        with suppress(BrokenPipeError):  # the loader has ended: its last line says why
+            for start in range(0, size, _PIECE):  # a slow link may take its time, one that stands still may not
+                process.stdin.write(self._bundle.content[start : start + _PIECE])
+                await process.stdin.drain()
+                limit.reschedule(asyncio.get_running_loop().time() + _HELLO + host.timeout)
         started = msgspec.json.decode(await self._line(mark), type=launch.Hello)
         launch.require_started(started)
         process.stdin.write(frames.encode(0, frames.BEGIN, self._begin))
