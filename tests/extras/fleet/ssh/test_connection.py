@@ -6,29 +6,28 @@ import time
 import asyncssh
 import msgspec
 import pytest
+from cut_connection import Line
 
 from asyncstate.extras.fleet.ssh import connection
 from asyncstate.extras.fleet.ssh.connection import Ways
 from asyncstate.extras.fleet.ssh.ssh_options import SshOptions
 
 RELAY = """
-import os, socket, sys, threading, time
+import os, socket, sys, threading
 far = socket.create_connection((sys.argv[1], int(sys.argv[2])))
 def back():
     while data := far.recv(65536):
         os.write(1, data)
 threading.Thread(target=back, daemon=True).start()
-rate = int(sys.argv[3])
 while data := os.read(0, 65536):
     far.sendall(data)
-    time.sleep(len(data) / rate)
 """
 
 
 async def test_a_proxy_command_and_an_alias_of_the_host_key_are_those_of_ssh(place):
     place.write("relay.py", RELAY)
     place.write("tree/app.sls", "a:\n  test.nop: []\n")
-    command = f"{sys.executable} {place.folder}/relay.py %h %p 1000000000"
+    command = f"{sys.executable} {place.folder}/relay.py %h %p"
     host = await place.host("a1", options=SshOptions(proxy_command=command, host_key_alias="the-alias"))
     place.write("known_hosts", f"the-alias {host.key.export_public_key().decode()}")
     session, end = await place.apply("app")
@@ -39,12 +38,15 @@ async def test_a_proxy_command_and_an_alias_of_the_host_key_are_those_of_ssh(pla
 @pytest.mark.slow
 async def test_a_host_behind_a_slow_link_gets_the_bundle(place):
     """It takes longer than a host that does not answer may."""
-    place.write("relay.py", RELAY)
     place.write("tree/app.sls", "a:\n  test.nop: []\n")
-    command = f"{sys.executable} {place.folder}/relay.py %h %p 50000"
-    await place.host("a1", options=SshOptions(proxy_command=command), timeout=10)
+    host = await place.host("a1", options=SshOptions(host_key_alias="the-alias"), timeout=10)
+    place.write("known_hosts", f"the-alias {host.key.export_public_key().decode()}")
     begun = time.monotonic()
-    session, end = await place.apply("app")
+    async with Line(host.port) as line:
+        line.rate = 50_000
+        port = int(line.url.rpartition(":")[2])
+        place.roster = [msgspec.structs.replace(entry, port=port) for entry in place.roster]
+        session, end = await place.apply("app")
     assert session.failed == {}
     assert end.exit_code == 0
     assert time.monotonic() - begun > 60
