@@ -21,6 +21,7 @@ from asyncstate.config.settings import FIELDS, FIXED_OPTIONS, Settings, machine_
 from asyncstate.config.values import checked, convert, copied, in_lower_case, is_list_of_texts, tolerated
 from asyncstate.errors import ConfigError
 from asyncstate.logs.loggers import get_logger
+from asyncstate.nearest import near_miss
 
 if TYPE_CHECKING:
     import logging
@@ -32,7 +33,6 @@ log: logging.Logger = get_logger(__name__)
 
 _ENV_PREFIX = "ASYNCSTATE_"
 _ENV_OF_THE_COMMAND_LINE = frozenset({"ASYNCSTATE_CONFIG"})
-_NEAR = 0.86
 _FLAGS = {
     "file_roots": "--file-root",
     "pillar_roots": "--pillar-root",
@@ -137,7 +137,7 @@ def _build(values: Mapping[str, Any], origins: dict[str, str], *, as_salt: bool 
 
 def _of_extras(options: Iterable[str]) -> list[type[msgspec.Struct]]:
     """Return the settings of extras, if one of these options, which have no field here, may be theirs."""
-    if not any(option not in FIXED_OPTIONS for option in options):
+    if all(map(_is_known, options)):
         return []
     from asyncstate import extend  # noqa: PLC0415 - most configurations have none
 
@@ -199,15 +199,19 @@ def _from_environment(environ: Mapping[str, str]) -> list[tuple[str, Any, str]]:
     return found
 
 
-def _nearest(option: str) -> str:
+def _is_known(option: str) -> bool:
+    """Whether an option is the engine's own or, without effect, Salt's: its name is right, and no extra's."""
     if option in FIELDS or option in FIXED_OPTIONS or option == "grains_override":
-        return ""
-    import difflib  # noqa: PLC0415 - needed only for unknown names
+        return True
+    from asyncstate.config.without_effect import INSTEAD  # noqa: PLC0415 - most configurations have no other options
 
-    of_extras = [name for kind in _of_extras([option]) for name in kind.__struct_fields__]
-    if option in of_extras:
+    return option in INSTEAD
+
+
+def _nearest(option: str) -> str:
+    if _is_known(option):
         return ""
-    return next(iter(difflib.get_close_matches(option, [*FIELDS, *of_extras], n=1, cutoff=_NEAR)), "")
+    return near_miss(option, {*FIELDS, *(name for kind in _of_extras([option]) for name in kind.__struct_fields__)})
 
 
 def _refuse_misspelling(option: str, written: str) -> None:

@@ -26,6 +26,7 @@ _TIMER = "start asyncstate apply from a systemd timer or cron"
 _LOADED = "all plugins are loaded: leave out single execution modules with disable_modules"
 _ID = "write the whole ID into the configuration, as id"
 _GRAINS = "leave grains out with grains_blacklist"
+_MODULE = "write the function as an execution module, in _modules"
 _EVENTS = "nothing listens to events: a program can act on asyncstate apply --out jsonl"
 
 INSTEAD = {
@@ -45,6 +46,7 @@ INSTEAD = {
     **dict.fromkeys(("schedule", "startup_states"), _TIMER),
     **dict.fromkeys("beacons reactor engines thorium_roots".split(), _EVENTS),
     "mine_functions": "the mine is empty: read the data with a function in the template",
+    "runner_dirs": _MODULE,
     "module_executors": "states run in this process: use runas, or run asyncstate as the other user",
     "sudo_user": "run asyncstate as root",
     "user": "start asyncstate as that user",
@@ -78,7 +80,7 @@ FOLDERS = {
     "_executors": INSTEAD["module_executors"],
     "_fileserver": _FILES,
     "_roster": "write the hosts into a roster file, and name it with --ssh",
-    "_runners": "write the function as an execution module, in _modules",
+    "_runners": _MODULE,
     "_wrapper": "hosts over ssh have the execution modules of _modules",
     "_matchers": "compare grains in the template, or write the target with Salt's own matchers",
     "_serializers": "make the text in a template, or with a function in _modules",

@@ -3,10 +3,11 @@ import os
 from pathlib import Path
 
 import pytest
+import yaml
 from record_answers import read, recorded
 
 from asyncstate.config import Settings, default_files, load_settings
-from asyncstate.config.settings import FIELDS
+from asyncstate.config.settings import FIELDS, FIXED_OPTIONS
 from asyncstate.config.without_effect import FOLDERS, INSTEAD, folders_without_effect, without_effect
 from asyncstate.errors import ConfigError
 from asyncstate.load.folders import folder_in_tree
@@ -295,6 +296,15 @@ def test_a_near_miss_in_a_file_is_kept_with_a_warning(tmp_path, caplog):
     config = write(tmp_path / "config.yaml", "pillar_root: {base: [/x]}\n")
     assert load_settings([config], environ={}).extra == {"pillar_root": {"base": ["/x"]}}
     assert "Did you mean 'pillar_roots'?" in caplog.text
+
+
+def test_the_right_name_of_an_option_is_compared_with_no_other(tmp_path, caplog, monkeypatch):
+    right = dict.fromkeys((*FIELDS, *FIXED_OPTIONS, *INSTEAD))
+    config = write(tmp_path / "config.yaml", yaml.safe_dump(right))
+    for looked_up in ("asyncstate.extend.settings", "asyncstate.config.loading.near_miss"):
+        monkeypatch.setattr(looked_up, None)
+    load_settings([config], environ={})
+    assert "Did you mean" not in caplog.text
 
 
 def test_root_dir_goes_before_state_and_cache_directories(tmp_path):
