@@ -47,15 +47,16 @@ sun:
 """
 
 
-def started(debian):
-    log = debian.read("/var/log/sun.log") if debian.succeeds("test", "-e", "/var/log/sun.log") else ""
-    return [line.split()[-1] for line in log.splitlines()]
+def log_until(debian, last):
+    """The log of the daemon up to this word, which a daemon in the background writes some time after its start."""
+    debian.until("grep", "-q", f"{last}$", "/var/log/sun.log")
+    return [line.split()[-1] for line in debian.read("/var/log/sun.log").splitlines()]
 
 
 def test_package_file_service_in_that_order(debian, prove, sun):
     prove(TREE.replace("WORD", "bright").replace("REACTION", "reload: false"))
     debian.until("service", "sun", "status")
-    assert started(debian)[-1] == "bright"
+    assert log_until(debian, "bright")[-1] == "bright"
     assert debian.succeeds("sh", "-c", "ls /etc/rc2.d/S*sun")
 
 
@@ -63,10 +64,10 @@ def test_a_watched_file_restarts_or_reloads(debian, prove, sun):
     tree = TREE.replace("REACTION", "reload: false")
     prove(tree.replace("WORD", "one"))
     prove(tree.replace("WORD", "two"))
-    assert started(debian) == ["one", "two"]
+    assert log_until(debian, "two") == ["one", "two"]
     reloading = TREE.replace("REACTION", "reload: true")
     prove(reloading.replace("WORD", "three"))
-    assert started(debian) == ["one", "two", "reloaded"]
+    assert log_until(debian, "reloaded") == ["one", "two", "reloaded"]
 
 
 def test_dead_disabled_and_gone(debian, prove, sun):
@@ -88,7 +89,7 @@ def test_one_that_does_not_start_is_one_failed_row_and_mended_later(debian, prov
     assert debian.read("/etc/sun.conf").strip() == "broken"
     mended = debian.apply(tree.replace("WORD", "fine"))
     assert not mended.failed, mended.failed
-    assert started(debian) == ["fine"]
+    assert log_until(debian, "fine") == ["fine"]
 
 
 def test_one_that_is_not_there(debian):
