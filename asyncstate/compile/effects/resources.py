@@ -12,6 +12,7 @@ import posixpath
 from typing import TYPE_CHECKING
 
 from asyncstate.pattern import lazy_pattern
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,6 +44,18 @@ def folders_above(path: str) -> Iterator[str]:
         yield path
 
 
+class Proof(Value):
+    """The node that shows that a folder is there, and the number of its touch.
+
+    ``marks`` are None if the node did not make the folder; ``needs`` says whether it needed it.
+    """
+
+    node: int
+    touch: int
+    marks: str | None
+    needs: bool
+
+
 class Place:
     """A path, a plain name, or an entry of either.
 
@@ -50,9 +63,8 @@ class Place:
     it, ``entry_writers`` wrote one of its entries, ``readers`` read it as a whole. ``tree_writer`` and ``tree_readers``
     touched everything below it, ``makers`` made the folder if it was missing, each with the same ``marks``, after
     ``other_makers`` with other marks; ``needers`` needed it. A ``lasting`` place is never missing. ``beside`` are nodes
-    that touched a plain name before ``writer``, which did not wait for them. Since touch number ``proved_at``,
-    ``proof`` shows that the folder is there, if none at or above it was written since (``written_at``); ``proof_marks``
-    are None if the proof did not make it, ``proof_needs`` says whether it needed it.
+    that touched a plain name before ``writer``, which did not wait for them. ``written_at`` is the number of the touch
+    that wrote the place last, 0 if none did; the ``proof`` holds if no place at or above it was written later.
     """
 
     __slots__ = (
@@ -67,9 +79,6 @@ class Place:
         "needers",
         "other_makers",
         "proof",
-        "proof_marks",
-        "proof_needs",
-        "proved_at",
         "readers",
         "tree_readers",
         "tree_writer",
@@ -81,11 +90,8 @@ class Place:
 
     def __init__(self, name: str, *, is_entry: bool = False, lasting: bool = False) -> None:
         self.name: str = name
-        self.proof: int = -1
-        self.proved_at: int = -1
-        self.written_at: int = -1
-        self.proof_marks: str | None = None
-        self.proof_needs: bool = False
+        self.proof: Proof | None = None
+        self.written_at: int = 0
         self.is_entry: bool = is_entry
         self.children: dict[str, Place] = {}
         self.writer: int = -1
@@ -138,8 +144,8 @@ class Resources:
         for part in path.split("/"):
             if not part:
                 continue
-            file, mark, entry = part.partition(ENTRY) if ENTRY in part else (part, "", "")
-            if place.is_entry or not (mark and file and entry):
+            file, _, entry = part.partition(ENTRY)
+            if place.is_entry or not (file and entry):
                 file, entry = part, ""
             below = place.children.get(file)
             if below is None:

@@ -31,7 +31,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from asyncstate.compile.effects.resources import PATH, Resources, folder_and_marks, is_plain, whole_of
+from asyncstate.compile.effects.resources import PATH, Proof, Resources, folder_and_marks, is_plain, whole_of
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -107,17 +107,17 @@ class Scoreboard:
             self._look(where, tree, writes_it, plain if beside else before, join=not beside)
         for where in made:
             self._wait_for_tree_readers(where[:-1], before, where[-1].name)
-        proved = self._proved(placed) if needs or marked else set()
+        proofs = self._proofs(placed) if needs or marked else {}
         for place in needs:
-            proof = place.proof if place in proved else -1
-            if proof != -1 and place.proof_marks is not None:
-                _wait(before, proof, place.name)
+            proof = proofs.get(place)
+            if proof is not None and proof.marks is not None:
+                _wait(before, proof.node, place.name)
             place.makers = self._joined(place.makers, place.name)
             _wait_until(before, contingent, place.makers, proof, place.name)
         for place, marks in marked.items():
-            proof = place.proof if place in proved else -1
-            if proof != -1 and (place.proof_needs or place.proof_marks not in {None, marks}):
-                _wait(before, proof, place.name)
+            proof = proofs.get(place)
+            if proof is not None and (proof.needs or proof.marks not in {None, marks}):
+                _wait(before, proof.node, place.name)
             place.needers = self._joined(place.needers, place.name)
             _wait_until(before, contingent, place.needers, proof, place.name)
             if place.makers and place.marks != marks:
@@ -146,27 +146,26 @@ class Scoreboard:
                 _append((place.makers,), node)
         return Waiting(before, contingent)
 
-    def _proved(self, placed: list[Access]) -> set[Place]:
-        """Return the places on the way to the accesses that their proof covers, if they have one."""
-        found = set()
+    def _proofs(self, placed: list[Access]) -> dict[Place, Proof]:
+        """Return the proofs that hold of the places on the way to the accesses."""
+        found = {}
         for where, _, _ in placed:
-            written_at = -1
+            written_at = 0
             for place in where:
                 written_at = max(written_at, place.written_at)
-                if place.proved_at >= written_at:
-                    found.add(place)
+                if place.proof is not None and place.proof.touch >= written_at:
+                    found[place] = place.proof
         return found
 
     def _prove(self, node: int, leaves: Iterable[str], needs: list[Place], marked: dict[Place, str]) -> set[Place]:
         """Make a node the proof of the folders that it leaves and of those above them that have none; return these."""
         found = set()
         for name in leaves:
-            written_at = -1
+            written_at = 0
             for place in self._resources.places(name.removeprefix(PATH)):
                 written_at = max(written_at, place.written_at)
-                if not place.lasting and (place.proof == -1 or place.proved_at < written_at):
-                    place.proof, place.proved_at = node, self._touches
-                    place.proof_marks, place.proof_needs = marked.get(place), place in needs
+                if not place.lasting and (place.proof is None or place.proof.touch < written_at):
+                    place.proof = Proof(node, self._touches, marked.get(place), place in needs)
                     found.add(place)
         return found
 
@@ -259,15 +258,17 @@ def _beside(place: Place, others: Collection[int], writes: bool) -> list[int]:
     return beside
 
 
-def _wait_until(before: Waits, contingent: Contingent, nodes: Iterable[int], proof: int, resource: str) -> None:
-    """Wait for nodes until a proof succeeds; for ever if there is none."""
-    if proof == -1:
+def _wait_until(
+    before: Waits, contingent: Contingent, nodes: Iterable[int], proof: Proof | None, resource: str
+) -> None:
+    """Wait for nodes until the node of a proof succeeds; in any case if there is no proof."""
+    if proof is None:
         _wait_for_all(before, nodes, resource)
         return
     for node in nodes:
-        known = contingent.get((node, proof), ())
+        known = contingent.get((node, proof.node), ())
         if resource not in known:
-            contingent[node, proof] = (*known, resource)
+            contingent[node, proof.node] = (*known, resource)
 
 
 def _needed(placed: list[Access], made: list[Place]) -> list[Place]:

@@ -26,7 +26,10 @@ def test_all_spellings_of_a_path_are_one(path, spelt):
     assert plain_path(path) == spelt
 
 
-@rows(("path", "above"), [("/a/b/c", ["/a/b", "/a"]), ("/a", []), ("/", []), ("a/b", ["a"])])
+@rows(
+    ("path", "above"),
+    [("/a/b/c", ["/a/b", "/a"]), ("/a", []), ("/", []), ("a/b", ["a"]), ("/a//b", ["/a"]), ("/X/b", ["/X"])],
+)
 def test_folders_above_a_path(path, above):
     assert list(folders_above(path)) == above
 

@@ -524,3 +524,11 @@ def test_who_needs_a_folder_does_not_trust_a_proof_from_before_it_was_removed():
     board.touch(1, [], ["path:/d"])
     board.touch(2, [], [], ["path:/d"])
     assert board.touch(3, [], ["path:/d/f"]) == Waiting({1: ("path:/d",), 2: ("path:/d",)}, {})
+
+
+def test_who_makes_a_folder_waits_for_makers_with_other_marks_until_its_proof_succeeds():
+    board = Scoreboard(lambda nodes, resource: -1)
+    board.touch(0, [], [], ["path:/d?0700::"], leaves=["path:/d"])
+    board.touch(1, [], [], ["path:/d?0750::"])
+    waiting = board.touch(2, [], [], ["path:/d?0755::"])
+    assert waiting == Waiting({0: ("path:/d",)}, {(1, 0): ("path:/d",)})
