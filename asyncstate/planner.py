@@ -226,7 +226,7 @@ class Planner:
             functions=host.loaders["states"],
             modules=host.loaders["modules"],
             judge=self.judge,
-            matcher=services.matcher(),
+            matcher=services.matcher,
             grains=host.grains,
             machine=Machine(
                 RealPaths(), sys.prefix, home_of, self._learned(), has_account, known_packages, os.geteuid() == 0

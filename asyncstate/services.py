@@ -14,7 +14,6 @@ from asyncstate.load.host import PluginHost
 from asyncstate.render.pipe import BUILT_IN, RenderContext, render_sls, render_text
 from asyncstate.sources import grains as grains_source
 from asyncstate.sources.fileclient import LocalFileClient, OtherTexts, SlsFile
-from asyncstate.sources.matchers import Matcher
 from asyncstate.sources.phases import noted_phases, rendering
 from asyncstate.sources.pillar import compile_pillar
 from asyncstate.sources.pillar_merge import independent
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from asyncstate.render.pipe import Rendered
     from asyncstate.sources.fileclient import FileClient
     from asyncstate.sources.held import HeldFiles
+    from asyncstate.sources.matchers import Matcher
 
 
 _NO_FLEET: Final = (
@@ -277,6 +277,8 @@ class RuntimeServices(Services):
 
     def matcher(self, minion_id: str | None = None) -> Matcher:
         """Return a matcher of targets for this machine, under the ID ``minion_id`` if given."""
+        from asyncstate.sources.matchers import Matcher  # noqa: PLC0415 - only top files and plugins name targets
+
         opts = self.host.opts if minion_id is None else {**self.host.opts, "id": minion_id}
         return Matcher(opts, self.host.grains, self.host.pillar)
 

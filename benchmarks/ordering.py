@@ -126,7 +126,7 @@ def planned(data: High, options: dict[str, Any]) -> tuple[float, Plan]:
         file_client=MemoryFileClient({}),
         render=lambda _file, _extra: Rendered({}),
         states=States(),
-        matcher=Matcher(options, {}, {}),
+        matcher=lambda: Matcher(options, {}, {}),
         grains={},
     )
     gc.collect()

@@ -213,8 +213,6 @@ class Session:
         planned: Callable[[StateRuntime], Awaitable[Plan]],
         hand_over: Callable[[], Callable[[], None]] | None,
     ) -> int:
-        from asyncstate.report.summary import applied_lines
-
         with ExitStack() as until_shown:
             plan, report, ending = await self._run_to_its_end(planned, until_shown)
             if hand_over is not None:
@@ -223,6 +221,8 @@ class Session:
                 with delivered_to(self._interrupt_output):
                     self.show(report, plan)
             except Exception as error:
+                from asyncstate.report.summary import applied_lines
+
                 error.add_note("\n".join(applied_lines(report.rows, dry=report.test)))
                 raise
         check()
@@ -234,7 +234,6 @@ class Session:
         self, planned: Callable[[StateRuntime], Awaitable[Plan]], until_shown: ExitStack
     ) -> tuple[Plan, RunReport, Ending]:
         """Compile and run; return plan, report and signals. A signal after the end of the run keeps the report."""
-        from asyncstate.report.summary import applied_lines
         from asyncstate.runtime import StateRuntime
 
         async with (
@@ -282,6 +281,8 @@ class Session:
                     self._warn([Issue("a plugin cancelled the tasks of the program, which ended the run")])
             except Exception as error:
                 if run.rows or run.running or not isinstance(error, AsyncStateError):  # else it explains itself
+                    from asyncstate.report.summary import applied_lines
+
                     error.add_note("\n".join(applied_lines(run.rows, run.running, dry=self.settings.test)))
                 raise
             if self._saved is not None:

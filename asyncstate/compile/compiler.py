@@ -26,7 +26,7 @@ from asyncstate.model.plan import Plan, plan_digest
 from asyncstate.sources.fileclient import OneMoreSls
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from asyncstate.compile.capabilities import StateIndex
     from asyncstate.compile.high.highstate import AssignedAt
@@ -55,7 +55,7 @@ class Compiler:
         file_client: FileClient,
         render: Render,
         states: StateIndex,
-        matcher: Matcher,
+        matcher: Callable[[], Matcher],
         grains: Mapping[str, Any],
         functions: Functions | None = None,
         modules: Functions | None = None,
@@ -98,7 +98,7 @@ class Compiler:
         """Return the SLS names meant for this machine, by environment."""
         from asyncstate.sources.topfile import matches  # noqa: PLC0415 - only a highstate needs it
 
-        found = matches(top := self.top(), self._matcher, self._opts)
+        found = matches(top := self.top(), self._matcher(), self._opts)
         if top.errors:
             raise CompileError(top.errors)
         return found
@@ -192,7 +192,7 @@ class Compiler:
         top = self.top()
         if top.failure:
             return self._nothing(top.failure, top, saltenv)
-        selection = matches(top, self._matcher, self._opts)
+        selection = matches(top, self._matcher(), self._opts)
         if not selection:
             return self._nothing(NO_MATCH, top, saltenv)
         high = self._build(selection, exclude, assigned_at=self._assigned_at)

@@ -9,8 +9,8 @@ from asyncstate.compile.graph.listen import resolve_listeners
 from asyncstate.compile.graph.order import SerialOrder, settle_orders
 from asyncstate.compile.graph.requisite_graph import RequisiteGraph
 from asyncstate.compile.graph.resolve import Resolver
+from asyncstate.compile.high.declarations import EXTEND
 from asyncstate.compile.high.exclude import apply_excludes
-from asyncstate.compile.high.extend import reconcile_extends
 from asyncstate.compile.high.highstate import HighData
 from asyncstate.compile.high.remote import take_remote
 from asyncstate.compile.high.verify import sound_part, verify_high
@@ -116,7 +116,9 @@ class Ordering:
         Return what has the right form, and the references to states of other hosts.
         """
         findings = high.findings
-        if not lacks_states:
+        if EXTEND in high.data and not lacks_states:
+            from asyncstate.compile.high.extend import reconcile_extends  # noqa: PLC0415 - where there are any
+
             reconcile_extends(high, findings)
         remote = take_remote(
             high,

@@ -30,7 +30,6 @@ from asyncstate.model.event import (
 from asyncstate.model.plan import NodeKind, chunk_texts, plan_digest
 from asyncstate.model.race import Race
 from asyncstate.model.tag import parse_tag, state_tag
-from asyncstate.redact.no_log import hush_arguments, hush_references, hush_row
 from asyncstate.redact.redactor import MASK, Redactor
 
 if TYPE_CHECKING:
@@ -195,7 +194,11 @@ class RedactedPlan:
     def row(self, tag: str, row: Mapping[str, Any]) -> Row:
         """Return a copy of the row of a (true) tag, without secrets."""
         shown = self._snapshot().row(row)
-        return hush_row(shown, shown.get("__id__")) if tag in self._hushed else shown
+        if tag not in self._hushed:
+            return shown
+        from asyncstate.redact.no_log import hush_row  # noqa: PLC0415 - few plans have such states
+
+        return hush_row(shown, shown.get("__id__"))
 
     def _row_or_copy(self, tag: str, row: Row) -> Row:
         shown = self.row(tag, row)
@@ -359,7 +362,12 @@ class RedactedPlan:
 
     def arguments(self, chunk: LowChunk, tag: str) -> dict[str, Any]:
         """Return the arguments of a chunk of the plan without secrets: as many, in the same order."""
-        args = hush_references(self._snapshot().value(chunk.args), self._hidden_names)
+        args: dict[str, Any] = self._snapshot().value(chunk.args)
+        if not self._hushed:
+            return args
+        from asyncstate.redact.no_log import hush_arguments, hush_references  # noqa: PLC0415 - as above
+
+        args = hush_references(args, self._hidden_names)
         return hush_arguments(args) if tag in self._hushed else args
 
     def shows(self, chunk_tag: str, text: str) -> bool:

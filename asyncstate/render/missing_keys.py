@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.nearest import nearest
-from asyncstate.sources.topfile import top_path
+from asyncstate.sources.fileclient import top_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from asyncstate.data.urls import SALT_SCHEME
 from asyncstate.dunders import TreeFiles
 from asyncstate.errors import RenderError
 from asyncstate.pattern import lazy_pattern
@@ -64,6 +65,11 @@ def sls_names(files: Iterable[str]) -> list[str]:
             stem = path.removesuffix("/init.sls") if path.endswith("/init.sls") else path.removesuffix(".sls")
             names.add(stem.replace("/", "."))
     return sorted(names)
+
+
+def top_path(opts: Mapping[str, Any]) -> str:
+    """Return the path of the top file below a root (option ``state_top``, with or without ``salt://``)."""
+    return str(opts.get("state_top") or "top.sls").removeprefix(SALT_SCHEME).lstrip("/")
 
 
 class _SlsLookup:

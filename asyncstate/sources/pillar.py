@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any
 from asyncstate.errors import Issue, PillarError, RenderError
 from asyncstate.logs.loggers import get_logger
 from asyncstate.nearest import nearest
-from asyncstate.sources.fileclient import SlsFile
-from asyncstate.sources.matchers import Matcher
+from asyncstate.sources.fileclient import SlsFile, top_path
 from asyncstate.sources.pillar_merge import merge
-from asyncstate.sources.topfile import assigned_at, top_path
 from asyncstate.value import Value
 
 if TYPE_CHECKING:
@@ -90,7 +88,7 @@ class _Compiler:
         self._fileclient = fileclient
         self._render = render
         self._override = override
-        self._matcher = Matcher(opts, grains, {})  # there is no pillar yet for pillar targets
+        self._grains = grains
         self._env = opts.get("pillarenv") or None
         self._missing_is_fine: set[tuple[str, str]] = set()
         self.issues: list[Issue] = []
@@ -215,15 +213,20 @@ class _Compiler:
 
     def _matches(self, targets: dict[str, dict[Any, _Target]]) -> dict[str, list[str]]:
         """Return the SLS names that match this machine, by environment, each once."""
+        if not targets:
+            return {}
+        from asyncstate.sources.matchers import Matcher  # noqa: PLC0415 - most machines of one tree have no pillar
+
+        matcher = Matcher(self._opts, self._grains, {})  # there is no pillar yet for pillar targets
         found: dict[str, dict[str, None]] = {}
         for env, body in targets.items():
             if self._env and env != self._env:
                 continue
             for expr, target in sorted(body.items(), key=lambda entry: entry[1].order):
-                if not isinstance(target.kind, str) or target.kind not in self._matcher.kinds:
+                if not isinstance(target.kind, str) or target.kind not in matcher.kinds:
                     hint = f"Unknown match type {target.kind!r} for target {expr!r} in environment {env!r}"
                     self.issues.append(Issue(_TOP_FAILED, hint=hint, code="E505"))
-                elif self._matcher.match(target.kind, expr):
+                elif matcher.match(target.kind, expr):
                     self.issues += [target.wrong] if target.wrong is not None else []
                     found.setdefault(env, {}).update(dict.fromkeys(target.names))
         return {env: list(names) for env, names in found.items()}
@@ -287,6 +290,8 @@ class _Compiler:
         if included_by:
             self.issues.append(included_by.issue("E507", message, "include", hint))
         else:
+            from asyncstate.sources.topfile import assigned_at  # noqa: PLC0415 - an error
+
             place = assigned_at(self._fileclient, self._opts, [env, *self._top_environments()], sls)
             self.issues.append(Issue(message, *place, hint, code="E507"))
 

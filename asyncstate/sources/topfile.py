@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from asyncstate.data.urls import SALT_SCHEME
 from asyncstate.errors import CompileError, Issue, RenderError
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.result import RUN_NUM
 from asyncstate.nearest import nearest
-from asyncstate.sources.fileclient import SlsFile
+from asyncstate.sources.fileclient import SlsFile, top_path
 
 if TYPE_CHECKING:
     import logging
@@ -109,11 +108,6 @@ def environments(fileclient: FileClient, opts: Mapping[str, Any]) -> list[str]:
     if order:
         return [env for env in order if env in known] if known else order
     return list(dict.fromkeys(["base", *known]))
-
-
-def top_path(opts: Mapping[str, Any]) -> str:
-    """Return the path of the top file below a root (option ``state_top``, with or without ``salt://``)."""
-    return str(opts.get("state_top") or "top.sls").removeprefix(SALT_SCHEME).lstrip("/")
 
 
 def assigned_at(fileclient: FileClient, opts: Mapping[str, Any], envs: Iterable[str], sls: str) -> tuple[str, int]:

@@ -93,7 +93,7 @@ def compiler(
         file_client=client,
         render=lambda file, extra: render_sls(file, context),
         states=states if states is not None else FakeStates(*WATCHING),
-        matcher=Matcher(options, grains or {}, {}),
+        matcher=lambda: Matcher(options, grains or {}, {}),
         grains=grains or {},
         functions=functions,
         machine=Machine(links=links, learned=learned, is_root=is_root, packages=packages),
