@@ -47,7 +47,8 @@ class LowChunk(msgspec.Struct, frozen=True):
     ``index`` is the position in serial order and breaks every tie. ``args`` holds all arguments of the state in the SLS
     file, requisites and global arguments included, except the keys that have a field of their own. ``file``
     is the file that declares the state; ``declared`` is its line there, or the `Lines` that find it. ``name`` is a str
-    unless ``names`` lists something else; such a state fails when it runs.
+    unless ``names`` lists something else; such a state fails when it runs. ``tag`` is the key of its row in every
+    report, and follows from the other fields.
     """
 
     index: int
@@ -62,6 +63,10 @@ class LowChunk(msgspec.Struct, frozen=True):
     included_from: tuple[str, ...] = ()
     file: str = ""
     declared: int | Lines = 0
+    tag: str = ""
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "tag", state_tag(self.state, self.id, self.name, self.fun))
 
     @property
     def line(self) -> int:
@@ -70,11 +75,6 @@ class LowChunk(msgspec.Struct, frozen=True):
             return self.declared
         id_ = self.id.removeprefix(LISTENER) if self.fun == MOD_WATCH else self.id
         return self.declared.of(id_, self.state)
-
-    @property
-    def tag(self) -> str:
-        """The key of this chunk's row in every report."""
-        return state_tag(self.state, self.id, self.name, self.fun)
 
     @property
     def function(self) -> str:

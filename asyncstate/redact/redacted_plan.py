@@ -44,12 +44,16 @@ _E = TypeVar("_E", bound=Event)
 
 
 class _Names:
-    """The shown names of states under one redactor: ``others`` are tags that are not in the plan."""
+    """The shown names of states under one redactor, made when the secrets had changed ``changes`` times.
 
-    __slots__ = ("chunks", "others", "redactor", "tags", "taken")
+    ``others`` are tags that are not in the plan.
+    """
 
-    def __init__(self, redactor: Redactor) -> None:
+    __slots__ = ("changes", "chunks", "others", "redactor", "tags", "taken")
+
+    def __init__(self, redactor: Redactor, changes: int) -> None:
         self.redactor = redactor
+        self.changes = changes
         self.chunks: dict[str, LowChunk] = {}
         self.tags: dict[str, str] = {}
         self.others: dict[str, str] = {}
@@ -98,18 +102,17 @@ class RedactedPlan:
     def _current(self) -> _Names:
         """Return the names for the secrets known now. No other thread sees them before they are complete."""
         while True:
-            redactor = self._secrets.redactor
-            names = self._names_now
-            if names is not None and names.redactor is redactor:
+            changes, names = self._secrets.changes, self._names_now
+            if names is not None and names.changes == changes:
                 return names
-            made = self._names_with(redactor)
+            made = self._names_with(self._secrets.redactor, changes)
             with self._lock:
-                is_known = self._names_now is not None and self._names_now.redactor is redactor
-                if not is_known and self._secrets.redactor is redactor:
+                is_known = self._names_now is not None and self._names_now.changes == changes
+                if not is_known and self._secrets.changes == changes:
                     self._names_now = made
 
-    def _names_with(self, redactor: Redactor) -> _Names:
-        names = _Names(redactor)
+    def _names_with(self, redactor: Redactor, changes: int) -> _Names:
+        names = _Names(redactor, changes)
         for tag, chunk in self._called.items():
             shown = self._named(tag, chunk, redactor)
             if shown is not chunk:

@@ -20,7 +20,8 @@ class Secrets(MutableSet[str]):
         self._texts = dict.fromkeys(texts)
         self.texts: Mapping[str, None] = self._texts
         """The texts at any time, for frequent checks whether there are any."""
-        self._changes = len(self._texts)
+        self.changes: int = len(self._texts)
+        """The number of changes so far: a redactor is out of date if it was made before the last one."""
         self._compiled: tuple[int, frozenset[str], Redactor] = (0, frozenset(), Redactor())
         _all[id(self)] = self
 
@@ -32,14 +33,14 @@ class Secrets(MutableSet[str]):
         with self._lock:
             if value not in self._texts:
                 self._texts[value] = None
-                self._changes += 1
+                self.changes += 1
 
     def discard(self, value: str) -> None:
         """Show ``value`` again."""
         with self._lock:
             if value in self._texts:
                 del self._texts[value]
-                self._changes += 1
+                self.changes += 1
 
     def __contains__(self, value: object) -> bool:
         return value in self._texts
@@ -64,14 +65,14 @@ class Secrets(MutableSet[str]):
     def redactor(self) -> Redactor:
         """A snapshot of the secrets known now: the same object as long as the set does not change."""
         changes, _, redactor = self._compiled
-        if self._changes == changes:
+        if self.changes == changes:
             return redactor
         with self._lock:
             changes, texts, redactor = self._compiled
-            if self._changes != changes:
+            if self.changes != changes:
                 now = frozenset(self._texts)
                 redactor = redactor.knowing(now - texts) if texts <= now else Redactor(now)
-                self._compiled = (self._changes, now, redactor)
+                self._compiled = (self.changes, now, redactor)
         return redactor
 
 

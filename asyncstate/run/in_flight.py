@@ -84,7 +84,7 @@ class InFlight:
             self.check_ranks[chunk.index] = self._machine.plan.rank[work.node]
             if row["result"] is False:
                 self._machine.fail_hard(work.node)
-        self._recorder.record(chunk, row, work.verdict.value, check=check, keep=skipped or not check)
+        self._recorder.record(chunk, row, work.verdict._value_, check=check, keep=skipped or not check)
         return Outcome.of(row)
 
     def overrun(self, work: Work, chunk: LowChunk, row: Row, *, final: bool) -> None:

@@ -12,7 +12,6 @@ from asyncstate.run.priority import shuffled
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from asyncstate.model.chunk import LowChunk
     from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
 
@@ -93,7 +92,11 @@ class Traits(msgspec.Struct, frozen=True):
         A chunk runs alone if it has ``umask`` or ``exclusive: True``, or if its module is exclusive and the chunk does
         not say ``exclusive: False``. It is in the lanes that its ``lane`` names and in its module's lane.
         """
-        lanes = {chunk.index: _lanes(chunk, modules.get(chunk.state, _NOTHING)) for chunk in plan.chunks}
+        lanes = {
+            chunk.index: _lanes(chunk.args.get("lane"), module)
+            for chunk in plan.chunks
+            if (module := modules.get(chunk.state, _NOTHING)).lane or "lane" in chunk.args
+        }
         return cls(
             frozenset(
                 chunk.index
@@ -113,7 +116,6 @@ class Traits(msgspec.Struct, frozen=True):
 _NOTHING = ModuleTraits()
 
 
-def _lanes(chunk: LowChunk, module: ModuleTraits) -> list[str]:
-    named = chunk.args.get("lane")
+def _lanes(named: Any, module: ModuleTraits) -> list[str]:
     lanes = {str(lane) for lane in (named if isinstance(named, list) else [named] if named else [])}
     return sorted(lanes | {module.lane} if module.lane else lanes)

@@ -101,7 +101,8 @@ def test_no_thread_sees_names_that_another_one_is_just_working_out(plan):
             return super().harmless(text)
 
     go_on = threading.Event()
-    secrets = SimpleNamespace(redactor=Slow(["hunter2", "s3cret"]), texts={"hunter2": None, "s3cret": None})
+    texts = {"hunter2": None, "s3cret": None}
+    secrets = SimpleNamespace(redactor=Slow(texts), texts=texts, changes=2)
     shown = RedactedPlan(plan, secrets)
     tags = [chunk.tag for chunk in plan.chunks]
     thread = threading.Thread(target=lambda: seen.extend(map(shown.tag, tags)))

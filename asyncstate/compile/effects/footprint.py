@@ -272,6 +272,8 @@ def _below_homes(footprint: Footprint, homes: Homes) -> Footprint:
 
 
 def _under_all_names(footprint: Footprint, paths: LinkedPaths) -> Footprint:
+    if not (footprint.reads or footprint.writes or footprint.makes):
+        return footprint
     own = [path for path, _ in footprint.links] if footprint.links else ()
     reads = paths.all_names(footprint.reads, own)
     writes = paths.all_names(footprint.writes, own)
