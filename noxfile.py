@@ -4,11 +4,9 @@ Sessions run in the environment nox itself runs in (``make test`` makes it, from
 and ``pythons`` have their own. Arguments after ``--`` go to pytest.
 """
 
-import atexit
 import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 import nox
@@ -22,23 +20,11 @@ BIN = Path(sys.executable).parent
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 PARALLEL = ["-n", "auto", "--dist", "worksteal"]
 COUNTED = ["tests/model", "tests/compile", "tests/run"]
-SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a private folder is made in it
 
 
 def python(session: nox.Session, *args: str) -> None:
     """Run a module of the environment nox runs in."""
     session.run(sys.executable, "-m", *args, external=True)
-
-
-def write_to_memory() -> None:
-    """Let tests, which sync a lot, make their folders on a tmpfs that has room and from which programs may run."""
-    if not os.path.ismount(SHARED_MEMORY):
-        return
-    room = os.statvfs(SHARED_MEMORY)
-    if room.f_bavail * room.f_frsize > 4 << 30 and not room.f_flag & os.ST_NOEXEC:
-        folder = tempfile.mkdtemp(prefix="asyncstate-tests-", dir=SHARED_MEMORY)
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", folder)
 
 
 @nox.session
@@ -180,8 +166,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def full(session: nox.Session) -> None:
-    """Everything above, and the slow tests, on two cores about four hours. Tests write to memory where they can."""
-    write_to_memory()
+    """Everything above, and the slow tests: about four hours on two cores."""
     for name in (
         "lint",
         "types",

@@ -6,6 +6,7 @@ import fcntl
 import gc
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -182,6 +183,17 @@ def loop_guard():
             yield
 
     return guard
+
+
+@pytest.fixture(scope="module")
+def gpg_home(tmp_path_factory):
+    """An empty home for gpg, whose agent ends with it. Its path is short, as a socket in it has 107 characters at most."""
+    if shutil.which("gpg") is None:
+        pytest.skip("needs gpg")
+    home = tmp_path_factory.mktemp("g")
+    home.chmod(0o700)
+    yield home
+    subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "all"], check=False, capture_output=True)
 
 
 @pytest.fixture(scope="session")

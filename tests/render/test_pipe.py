@@ -286,15 +286,9 @@ class TestPy:
 
 
 @pytest.fixture(scope="module")
-def key_directory(tmp_path_factory):
+def key_directory(gpg_home):
     """A key ring with one key and no passphrase."""
-    import shutil
-
-    if shutil.which("gpg") is None:
-        pytest.skip("needs gpg")
-    home = tmp_path_factory.mktemp("g")
-    home.chmod(0o700)
-    command = ["gpg", "--homedir", str(home), "--batch", "--quiet"]
+    command = ["gpg", "--homedir", str(gpg_home), "--batch", "--quiet"]
     subprocess.run(
         [
             *command,
@@ -309,8 +303,7 @@ def key_directory(tmp_path_factory):
         check=True,
         capture_output=True,
     )
-    yield home
-    subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "all"], check=False, capture_output=True)
+    return gpg_home
 
 
 def encrypt(home, text):

@@ -183,13 +183,9 @@ def test_without_apt_key_a_source_names_its_key(harness, etc):
     assert not (etc / "sources.list").exists()
 
 
-@pytest.fixture
-def key(tmp_path):
-    if shutil.which("gpg") is None:
-        pytest.skip("needs gpg")
-    home = tmp_path / "gnupg"
-    home.mkdir(mode=0o700)
-    base = ["gpg", "--batch", "--homedir", str(home)]
+@pytest.fixture(scope="module")
+def key(gpg_home):
+    base = ["gpg", "--batch", "--homedir", str(gpg_home)]
     subprocess.run(
         [*base, "--passphrase", "", "--quick-generate-key", "Sun <sun@example.org>", "ed25519", "sign"],
         check=True,
@@ -197,7 +193,6 @@ def key(tmp_path):
     )
     armored = subprocess.run([*base, "--armor", "--export"], check=True, capture_output=True, text=True).stdout
     binary = subprocess.run([*base, "--export"], check=True, capture_output=True).stdout
-    subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "all"], check=False, capture_output=True)
     return armored, binary
 
 
