@@ -25,7 +25,7 @@ _REQUIREMENT = re.compile(
 )
 _AT_URL = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*@\s*\S+://\S+")
 _SPEC = re.compile(r"\s*(~=|===|==|!=|<=|>=|<|>)\s*(\S+)\s*")
-_INCLUDED = re.compile(r"^\s*(?:-r|--requirement|-c|--constraint)(?:\s+|=)\s*(\S+)", re.MULTILINE)
+_INCLUDED = re.compile(r"^(?:-r|--requirement|-c|--constraint)(?:\s+|=)\s*(\S+)")
 _COMMENT = re.compile(r"(^|\s)#.*", re.MULTILINE)
 _LINE_OPTIONS = re.compile(r"\s--[a-z].*")
 _EDITABLE = re.compile(r"(?:-e|--editable)(?:\s+|=)\s*(?=\S)")
@@ -97,24 +97,48 @@ def lines_of(path: str) -> list[str]:
 
     Of constraints, only those that make pip fetch something are requirements. Raises InvocationError.
     """
-    lines, found, waiting = [], {path}, [(path, False)]
+    lines = []
+    for file in _with_included(path):
+        for line in file.lines:
+            if not _included(line):
+                wanted = _INCLUDED.sub(r"\1", _EDITABLE.sub("", line, count=1), count=1)
+                if not wanted.startswith("-") and (not file.constrains or "/" in wanted):
+                    lines.append(_LINE_OPTIONS.sub("", wanted))
+    return lines
+
+
+def _included(line: str) -> str:
+    """Return the file of this machine that a line includes, "" if there is none."""
+    match = _INCLUDED.match(line)
+    return match[1] if match and "://" not in match[1] else ""
+
+
+class _File(NamedTuple):
+    """A requirements file: its ``lines`` without comments. One that ``constrains`` installs nothing by itself."""
+
+    path: str
+    content: bytes
+    lines: list[str]
+    constrains: bool
+
+
+def _with_included(path: str) -> Iterator[_File]:
+    """Yield a requirements file and those of this machine that it includes, each once. Raises InvocationError."""
+    found, waiting = {path}, [(path, False)]
     while waiting:
         source, constrains = waiting.pop()
         try:
-            text = _COMMENT.sub("", filesystem.read_bytes(source).decode().replace("\\\n", ""))
+            content = filesystem.read_bytes(source)
+            text = _COMMENT.sub("", content.decode().replace("\\\n", ""))
         except (OSError, UnicodeDecodeError) as error:
             raise InvocationError(f"Could not open requirements file: {error}") from error
-        for line in filter(None, map(str.strip, text.splitlines())):
-            included = _INCLUDED.match(line)
-            if included and "://" not in included[1]:
-                file = os.path.join(os.path.dirname(source), included[1])
+        lines = [*filter(None, map(str.strip, text.splitlines()))]
+        for line in lines:
+            if included := _included(line):
+                file = os.path.normpath(os.path.join(os.path.dirname(source), included))
                 waiting += [] if file in found else [(file, constrains or line.startswith(("-c", "--c")))]
                 found.add(file)
-                continue
-            line = included[1] if included else _EDITABLE.sub("", line, count=1)
-            if not line.startswith("-") and (not constrains or "/" in line):
-                lines.append(_LINE_OPTIONS.sub("", line))
-    return lines
+        yield _File(source, content, lines, constrains)
 
 
 def _copied(path: str, folder: str, owner: int) -> str:
@@ -122,19 +146,15 @@ def _copied(path: str, folder: str, owner: int) -> str:
 
     Until then, the user cannot put a link into it that root would write through.
     """
-    copies: dict[str, str] = {}
-    waiting = [path]
-    while waiting:
-        source = waiting.pop()
-        if source in copies or not filesystem.is_file(source):
-            continue
-        copies[source] = copy = os.path.join(folder, os.path.basename(source))
-        data = filesystem.read_bytes(source)
-        filesystem.replace_content(copy, data, access=filesystem.Access(owner, -1, 0o600))
-        included = _INCLUDED.findall(data.decode())
-        waiting += [os.path.join(os.path.dirname(source), name) for name in included if "://" not in name]
-    os.chown(folder, owner, -1)
-    return copies[path]
+    files = list(_with_included(path))
+    above = os.path.commonpath([os.path.dirname(file.path) for file in files])
+    for file in files:
+        copy = os.path.join(folder, os.path.relpath(file.path, above))
+        os.makedirs(os.path.dirname(copy), mode=0o700, exist_ok=True)
+        filesystem.replace_content(copy, file.content, access=filesystem.Access(owner, -1, 0o600))
+    for made, _, _ in os.walk(folder, topdown=False):
+        os.chown(made, owner, -1)
+    return os.path.join(folder, os.path.relpath(path, above))
 
 
 def _of_url(text: str) -> Requirement:

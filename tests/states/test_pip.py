@@ -173,21 +173,25 @@ def test_requirements_files(plugins, fake, tmp_path):
 
 
 def test_a_user_gets_copies_of_the_trees_requirements(plugins, fake, monkeypatch):
-    plugins.salt_file("app/list", "-r base\ntiny\n")
-    plugins.salt_file("app/base", "other\n")
+    written = {"app/list": "-r ../base\n-r more/list\ntiny\n", "base": "other\n", "app/more/list": "-r ../list\n"}
+    for name, text in written.items():
+        plugins.salt_file(name, text)
     plugins.salt["file.user_to_uid"] = lambda user: os.geteuid()
     seen = []
 
     def look(command, **options):
         path = Path(command[-1])
-        seen.append((path.read_text(), path.with_name("base").read_text(), path))
+        root = path.parent.parent
+        seen.append(
+            ({str(file.relative_to(root)): file.read_text() for file in root.rglob("*") if file.is_file()}, path)
+        )
         return {"retcode": 0, "stdout": "", "stderr": ""}
 
     plugins.salt["cmd.run_all"] = look
     plugins.call("pip.install", requirements="salt://app/list", user="www")
-    [(text, included, path)] = seen
-    assert (text, included) == ("-r base\ntiny\n", "other\n")
-    assert not path.parent.exists()
+    [(copies, path)] = seen
+    assert copies == written
+    assert not path.parent.parent.exists()
 
 
 def test_a_folder_is_a_users_only_when_all_copies_are_in_it(plugins, fake, monkeypatch):
