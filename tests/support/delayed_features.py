@@ -14,16 +14,19 @@ import stat
 import subprocess
 import tarfile
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from asyncstate import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
     from typing import Any
 
     from asyncstate import StateRuntime
     from asyncstate.model.plan import Plan
+
+T = TypeVar("T")
 
 TEXT = "# first\nkey = 1\n[s]\na = 1\n#b = 2\n"
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIHJ1bm5pbmd0aGVzYW1ldGVzdGluZXZlcnlvcmRlcjAw"
@@ -241,6 +244,11 @@ def features() -> list[Feature]:
 
 
 _PROGRAMS = {"git:": "git", "cmd: git": "git", "file.patch": "patch", "cmd: braces": "bash"}
+
+
+def each_in_a_pair(features: Sequence[T]) -> Iterator[tuple[T, T]]:
+    """Yield few pairs of features: together they have each of them."""
+    return zip(features[: (len(features) + 1) // 2], features[len(features) // 2 :], strict=True)
 
 
 class World:

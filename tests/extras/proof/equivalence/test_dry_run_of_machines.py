@@ -12,6 +12,7 @@ import sys
 
 import pytest
 from apt_root import needs_apt
+from delayed_features import each_in_a_pair
 from machine_features import FAMILIES, build_root
 
 from asyncstate.extras.proof.shake.python import this_python
@@ -60,12 +61,10 @@ pytestmark = needs_apt
 @pytest.mark.feature("F112")
 def test_some_pairs(tmp_path):
     """Every feature is in one of them."""
-    halves = {
-        family: (features[: (len(features) + 1) // 2], features[len(features) // 2 :])
-        for family, features in FAMILIES.items()
-    }
     pairs = [
-        (family, one.name, other.name) for family, half in halves.items() for one, other in zip(*half, strict=True)
+        (family, first.name, second.name)
+        for family, features in FAMILIES.items()
+        for first, second in each_in_a_pair(features)
     ]
     assert lies(tmp_path, pairs) == []
 
