@@ -291,21 +291,18 @@ class _Placement:
         """Make a file that does not exist yet."""
         if not self._is_genuine(updating=False):
             return
-        # The first check of `filesystem.room_for`, inlined: most files have their folder, and it saves a call.
-        if not filesystem.is_directory(os.path.dirname(self.name)) and not filesystem.room_for(
-            self.name, partial(self._make_folders, dir_mode) if makedirs else None
-        ):
+        new = self._opened(dir_mode, makedirs=makedirs)
+        if new is None:
             _failed(self.ret, NO_PARENT)
             return
         changes = self.ret["changes"]
-        if self.content is None:
-            changes["new"] = f"file {self.name} created"
-            self.ret["comment"] = "Empty file"
-        else:
-            changes["diff"] = content_diff(b"", self.content.read()) if full_diff else "New file"
-            self.significant = True
-        with Replacement(self.name, 0o600 if self.wanted.mode is not None else 0o666) as new:
-            if self.content is not None:
+        with new:
+            if self.content is None:
+                changes["new"] = f"file {self.name} created"
+                self.ret["comment"] = "Empty file"
+            else:
+                changes["diff"] = content_diff(b"", self.content.read()) if full_diff else "New file"
+                self.significant = True
                 self.content.write_to(new)
             made = os.fstat(new.fd)
             differences = self.wanted.differences(made)
@@ -316,6 +313,17 @@ class _Placement:
                     changes["mode"] = default
             self._give(new, differences)
             new.commit(sync=False)
+
+    def _opened(self, dir_mode: Any, *, makedirs: bool) -> Replacement | None:
+        """Open the new file, after its folder was made if that is missing; None if it is, and stays so."""
+        mode = 0o600 if self.wanted.mode is not None else 0o666
+        try:
+            return Replacement(self.name, mode)
+        except OSError:
+            if filesystem.is_directory(os.path.dirname(self.name)):
+                raise
+            make = partial(self._make_folders, dir_mode) if makedirs else None
+            return Replacement(self.name, mode) if filesystem.room_for(self.name, make) else None
 
     def _make_folders(self, mode: Any) -> str | None:
         if mode is None and self.wanted.mode is not None:

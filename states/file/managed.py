@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import shlex
+import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from asyncstate import filesystem, residue
 from asyncstate.dunders import Row, __env__, __grains__, __opts__, __salt__, failed, is_dry_run, unchanged, would_change
@@ -24,9 +25,6 @@ from .arguments import (
     warn_needless_hash,
 )
 from .contents import ContentsError, requested_contents
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 log = logging.getLogger(__name__)
 
@@ -126,9 +124,15 @@ def managed(
         return failed(name, str(error)) | notes
     replace = replace and bool(source or contents is not None)
     user = owner_of(kwargs, user)
-    if not create and not _is_there(name, filesystem.is_file, follow_symlinks=follow_symlinks):
+    if not create and stat.S_IFMT(_mode_at(name, follow_symlinks=follow_symlinks)) not in {stat.S_IFREG, stat.S_IFLNK}:
         return unchanged(name, f"File {name} is not present and is not set for creation") | notes
-    problem = _misplaced(name, user, group, context, defaults, follow_symlinks=follow_symlinks) or impossible_mode(mode)
+    problem = (missing_accounts(user, group) if user or group else "") or misspelt(name)
+    if problem:
+        return failed(name, problem) | notes
+    found = _mode_at(name, follow_symlinks=follow_symlinks)
+    if stat.S_ISDIR(found) and (follow_symlinks or not filesystem.is_link(name)):
+        return failed(name, f"Specified target {name} is a directory") | notes
+    problem = _malformed(context, defaults) or impossible_mode(mode)
     if problem:
         return failed(name, problem) | notes
     context = dict(context or {})
@@ -146,7 +150,7 @@ def managed(
         "ignore_whitespace": ignore_whitespace,
         "ignore_comment_characters": ignore_comment_characters,
     }
-    exists = _is_there(name, filesystem.exists, follow_symlinks=follow_symlinks)
+    exists = bool(found)
     try:
         if isinstance(source, list) and (replace or not exists):
             source, source_hash = __salt__["file.source_list"](source, source_hash, str(__env__))
@@ -257,14 +261,19 @@ def managed(
         return failed(name, f"Unable to manage file: {error}") | notes
 
 
-def _is_there(name: str, look: Callable[[str], bool], *, follow_symlinks: bool) -> bool:
-    """Return ``look(name)``; True for a link that may not be followed, which will be replaced."""
+def _mode_at(name: str, *, follow_symlinks: bool) -> int:
+    """Return the type and mode of what a path leads to, 0 if that is nothing.
+
+    A link that may not be followed, and which will be replaced, counts as itself.
+    """
     try:
-        return look(name)
+        return filesystem.stat(name).st_mode
+    except (OSError, ValueError):
+        return 0
     except PathRefused:
         if follow_symlinks or not filesystem.is_link(name):
             raise
-        return True
+        return stat.S_IFLNK
 
 
 def _conflict(source: Any, contents: Any, pillar: Any, grains: Any, *, keep_mode: bool) -> str:
@@ -281,15 +290,8 @@ def _conflict(source: Any, contents: Any, pillar: Any, grains: Any, *, keep_mode
     return ""
 
 
-def _misplaced(name: str, user: Any, group: Any, context: Any, defaults: Any, *, follow_symlinks: bool) -> str:
-    """Return the reason why no file can be managed at ``name`` with these arguments, "" if one can."""
-    problem = missing_accounts(user, group) if user or group else ""
-    if problem:
-        return problem
-    if problem := misspelt(name):
-        return problem
-    if (follow_symlinks or not filesystem.is_link(name)) and filesystem.is_directory(name):
-        return f"Specified target {name} is a directory"
+def _malformed(context: Any, defaults: Any) -> str:
+    """Return the reason why these are no values for a template, "" if they are."""
     if context is not None and not isinstance(context, dict):
         return "Context must be formed as a dict"
     if defaults and not isinstance(defaults, dict):
