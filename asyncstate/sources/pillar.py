@@ -215,7 +215,7 @@ class _Compiler:
         """Return the SLS names that match this machine, by environment, each once."""
         if not targets:
             return {}
-        from asyncstate.sources.matchers import Matcher  # noqa: PLC0415 - most machines of one tree have no pillar
+        from asyncstate.sources.matchers import Matcher  # noqa: PLC0415 - without a top file there are no targets
 
         matcher = Matcher(self._opts, self._grains, {})  # there is no pillar yet for pillar targets
         found: dict[str, dict[str, None]] = {}

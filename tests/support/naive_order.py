@@ -13,7 +13,10 @@ LAST = 1_000_000
 
 
 def naive_order(high):
-    """Return the tags in serial order, a prereq target twice: where it is checked (``?tag``), and where it runs."""
+    """Return what decides the serial order of each tag, in that order: its effective and own order, and its label.
+
+    The target of a prereq is there twice: where it is checked (``?tag``), and where it runs.
+    """
     chunks = list(_chunks(high))
     edges = _edges(chunks)
     cap = 1
@@ -23,13 +26,14 @@ def naive_order(high):
     by_node = {chunk["tag"]: chunk for chunk in chunks}
     by_node |= {node: by_node[node[1:]] for _, node, _ in edges if node.startswith("?")}
     by_node |= {node: by_node[node[1:]] for node, _, _ in edges if node.startswith("?")}
-    done, keys = [], {}
+    done, keys = {}, {}
     while len(done) < len(by_node):
         free = [node for node in by_node if node not in done and all(b in done for b, a, _ in edges if a == node)]
         for node in free:
             if node not in keys:
                 keys[node] = _key(node, by_node, edges, cap)
-        done.append(min(free, key=lambda node: (keys[node], node.removeprefix("?"))))
+        first = min(free, key=lambda node: (keys[node], node.removeprefix("?")))
+        done[first] = keys[first]
     return done
 
 

@@ -42,7 +42,7 @@ def order_cap(drafts: Sequence[Draft]) -> int:
     cap = 1
     for draft in drafts:
         order = draft.order
-        if isinstance(order, int) and order > 0 and order > cap - 1:
+        if isinstance(order, int) and order > cap - 1:
             cap = order + 100
     return cap
 
@@ -158,14 +158,14 @@ class SerialOrder:
         begins: dict[int, int] = {}
         for other, kind in zip(self._graph.after[node], self._graph.kinds[node], strict=True):
             if kind == SET_MEMBER:
-                if not self._graph.after[other]:
+                if not self._graph.after[other]:  # a cycle was opened there
                     continue
                 weight = self._graph.kinds[other][0]
-                position = self._position(node, self._graph.after[other][0], weight)
+                position = self._position(self._graph.after[other][0], weight)
                 sets.append((weight, other))
             else:
                 weight = REQUIRE if kind == PREREQUIRED else kind
-                position = self._position(node, other, kind)
+                position = self._position(node if kind == PREREQUIRED else other, kind)
                 direct.append((weight, position, other))
             begins[weight] = min(position, begins.get(weight, position))
         least = _INFINITY
@@ -174,27 +174,25 @@ class SerialOrder:
                 least = min(least, self._seen_by_others(other))
         for weight, other in sets:
             cut = min((begin for heavier, begin in begins.items() if heavier > weight), default=-1)
-            least = min(least, self._least_of_set(node, other, cut))
+            least = min(least, self._least_of_set(other, cut))
         return least
 
-    def _least_of_set(self, node: int, set_node: int, cut: int) -> float:
+    def _least_of_set(self, set_node: int, cut: int) -> float:
         """Return the smallest order of a set's dependents that were added before ``cut`` (-1: of all)."""
         known = self._set_orders.get(set_node)
         if known is None:
             after = self._graph.after[set_node]
             kind = self._graph.kinds[set_node][0]
-            placed = sorted((self._position(node, other, kind), self._seen_by_others(other)) for other in after)
+            placed = sorted((self._position(other, kind), self._seen_by_others(other)) for other in after)
             known = ([position for position, _ in placed], list(accumulate((order for _, order in placed), min)))
             self._set_orders[set_node] = known
         positions, smallest = known
         count = len(positions) if cut < 0 else bisect_left(positions, cut)
         return smallest[count - 1] if count else _INFINITY
 
-    def _position(self, node: int, other: int, kind: int) -> int:
-        """Return when an edge was added: a draft adds its own edges; edges to a check are added once it exists."""
-        graph = self._graph
-        number = graph.chunk[node] if kind == PREREQUIRED else graph.chunk[other]
-        return max(number, graph.created_by.get(other, 0)) << 4 | kind
+    def _position(self, by: int, kind: int) -> int:
+        """Return when the draft of ``by`` added an edge of a kind."""
+        return self._graph.chunk[by] << 4 | kind
 
 
 def kahn(graph: RequisiteGraph, key: Callable[[int], Any]) -> list[int]:

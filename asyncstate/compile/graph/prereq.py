@@ -24,7 +24,7 @@ def add_prereq(graph: RequisiteGraph, asking: int, target: int) -> None:
     """
     check = graph.check_of.get(target)
     if check is None:
-        check = _add_check(graph, asking, target)
+        check = _add_check(graph, target)
     if not graph.require(asking, check, PREREQ):
         return
     graph.add_edge(check, asking, PREREQ)
@@ -35,11 +35,10 @@ def add_prereq(graph: RequisiteGraph, asking: int, target: int) -> None:
         graph.add_edge(check, own_check, PREREQ)
 
 
-def _add_check(graph: RequisiteGraph, asking: int, target: int) -> int:
+def _add_check(graph: RequisiteGraph, target: int) -> int:
     """Add the CHECK node of a target. It waits for what the target waits for so far, except for its prereqs."""
     check = graph.add_node(NodeKind.CHECK, target)
     graph.check_of[target] = check
-    graph.created_by[check] = asking
     for kind, node in graph.requisites_of(target):
         if kind not in (PREREQ, PREREQUIRED):
             graph.add_edge(node, check, kind)

@@ -44,7 +44,6 @@ class RequisiteGraph:
         "after",
         "check_of",
         "chunk",
-        "created_by",
         "drafts",
         "kind",
         "kinds",
@@ -64,7 +63,6 @@ class RequisiteGraph:
         self.members: dict[int, tuple[int, ...]] = {}
         self.label: dict[int, str] = {}
         self.check_of: dict[int, int] = {}
-        self.created_by: dict[int, int] = {}
 
     def add_edge(self, before: int, after: int, kind: int) -> None:
         """Make ``after`` wait for ``before``."""

@@ -1,7 +1,8 @@
 import copy
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from naive_order import naive_order
 from record_answers import recorded
 from strategies import high_data
@@ -11,6 +12,7 @@ from asyncstate.compile.findings import Findings
 from asyncstate.compile.graph import resolve
 from asyncstate.compile.graph.order import order_cap, settle_orders
 from asyncstate.compile.low.draft import UNSET, Draft
+from asyncstate.model.plan import NodeKind
 
 HUGE = "1" + "0" * 400
 
@@ -19,32 +21,86 @@ def draft(order=UNSET, id_="a"):
     return Draft("test", "nop", id_, id_, sls="s", env="base", args={}, order=order, included_from=())
 
 
-def serial_tags(high):
-    graph, _, serial = wired(copy.deepcopy(high))
+def serial_order(high):
+    """What `naive_order` returns, as lists, from the compiler."""
+    graph, order, serial = wired(copy.deepcopy(high))
     check = set(graph.check_of.values())
-    return [("?" if node in check else "") + graph.drafts[graph.chunk[node]].tag for node in serial]
+    return [
+        (("?" if node in check else "") + graph.drafts[graph.chunk[node]].tag, order.keys[node][:3]) for node in serial
+    ]
+
+
+def plain_order(high):
+    """The same from the plain reference, whose infinite orders the compiler makes finite."""
+    found = naive_order(copy.deepcopy(high)).items()
+    return [(tag, (min(effective, 1e300), min(own, 1e300), label)) for tag, (effective, own, label) in found]
 
 
 @given(high_data())
 def test_serial_order_is_what_the_plain_reference_says(high):
-    assert serial_tags(high) == naive_order(copy.deepcopy(high))
+    assert serial_order(high) == plain_order(high)
 
 
 @pytest.mark.parametrize("threshold", [1, 2, 3])
 @given(high_data(prereq=False, names=False))
 def test_sets_do_not_change_the_serial_order(threshold, high):
-    expected = naive_order(copy.deepcopy(high))
+    expected = plain_order(high)
     before = resolve.SET_THRESHOLD
     resolve.SET_THRESHOLD = threshold
     try:
-        assert serial_tags(high) == expected
+        assert serial_order(high) == expected
     finally:
         resolve.SET_THRESHOLD = before
 
 
+@settings(max_examples=200)
+@given(st.data())
+def test_dependents_of_a_set_and_of_its_member_pull_as_the_plain_reference_says(data):
+    """``t`` is the name of two states, so what waits for it waits for a set; others wait for the first alone."""
+    draw = data.draw
+    kinds = st.sampled_from(("onfail", "require", "watch"))
+    states = {"t1": [{"name": "t"}], "t2": [{"name": "t"}], "z": [], "m": []}
+    for number in range(draw(st.integers(2, 6))):
+        states[f"d{number}"] = [{draw(kinds): [{"test": draw(st.sampled_from(("t", "t1")))}]}]
+    if draw(st.booleans()):
+        states["t1"].append({"prereq": [{"test": "z"}]})
+    if draw(st.booleans()):
+        states["m"].append({"prereq": [{"test": "d0"}]})
+    high = {
+        id_: {
+            "test": ["nop", {"order": draw(st.integers(0, 3)) or 10_000 + number}, *states[id_]],
+            "__sls__": "a",
+            "__env__": "base",
+        }
+        for number, id_ in enumerate(draw(st.permutations(list(states))))
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(resolve, "SET_THRESHOLD", 2)
+        assert serial_order(high) == plain_order(high)
+
+
+def test_the_edge_to_the_target_of_a_prereq_counts_from_the_state_that_has_it():
+    states = {
+        "t1": [{"name": "t"}, {"prereq": [{"test": "z"}]}],
+        "w": [{"watch": [{"test": "t"}]}],
+        "z": [{"order": 2}],
+        "t2": [{"name": "t"}],
+    }
+    high = {
+        id_: {"test": ["nop", {"order": 10_000 + number}, *states[id_]], "__sls__": "a", "__env__": "base"}
+        for number, id_ in enumerate(states)
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(resolve, "SET_THRESHOLD", 2)
+        found = serial_order(high)
+    assert found == plain_order(high)
+    assert dict(found)["test_|-t1_|-t_|-nop"][0] == 2
+
+
 @given(high_data())
 def test_serial_order_respects_every_edge(high):
-    graph, _, serial = wired(high)
+    graph, order, serial = wired(high)
+    assert order.sort_again() == serial
     place = {node: position for position, node in enumerate(serial)}
     for node, targets in enumerate(graph.after):
         for target in targets:
@@ -116,6 +172,26 @@ def test_without_automatic_numbers_the_order_is_that_of_module_name_and_function
     assert ids(plan(tree, state_auto_order=False)) == ["c", "a", "B", "b"]
 
 
+def test_the_name_goes_before_the_id():
+    assert ids(plan("x: {test.nop: [{name: b}]}\ny: {test.nop: [{name: a}]}\n", state_auto_order=False)) == ["y", "x"]
+
+
+def test_a_dependent_without_an_order_pulls_nothing_forward():
+    tree = "a: {test.nop: [{order: last}]}\nb: {test.nop: [{require: [a]}]}\nd: {test.nop: [{order: -5}]}\n"
+    assert ids(plan(tree, state_auto_order=False)) == ["d", "a", "b"]
+
+
+def test_the_target_of_a_prereq_pulls_like_one_that_requires():
+    tree = """
+r: {test.nop: [{prereq: [{test: t}]}]}
+x: test.nop
+p: {test.nop: [{prereq: [{test: t}]}]}
+t: test.nop
+c: {test.nop: [{order: 2}, {onchanges: [{test: p}]}]}
+"""
+    assert ids(plan(tree)) == ["p", "c", "r", "x", "t"]
+
+
 def test_an_order_that_is_no_order_is_named_and_counts_as_none():
     tree = "a: {test.nop: [{order: soon}]}\nb: {test.nop: [{order: .nan}]}\nc: {test.nop: [{order: last}]}\n"
     assert warnings("d: {test.nop: [{order: [1]}]}\n") == [
@@ -136,6 +212,17 @@ def test_whatever_number_an_order_is_the_plan_has_a_finite_one(least, most):
     first, last = plan(tree).chunks
     assert (first.id, last.id) == ("z", "a")
     assert all(type(chunk.order) in {int, float} and abs(float(chunk.order)) < 1e301 for chunk in (first, last))
+
+
+@pytest.mark.parametrize(
+    ("order", "hint"),
+    [("frist", "did you mean 'first'?"), ("lsat", "did you mean 'last'?"), ("soon", "write a number, first or last")],
+)
+def test_the_warning_says_what_to_write(order, hint):
+    compiled = plan(f"b: test.nop\na: {{test.nop: [{{order: {order}}}]}}\n")
+    [issue] = compiled.warnings
+    assert (issue.code, issue.file, issue.line, issue.hint) == ("W206", "/memory/base/s.sls", 2, hint)
+    assert {node.kind for node in compiled.nodes} == {NodeKind.CHUNK}, "it is in the stage of all states without one"
 
 
 def test_the_warning_is_for_what_was_written_only():

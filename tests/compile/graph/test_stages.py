@@ -1,18 +1,93 @@
 import copy
+from types import SimpleNamespace
 
 from hypothesis import given
 from hypothesis import strategies as st
 from reached import reach
 from strategies import high_data
+from tables import rows
 from trees import WATCHING, compiler, edges, ids, plan, reachable, wired
 
-from asyncstate.compile.graph.stages import effective_stages
-from asyncstate.model.dag import FILE_ORDER
+from asyncstate.compile.graph.order import LAST
+from asyncstate.compile.graph.stages import Stages, add_stages, effective_stages
+from asyncstate.compile.high.highstate import FIRST_AUTO_ORDER
+from asyncstate.compile.low.draft import UNSET
+from asyncstate.model.dag import FILE_ORDER, STAGE, Dag
 from asyncstate.model.plan import NodeKind
 
 
 def stage_labels(compiled):
     return [node.label for node in compiled.nodes if node.kind is NodeKind.STAGE]
+
+
+def stages(orders, after, automatic=(), sets=()):
+    """The stages of nodes with these orders, in serial order; ``sets`` are nodes behind them."""
+    graph = SimpleNamespace(
+        drafts=[SimpleNamespace(order=each, automatic=number in automatic) for number, each in enumerate(orders)],
+        chunk=[*range(len(orders)), *sets],
+        after=after,
+        kind=[*[NodeKind.CHUNK] * len(orders), *[NodeKind.SET] * len(sets)],
+    )
+    return effective_stages(graph, range(len(orders)), cap=200)
+
+
+@rows(
+    ("order", "stage"),
+    [(1, 1), (0, 0), (2.5, 2.5), (-1, 200 + LAST - 1), ("first", 0), ("last", 200 + LAST)],
+)
+def test_an_explicit_order_is_a_stage(order, stage):
+    found = stages([order, UNSET], [[], []], automatic={1})
+    assert found == Stages([stage, 200], 200, 200 + LAST)
+
+
+@rows(("automatic", "common"), [(10_003, FIRST_AUTO_ORDER), (UNSET, 200)])
+def test_states_without_an_explicit_order_share_a_stage(automatic, common):
+    assert stages([1, automatic, automatic], [[], [], []], automatic={1, 2}).of == [1, common, common]
+
+
+def test_the_members_of_a_set_are_in_the_stage_of_its_first_dependent():
+    assert stages([UNSET, 7, 5], [[3], [], [], [1, 2]], automatic={0}, sets=[3]).of == [5, 7, 5, 5]
+    assert stages([UNSET, 7], [[2], [], []], automatic={0}, sets=[2]).of == [200, 7, float("inf")]
+
+
+def barriers_of(sequence):
+    """The graph of states that have these stages, in serial order, with the barriers between them."""
+    dag, count = Dag(len(sequence)), len(sequence)
+    builder = SimpleNamespace(dag=dag, number=range(count), add_node=lambda _node: dag.add_node())
+    add_stages(builder, range(count), Stages([float(stage) for stage in sequence], 3.0, 5.0))
+    return dag
+
+
+@given(st.lists(st.integers(0, 5), max_size=30))
+def test_every_state_waits_for_earlier_states_of_smaller_stages_in_any_sequence(sequence):
+    dag, count = barriers_of(sequence), len(sequence)
+    for later in range(count):
+        before = reach(dag, [later], forward=False)
+        assert {each for each in range(later) if sequence[each] < sequence[later]} <= before
+        assert before <= {*range(later + 1), *range(count, dag.size)}
+    assert {edge.source for edge in dag.edges()} <= {STAGE}
+    assert len(list(dag.edges())) <= 2 * count + 2 * (dag.size - count)
+
+
+@rows(("sequence", "barriers"), [([1, 2, 3, 2], 2), ([1, 2, 3, 2, 3, 2], 3), ([1, 2, 1, 2, 1, 2], 3), ([3, 2, 1], 0)])
+def test_a_barrier_serves_all_later_states_that_it_suffices_for(sequence, barriers):
+    assert barriers_of(sequence).size == len(sequence) + barriers
+
+
+def test_a_barrier_does_not_wait_for_earlier_states_of_its_own_stage():
+    tree = """
+early: {test.nop: [{order: 5}]}
+base: test.nop
+middle: {test.nop: [{require: [base]}]}
+small: {test.nop: [{order: 3}, {require: [middle]}]}
+far: test.nop
+near: {test.nop: [{require: [far]}]}
+late: {test.nop: [{order: 5}, {require: [near]}]}
+"""
+    compiled = plan(tree)
+    assert ids(compiled) == ["early", "base", "middle", "small", "far", "near", "late"]
+    assert reachable(compiled, 3, 4)
+    assert not reachable(compiled, 0, 4)
 
 
 def test_no_explicit_order_no_barrier():
@@ -97,6 +172,11 @@ def test_every_state_waits_for_the_earlier_ones_of_smaller_stages(high):
         for earlier in range(later):
             if stages.of[chunks[earlier]] < stages.of[node]:
                 assert earlier in reached
+
+
+def test_the_order_of_the_file_is_the_reason_of_its_edges():
+    compiled = plan("b: test.nop\na: test.nop\n", implicit_order="file")
+    assert edges(compiled, FILE_ORDER) == {("b", "a")}
 
 
 @given(high_data(max_size=9, explicit=False, names=False), st.data())
