@@ -97,6 +97,7 @@ def differing(before, after):
 @pytest.mark.parametrize("failure", ["refused", pytest.param("broken", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("state", [name for name in STATES if name not in PROGRAMS])
 def test_a_row_keeps_what_was_done_before_its_state_failed(ground, tmp_path, monkeypatch, state, failure):  # noqa: F811
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # what a state leaves that could not remove it
     fuse = Fuse(monkeypatch, FAILURES[failure])
     for below in ("f", "d", "link", "new/x"):
         for done in count():
