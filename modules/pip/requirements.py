@@ -25,7 +25,7 @@ _REQUIREMENT = re.compile(
 )
 _AT_URL = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*@\s*\S+://\S+")
 _SPEC = re.compile(r"\s*(~=|===|==|!=|<=|>=|<|>)\s*(\S+)\s*")
-_INCLUDED = re.compile(r"^(?:-r|--requirement|-c|--constraint)(?:\s+|=)\s*(\S+)")
+_INCLUDED = re.compile(r"(?:-r|--requirement|-c|--constraint)(?:\s+|=)\s*(\S+)")
 _COMMENT = re.compile(r"(^|\s)#.*", re.MULTILINE)
 _LINE_OPTIONS = re.compile(r"\s--[a-z].*")
 _EDITABLE = re.compile(r"(?:-e|--editable)(?:\s+|=)\s*(?=\S)")
@@ -97,24 +97,19 @@ def lines_of(path: str) -> list[str]:
 
     Of constraints, only those that make pip fetch something are requirements. Raises InvocationError.
     """
-    lines = []
-    for file in _with_included(path):
-        for line in file.lines:
-            if not _included(line):
-                wanted = _INCLUDED.sub(r"\1", _EDITABLE.sub("", line, count=1), count=1)
-                if not wanted.startswith("-") and (not file.constrains or "/" in wanted):
-                    lines.append(_LINE_OPTIONS.sub("", wanted))
-    return lines
-
-
-def _included(line: str) -> str:
-    """Return the file of this machine that a line includes, "" if there is none."""
-    match = _INCLUDED.match(line)
-    return match[1] if match and "://" not in match[1] else ""
+    return [
+        _LINE_OPTIONS.sub("", line)
+        for file in _with_included(path)
+        for line in file.lines
+        if not line.startswith("-") and (not file.constrains or "/" in line)
+    ]
 
 
 class _File(NamedTuple):
-    """A requirements file: its ``lines`` without comments. One that ``constrains`` installs nothing by itself."""
+    """A requirements file, and its ``lines`` without comments and the files of this machine that it includes.
+
+    Editable requirements, and included files elsewhere, are paths or URLs. One that ``constrains`` installs nothing.
+    """
 
     path: str
     content: bytes
@@ -132,10 +127,15 @@ def _with_included(path: str) -> Iterator[_File]:
             text = _COMMENT.sub("", content.decode().replace("\\\n", ""))
         except (OSError, UnicodeDecodeError) as error:
             raise InvocationError(f"Could not open requirements file: {error}") from error
-        lines = [*filter(None, map(str.strip, text.splitlines()))]
-        for line in lines:
-            if included := _included(line):
-                file = os.path.normpath(os.path.join(os.path.dirname(source), included))
+        lines = []
+        for line in filter(None, map(str.strip, text.splitlines())):
+            included = _INCLUDED.match(line)
+            if included is None:
+                lines.append(_EDITABLE.sub("", line, count=1))
+            elif "://" in included[1]:
+                lines.append(included[1])
+            else:
+                file = os.path.normpath(os.path.join(os.path.dirname(source), included[1]))
                 waiting += [] if file in found else [(file, constrains or line.startswith(("-c", "--c")))]
                 found.add(file)
         yield _File(source, content, lines, constrains)

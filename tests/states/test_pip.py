@@ -347,6 +347,7 @@ def test_footprint(low, writes):
         ("tiny>1\n", {}, ["tiny>1"]),
         ("-e ./folder\n", {"folder/pyproject.toml": ""}, ["./folder"]),
         ("tiny\n-r https://example.com/list\n", {}, ["https://example.com/list"]),
+        ("tiny\n-r https://example.com/list?some-e=1\n", {}, ["https://example.com/list?some-e=1"]),
         ("broken\n", {}, ["gone"]),
         ("tiny=1.0\n", {}, ["tiny=1.0"]),
     ],
