@@ -208,18 +208,18 @@ def _is_known(option: str) -> bool:
     return option in INSTEAD
 
 
-def _nearest(option: str) -> str:
-    if _is_known(option):
-        return ""
-    return near_miss(option, {*FIELDS, *(name for kind in _of_extras([option]) for name in kind.__struct_fields__)})
+def _misspelt(options: Iterable[str]) -> dict[str, str]:
+    """Return the options whose names are probably slips, each with the name that is meant."""
+    unknown = [option for option in options if not _is_known(option)]
+    known = {*FIELDS, *(name for kind in _of_extras(unknown) for name in kind.__struct_fields__)}
+    return {option: meant for option in unknown if (meant := near_miss(option, known))}
 
 
 def _refuse_misspelling(option: str, written: str) -> None:
-    if nearest := _nearest(option):
-        raise ConfigError(f"{written}: there is no option {option!r}. Did you mean {nearest!r}?")
+    for meant in _misspelt([option]).values():
+        raise ConfigError(f"{written}: there is no option {option!r}. Did you mean {meant!r}?")
 
 
 def _warn_of_near_misses(content: Mapping[str, Any], source: Path) -> None:
-    for option in content:
-        if nearest := _nearest(option):
-            log.warning("%s: unknown option %r is kept as a custom one. Did you mean %r?", source, option, nearest)
+    for option, meant in _misspelt(content).items():
+        log.warning("%s: unknown option %r is kept as a custom one. Did you mean %r?", source, option, meant)
