@@ -84,7 +84,8 @@ class InFlight:
             self.check_ranks[chunk.index] = self._machine.plan.rank[work.node]
             if row["result"] is False:
                 self._machine.fail_hard(work.node)
-        self._recorder.record(chunk, row, work.verdict._value_, check=check, keep=skipped or not check)
+        why = work.verdict._value_  # `value` is two calls of Python for each state
+        self._recorder.record(chunk, row, why, check=check, keep=skipped or not check)
         return Outcome.of(row)
 
     def overrun(self, work: Work, chunk: LowChunk, row: Row, *, final: bool) -> None:

@@ -1,4 +1,5 @@
 import copy
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import given, settings
@@ -36,6 +37,19 @@ def plain_order(high):
     return [(tag, (min(effective, 1e300), min(own, 1e300), label)) for tag, (effective, own, label) in found]
 
 
+def declared(states):
+    """High data of states of ``test.nop`` with these arguments."""
+    return {id_: {"test": ["nop", *own], "__sls__": "a", "__env__": "base"} for id_, own in states.items()}
+
+
+@contextmanager
+def sets_of(members):
+    """Let a reference to this number of states make a set."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(resolve, "SET_THRESHOLD", members)
+        yield
+
+
 @given(high_data())
 def test_serial_order_is_what_the_plain_reference_says(high):
     assert serial_order(high) == plain_order(high)
@@ -44,13 +58,8 @@ def test_serial_order_is_what_the_plain_reference_says(high):
 @pytest.mark.parametrize("threshold", [1, 2, 3])
 @given(high_data(prereq=False, names=False))
 def test_sets_do_not_change_the_serial_order(threshold, high):
-    expected = plain_order(high)
-    before = resolve.SET_THRESHOLD
-    resolve.SET_THRESHOLD = threshold
-    try:
-        assert serial_order(high) == expected
-    finally:
-        resolve.SET_THRESHOLD = before
+    with sets_of(threshold):
+        assert serial_order(high) == plain_order(high)
 
 
 @settings(max_examples=200)
@@ -66,32 +75,23 @@ def test_dependents_of_a_set_and_of_its_member_pull_as_the_plain_reference_says(
         states["t1"].append({"prereq": [{"test": "z"}]})
     if draw(st.booleans()):
         states["m"].append({"prereq": [{"test": "d0"}]})
-    high = {
-        id_: {
-            "test": ["nop", {"order": draw(st.integers(0, 3)) or 10_000 + number}, *states[id_]],
-            "__sls__": "a",
-            "__env__": "base",
-        }
-        for number, id_ in enumerate(draw(st.permutations(list(states))))
-    }
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(resolve, "SET_THRESHOLD", 2)
+    places = draw(st.permutations(list(states)))
+    orders = {id_: draw(st.integers(0, 3)) or 10_000 + number for number, id_ in enumerate(places)}
+    high = declared({id_: [{"order": orders[id_]}, *states[id_]] for id_ in places})
+    with sets_of(2):
         assert serial_order(high) == plain_order(high)
 
 
 def test_the_edge_to_the_target_of_a_prereq_counts_from_the_state_that_has_it():
-    states = {
-        "t1": [{"name": "t"}, {"prereq": [{"test": "z"}]}],
-        "w": [{"watch": [{"test": "t"}]}],
-        "z": [{"order": 2}],
-        "t2": [{"name": "t"}],
-    }
-    high = {
-        id_: {"test": ["nop", {"order": 10_000 + number}, *states[id_]], "__sls__": "a", "__env__": "base"}
-        for number, id_ in enumerate(states)
-    }
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(resolve, "SET_THRESHOLD", 2)
+    high = declared(
+        {
+            "t1": [{"order": 10_000}, {"name": "t"}, {"prereq": [{"test": "z"}]}],
+            "w": [{"order": 10_001}, {"watch": [{"test": "t"}]}],
+            "z": [{"order": 2}],
+            "t2": [{"order": 10_003}, {"name": "t"}],
+        }
+    )
+    with sets_of(2):
         found = serial_order(high)
     assert found == plain_order(high)
     assert dict(found)["test_|-t1_|-t_|-nop"][0] == 2

@@ -20,7 +20,7 @@ def stage_labels(compiled):
     return [node.label for node in compiled.nodes if node.kind is NodeKind.STAGE]
 
 
-def stages(orders, after, automatic=(), sets=()):
+def stages_of(orders, after, automatic=(), sets=()):
     """The stages of nodes with these orders, in serial order; ``sets`` are nodes behind them."""
     graph = SimpleNamespace(
         drafts=[SimpleNamespace(order=each, automatic=number in automatic) for number, each in enumerate(orders)],
@@ -36,18 +36,18 @@ def stages(orders, after, automatic=(), sets=()):
     [(1, 1), (0, 0), (2.5, 2.5), (-1, 200 + LAST - 1), ("first", 0), ("last", 200 + LAST)],
 )
 def test_an_explicit_order_is_a_stage(order, stage):
-    found = stages([order, UNSET], [[], []], automatic={1})
+    found = stages_of([order, UNSET], [[], []], automatic={1})
     assert found == Stages([stage, 200], 200, 200 + LAST)
 
 
 @rows(("automatic", "common"), [(10_003, FIRST_AUTO_ORDER), (UNSET, 200)])
 def test_states_without_an_explicit_order_share_a_stage(automatic, common):
-    assert stages([1, automatic, automatic], [[], [], []], automatic={1, 2}).of == [1, common, common]
+    assert stages_of([1, automatic, automatic], [[], [], []], automatic={1, 2}).of == [1, common, common]
 
 
 def test_the_members_of_a_set_are_in_the_stage_of_its_first_dependent():
-    assert stages([UNSET, 7, 5], [[3], [], [], [1, 2]], automatic={0}, sets=[3]).of == [5, 7, 5, 5]
-    assert stages([UNSET, 7], [[2], [], []], automatic={0}, sets=[2]).of == [200, 7, float("inf")]
+    assert stages_of([UNSET, 7, 5], [[3], [], [], [1, 2]], automatic={0}, sets=[3]).of == [5, 7, 5, 5]
+    assert stages_of([UNSET, 7], [[2], [], []], automatic={0}, sets=[2]).of == [200, 7, float("inf")]
 
 
 def barriers_of(sequence):
