@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from types import SimpleNamespace
 
+import pytest
 from reached import reach
 
 from asyncstate.compile.compiler import Compiler
 from asyncstate.compile.findings import Findings
+from asyncstate.compile.graph import resolve
 from asyncstate.compile.graph.order import SerialOrder, settle_orders
-from asyncstate.compile.graph.requisite_graph import RequisiteGraph
+from asyncstate.compile.graph.requisite_graph import REQUIRE, RequisiteGraph
 from asyncstate.compile.graph.resolve import Resolver
 from asyncstate.compile.high.highstate import HighData
 from asyncstate.compile.high.verify import verify_high
+from asyncstate.compile.low.draft import UNSET, Draft
 from asyncstate.compile.low.lowstate import compile_low
 from asyncstate.compile.planning import Machine
 from asyncstate.data.packages import package_lists
@@ -180,6 +184,11 @@ def requisites(compiled, id_):
     return [(requisite.kind.value, _node(compiled, requisite.node)) for requisite in found]
 
 
+def declared(states):
+    """High data of states of ``test.nop`` with these arguments."""
+    return {id_: {"test": ["nop", *own], "__sls__": "a", "__env__": "base"} for id_, own in states.items()}
+
+
 def wired(high, *, watching=None):
     """The graph and serial order of high data that is right; ``watching``: the modules with a mod_watch, or all."""
     findings = Findings()
@@ -192,6 +201,25 @@ def wired(high, *, watching=None):
     settle_orders(low.drafts, findings)
     order = SerialOrder(graph)
     return graph, order, order.sort()
+
+
+def bare_graph(size, edges=()):
+    """A graph of states ``s0``, ``s1`` … without requisites, and with edges that have the kind of a ``require``."""
+    named = [f"s{number}" for number in range(size)]
+    graph = RequisiteGraph(
+        [Draft("test", "nop", id_, id_, sls="s", env="base", args={}, order=UNSET, included_from=()) for id_ in named]
+    )
+    for before, after in edges:
+        graph.add_edge(before, after, REQUIRE)
+    return graph
+
+
+@contextmanager
+def sets_of(members):
+    """Let a reference to this number of states make a set."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(resolve, "SET_THRESHOLD", members)
+        yield
 
 
 def reachable(compiled, before, after):

@@ -45,7 +45,7 @@ def report_cycle(graph: RequisiteGraph, findings: Findings) -> None:
 
 def _of_its_own(links: list[Link], findings: Findings) -> list[str]:
     """Return a line that explains a requisite by which a state waits for itself; none for longer cycles."""
-    if len(links) != 1 or links[0][0] is not links[0][2]:
+    if len(links) != 1:
         return []
     [(draft, kind, _)] = links
     if draft.id in findings.shared_requisites:
@@ -61,8 +61,7 @@ def open_cycles(graph: RequisiteGraph) -> None:
     for path, start in _cycles(graph):
         closing.setdefault(path[-1], set()).add(path[start])
     for node, dropped in closing.items():
-        edges = zip(graph.after[node], graph.kinds[node], strict=True)
-        kept = [(after, kind) for after, kind in edges if after not in dropped]
+        kept = [edge for edge in graph.edges_from(node) if edge[0] not in dropped]
         graph.after[node], graph.kinds[node] = [after for after, _ in kept], [kind for _, kind in kept]
 
 
@@ -71,7 +70,7 @@ def _cycles(graph: RequisiteGraph) -> Iterator[tuple[list[int], int]]:
 
     The search follows nodes and edges in the order they were added. It goes on with the same list.
     """
-    finished = bytearray(len(graph.chunk))
+    finished: set[int] = set()
     for start in range(len(graph.chunk)):
         path: list[int] = []
         place: dict[int, int] = {}
@@ -83,10 +82,10 @@ def _cycles(graph: RequisiteGraph) -> Iterator[tuple[list[int], int]]:
                 if path:
                     done = path.pop()
                     del place[done]
-                    finished[done] = 1
+                    finished.add(done)
             elif node in place:
                 yield path, place[node]
-            elif not finished[node]:
+            elif node not in finished:
                 place[node] = len(path)
                 path.append(node)
                 pending.append(iter(graph.after[node]))

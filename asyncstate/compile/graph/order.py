@@ -137,14 +137,11 @@ class SerialOrder:
         return _INFINITY if order is UNSET else self._number(number)
 
     def _least_dependent(self, node: int) -> float:
-        after = self._graph.after[node]
-        if not after:
-            return _INFINITY
         if self._has_sets and SET_MEMBER in self._graph.kinds[node]:
             return self._least_through_sets(node)
         least = _INFINITY
         heaviest = _FIRST_WEIGHT
-        for other, kind in zip(after, self._graph.kinds[node], strict=True):
+        for other, kind in self._graph.edges_from(node):
             weight = REQUIRE if kind == PREREQUIRED else kind
             if weight >= heaviest:
                 heaviest = weight
@@ -156,7 +153,7 @@ class SerialOrder:
         direct: list[tuple[int, int, int]] = []
         sets: list[tuple[int, int]] = []
         begins: dict[int, int] = {}
-        for other, kind in zip(self._graph.after[node], self._graph.kinds[node], strict=True):
+        for other, kind in self._graph.edges_from(node):
             if kind == SET_MEMBER:
                 if not self._graph.after[other]:  # a cycle was opened there
                     continue

@@ -73,6 +73,10 @@ class RequisiteGraph:
             self.after[before] = [after]
             self.kinds[before] = [kind]
 
+    def edges_from(self, node: int) -> Iterator[tuple[int, int]]:
+        """Yield (after, kind) for each edge from a node, in the order they were added."""
+        return zip(self.after[node], self.kinds[node], strict=True)
+
     def require(self, number: int, node: int, kind: int) -> bool:
         """Add a requisite to a draft; return False if the draft has it already."""
         requisites = self.requisites.get(number)

@@ -1,9 +1,19 @@
+import re
 import time
+from itertools import permutations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from record_answers import recorded
-from trees import compiler, mistakes
+from strategies import graphs
+from tables import rows
+from trees import bare_graph, compiler, mistakes, sets_of
 
+from asyncstate.compile.findings import Findings
+from asyncstate.compile.graph.cycle import open_cycles, report_cycle
+from asyncstate.compile.graph.order import kahn
+from asyncstate.compile.graph.requisite_graph import SET_MEMBER
 from asyncstate.errors import CycleError
 
 CYCLES = {tree: told for tree, told in recorded("low").items() if "Recursive requisites" in str(told)}
@@ -17,7 +27,7 @@ def test_the_message_is_salts_and_the_hint_has_the_places(tree, told):
     assert lines[0] == "the shortest cycle:"
     assert lines[1].strip().startswith("s:c (")
     assert lines[1].endswith("s.sls:1) (require)")
-    assert issue.line == 3
+    assert (issue.code, issue.file, issue.line) == ("E307", "/memory/base/s.sls", 3)
 
 
 def test_the_hint_is_the_shortest_cycle_though_another_is_found_first():
@@ -49,6 +59,39 @@ g: {test.nop: [{require: [f]}]}
     assert "'ID': 'a'" not in issue.message
 
 
+def links(tree):
+    """Each link of the cycle that the message names, in short, and of the shortest one: what waits, why, for what."""
+    [issue] = mistakes(tree)
+    found = re.findall(r"'ID': '(\w+)'(?:, 'NAME': '(\w+)')?}, '(\w+)', {'SLS': 's', 'ID': '(\w+)'", issue.message)
+    first = [(name or id_, kind, before) for id_, name, kind, before in found]
+    shortest = re.findall(r"s:(\w+) \(\S+\) waits for s:(\w+) \(\S+\) \((\w+)\)", issue.hint)
+    return first, [(after, kind, before) for after, before, kind in shortest]
+
+
+@rows(
+    ("states", "expected"),
+    [
+        ({"a": "prereq: [b]", "b": "prereq: [a]"}, [("b", "prereq", "a"), ("a", "prereq", "b")]),
+        ({"a": "prereq: [a]"}, [("a", "prereq", "a")]),
+        ({"a": "prereq: [b]", "b": "onfail: [a]"}, [("b", "onfail", "a"), ("a", "prereq", "b")]),
+        (
+            {"a": "prereq: [b]", "b": "watch: [c]", "c": "require: [a]"},
+            [("c", "require", "a"), ("b", "watch", "c"), ("a", "prereq", "b")],
+        ),
+    ],
+)
+def test_each_link_is_a_requisite_as_the_file_has_it(states, expected):
+    tree = "".join(f"{id_}: {{test.nop: [{{{own}}}]}}\n" for id_, own in states.items())
+    first, shortest = links(tree)
+    assert shortest == first == expected
+
+
+def test_a_name_is_shown_where_it_is_not_the_id():
+    tree = "a: {test.nop: [{name: n}, {require: [b]}]}\nb: {test.nop: [{require: [n]}]}\n"
+    [issue] = mistakes(tree)
+    assert "{'SLS': 's', 'ID': 'a', 'NAME': 'n'}, 'require', {'SLS': 's', 'ID': 'b'}" in issue.message
+
+
 def test_a_cycle_through_a_set_does_not_name_the_set():
     lib = "".join(f"l{i}: test.nop\n" for i in range(10))
     tree = {
@@ -77,6 +120,88 @@ def high(count, requires):
     }
 
 
+def test_a_cycle_is_shown_from_wherever_its_set_comes_in_it():
+    states = [("t1", "require: [x]"), ("t2", ""), ("a", "require: [y]"), ("x", "require: [a]"), ("y", "onfail: [t]")]
+    for first in permutations(states):
+        tree = "".join(f"{id_}: {{test.nop: [{{name: {id_[0]}}}{own and f', {{{own}}}'}]}}\n" for id_, own in first)
+        with sets_of(2):
+            _, shortest = links(tree)
+        assert sorted(shortest) == [
+            ("a", "require", "y"),
+            ("t1", "require", "x"),
+            ("x", "require", "a"),
+            ("y", "onfail", "t1"),
+        ]
+
+
+def joined(graph):
+    """Every edge of a graph, with its kind."""
+    return [(before, after, kind) for before in range(len(graph.chunk)) for after, kind in graph.edges_from(before)]
+
+
+def reached(edges, start):
+    """Every node to which a path of edges leads from one."""
+    found, more = set(), {start}
+    while more - found:
+        found |= more
+        more = {after for before, after, *_ in edges if before in found}
+    return found
+
+
+@given(graphs())
+def test_the_cycle_shown_in_the_hint_is_one_and_none_is_shorter(shape):
+    size, edges = shape
+    lengths = [
+        length for start in range(size) for length in range(1, size + 1) if start in ends_of_walks(edges, start, length)
+    ]
+    if not lengths:
+        return
+    findings = Findings()
+    report_cycle(bare_graph(size, edges), findings)
+    [issue] = findings.errors
+    found = re.findall(r"s:s(\d+) waits for s:s(\d+) \(require\)", issue.hint)
+    assert [before for _, before in found] == [found[-1][0], *(after for after, _ in found[:-1])]
+    assert {(int(before), int(after)) for after, before in found} <= {*edges}
+    assert len(found) == min(lengths)
+    assert findings.cyclic
+
+
+def ends_of_walks(edges, start, length):
+    """Every node at the end of a walk of ``length`` edges."""
+    found = {start}
+    for _ in range(length):
+        found = {after for before, after in edges if before in found}
+    return found
+
+
+@given(graphs(), st.data())
+def test_an_opened_graph_lacks_only_the_edges_that_closed_a_cycle(shape, data):
+    size, edges = shape
+    graph = bare_graph(size)
+    for before, after in edges:
+        graph.add_edge(before, after, data.draw(st.integers(0, SET_MEMBER)))
+    every = joined(graph)
+    open_cycles(graph)
+    left = joined(graph)
+    assert len(kahn(graph, lambda node: node)) == size
+    closed = {(before, after) for before, after, _ in every} - {(before, after) for before, after, _ in left}
+    assert left == [edge for edge in every if edge[:2] not in closed]
+    assert all(before in reached(left, after) for before, after in closed)
+
+
+@rows(("count", "more"), [(20, 0), (21, 1), (30, 10)])
+def test_twenty_links_of_a_cycle_are_shown(count, more):
+    with pytest.raises(CycleError) as caught:
+        compiler({}).plan_high(high(count, lambda i: (i + 1) % count))
+    [issue] = caught.value.issues
+    assert issue.code == "E307"
+    assert issue.message.count("'require'") == issue.hint.count(" waits for ") == 20
+    assert issue.message.endswith(f", … and {more} more" if more else "}, 'require', {'SLS': 's', 'ID': 's1'})")
+    assert issue.hint.splitlines()[-1] == (
+        f"    … {more} more, and back to s:s0" if more else "    s:s0 waits for s:s1 (require)"
+    )
+
+
 @pytest.mark.parametrize("count", [20_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_a_cycle_of_very_many_states_is_reported_in_seconds(count):
     chain = high(count, lambda i: i - 1)
@@ -93,12 +218,21 @@ def test_a_cycle_of_very_many_states_is_reported_in_seconds(count):
     assert f"… {count - 20} more, and back to s:s0" in issue.hint
 
 
-def test_a_requisite_of_a_whole_id_that_names_one_of_its_states():
-    hint = "'require' stands directly under ID 'web', so each of its states has it, test too"
-    [issue] = mistakes("web:\n  test.nop: []\n  cmd.run: []\n  require: [{test: web}]\n")
-    assert hint in issue.hint
-    [issue] = mistakes("web:\n  test.nop: [{require: [{test: web}]}]\n  cmd.run: []\n")
-    assert "directly" not in issue.hint
-    assert "'require' names test: web itself" in issue.hint
-    [issue] = mistakes("web:\n  test.nop: [{require: [web]}]\n  cmd.run: []\n")
-    assert "An ID alone, or a name, means all states that have it" in issue.hint
+ALONE = "An ID alone, or a name, means all states that have it: give the other one an ID of its own, and name that"
+DIRECTLY = "so each of its states has it, test too: write it under the state that is to wait"
+
+
+@rows(
+    ("states", "hint"),
+    [
+        (
+            "test.nop: []\n  cmd.run: []\n  require: [{test: web}]",
+            f"'require' stands directly under ID 'web', {DIRECTLY}",
+        ),
+        ("test.nop: [{require: [{test: web}]}]\n  cmd.run: []", f"'require' names test: web itself. {ALONE}"),
+        ("cmd.run: []\n  test.nop: [{watch: [web]}]", f"'watch' names test: web itself. {ALONE}"),
+    ],
+)
+def test_a_state_that_waits_for_itself_is_told_how(states, hint):
+    [issue] = mistakes(f"web:\n  {states}\n")
+    assert issue.hint.splitlines()[-1].strip() == hint

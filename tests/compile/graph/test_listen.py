@@ -1,5 +1,7 @@
-import pytest
-from trees import ids, messages, plan, warnings
+from tables import rows
+from trees import ids, mistakes, plan, warnings
+
+from asyncstate.errors import Issue
 
 
 def listeners(compiled):
@@ -69,25 +71,74 @@ def test_a_listener_that_does_not_exist_is_a_row_only_when_its_target_changes():
     assert broken.row["result"] is False
 
 
-def test_odd_references():
-    assert warnings("a: {test.nop: [{listen: [{test: null}]}]}\n") == [
-        "'listen: test' names nothing (state 'a' in SLS 's')"
-    ]
-    assert listeners(plan("a: {test.nop: [{listen_in: {test: b}}]}\nb: test.nop\n")) == [("b", ["a"])]
-    assert messages("a: {test.nop: [{listen_in: [{test: [b]}]}]}\n") == [
-        'Illegal requisite "[\'b\']" in SLS "s", please check your syntax.\n'
-    ]
+def listening(argument):
+    """A tree in which ``a`` has an argument, and another SLS that is not included."""
+    return {"s": f"a:\n  test.nop:\n    - {argument}\nnginx: test.nop\nweb: cmd.run\n", "t": "apart: test.nop\n"}
 
 
-@pytest.mark.parametrize("scalar", ["b", 5])
-def test_a_scalar_is_not_taken_apart(scalar):
-    tree = f"a: {{test.nop: [{{listen_in: {scalar}}}]}}\nb: test.nop\n"
-    assert plan(tree).listeners == ()
-    assert warnings(tree) == [f"listen_in: {scalar} is ignored: it needs to be a list (state 'a' in SLS 's')"]
+OWN = ("/memory/base/s.sls", 2)
+ARGUMENT = ("/memory/base/s.sls", 3)
+UNKNOWN = "Referenced state does not exist for requisite [{}] in state [a] in SLS [s]"
 
 
-@pytest.mark.parametrize("item", ["[b]", "5"])
-def test_an_item_that_names_no_state_is_warned_of(item):
-    tree = f"a: {{test.nop: [{{listen_in: [{item}]}}]}}\nb: test.nop\n"
-    assert plan(tree).listeners == ()
-    assert "needs to be a module and its target" in warnings(tree)[0]
+@rows(
+    ("argument", "reference", "hint"),
+    [
+        ("listen: [{test: nginxx}]", "listen: (test: nginxx)", "did you mean 'nginx'?"),
+        ("listen_in: [{test: nginxx}]", "listen_in: (test: nginxx)", "did you mean 'nginx'?"),
+        ("listen: [{test: web}]", "listen: (test: web)", "'web' is there, but as cmd: write '- cmd: web'"),
+        (
+            "listen: [{test: apart}]",
+            "listen: (test: apart)",
+            "SLS 't' declares 'apart' and is not included: include it",
+        ),
+        ("listen: [{cmd: nginxx}]", "listen: (cmd: nginxx)", "declare it, or remove it from listen"),
+        ("listen_in: [{cmd: gone}]", "listen_in: (cmd: gone)", "declare it, or remove it from listen_in"),
+        ("listen: [{test: 5}]", "listen: (test: 5)", "declare it, or remove it from listen"),
+    ],
+)
+def test_a_name_that_no_state_has_is_a_mistake_with_a_hint(argument, reference, hint):
+    message = UNKNOWN.format(reference)
+    expected = Issue(message, *ARGUMENT, hint, rule="tree", mistake=True, code="E305")
+    assert plan(listening(argument)).warnings == (expected,)
+
+
+def test_the_hint_is_for_the_environment_of_the_state():
+    envs = {"dev": listening("listen: [{test: apart}]")}
+    [issue] = plan({}, envs=envs, saltenv="dev").warnings
+    assert issue.hint == "SLS 't' declares 'apart' and is not included: include it"
+
+
+@rows(
+    ("value", "told"),
+    [
+        ("[{test: null}]", "'listen_in: test' names nothing"),
+        ("[gone]", "listen_in names 'gone', which is no state of this tree"),
+        ("[[nginx]]", "listen_in: ['nginx'] is ignored: it needs to be a module and its target"),
+        ("[5]", "listen_in: 5 is ignored: it needs to be a module and its target"),
+        ("nginx", "listen_in: nginx is ignored: it needs to be a list"),
+        ("5", "listen_in: 5 is ignored: it needs to be a list"),
+    ],
+)
+def test_whatever_names_no_state_is_warned_of(value, told):
+    compiled = plan(listening(f"listen_in: {value}"))
+    assert compiled.warnings == (Issue(f"{told} (state 'a' in SLS 's')", *OWN, code="W204"),)
+    assert compiled.listeners == ()
+
+
+@rows("value", ["[]", "null", "{}"])
+def test_nothing_is_named_by_an_empty_list(value):
+    compiled = plan(listening(f"listen_in: {value}"))
+    assert (compiled.warnings, compiled.listeners) == ((), ())
+
+
+@rows(("target", "shown"), [("[nginx]", "['nginx']"), ("{nginx: 1}", "{'nginx': 1}")])
+def test_a_target_is_no_list(target, shown):
+    message = f'Illegal requisite "{shown}" in SLS "s", please check your syntax.\n'
+    assert mistakes(listening(f"listen: [{{test: {target}}}]")) == [Issue(message, *ARGUMENT, code="E304")]
+    assert mistakes(listening(f"listen_in: [{{test: {target}}}]")) == [Issue(message, *OWN, code="E304")]
+
+
+def test_a_mapping_is_a_list_of_its_items():
+    assert listeners(plan(listening("listen_in: {test: nginx, cmd: web}"))) == [("nginx", ["a"]), ("web", ["a"])]
+    assert listeners(plan(listening("listen_in: [{test: nginx, cmd: web}]"))) == [("nginx", ["a"]), ("web", ["a"])]

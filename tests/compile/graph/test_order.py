@@ -1,5 +1,4 @@
 import copy
-from contextlib import contextmanager
 
 import pytest
 from hypothesis import given, settings
@@ -7,10 +6,9 @@ from hypothesis import strategies as st
 from naive_order import naive_order
 from record_answers import recorded
 from strategies import high_data
-from trees import ids, plan, warnings, wired
+from trees import declared, ids, plan, sets_of, warnings, wired
 
 from asyncstate.compile.findings import Findings
-from asyncstate.compile.graph import resolve
 from asyncstate.compile.graph.order import order_cap, settle_orders
 from asyncstate.compile.low.draft import UNSET, Draft
 from asyncstate.model.plan import NodeKind
@@ -35,19 +33,6 @@ def plain_order(high):
     """The same from the plain reference, whose infinite orders the compiler makes finite."""
     found = naive_order(copy.deepcopy(high)).items()
     return [(tag, (min(effective, 1e300), min(own, 1e300), label)) for tag, (effective, own, label) in found]
-
-
-def declared(states):
-    """High data of states of ``test.nop`` with these arguments."""
-    return {id_: {"test": ["nop", *own], "__sls__": "a", "__env__": "base"} for id_, own in states.items()}
-
-
-@contextmanager
-def sets_of(members):
-    """Let a reference to this number of states make a set."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(resolve, "SET_THRESHOLD", members)
-        yield
 
 
 @given(high_data())
