@@ -7,14 +7,14 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
-from asyncstate.compile.graph.requisite_graph import PREREQ
+from asyncstate.compile.graph.requisite_graph import KINDS, PREREQ
 from asyncstate.compile.high.verify import requisite_mistakes
 from asyncstate.model.requisite import DIRECT
 from asyncstate.nearest import nearest
 from asyncstate.pattern import lazy_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.graph.requisite_graph import RequisiteGraph
@@ -25,7 +25,6 @@ SET_THRESHOLD = 8
 """A reference with this many targets or more goes through a SET node instead of one edge for each target."""
 
 _DIRECT = {kind.value: kind.weight for kind in DIRECT}
-_RANK = {kind.value: position for position, kind in enumerate(DIRECT)}
 _GLOB_CHARACTERS = lazy_pattern(r"[*?\[\]]")
 _HINT_LIMIT = 10
 
@@ -39,19 +38,14 @@ class TargetIndex:
         self._of_module: dict[str, list[int]] | None = None
         self._tables: dict[str, dict[Any, list[int]]] = {}
         self._sorted: dict[str, list[str]] = {}
-        self._by_sls: dict[str, list[int]] | None = None
+        self._included: dict[str, list[int]] = {}
         self._globs: dict[tuple[str, str], list[int]] = {}
 
     def table(self, module: str) -> dict[Any, list[int]]:
-        """Return the mapping from ID or name to drafts, of one module, or of all modules for ``id``."""
+        """Return the mapping to drafts from ID or name, of one module or (``id``) of all; or from SLS (``sls``)."""
         table = self._tables.get(module)
         if table is None:
-            table = self._tables[module] = {}
-            for number in range(len(self._drafts)) if module == "id" else self._numbers_of(module):
-                draft = self._drafts[number]
-                table.setdefault(draft.id, []).append(number)
-                if draft.name != draft.id:
-                    table.setdefault(draft.name, []).append(number)
+            table = self._tables[module] = self._by_sls() if module == "sls" else self._by_name(module)
         return table
 
     def modules_of(self, target: str) -> list[str]:
@@ -59,58 +53,64 @@ class TargetIndex:
         return sorted({self._drafts[number].state for number in self.table("id").get(target, ())})
 
     def known_names(self, module: str) -> list[str]:
-        """Return every ID and name of a module, or of all modules for ``id``."""
-        return [name for name in self.table(module) if isinstance(name, str)]
+        """Return the names that are texts in the table of a module, sorted."""
+        names = self._sorted.get(module)
+        if names is None:
+            names = self._sorted[module] = sorted(name for name in self.table(module) if isinstance(name, str))
+        return names
 
     def known_sls(self) -> list[str]:
         """Return every SLS that was rendered."""
-        return list(dict.fromkeys([*self._sls_table(), *self._includes]))
+        return [*self.table("sls"), *self._includes]
 
     def sls(self, name: str) -> list[int] | None:
         """Return the drafts of an SLS and what it includes; None if there is no such SLS.
 
         As in Salt, an included SLS counts only for the chain of includes through which it was rendered first. An SLS
-        without any such draft means the drafts of everything it includes, through any chain.
+        without any such draft means the drafts of everything it includes, through any chain; but globs do not.
         """
-        table = self._sls_table()
-        found = table.get(name)
-        if found is not None or name not in self._includes:
-            return found
-        closure: set[str] = set()
-        stack = [name]
-        while stack:
-            current = stack.pop()
-            if current not in closure:
-                closure.add(current)
-                stack.extend(self._includes.get(current, ()))
-        numbers = {number for sls in closure for number in table.get(sls, ())}
-        table[name] = sorted(numbers)
-        return table[name]
+        table = self.table("sls")
+        if name in table:
+            return table[name]
+        if name in self._includes and name not in self._included:
+            closure: set[str] = set()
+            stack = [name]
+            while stack:
+                current = stack.pop()
+                if current not in closure:
+                    closure.add(current)
+                    stack.extend(self._includes.get(current, ()))
+            self._included[name] = sorted({number for sls in closure for number in table.get(sls, ())})
+        return self._included.get(name)
 
     def glob(self, module: str, pattern: str) -> list[int]:
         """Return the drafts whose ID or name matches. The result of each pattern is cached."""
         key = (module, pattern)
         found = self._globs.get(key)
         if found is None:
-            table = self._sls_table() if module == "sls" else self.table(module)
-            names: Iterable[str] = self._candidates(module, table, pattern)
-            if _GLOB_CHARACTERS.search(pattern[:-1]) or not pattern.endswith("*"):
-                match = re.compile(fnmatch.translate(pattern)).match
-                names = (name for name in names if match(name) is not None)
+            table = self.table(module)
+            match = re.compile(fnmatch.translate(pattern)).match
+            names = (name for name in self._candidates(module, pattern) if match(name))
             found = self._globs[key] = sorted({number for name in names for number in table[name]})
         return found
 
-    def _candidates(self, module: str, table: dict[Any, list[int]], pattern: str) -> Iterator[str]:
+    def _candidates(self, module: str, pattern: str) -> Iterator[str]:
         """Yield the names that begin with the literal part of a pattern."""
-        names = self._sorted.get(module)
-        if names is None:
-            names = self._sorted[module] = sorted(name for name in table if isinstance(name, str))
-        match = _GLOB_CHARACTERS.search(pattern)
-        prefix = pattern[: match.start()] if match else pattern
+        prefix, *_ = _GLOB_CHARACTERS.split(pattern)
+        names = self.known_names(module)
         for position in range(bisect_left(names, prefix), len(names)):
             if not names[position].startswith(prefix):
                 return
             yield names[position]
+
+    def _by_name(self, module: str) -> dict[Any, list[int]]:
+        table: dict[Any, list[int]] = {}
+        for number in range(len(self._drafts)) if module == "id" else self._numbers_of(module):
+            draft = self._drafts[number]
+            table.setdefault(draft.id, []).append(number)
+            if draft.name != draft.id:
+                table.setdefault(draft.name, []).append(number)
+        return table
 
     def _numbers_of(self, module: str) -> list[int]:
         if self._of_module is None:
@@ -119,13 +119,12 @@ class TargetIndex:
                 self._of_module.setdefault(draft.state, []).append(number)
         return self._of_module.get(module, [])
 
-    def _sls_table(self) -> dict[str, list[int]]:
-        if self._by_sls is None:
-            self._by_sls = {}
-            for number, draft in enumerate(self._drafts):
-                for sls in dict.fromkeys((draft.sls, *draft.included_from)):
-                    self._by_sls.setdefault(sls, []).append(number)
-        return self._by_sls
+    def _by_sls(self) -> dict[Any, list[int]]:
+        table: dict[Any, list[int]] = {}
+        for number, draft in enumerate(self._drafts):
+            for sls in dict.fromkeys((draft.sls, *draft.included_from)):
+                table.setdefault(sls, []).append(number)
+        return table
 
 
 class Resolver:
@@ -161,21 +160,17 @@ class Resolver:
     def _downgrade_watch(self, draft: Draft) -> None:
         """Turn ``watch`` into ``require`` if the module has no ``mod_watch``, as it cannot watch."""
         args = draft.args
-        if ("watch" in args or "watch_any" in args) and not self._has_mod_watch(draft.state):
-            for watch, require in (("watch", "require"), ("watch_any", "require_any")):
-                if isinstance(args.get(watch), list) and isinstance(args.get(require, []), list):
-                    args[require] = [*args.get(require, ()), *args.pop(watch)]
+        for watch, require in (("watch", "require"), ("watch_any", "require_any")):
+            watched, required = args.get(watch), args.get(require, [])
+            if isinstance(watched, list) and isinstance(required, list) and not self._has_mod_watch(draft.state):
+                args[require] = [*required, *args.pop(watch)]
 
     def _resolve_draft(self, number: int, draft: Draft) -> None:
         args = draft.args
-        keys = [key for key in args if key in _DIRECT]
-        if len(keys) > 1:
-            keys.sort(key=_RANK.__getitem__)
-        for key in keys:
-            references = args[key]
+        for key, kind in _DIRECT.items():
+            references = args.get(key)
             if not references:
                 continue
-            kind = _DIRECT[key]
             if key in self._disabled:
                 self._announce_disabled(key, draft)
                 continue
@@ -188,7 +183,7 @@ class Resolver:
                     self._reference(number, draft, kind, "id", reference)
                 elif isinstance(reference, dict) and len(reference) == 1:
                     module, target = next(iter(reference.items()))
-                    self._reference(number, draft, kind, str(module).split(".", 1)[0], target)
+                    self._reference(number, draft, kind, str(module).partition(".")[0], target)
                 else:
                     for code, text in requisite_mistakes([reference], draft.id, draft.sls):
                         self._findings.error_at(code, text, draft.file, draft.line_of(key))
@@ -205,7 +200,7 @@ class Resolver:
                 return
             if not targets and module == "sls":
                 message = f"'sls: {target}' in state '{draft.id}' in SLS '{draft.sls}' matches no SLS"
-                self._findings.warn_at("W202", message, draft.file, draft.line_of(_key_of(kind)))
+                self._findings.warn_at("W202", message, draft.file, draft.line_of(KINDS[kind]))
                 return
         elif targets is not None and not targets:
             return
@@ -258,7 +253,7 @@ class Resolver:
             self._require(number, self._graph.add_set(tuple(others), f"{module}: {target}"), kind)
 
     def _not_a_name(self, draft: Draft, kind: int, module: str, target: Any) -> None:
-        key = _key_of(kind)
+        key = KINDS[kind]
         if target is None:
             message = f"'{key}: {module}' in state '{draft.id}' in SLS '{draft.sls}' names nothing and is ignored"
             self._findings.warn_at("W203", message, draft.file, draft.line_of(key))
@@ -270,39 +265,41 @@ class Resolver:
 
     def _missing(self, draft: Draft, kind: int, module: str, target: str) -> None:
         message = (
-            f"Referenced state does not exist for requisite [{_key_of(kind)}: ({module}: {target})] in state "
+            f"Referenced state does not exist for requisite [{KINDS[kind]}: ({module}: {target})] in state "
             f"[{draft.name}] in SLS [{draft.sls}]"
         )
         if message not in self._reported:
             self._reported.add(message)
-            line = draft.line_of(_key_of(kind))
-            self._findings.error_at("E305", message, draft.file, line, self._hint(module, target, draft.env))
+            line, hint = draft.line_of(KINDS[kind]), self._hint(module, target, draft.env)
+            self._findings.error_at("E305", message, draft.file, line, hint)
 
     def _hint(self, module: str, target: str, env: str) -> str:
         """Return which modules or which other SLS have the target, or the nearest name; else what there is to do.
 
         Comparing is slow, so only a few errors get it.
         """
-        if module not in {"id", "sls"}:
-            modules = self.index.modules_of(target)
-            if modules:
-                return f"'{target}' is there, but as {', '.join(modules)}: write '- {modules[0]}: {target}'"
+        modules = self.index.modules_of(target) if module != "sls" else []
+        if modules:
+            return f"'{target}' is there, but as {', '.join(modules)}: write '- {modules[0]}: {target}'"
         self._hints += 1
         if self._hints > _HINT_LIMIT:
             return _declare(module, target)
-        elsewhere = self._findings.include_hint(target, env) if module != "sls" else ""
+        hint = self._sls_hint(target, env) if module == "sls" else self._state_hint(module, target, env)
+        return hint or _declare(module, target)
+
+    def _state_hint(self, module: str, target: str, env: str) -> str:
+        elsewhere = self._findings.include_hint(target, env)
         if elsewhere:
             return elsewhere
-        names = (
-            self.index.known_sls()
-            if module == "sls"
-            else self.index.known_names(module) or self.index.known_names("id")
-        )
-        near = nearest(target, names)
-        if near or module != "sls":
-            return f"did you mean '{near}'?" if near else _declare(module, target)
+        near = nearest(target, self.index.known_names(module) or self.index.known_names("id"))
+        return f"did you mean '{near}'?" if near else ""
+
+    def _sls_hint(self, target: str, env: str) -> str:
+        near = nearest(target, self.index.known_sls())
+        if near:
+            return f"did you mean '{near}'?"
         hint = self._findings.nearest_sls(target, env)
-        return _declare(module, target) if not hint or f"'{target}'" in hint else hint  # it is there, but not included
+        return "" if f"'{target}'" in hint else hint  # it is there, but not included
 
     def _announce_disabled(self, key: str, draft: Draft) -> None:
         if key not in self._announced:
@@ -319,7 +316,3 @@ def _declare(module: str, target: str) -> str:
         f"a state with the ID '{target}'" if module == "id" else f"a state of '{module}' with the ID or name '{target}'"
     )
     return f"declare {what}, include the SLS that has it, or remove the requisite"
-
-
-def _key_of(kind: int) -> str:
-    return next(key for key, weight in _DIRECT.items() if weight == kind)
