@@ -11,7 +11,7 @@ from asyncstate.model.plan import TIMELESS, BrokenListener, ContingentEdge, Node
 from asyncstate.model.requisite import RemoteRequisite, Requisite
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from asyncstate.compile.findings import Findings
     from asyncstate.compile.graph.listen import Listening
@@ -38,7 +38,7 @@ class PlanBuilder:
         self.chunks: tuple[LowChunk, ...] = tuple(
             self._chunk(index, node, order) for index, node in enumerate(chunk_nodes)
         )
-        self.rank: list[int] = [0] * len(chunk_nodes)
+        self.rank: list[int] = [rank for rank, node in enumerate(serial) if kinds[node] is NodeKind.CHUNK]
         self.nodes: list[Node] = [Node(NodeKind.CHUNK, index) for index in range(len(chunk_nodes))]
         self._add_others(serial)
         self.dag: Dag = Dag(len(self.nodes))
@@ -76,7 +76,6 @@ class PlanBuilder:
         graph = self._graph
         for rank, node in enumerate(serial):
             if graph.kind[node] is NodeKind.CHUNK:
-                self.rank[self.number[node]] = rank
                 continue
             self.number[node] = len(self.nodes)
             self.rank.append(rank)
@@ -88,15 +87,13 @@ class PlanBuilder:
             if graph.kind[node] is NodeKind.SET and numbers:
                 self.number[node] = len(self.nodes)
                 self.rank.append(0)
-                self.nodes.append(Node(NodeKind.SET, -1, numbers, graph.label.get(node, "")))
+                self.nodes.append(Node(NodeKind.SET, -1, numbers, graph.label[node]))
 
     def _add_edges(self) -> None:
-        add = self.dag.add
-        number = self.number
-        for node, (targets, kinds) in enumerate(zip(self._graph.after, self._graph.kinds, strict=True)):
-            before = number[node]
-            if targets and before >= 0:
-                for target, kind in zip(targets, kinds, strict=True):
+        add, number, graph = self.dag.add, self.number, self._graph
+        for node, before in enumerate(number):
+            if before >= 0:
+                for target, kind in graph.edges_from(node):
                     after = number[target]
                     if after >= 0:
                         add(before, after, _SOURCES[kind])
@@ -124,8 +121,7 @@ class PlanBuilder:
 
     def _add_listeners(self, listening: Listening) -> None:
         """Add the listeners of chunks in the plan, ranked behind everything else."""
-        last = max(self.rank, default=0)
-        for place, (listener, targets) in enumerate(listening.listeners, last + 1):
+        for place, (listener, targets) in enumerate(listening.listeners, len(self.rank)):
             chunk = self.number[listener]
             known = tuple(self.number[target] for target in targets if self.number[target] >= 0)
             if chunk >= 0 and known:
@@ -146,10 +142,10 @@ class PlanBuilder:
         rows: dict[str, dict[str, Any]],
         findings: Findings,
         saltenv: str,
-        unknown: dict[int, str] | None = None,
-        refused: Mapping[int, str] | None = None,
-        remote: tuple[RemoteRequisite, ...] = (),
-        contradictions: tuple[Contradiction, ...] = (),
+        unknown: dict[int, str],
+        refused: dict[int, str],
+        remote: tuple[RemoteRequisite, ...],
+        contradictions: tuple[Contradiction, ...],
     ) -> Plan:
         """Freeze the plan. ``refused`` says by chunk why it is in no group."""
         self._add_listeners(listening)
@@ -162,9 +158,9 @@ class PlanBuilder:
             dag=self.dag,
             contingent=tuple(self.contingent),
             broken_listeners=self.broken_listeners(listening),
-            unknown=unknown or {},
+            unknown=unknown,
             entries=self.entries,
-            not_aggregated={chunk: why for chunk, why in (refused or {}).items() if chunk >= 0},
+            not_aggregated=refused,
             contradictions=contradictions,
             remote=remote,
             rows=rows,
