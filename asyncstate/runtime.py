@@ -25,7 +25,7 @@ from asyncstate.dunders.cancel import CancelToken, blocking
 from asyncstate.dunders.context import thread_token
 from asyncstate.load.trust import require_trusted_plugins
 from asyncstate.planner import Planner
-from asyncstate.process.ending import has_started, release
+from asyncstate.process.ending import release
 from asyncstate.redact.redacted_plan import RedactedPlan
 from asyncstate.redact.secrets import Secrets
 from asyncstate.run.affinity import LoopAffinity
@@ -139,8 +139,7 @@ class StateRuntime:
         finally:
             blocking.discard(token)
             thread_token.set(around)
-            if not token.reason and has_started(token):
-                release(token)
+            release(token)
 
     def _open_on_loop(self) -> None:
         # Modules that a run needs are imported here, in a thread: an import on the loop would block it.

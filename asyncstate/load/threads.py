@@ -25,7 +25,7 @@ from asyncstate.errors import LoaderError, RunCancelled
 from asyncstate.logs.loggers import get_logger
 from asyncstate.model.encode import plain
 from asyncstate.process.descriptors import LOOK, PATIENCE, Thread, room
-from asyncstate.process.ending import has_started, reaper, release
+from asyncstate.process.ending import reaper, release
 from asyncstate.process.lineage import ThreadChildren, ticks
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class WorkerThreads:
             self._outside.discard(cut_off)
             if undo is not None:
                 undo()
-            if call is None and not token.reason and has_started(token):
+            if call is None:
                 release(token)
 
     def cut_off(self, reason: str) -> None:

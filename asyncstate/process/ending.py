@@ -169,7 +169,12 @@ def has_started(token: CancelToken) -> bool:
 
 
 def release(token: CancelToken) -> None:
-    """Keep the programs of a call that ended by itself: a daemon, or a program in the background."""
+    """Keep the programs of a call that ended by itself: a daemon, or a program in the background.
+
+    Those of a cancelled call are being ended.
+    """
+    if token.reason or not has_started(token):
+        return
     with _lock:
         lineages = _parts.pop(token, [])
     residue.note_ended([lineage.mark for lineage in lineages])

@@ -32,7 +32,7 @@ from asyncstate.model.result import in_template
 from asyncstate.process.ending import has_started, release
 from asyncstate.run.chunk.conditions import check_conditions, checked, globally_allowed, has_conditions, not_allowed
 from asyncstate.run.chunk.slots import fill_slots, has_slot
-from asyncstate.run.chunk.umask import thread_umask
+from asyncstate.run.chunk.umask import call_with_umask
 from asyncstate.run.chunk.views import LowStateView
 from asyncstate.run.rows import (
     exception_row,
@@ -148,7 +148,7 @@ class Caller:
             await self._forget_cancellation(task)
         context = current.get(None)
         token = context.cancel if context is not None else None
-        if token is not None and not token.reason and has_started(token):
+        if token is not None and not token.reason and has_started(token):  # by conditions, or by an async function
             await self.host.workers.run(release, token)
         row = normalise(returned, name)
         if row["result"] is False:
@@ -307,13 +307,17 @@ class Caller:
         if self._mock:
             func, is_async, args, kwargs = mocked_row, False, [low["name"]], {}
         if not is_async:
+            context = current.get()
 
             def in_thread() -> Any:
-                returned = check_conditions(low, salt) if conditions else None
-                if returned is None:
-                    with thread_umask(current.get().umask):
-                        returned = func(*args, **kwargs)
-                return checked(returned, low, salt) if checks else returned
+                try:
+                    returned = check_conditions(low, salt) if conditions else None
+                    if returned is None:
+                        returned = call_with_umask(context.umask, func, *args, **kwargs)
+                    return checked(returned, low, salt) if checks else returned
+                finally:
+                    if context.cancel is not None:
+                        release(context.cancel)
 
             return await self.host.workers.run(in_thread)
         returned = await self.host.workers.run(check_conditions, low, salt) if conditions else None

@@ -5,31 +5,28 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
 _CLONE_FS = 0x200
 """Linux: umask, working directory and root, which threads share unless one calls `unshare`."""
 
 
-@contextmanager
-def thread_umask(umask: int | None) -> Iterator[None]:
-    """Create files in this thread with ``umask`` while the context lasts; None changes nothing.
+def call_with_umask(umask: int | None, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function that creates files in this thread with ``umask``; None changes nothing.
 
     If the system cannot give a thread its own umask, the whole process gets it for that time. That is safe, since
     such a state runs alone.
     """
     if umask is None:
-        yield
-        return
+        return func(*args, **kwargs)
     _leave_shared_umask()
     before = os.umask(umask)
     try:
-        yield
+        return func(*args, **kwargs)
     finally:
         os.umask(before)
 
