@@ -31,6 +31,8 @@ from asyncstate.residue import note_ended
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from asyncstate.process.lineage import Lineage
+
 log: logging.Logger = logging.getLogger(__name__)
 
 SILENCE = 0.1
@@ -78,21 +80,11 @@ def run_child(
         cancel.check()
     output = Output(limit)
     with room.place(cancel) as place, _followed(argv, cwd, env, account) as command:
-        begin = partial(
-            start,
-            command,
-            bufsize=0,
-            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if merge_stderr else subprocess.PIPE,
-            cwd=cwd,
-            env=env,
-            umask=umask,
-            **(account or {}),
-        )
-        process, lineage = place.start(begin)
+        options = {"cwd": cwd, "env": env, "umask": umask, **(account or {})}
+        begin = partial(_Pipes.start, command, merged=merge_stderr, fed=stdin is not None, **options)
+        process, lineage, pipes = place.start(begin)
         belong(lineage, cancel)
-        child = _Child(process, stdin, output, watched=place.ample)
+        child = _Child(process, pipes, stdin, output, watched=place.ample)
         try:
             timed_out = not child.listen(None if timeout is None else time.monotonic() + timeout)
             if (timed_out or output.exceeded) and reaper.end([lineage]):
@@ -166,24 +158,71 @@ def _reap_later(process: subprocess.Popen[bytes]) -> None:
         Thread(target=process.wait, name=f"reap-{process.pid}", daemon=True).start()
 
 
+class _Pipes(NamedTuple):
+    """This side of a child's pipes: descriptors, -1 for one that it has not."""
+
+    stdin: int
+    stdout: int
+    stderr: int
+
+    @classmethod
+    def start(
+        cls, argv: Sequence[str], *, merged: bool, fed: bool, **options: Any
+    ) -> tuple[subprocess.Popen[bytes], Lineage, _Pipes]:
+        """Start a program with pipes. Raises OSError; then no descriptor is left open.
+
+        ``Popen`` could make them, with a file object each and at several times the price.
+        """
+        ours: list[int] = []
+        theirs: list[int] = []
+        try:
+            for _ in range(1 if merged else 2):
+                read, write = os.pipe()
+                ours.append(read)
+                theirs.append(write)
+            if fed:
+                read, write = os.pipe()
+                ours.append(write)
+                theirs.append(read)
+            else:
+                theirs.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+            process, lineage = start(argv, stdin=theirs[-1], stdout=theirs[0], stderr=theirs[-2], **options)
+        except BaseException:
+            for descriptor in ours:
+                os.close(descriptor)
+            raise
+        finally:
+            for descriptor in theirs:
+                os.close(descriptor)
+        return process, lineage, cls(ours[-1] if fed else -1, ours[0], -1 if merged else ours[1])
+
+
 class _Child:
     """A running child and its pipes. ``watched``: a descriptor reports its end; else it is polled."""
 
-    def __init__(self, process: subprocess.Popen[bytes], stdin: bytes | None, output: Output, *, watched: bool) -> None:
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        pipes: _Pipes,
+        stdin: bytes | None,
+        output: Output,
+        *,
+        watched: bool,
+    ) -> None:
         self._process = process
         self._output = output
         self._lock = threading.Lock()
         self._gone = False
-        self._open: dict[int, str] = {}
+        self._open: dict[int, str] = {pipes.stdout: "out"}
+        if pipes.stderr >= 0:
+            self._open[pipes.stderr] = "err"
+        self._outputs = tuple(self._open)
         self._poll = select.poll()
-        for name, pipe in (("out", process.stdout), ("err", process.stderr)):
-            if pipe is not None:
-                self._open[pipe.fileno()] = name
-                self._poll.register(pipe.fileno(), select.POLLIN)
+        for descriptor in self._open:
+            self._poll.register(descriptor, select.POLLIN)
         self._unsent = memoryview(stdin or b"")
-        self._stdin = -1
-        if process.stdin is not None:
-            self._stdin = process.stdin.fileno()
+        self._stdin = pipes.stdin
+        if self._stdin >= 0:
             self._poll.register(self._stdin, select.POLLOUT)
         self._pidfd = _open_pidfd(process.pid) if watched else -1
         if self._pidfd >= 0:
@@ -211,12 +250,9 @@ class _Child:
 
         The child has ended or was killed. If it cannot be reaped, a thread does so later.
         """
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if pipe is not None:
-                with suppress(BrokenPipeError):
-                    pipe.close()
-        if self._pidfd >= 0:
-            os.close(self._pidfd)
+        for descriptor in (self._stdin, *self._outputs, self._pidfd):
+            if descriptor >= 0:
+                os.close(descriptor)
         if not self._reap():
             log.warning("process %d was killed, but has not ended: it is left behind", self._process.pid)
             _reap_later(self._process)
@@ -283,9 +319,9 @@ class _Child:
             self._shut_stdin()
 
     def _shut_stdin(self) -> None:
-        if self._stdin >= 0 and self._process.stdin is not None:
+        if self._stdin >= 0:
             self._poll.unregister(self._stdin)
-            self._process.stdin.close()
+            os.close(self._stdin)
             self._stdin = -1
 
 

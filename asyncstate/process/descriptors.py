@@ -11,13 +11,14 @@ import errno
 import os
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 from weakref import WeakSet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from typing import Self
 
     from asyncstate.dunders.cancel import CancelToken
 
@@ -239,22 +240,24 @@ class Room:
         self.holders: WeakSet[Holder] = WeakSet()
         """Objects that give threads back when the system refuses to start a program."""
 
-    @contextmanager
-    def place(self, cancel: CancelToken | None) -> Iterator[Place]:
-        """Wait for a place, and hold it in the block. Raises RunCancelled if the call is cancelled meanwhile."""
+    def place(self, cancel: CancelToken | None) -> Place:
+        """Return a place, to be held in a ``with`` block."""
+        return Place(self, cancel)
+
+    def enter(self, cancel: CancelToken | None) -> None:
+        """Wait for a place. Raises RunCancelled if the call is cancelled meanwhile."""
         with self._news:
             while not self._fits():
                 self._wait(cancel)
             self._places += 1
             self._starting += 1
-        place = Place(self, cancel)
-        try:
-            yield place
-        finally:
-            with self._news:
-                self._places -= 1
-                self._starting -= not place.started
-                self._news.notify_all()
+
+    def leave(self, *, started: bool) -> None:
+        """Give up a place, whose program has started or not."""
+        with self._news:
+            self._places -= 1
+            self._starting -= not started
+            self._news.notify_all()
 
     @property
     def ample(self) -> bool:
@@ -304,13 +307,25 @@ class Room:
 
 
 class Place:
-    """One program's place. ``started`` is true once it has started; ``ample``: it may have descriptors to spare."""
+    """One program's place, which is waited for and held in a ``with`` block.
+
+    ``started`` is true once it has started; ``ample``: it may have descriptors to spare. Raises RunCancelled if the
+    call is cancelled before there is room.
+    """
 
     def __init__(self, room: Room, cancel: CancelToken | None) -> None:
         self._room = room
         self._cancel = cancel
         self.started: bool = False
-        self.ample: bool = room.ample
+        self.ample: bool = False
+
+    def __enter__(self) -> Self:
+        self._room.enter(self._cancel)
+        self.ample = self._room.ample
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._room.leave(started=self.started)
 
     def start(self, start: Callable[[], T]) -> T:
         """Return the result of ``start``. If the system refuses for lack of resources, call it again later.

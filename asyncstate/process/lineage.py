@@ -7,7 +7,7 @@ import os
 import subprocess
 import threading
 import time
-from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from asyncstate import residue
@@ -99,30 +99,33 @@ def start(argv: Sequence[str], **options: Any) -> tuple[subprocess.Popen[bytes],
     moment, while a lock keeps other threads from starting programs here. The mark is recorded before (`remains`): this
     process may be killed as soon as the program works. Raises OSError if the program cannot start.
     """
-    with _marks.lock, _marked(_marks.next()) as mark:
-        residue.note_started(mark)
+    with _marks.lock:
+        mark = _marks.next()
+        unmark = _mark(mark)
+        if unmark is None:
+            mark = 0
         try:
+            residue.note_started(mark)
             process = subprocess.Popen(argv, start_new_session=True, **options)
         except BaseException:
             residue.note_ended([mark])
             raise
+        finally:
+            if unmark is not None:
+                unmark()
     return process, Lineage(mark, process.pid)
 
 
-@contextmanager
-def _marked(mark: int) -> Iterator[int]:
+def _mark(mark: int) -> Callable[[], None] | None:
+    """Give this process a mark. Return what takes it away again; None where marks cannot be set."""
     try:
         import resource  # noqa: PLC0415 - not every system has it
 
         before = resource.getrlimit(_LIMIT)
         resource.setrlimit(_LIMIT, (mark, before[1]))
     except (ImportError, OSError, ValueError):
-        yield 0
-        return
-    try:
-        yield mark
-    finally:
-        resource.setrlimit(_LIMIT, before)
+        return None
+    return partial(resource.setrlimit, _LIMIT, before)
 
 
 # finding the processes of a lineage

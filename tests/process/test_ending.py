@@ -145,8 +145,10 @@ def test_a_time_out_ends_all_that_the_command_started(tmp_path, kind):
 
 def test_a_program_of_another_thread_is_not_taken_for_ours(monkeypatch):
     """A thread of the application may start a program in the moment in which we bear a mark."""
-    with lineage._marked(lineage._marks.next()) as mark:
-        bystander = subprocess.Popen(["sleep", "600"])
+    mark = lineage._marks.next()
+    unmark = lineage._mark(mark)
+    bystander = subprocess.Popen(["sleep", "600"])
+    unmark()
     assert look_at(bystander.pid).mark == mark
     assert living([lineage.Lineage(mark, bystander.pid)]) == []
     bystander.kill()
