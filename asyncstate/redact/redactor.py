@@ -41,6 +41,8 @@ _MEASURED: Final = frozenset({"result", RUN_NUM, "start_time", "duration", STATE
 _PLAINEST: Final = SCHEMA - {"pchanges", "sub_state_run", "warnings"}
 _TIME_OF_DAY: Final = lazy_pattern(r"\d\d:\d\d:\d\d(\.\d+)?")
 _NUMBERS: Final = frozenset({bool, int, float, type(None)})
+_FLAT: Final = 4
+"""Levels of a row that is copied without a search."""
 _PLAIN: Final = frozenset({bool, float, type(None)})
 
 
@@ -166,8 +168,10 @@ class Redactor:
 
     def row(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a copy of a row with the secrets hidden. The keys of `SCHEMA` and measured values stay."""
-        if not self._telling and not self._short and _is_plainest(row):
-            return {**row, "changes": {}}
+        if not self._telling and not self._short and row.keys() <= _PLAINEST:
+            copy = _copied(row)
+            if copy is not None:
+                return copy
         shown: dict[str, Any] = {}
         for key, item in row.items():
             seen = item if key in _MEASURED and _measured(item) else self._value(item, 0)
@@ -192,17 +196,28 @@ class Redactor:
         error.__cause__, error.__suppress_context__ = None, True
 
 
-def _is_plainest(row: Mapping[str, Any]) -> bool:
-    """Whether a row has no changes and no ``@``, so it contains no URL with a password, like most rows of most runs."""
-    if not row.keys() <= _PLAINEST or row.get("changes") != {}:
-        return False
-    for item in row.values():
-        if type(item) is str:
-            if "@" in item:
-                return False
-        elif type(item) not in _NUMBERS and item != {}:
-            return False
-    return True
+def _copied(data: Mapping[str, Any], depth: int = 0) -> dict[str, Any] | None:
+    """Return a copy of data without ``@``, which so contains no URL with a password; None for all else.
+
+    Most rows of most runs are like that, and none of their texts need be searched where no secret is known.
+    """
+    if depth > _FLAT:
+        return None
+    copy: dict[str, Any] = {}
+    for key, item in data.items():
+        kind = type(item)
+        if type(key) is not str or "@" in key or (kind is str and "@" in item):
+            return None
+        if kind is dict:
+            nested = _copied(item, depth + 1) if item else {}
+            if nested is None:
+                return None
+            copy[key] = nested
+        elif kind is str or kind in _NUMBERS:
+            copy[key] = item
+        else:
+            return None
+    return copy
 
 
 def _put(lengths: dict[_K, tuple[int, ...]], start: _K, length: int) -> None:

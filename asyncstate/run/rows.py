@@ -151,7 +151,7 @@ def normalise(returned: Any, name: Any) -> Row:
     become a list of texts. If the function forgot to await something, the row keeps its changes and fails.
     """
     if _is_in_shape(returned):
-        return {**returned, "changes": {}}
+        return {**returned, "changes": {**returned["changes"]}}
     reduction = Reduction()
     row = reduction.of(returned)
     forgotten = _forgotten(reduction) if reduction.forgotten else ""
@@ -181,22 +181,39 @@ def normalise(returned: Any, name: Any) -> Row:
 
 
 def _is_in_shape(returned: Any) -> bool:
-    """Whether a value is the well-formed return of a state without changes, the most frequent case."""
+    """Whether a value is the well-formed return of a state with few changes or none, the most frequent case."""
     if type(returned) is not dict or returned.keys() != _PLAINEST or set(map(type, returned)) != {str}:
         return False
-    name, result, comment = returned["name"], returned["result"], returned["comment"]
+    name, changes = returned["name"], returned["changes"]
+    result, comment = returned["result"], returned["comment"]
     return (
         (result is True or result is None or result is False)
-        and type(returned["changes"]) is dict
-        and not returned["changes"]
         and type(comment) is str
         and comment.isascii()
         and type(name) is str
         and name.isascii()
         and len(comment) + len(name) < _SHORT
+        and type(changes) is dict
+        and (not changes or _are_brief(changes))
     )
 
 
+def _are_brief(changes: dict[Any, Any]) -> bool:
+    """Whether changes are a few texts and numbers: what a command, a file or a service has changed."""
+    length = 0
+    for key, item in changes.items():
+        if type(key) is not str or not key.isascii():
+            return False
+        length += len(key)
+        if type(item) is str and item.isascii():
+            length += len(item)
+        elif item is not None and not (type(item) in _NUMBERS and -_LARGE < item < _LARGE):
+            return False
+    return length < _SHORT
+
+
+_NUMBERS = frozenset({bool, int})
+_LARGE = 1 << 53
 _PLAINEST = frozenset(REQUIRED_KEYS)
 _SHORT = 1000
 

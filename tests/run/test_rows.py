@@ -18,14 +18,23 @@ def good(**changes):
     return {"name": "n", "result": True, "changes": {}, "comment": "c", **changes}
 
 
-@given(name=st.text(), result=st.none() | st.booleans(), comment=st.text() | st.just("c" * 5000))
-def test_the_plainest_return_is_treated_like_any_other(name, result, comment):
-    returned = {"name": name, "result": result, "changes": {}, "comment": comment}
+@given(
+    name=st.text(),
+    result=st.none() | st.booleans(),
+    comment=st.text() | st.just("c" * 5000),
+    changes=st.dictionaries(
+        st.sampled_from(["pid", "\udcff", "k" * 600, 5, None]),
+        st.sampled_from(
+            [1, 2**80_000, -(2**80_000), 0.5, True, None, "x", "\udcff", "x" * 600, b"\xff", {"a": [1]}, []]
+        ),
+    ),
+)
+def test_the_plainest_return_is_treated_like_any_other(name, result, comment, changes):
+    returned = {"name": name, "result": result, "changes": changes, "comment": comment}
     row = normalise(returned, "n")
     longer = normalise({**returned, "more": 1}, "n")
     assert row == {key: value for key, value in longer.items() if key != "more"}
-    row["changes"]["x"] = 1
-    assert returned["changes"] == {}
+    assert row["changes"] is not changes
 
 
 @pytest.mark.parametrize("returned", [None, "fine", [True], 5])
