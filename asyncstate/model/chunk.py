@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sys import intern
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -48,7 +49,7 @@ class LowChunk(msgspec.Struct, frozen=True):
     file, requisites and global arguments included, except the keys that have a field of their own. ``file``
     is the file that declares the state; ``declared`` is its line there, or the `Lines` that find it. ``name`` is a str
     unless ``names`` lists something else; such a state fails when it runs. ``tag`` is the key of its row in every
-    report, and follows from the other fields.
+    report, ``function`` is ``state.fun``, as the loader knows it; both follow from the other fields.
     """
 
     index: int
@@ -64,9 +65,11 @@ class LowChunk(msgspec.Struct, frozen=True):
     file: str = ""
     declared: int | Lines = 0
     tag: str = ""
+    function: str = ""
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "tag", state_tag(self.state, self.id, self.name, self.fun))
+        msgspec.structs.force_setattr(self, "function", intern(f"{self.state}.{self.fun}"))
 
     @property
     def line(self) -> int:
@@ -75,11 +78,6 @@ class LowChunk(msgspec.Struct, frozen=True):
             return self.declared
         id_ = self.id.removeprefix(LISTENER) if self.fun == MOD_WATCH else self.id
         return self.declared.of(id_, self.state)
-
-    @property
-    def function(self) -> str:
-        """``state.fun``, as the loader knows it."""
-        return f"{self.state}.{self.fun}"
 
     @property
     def place(self) -> str:
