@@ -7,8 +7,8 @@ path has changed: something else may have the name there now. Everything else is
 time is lost.
 
 A regular expression is a table for the matching engine in C. Python computes it anew in each process, from the pattern
-and its flags alone, which takes 7 % of a start. The pack has those that this interpreter computed for the bodies of the
-packed modules and of their classes, and none of users' patterns.
+and its flags alone, which takes 12 % of a start. The pack has those that this interpreter computed for the bodies of
+the packed modules and of their classes, and for `asyncstate.pattern`, and none of users' patterns.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import marshal
 import os
 import sys
 from _frozen_importlib import ModuleSpec  # `importlib.machinery`, which is not imported yet
-from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader, cache_from_source
+from _frozen_importlib_external import MAGIC_NUMBER, PathFinder, SourceFileLoader, cache_from_source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _FORMAT = 3
 _ENOUGH = 16
-"""The number of modules that a pack must lack for a new one to be written."""
+"""The number of modules and expressions that a pack must lack for a new one to be written."""
 _SIZE = 8
 """Bytes of the length field before the index."""
 _HEADER = 16
@@ -38,6 +38,8 @@ _BY_TIME = bytes(4)
 """The flags of a .pyc that is valid by time and size."""
 _UNREADABLE = (OSError, EOFError, ValueError, TypeError, MemoryError)
 _COMPILER = "re._compiler"
+_ON_USE = "asyncstate.pattern"
+"""The module that compiles expressions of modules in a function, when they are first used."""
 _ALWAYS_THE_SAME = 2 | 8 | 16 | 32 | 64 | 256
 """The flags of `re`, except those whose table depends on the locale, or is printed."""
 _OF_A_FUNCTION = 1
@@ -45,7 +47,7 @@ _OF_A_FUNCTION = 1
 
 
 class _Loader(SourceFileLoader):
-    """The loader of a source file whose code is in the pack."""
+    """The loader of a source file whose code is in the pack, or of `re._compiler`."""
 
     def __init__(self, name: str, source: str, code: bytes) -> None:
         super().__init__(name, source)
@@ -102,11 +104,16 @@ class Patterns:
             frame = sys._getframe(1)  # noqa: SLF001 - whose expression it is, decides whether it is kept
             while frame.f_back is not None and frame.f_globals.get("__name__") == "re":
                 frame = frame.f_back
-            if not frame.f_code.co_flags & _OF_A_FUNCTION and type(pattern) in (str, bytes):
-                self._lacking[pattern, int(flags)] = frame.f_globals.get("__name__", "")
+            module = frame.f_globals.get("__name__", "")
+            if type(pattern) in (str, bytes) and (module == _ON_USE or not frame.f_code.co_flags & _OF_A_FUNCTION):
+                self._lacking[pattern, int(flags)] = module
             return compute(pattern, flags)
 
         compiler.compile = compiled
+
+    def lacking(self, modules: Container[str]) -> int:
+        """Return the number of expressions of these modules that had no table."""
+        return sum(module in modules for module in self._lacking.values())
 
     def computed(self, modules: Container[str]) -> dict[_Expression, tuple[Any, ...]]:
         """Return all tables, and those of the expressions of these modules that had none."""
@@ -156,9 +163,18 @@ class CodePack:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a module that is in the pack and whose source has not changed."""
-        if name not in self._index:
+        """Return the spec of a module that is in the pack and whose source has not changed, and of `re._compiler`."""
+        spec = self._packed(name, path) if name in self._index else None
+        if name != _COMPILER:
+            return spec
+        spec = spec or PathFinder.find_spec(name, path)
+        if spec is None or not isinstance(spec.loader, SourceFileLoader):
             return None
+        loader = spec.loader if isinstance(spec.loader, _Loader) else _Loader(name, str(spec.origin), b"")
+        loader.serves, spec.loader = self._patterns.serve, loader
+        return spec
+
+    def _packed(self, name: str, path: Sequence[str] | None) -> ModuleSpec | None:
         source, is_package, stamp, begin, length = self._index[name]
         folder = os.path.dirname(source)
         try:
@@ -169,21 +185,18 @@ class CodePack:
         if code is None:
             self._changed.add(name)
             return None
-        loader = _Loader(name, source, code)
-        if name == _COMPILER:
-            loader.serves = self._patterns.serve
-        spec = ModuleSpec(name, loader, origin=source, is_package=is_package)
+        spec = ModuleSpec(name, _Loader(name, source, code), origin=source, is_package=is_package)
         spec.has_location = True
         if is_package:
             spec.submodule_search_locations = [folder]
         return spec
 
     def renew(self) -> None:
-        """Write the pack anew if this process imported many modules that it lacks."""
+        """Write the pack anew if it lacks many of the modules and expressions of this process."""
         if sys.dont_write_bytecode:
             return
         lacking = [spec for spec in _imported() if spec.name not in self._index or spec.name in self._changed]
-        if len(lacking) < _ENOUGH or None in map(_compiled, lacking[:_ENOUGH]):
+        if len(lacking) + self._patterns.lacking(self._index) < _ENOUGH or None in map(_compiled, lacking[:_ENOUGH]):
             return
         try:
             self._write(lacking)
@@ -229,6 +242,9 @@ def _made_for() -> tuple[int, bytes, str, list[tuple[str, int]]]:
     return _FORMAT, MAGIC_NUMBER, sys.version, folders
 
 
+_LOADERS = (SourceFileLoader, _Loader)
+
+
 def _stamp(status: os.stat_result) -> bytes:
     """Return the time and the size of a source in the form of a .pyc."""
     return b"".join((int(number) & 0xFFFFFFFF).to_bytes(4, "little") for number in (status.st_mtime, status.st_size))
@@ -243,7 +259,7 @@ def _imported() -> list[ModuleSpec]:
     found = []
     for name, module in list(sys.modules.items()):
         spec = module.__dict__.get("__spec__") if type(module) is type(sys) else None
-        if type(spec) is not ModuleSpec or type(spec.loader) is not SourceFileLoader or spec.name != name:
+        if type(spec) is not ModuleSpec or type(spec.loader) not in _LOADERS or spec.name != name:
             continue
         folder = _parent(os.path.dirname(str(spec.origin)), spec.submodule_search_locations is not None)
         if "." in name or folder in sys.path:

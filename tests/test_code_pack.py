@@ -128,6 +128,36 @@ pack.renew()
 """
 
 
+LATE = """
+import sys
+from asyncstate._code_pack import CodePack
+pack = CodePack(sys.argv[1])
+sys.meta_path.insert(0, pack)
+assert "re" not in sys.modules
+for number in range(20):
+    __import__(f"many.part{number}")
+import json
+print(json.dumps([len(pack._patterns.tables)]))
+pack.renew()
+"""
+
+
+def test_a_program_that_imports_re_after_the_pack_writes_and_takes_tables(site):
+    for number in range(20):
+        site.edit(number, f"import re\nvalue = re.compile('{number}+')\n")
+    (before,) = site.run(LATE)
+    (after,) = site.run(LATE)
+    assert (before, after >= 20) == (0, True)
+
+
+def test_a_pack_that_lacks_only_tables_is_written_anew(site):
+    for number in range(20):
+        site.edit(number, f"import re\nvalue = re.compile('{number}+')\n")
+    site.run(LATE.replace("pack.renew()", "pack._patterns._lacking.clear()\npack.renew()"))
+    assert site.run(LATE) == (0,)
+    assert site.run(LATE)[0] >= 20
+
+
 def test_expressions_of_modules_and_classes_are_those_that_re_would_make(site):
     site.edit(0, "import re\nvalue = re.compile('(?P<a>b)+|(c)')\nclass Held:\n    value = re.compile('Ä|ß', re.I)\n")
     site.edit(1, "import re\nvalue = re.compile(b'[a-z]{3,}(?=x)')\n")

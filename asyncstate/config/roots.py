@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +40,7 @@ def normalise_roots(option: str, value: Any, origin: str) -> Roots:
 
 def _expand_root(root: str, base: str) -> list[str]:
     path = os.path.abspath(os.path.join(base, os.path.expanduser(root)))
-    if not re.search(r"[*?\[]", path):
+    if {*"*?["}.isdisjoint(path):
         return [path]
     import glob  # noqa: PLC0415 - hardly any configuration has globs in its roots
 

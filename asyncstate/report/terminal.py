@@ -1,20 +1,17 @@
 """Text for terminals: colours, text made safe to print, and readable times."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os
+import re
 import stat
 import time
 from contextlib import suppress
+from functools import cache
 from math import inf
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from asyncstate.pattern import lazy_pattern
-
-if TYPE_CHECKING:
-    import re
 
 _SEAL = os.urandom(8).hex()
 """Marks the colours of this program until they are written: text from outside cannot contain it."""
@@ -22,9 +19,7 @@ _SEALED = f"\x1b{_SEAL}["
 _ESCAPE_TEXT = rf"\x1b(?:(?:{_SEAL})?\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])"
 _CONTROL_TEXT = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 """Characters that control a terminal, end a line invisibly, or reverse the order of letters."""
-_ESCAPE = lazy_pattern(_ESCAPE_TEXT)
 _CONTROL = lazy_pattern(_CONTROL_TEXT)
-_HARMFUL = lazy_pattern(rf"(?!\x1b{_SEAL})(?:{_ESCAPE_TEXT}|{_CONTROL_TEXT})")
 
 _UNITS = ((60, "min", 60.0), (60, "h", 24.0), (24, "d", inf))
 """Units of time: the number of previous units in one, the name, the number of it in the next unit."""
@@ -62,7 +57,7 @@ def clean(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return _CONTROL.sub(_spelt, _ESCAPE.sub("", text.replace("\r\n", "\n")))
+    return _CONTROL.sub(_spelt, _expressions()[0].sub("", text.replace("\r\n", "\n")))
 
 
 def without_control(text: str) -> str:
@@ -72,9 +67,16 @@ def without_control(text: str) -> str:
     """
     if text.isprintable():
         return text
-    if _HARMFUL.search(text):
-        text = _HARMFUL.sub(_removed, text.replace("\r\n", "\n"))
+    harmful = _expressions()[1]
+    if harmful.search(text):
+        text = harmful.sub(_removed, text.replace("\r\n", "\n"))
     return text.replace(_SEALED, "\x1b[")
+
+
+@cache
+def _expressions() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return those of escape sequences, and of all that is removed. They have the seal, which is kept nowhere."""
+    return re.compile(_ESCAPE_TEXT), re.compile(rf"(?!\x1b{_SEAL})(?:{_ESCAPE_TEXT}|{_CONTROL_TEXT})")
 
 
 def _removed(match: re.Match[str]) -> str:

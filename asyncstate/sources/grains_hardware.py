@@ -7,7 +7,11 @@ import re
 import shlex
 from typing import Any
 
+from asyncstate.pattern import lazy_pattern
 from asyncstate.sources.system_files import list_names, read_text
+
+_PROCESSOR = lazy_pattern(r"(?m)^processor\s*:")
+_MEMORY = lazy_pattern(r"(?m)^(MemTotal|SwapTotal):\s*(\d+)")
 
 _FIRMWARE = {
     "biosversion": "bios_version",
@@ -71,13 +75,13 @@ def cpu_grains(root: str = "/") -> dict[str, Any]:
             grains["cpu_flags"] = value.split()
         elif key == "# processors":  # IBM mainframes
             grains["num_cpus"] = int(value)
-    grains["num_cpus"] = grains["num_cpus"] or len(re.findall(r"(?m)^processor\s*:", text))
+    grains["num_cpus"] = grains["num_cpus"] or len(_PROCESSOR.findall(text))
     return grains
 
 
 def memory_grains(root: str = "/") -> dict[str, Any]:
     """Return mem_total and swap_total in MiB."""
-    sizes = dict(re.findall(r"(?m)^(MemTotal|SwapTotal):\s*(\d+)", read_text(root, "proc/meminfo")))
+    sizes = dict(_MEMORY.findall(read_text(root, "proc/meminfo")))
     return {"mem_total": int(sizes.get("MemTotal", 0)) // 1024, "swap_total": int(sizes.get("SwapTotal", 0)) // 1024}
 
 

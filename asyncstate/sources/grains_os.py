@@ -8,7 +8,12 @@ import sys
 import time
 from typing import Any
 
+from asyncstate.pattern import lazy_pattern
 from asyncstate.sources.system_files import list_names, read_text, text_in_binary, which
+
+_ESCAPED = lazy_pattern(r'\\([\\"$`])')
+_LINUX = lazy_pattern(r"\W(?:gnu/)?linux", re.IGNORECASE)
+_SYSTEMD_LIBRARY = lazy_pattern(r"libsystemd-shared-(\d+)")
 
 _FAMILY = {
     "Debian": """Ubuntu, Mint, Trisquel, GCEL, Linaro, elementary, elementary OS, Univention, Raspbian, Devuan, antiX,
@@ -131,7 +136,7 @@ def read_assignments(root: str, path: str) -> dict[str, str]:
         if equals and not key.startswith("#"):
             value = value.strip()
             if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-                value = re.sub(r'\\([\\"$`])', r"\1", value[1:-1])
+                value = _ESCAPED.sub(r"\1", value[1:-1])
             found[key] = value
     return found
 
@@ -166,7 +171,7 @@ def _full_name(release: dict[str, str], lsb: dict[str, str]) -> str:
 def _os_name(fullname: str, os_id: str) -> str:
     if name := _OS_OF_ID_AND_NAME.get((os_id, fullname)):
         return name
-    distribution = re.sub(r"\W(?:gnu/)?linux", "", fullname, flags=re.IGNORECASE).strip()
+    distribution = _LINUX.sub("", fullname).strip()
     short = distribution.replace(" ", "").lower()[:10]
     return _OS_OF_NAME.get(short, distribution)
 
@@ -265,7 +270,7 @@ def _systemd(root: str) -> dict[str, str]:
     multiarch = getattr(sys.implementation, "_multiarch", "")
     for directory in ("usr/lib/systemd", f"usr/lib/{multiarch}/systemd", "usr/lib64/systemd", "lib/systemd"):
         for name in list_names(root, directory):
-            if found := re.match(r"libsystemd-shared-(\d+)", name):
+            if found := _SYSTEMD_LIBRARY.match(name):
                 features = text_in_binary(root, f"{directory}/{name}", b"+PAM ", b"-PAM ")
                 return {"version": found[1], "features": features}
     return {"version": "UNDEFINED", "features": ""}
