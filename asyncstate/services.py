@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from asyncstate.dunders import Orchestra, PluginKind, Services
@@ -22,6 +20,7 @@ from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from asyncstate.config import Settings
     from asyncstate.load.loader import LazyLoader
@@ -40,7 +39,7 @@ _NO_FLEET: Final = (
 )
 
 
-def _text_of(path: Path) -> str:
+def _text_of(path: os.PathLike[str]) -> str:
     from asyncstate.filesystem import open_text  # noqa: PLC0415 - only a run renders files that are not in a root
 
     with open_text(str(path)) as file:
@@ -148,7 +147,7 @@ class RuntimeServices(Services):
 
     def render_template(self, source: str | Path, renderer: str, context: Mapping[str, Any], saltenv: str) -> str:
         """Render for a plugin, with the renderers and the data of this runtime."""
-        text, path = (_text_of(source), str(source)) if isinstance(source, Path) else (source, "")
+        text, path = (_text_of(source), str(source)) if isinstance(source, os.PathLike) else (source, "")
         path = path if self.held is None else self.held.original(path)
         try:
             return str(render_text(text, self._plugin_context(context, saltenv, path, text), renderer))
@@ -170,7 +169,7 @@ class RuntimeServices(Services):
     ) -> Any:
         """Render and parse for a plugin, with the renderers and the data of this runtime."""
         pipe = None if text.startswith("#!") else default_renderer
-        render_context = replace(self._plugin_context(context, saltenv, path, text), ordered=True)
+        render_context = self._plugin_context(context, saltenv, path, text).replaced(ordered=True)
         return render_text(text, render_context, pipe, template_env="jinja_sls_env")
 
     def match(self, kind: str, target: object, *, minion_id: str | None = None, delimiter: str | None = None) -> bool:
@@ -315,7 +314,7 @@ class RuntimeServices(Services):
             context = self._render_context(client, call.env, file, extra, rendered)
             if self._restraint is not None and self._restraint.deep:
                 call.salt = context.salt
-            return render_sls(file, context if pillar is None else replace(context, pillar=pillar))
+            return render_sls(file, context if pillar is None else context.replaced(pillar=pillar))
 
     # both
 
@@ -356,7 +355,7 @@ class RuntimeServices(Services):
         file = SlsFile("", saltenv, path, self._relative(path, saltenv)) if path else None
         context = self._render_context(self.file_client, saltenv, file, variables)
         if "pillar" in text and " do " in text and context.pillar is self.host.pillar:
-            return replace(context, pillar=independent(context.pillar))
+            return context.replaced(pillar=independent(context.pillar))
         return context
 
     def _relative(self, path: str, saltenv: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.errors import ConfigError, PathRefused
@@ -13,7 +12,7 @@ from asyncstate.value import Value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-SYSTEM_CONFIG = Path("/etc/asyncstate/config.yaml")
+SYSTEM_CONFIG = "/etc/asyncstate/config.yaml"
 PROJECT_CONFIG = "asyncstate.yaml"
 
 
@@ -94,53 +93,60 @@ def require_own_tree(project: Project, roots: Iterable[str]) -> None:
             )
 
 
-def default_files(environ: Mapping[str, str] | None = None) -> list[Path]:
+def default_files(environ: Mapping[str, str] | None = None) -> list[str]:
     """Return the default configuration files that exist: the system's, then the user's."""
-    return [path for path in default_candidates(environ) if path.is_file()]
+    return [path for path in default_candidates(environ) if os.path.isfile(path)]
 
 
-def default_candidates(environ: Mapping[str, str] | None = None) -> list[Path]:
+def default_candidates(environ: Mapping[str, str] | None = None) -> list[str]:
     """Return the paths of the default configuration files, whether they exist or not."""
     environ = os.environ if environ is None else environ
     home = environ.get("XDG_CONFIG_HOME") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".config")
-    return [SYSTEM_CONFIG, Path(home, "asyncstate", "config.yaml")]
+    return [SYSTEM_CONFIG, os.path.join(home, "asyncstate", "config.yaml")]
 
 
-def main_file(path: Path) -> Path:
+def main_file(path: str) -> str:
     """Return the file of a configuration that is named by its file or its directory. Raises ConfigError."""
-    if not path.is_dir():
-        return path.absolute()
+    path = _absolute(path)
+    if not os.path.isdir(path):
+        return path
     for name in ("config.yaml", "minion"):
-        if (path / name).is_file():
-            return (path / name).absolute()
+        if os.path.isfile(os.path.join(path, name)):
+            return os.path.join(path, name)
     raise ConfigError(f"{path}: the directory contains neither config.yaml nor minion")
 
 
-def read_with_includes(path: Path, seen: frozenset[Path] = frozenset()) -> list[tuple[Path, dict[str, Any]]]:
+def _absolute(path: str) -> str:
+    """Return an absolute path. ``..`` stays: after a link it leads elsewhere than the text says."""
+    parts = [part for part in path.split(os.sep) if part not in {"", os.curdir}]
+    return os.path.join(os.sep if os.path.isabs(path) else os.getcwd(), *parts)
+
+
+def read_with_includes(path: str, seen: frozenset[str] = frozenset()) -> list[tuple[str, dict[str, Any]]]:
     """Return the file and those it includes, lowest precedence first. A file that includes itself is read once."""
     content = _read_file(path)
     result = [(path, content)]
-    patterns = ["minion.d/*.conf"] if path.name == "minion" and not seen else []
+    patterns = ["minion.d/*.conf"] if os.path.basename(path) == "minion" and not seen else []
     if isinstance(default := content.get("default_include"), str):
         patterns = [default]
     named = content.get("include") or []
     patterns += [named] if isinstance(named, str) else named
     for pattern in patterns:
-        where = os.path.join(path.parent, os.path.expanduser(str(pattern)))
+        where = os.path.join(os.path.dirname(path), os.path.expanduser(str(pattern)))
         import glob  # noqa: PLC0415 - hardly any configuration includes others
 
-        for found in (Path(os.path.normpath(name)) for name in sorted(glob.glob(where))):
+        for found in map(os.path.normpath, sorted(glob.glob(where))):
             if found not in seen | {path}:
                 result += read_with_includes(found, seen | {path})
     return result
 
 
-def require_root_alone(path: Path) -> None:
+def require_root_alone(path: str) -> None:
     """As root, refuse a file that others can change, because they could make root run anything."""
     from asyncstate.filesystem import who_can_change  # noqa: PLC0415 - start-up time: --help reads no configuration
 
     try:
-        user = who_can_change(str(path))
+        user = who_can_change(path)
     except OSError:
         return  # an inherited descriptor (/dev/fd/63) has no path that others could change
     if user:
@@ -150,18 +156,18 @@ def require_root_alone(path: Path) -> None:
         )
 
 
-def _read_file(path: Path) -> dict[str, Any]:
+def _read_file(path: str) -> dict[str, Any]:
     from asyncstate.filesystem import read_input  # noqa: PLC0415 - start-up time: --help reads no configuration
 
     try:
-        text = read_input(str(path)).decode("utf-8")
+        text = read_input(path).decode("utf-8")
     except OSError as error:
         raise ConfigError(f"{path}: cannot read the configuration: {error.strerror}") from None
     except PathRefused as error:
         raise ConfigError(str(error)) from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is not UTF-8 text: {error.reason} at byte {error.start}") from None
-    content = parse_yaml(text, str(path))
+    content = parse_yaml(text, path)
     if content is None:
         return {}
     if not isinstance(content, dict):

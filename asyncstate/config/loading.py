@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.config.files import (
@@ -26,6 +25,7 @@ from asyncstate.nearest import near_miss
 if TYPE_CHECKING:
     import logging
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     import msgspec
 
@@ -71,8 +71,8 @@ def load_settings(
     if project is not None and not trusts_all:
         require_own_project(project)
     for file in [*files, *([project.config] if project and project.config else [])]:
-        path = main_file(Path(file))
-        values["conf_file"] = str(path)
+        path = main_file(os.fspath(file))
+        values["conf_file"] = path
         for source, content in read_with_includes(path):
             if not trusts_all:
                 require_root_alone(source)
@@ -220,6 +220,6 @@ def _refuse_misspelling(option: str, written: str) -> None:
         raise ConfigError(f"{written}: there is no option {option!r}. Did you mean {meant!r}?")
 
 
-def _warn_of_near_misses(content: Mapping[str, Any], source: Path) -> None:
+def _warn_of_near_misses(content: Mapping[str, Any], source: str) -> None:
     for option, meant in _misspelt(content).items():
         log.warning("%s: unknown option %r is kept as a custom one. Did you mean %r?", source, option, meant)

@@ -1,10 +1,10 @@
-"""The options, their defaults and their types. Names and defaults are those of Salt 3008."""
+"""The options, their defaults and their types. Names and defaults are those of Salt 3008.
 
-from __future__ import annotations
+Annotations are not postponed here: msgspec would compile the text of each, which took a twentieth of a start.
+"""
 
 import os
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -50,7 +50,7 @@ class Settings(msgspec.Struct, kw_only=True):
     """
 
     id: str = ""
-    conf_file: str = str(SYSTEM_CONFIG)
+    conf_file: str = SYSTEM_CONFIG
     root_dir: str = "/"
     cachedir: str = ""
     state_dir: str = ""
@@ -265,9 +265,10 @@ class Settings(msgspec.Struct, kw_only=True):
         return opts
 
 
-_FIELDS_FROM_LAST = [field for field in msgspec.structs.fields(Settings)[::-1] if field.name not in ROOT_OPTIONS]
+_FIELDS = msgspec.structs.fields(Settings)
+_FIELDS_FROM_LAST = [field for field in _FIELDS[::-1] if field.name not in ROOT_OPTIONS]
 """The roots have forms of their own, and ``origins`` holds the sources of the others."""
-FIELDS = {field.name: field for field in msgspec.structs.fields(Settings) if field.name not in _OWN_FIELDS}
+FIELDS = {field.name: field for field in _FIELDS if field.name not in _OWN_FIELDS}
 
 FIXED_OPTIONS: dict[str, Any] = {
     "__cli": "salt-call",
@@ -293,8 +294,8 @@ FIXED_OPTIONS: dict[str, Any] = {
 
 _OF_A_MACHINE: dict[str, Any] = {
     "user": "root",
-    "conf_file": str(SYSTEM_CONFIG),
-    "config_dir": str(SYSTEM_CONFIG.parent),
+    "conf_file": SYSTEM_CONFIG,
+    "config_dir": os.path.dirname(SYSTEM_CONFIG),
     "cachedir": "/var/cache/asyncstate",
     "extension_modules": "/var/cache/asyncstate/extmods",
     "state_dir": "/var/lib/asyncstate",
@@ -349,7 +350,9 @@ _LONGEST_ID = 4096
 def _minion_id(conf_file: str) -> str:
     """Return Salt's ``minion_id`` beside the configuration, else this machine's name, without a name server query."""
     try:
-        descriptor = os.open(Path(conf_file).with_name("minion_id"), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(
+            os.path.join(os.path.dirname(conf_file), "minion_id"), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+        )
         with open(descriptor, encoding="utf-8") as file:  # at once, also if a pipe is there
             stored = file.read(_LONGEST_ID).strip()
     except (OSError, UnicodeDecodeError):

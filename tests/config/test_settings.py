@@ -335,7 +335,7 @@ def test_pillarenv_from_saltenv():
 def test_default_files_are_those_that_exist(tmp_path):
     assert default_files({"XDG_CONFIG_HOME": str(tmp_path)}) == default_files({"HOME": "/nowhere"})
     mine = write(tmp_path / "asyncstate/config.yaml", "")
-    assert default_files({"XDG_CONFIG_HOME": str(tmp_path)})[-1] == mine
+    assert default_files({"XDG_CONFIG_HOME": str(tmp_path)})[-1] == str(mine)
 
 
 def test_a_program_has_a_journal_of_its_own(tmp_path, monkeypatch):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import glob
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asyncstate.extras.dropin.options import CONFIG_DIR
@@ -34,7 +33,7 @@ def settings_of(console: Console, request: Request, localconfig: str = "") -> Se
     from asyncstate.config import load_settings
     from asyncstate.extras.dropin.trust import trust_plugins, trusts_configuration
 
-    files = [*_files(request), *([Path(localconfig)] if localconfig else [])]
+    files = [*_files(request), *([localconfig] if localconfig else [])]
     overrides = _overrides(request)
     lent = not request.trust_writable and _TRUST not in os.environ and trusts_configuration(files)
     if lent or request.trust_writable:
@@ -49,15 +48,15 @@ def settings_of(console: Console, request: Request, localconfig: str = "") -> Se
     return settings
 
 
-def _files(request: Request) -> list[Path]:
+def _files(request: Request) -> list[str]:
     from asyncstate.config import default_files
 
     named = request.config_dir or os.environ.get("SALT_CONFIG_DIR", "")
     if not named and (own := os.environ.get("ASYNCSTATE_CONFIG")):
-        return [Path(os.path.abspath(file)) for file in own.split(os.pathsep)]
-    folder = Path(os.path.abspath(os.path.expanduser(named or CONFIG_DIR)))
-    if (folder / "minion").is_file():
-        return [folder / "minion"]
+        return [os.path.abspath(file) for file in own.split(os.pathsep)]
+    minion = os.path.join(os.path.abspath(os.path.expanduser(named or CONFIG_DIR)), "minion")
+    if os.path.isfile(minion):
+        return [minion]
     return [] if named else default_files()
 
 

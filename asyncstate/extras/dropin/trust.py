@@ -12,22 +12,21 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from asyncstate.config import Settings
 
 _CONFIGURATION = (".conf", "minion", "grains")
 
 
-def trusts_configuration(files: list[Path]) -> bool:
+def trusts_configuration(files: list[str]) -> bool:
     """Return whether only the user behind sudo, besides root, can change configuration files and those beside them."""
     caller = _Caller.found()
     if caller is None:
         return False
     from asyncstate.filesystem import writable_below
 
-    beside = [path for file in files for path, _ in writable_below(str(file.parent), _CONFIGURATION)]
-    return all(caller.alone_changes(path) for path in [*map(str, files), *beside])
+    beside = [path for file in files for path, _ in writable_below(os.path.dirname(file) or os.curdir, _CONFIGURATION)]
+    return all(caller.alone_changes(path) for path in [*files, *beside])
 
 
 def trust_plugins(settings: Settings) -> None:
