@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from asyncstate.model.plan import Plan
     from asyncstate.model.result import Row, RunReport
     from asyncstate.run.handle import Run
-    from asyncstate.run.options import RunKeywords
+    from asyncstate.run.keywords import RunKeywords
     from asyncstate.runtime import StateRuntime
 
 __all__ = [
@@ -48,7 +48,7 @@ _HOMES = {
     "asyncstate.model.plan": ("Plan",),
     "asyncstate.model.result": ("Row", "RunReport"),
     "asyncstate.run.handle": ("Run",),
-    "asyncstate.run.options": ("RunKeywords",),
+    "asyncstate.run.keywords": ("RunKeywords",),
     "asyncstate.runtime": ("StateRuntime",),
 }
 

@@ -27,8 +27,6 @@ A state that fails is data (a row whose ``result`` is False), never an exception
     └─ JournalError                 the journal of runs cannot be kept or read, or has no such run
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from threading import current_thread, main_thread
 from types import MappingProxyType, TracebackType

@@ -4,17 +4,12 @@ An extra is a folder of ``asyncstate.extras`` whose module ``extra`` has an `Ext
 extra. It looks up additions here, and an absent extra adds nothing.
 """
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from asyncstate.errors import ConfigError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "extras")
 

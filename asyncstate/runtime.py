@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from asyncstate.plans.record import PlanRecord, Selection
     from asyncstate.run.dispatch import Elsewhere
     from asyncstate.run.handle import Run
+    from asyncstate.run.keywords import RunKeywords
     from asyncstate.run.lock import RunLock
-    from asyncstate.run.options import RunKeywords
     from asyncstate.run.records import PlanRecords
     from asyncstate.services import Embedding
     from asyncstate.sources.fileclient import FileClient

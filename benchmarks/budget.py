@@ -134,9 +134,9 @@ def imported(shape: str, *, ours: bool) -> Parts:
     return {name: 1 for name in names if (name.partition(".")[0] == "asyncstate") == ours}
 
 
-def compiled(shape: str) -> Parts:
-    """Count the regular expressions that are compiled when one state has been applied, by file and line."""
-    return {_short(place): number for place, number in profiled(shape, 1)["patterns"].items()}
+def compiled(what: str, shape: str) -> Parts:
+    """Count the regular expressions or texts that are compiled when one state has been applied, by file and line."""
+    return {_short(place): number for place, number in profiled(shape, 1)[what].items()}
 
 
 def called(what: str, shape: str, count: int) -> Parts:
@@ -217,7 +217,10 @@ COUNTS: dict[str, Count] = {
         lambda: imported("wide", ours=False), 0, "see who imports them: -X importtime; import them where they are used"
     ),
     "regular expressions, compiled for one state": Count(
-        lambda: compiled("wide"), 0, "asyncstate/pattern.py compiles them on first use"
+        lambda: compiled("patterns", "wide"), 0, "asyncstate/pattern.py compiles them on first use"
+    ),
+    "texts, compiled as code for one state": Count(
+        lambda: compiled("texts", "wide"), 0, "asyncstate/value.py makes classes without: see there"
     ),
     "calls of Python functions, a state that does nothing": Count(lambda: called("calls", "wide", 200), 1, _CALLS),
     "calls of Python functions, a file.managed": Count(lambda: called("calls", "files", 100), 1, _CALLS),

@@ -2,7 +2,8 @@
 
 The file gets JSON: ``modules``, the names of what is imported; ``calls``, the calls of Python functions by the file of
 the function; ``hops``, by its caller, how often a thread handed something to the event loop; ``patterns``, by its
-caller, how often a regular expression was compiled. All threads count.
+caller, how often a regular expression was compiled; ``texts``, by its caller, how often Python code was compiled from a
+text, such as an annotation. All threads count.
 For `budget`; it imports nothing that the command line would not import itself.
 """
 
@@ -21,10 +22,13 @@ if TYPE_CHECKING:
 
 _COMPILE = re._compiler.compile.__code__  # type: ignore[attr-defined]  # noqa: SLF001 - what `re` does not cache
 _HAND_OVER = "call_soon_threadsafe"
+_MAKERS = frozenset({"collections", "dataclasses", "msgspec", "typing"})
+"""Packages that compile texts of others when they make a class."""
 
 calls: dict[str, int] = {}
 hops: dict[str, int] = {}
 patterns: dict[str, int] = {}
+texts: dict[str, int] = {}
 
 
 def count(frame: FrameType, event: str, argument: Any) -> None:
@@ -33,7 +37,7 @@ def count(frame: FrameType, event: str, argument: Any) -> None:
         code = frame.f_code
         calls[code.co_filename] = calls.get(code.co_filename, 0) + 1
         if code is _COMPILE:
-            place = _outside_re(frame)
+            place = _outside(frame, frozenset({"re"}))
             patterns[place] = patterns.get(place, 0) + 1
         caller = frame.f_back if code.co_name == _HAND_OVER else None
     else:
@@ -43,9 +47,16 @@ def count(frame: FrameType, event: str, argument: Any) -> None:
         hops[place] = hops.get(place, 0) + 1
 
 
-def _outside_re(frame: FrameType | None) -> str:
-    """Return the file and the line that had a regular expression compiled."""
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "re":
+def count_text(event: str, arguments: tuple[Any, ...]) -> None:
+    """Count one event of `sys.addaudithook`."""
+    if event == "compile" and arguments[1] == "<string>":
+        place = _outside(sys._getframe(1), _MAKERS)  # noqa: SLF001 - the hook gets no frame
+        texts[place] = texts.get(place, 0) + 1
+
+
+def _outside(frame: FrameType | None, packages: frozenset[str]) -> str:
+    """Return the file and the line that called these packages."""
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in packages:
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else ""
 
@@ -57,7 +68,7 @@ def write(path: str) -> None:
     import json  # noqa: PLC0415 - it must not be among the modules that were counted
 
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"modules": modules, "calls": calls, "hops": hops, "patterns": patterns}, file)
+        json.dump({"modules": modules, "calls": calls, "hops": hops, "patterns": patterns, "texts": texts}, file)
 
 
 if __name__ == "__main__":
@@ -66,6 +77,7 @@ if __name__ == "__main__":
     setattr(time, "perf_counter", itertools.repeat(0.0).__next__)  # noqa: B010 - not a type that mypy lets it have
     from asyncstate.cli import main
 
+    sys.addaudithook(count_text)
     threading.setprofile(count)
     sys.setprofile(count)
     sys.exit(main())

@@ -24,7 +24,7 @@ _NO_DESCRIPTOR = b"asyncstate: no file can be opened, so there is no report: see
 _DESCRIPTORS = 256
 """Limit of open files for the process that writes the last report."""
 _INTERNAL_ERROR = 70
-_SELDOM = (50_000, 50, 100)
+_SELDOM = (200_000, 50, 100)
 """Thresholds of the garbage collector: this program makes many objects and few cycles."""
 
 _EARLY = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")

@@ -35,6 +35,10 @@ class Selection(NamedTuple):
     exclude: tuple[Any, ...]
     ids: tuple[str, ...]
 
+    def given(self) -> dict[str, Any]:
+        """Return the arguments that are not empty."""
+        return {name: given for name, given in self._asdict().items() if given}
+
 
 def select(console: Console, words: tuple[str, ...], options: dict[str, Any]) -> tuple[Settings, Selection]:
     """Read SLS names, Salt's keywords (``test=True``) between them, and the options of the command line.

@@ -102,7 +102,7 @@ class Session:
         """
         self._about = {
             "command": "apply",
-            **{name: given for name, given in selection._asdict().items() if given},
+            **selection.given(),
             **({"file": self.options["file"]} if self.options.get("file") else {}),
             **({"pillar": sorted(map(str, self.options["pillar"]))} if self.options.get("pillar") else {}),
             **({"only_failed": unfinished.run} if unfinished is not None else {}),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import NamedTuple
 
 from asyncstate.errors import PathRefused
 from asyncstate.value import Value
@@ -31,7 +30,7 @@ class Reached(Value):
     path: str
 
 
-class _Doubt(NamedTuple):
+class _Doubt(Value):
     """A link on the way that ``uid`` could have put there."""
 
     link: str
@@ -175,11 +174,11 @@ class _Steps:
             return
         end = self.folder if fd == -1 else fd
         owner = os.fstat(end).st_uid
-        for link, uid in self.doubts:
-            if uid != owner:
+        for doubt in self.doubts:
+            if doubt.uid != owner:
                 if fd != -1:
                     os.close(fd)
-                raise PathRefused(_refusal(link, uid, end if fd == -1 else self.folder, owner))
+                raise PathRefused(_refusal(doubt.link, doubt.uid, end if fd == -1 else self.folder, owner))
 
 
 def _refusal(link: str, uid: int, folder: int, owner: int) -> str:

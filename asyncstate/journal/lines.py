@@ -5,6 +5,7 @@ They are arrays, with fields in the order of the types below. `read_line` gives 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -47,7 +48,10 @@ class _Finished(msgspec.Struct, array_like=True, tag="finished", gc=False):
     check: bool
 
 
-_decode = msgspec.json.Decoder(_Started | _Finished).decode
+@cache
+def _decoder() -> msgspec.json.Decoder[_Started | _Finished]:
+    """Return the decoder of lines, which takes as long to make as to write hundreds: few commands read any."""
+    return msgspec.json.Decoder(_Started | _Finished)
 
 
 def started_line(line: bytearray, run_id: str, seq: int, seconds: float, chunk: LowChunk, *, check: bool) -> bool:
@@ -77,7 +81,7 @@ def finished_line(
 
 def read_line(line: bytes) -> ChunkStarted | ChunkFinished:
     """Return the event of a line. Raises msgspec.MsgspecError or UnicodeError if it has none."""
-    said = _decode(line)
+    said = _decoder().decode(line)
     if isinstance(said, _Finished):
         return ChunkFinished(
             run_id=said.run_id, seq=said.seq, time=said.time, tag=said.tag, row=said.row, why=said.why, check=said.check

@@ -1,7 +1,5 @@
 """State tags: the keys of every report, ``state_|-id_|-name_|-fun``."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 SEPARATOR = "_|-"

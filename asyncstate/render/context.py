@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
+
 from asyncstate.data.merging import overlaid
 from asyncstate.errors import InvocationError
+from asyncstate.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableSet
@@ -46,8 +48,7 @@ class Restraint(Protocol):
         """Raise RenderError: the renderer would run the text as a program."""
 
 
-@dataclass
-class RenderContext:
+class RenderContext(Value):
     """All that a rendering depends on except the text itself.
 
     ``extra`` are the caller's own variables (``context`` and ``defaults`` of a managed file, an include's defaults);
@@ -65,17 +66,17 @@ class RenderContext:
     sls: str = ""
     saltenv: str = "base"
     file: SlsFile | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    renderers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    secrets: MutableSet[str] = field(default_factory=set)
-    rendered_sls: set[str] = field(default_factory=set)
+    extra: Mapping[str, Any] = {}
+    renderers: Mapping[str, Callable[..., Any]] = {}
+    secrets: MutableSet[str] = msgspec.field(default_factory=set)
+    rendered_sls: set[str] = msgspec.field(default_factory=set)
     ordered: bool = False
     states: Any = None
     restraint: Restraint | None = None
 
     def for_file(self, file: SlsFile) -> RenderContext:
         """Return this context for another SLS; ``secrets`` and ``rendered_sls`` stay shared."""
-        return replace(self, file=file, sls=file.sls, saltenv=file.saltenv)
+        return self.replaced(file=file, sls=file.sls, saltenv=file.saltenv)
 
     @property
     def path(self) -> str:

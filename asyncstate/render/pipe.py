@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import re
 from collections import OrderedDict
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from asyncstate.data.limits import plain_data
@@ -313,7 +312,7 @@ def _nested(context: RenderContext) -> Callable[[str, str, dict[str, Any]], Any]
     """Return a function that renders text through a pipe of its own, with more variables."""
 
     def run(pipe: str, text: str, variables: dict[str, Any]) -> Any:
-        inner = replace(context, extra={**context.extra, **variables})
+        inner = context.replaced(extra={**context.extra, **variables})
         return _run(parse_pipe(pipe, inner), text, inner, template_env="jinja_sls_env").data
 
     return run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -10,30 +10,9 @@ from asyncstate.run.dispatch import ModuleTraits
 from asyncstate.run.priority import shuffled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
-    from asyncstate.model.event import AnyEvent
     from asyncstate.model.plan import Plan
-
-
-class RunKeywords(TypedDict, total=False):
-    """The keywords that `StateRuntime.apply` and `StateRuntime.single` pass to `StateRuntime.run`, which explains each.
-
-    Your functions can pass them on: ``async def deploy(**options: Unpack[RunKeywords])``.
-    """
-
-    concurrency: int | None
-    test: bool | None
-    failhard: bool | None
-    shuffle: int | None
-    timeout: float | None
-    mock: bool
-    trace_effects: bool
-    prefetch: int | None
-    observers: Sequence[Callable[[AnyEvent], None]]
-    about: Mapping[str, Any] | None
-    resume: str | None
-    force: bool
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ links go along. Edges go forward in serial order, so they never form a cycle.
 from __future__ import annotations
 
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from asyncstate.compile.effects.calls import slots_read
 from asyncstate.compile.effects.conditions import conditions_read
@@ -50,7 +50,7 @@ _WITHOUT = frozenset({"test"})
 _SAYS_NOTHING = "its module does not say what its states touch (mod_footprint)"
 
 
-class _Own(NamedTuple):
+class _Own(Value):
     """What a state touches itself, the programs its conditions run, and whether the rule of formulas is about it."""
 
     footprint: Footprint
@@ -108,7 +108,8 @@ class Footprints:
         held = []
         home = self._homes.ours()
         for number in serial:
-            own, tested, in_formula = owns[number]
+            touched = owns[number]
+            own, tested, in_formula = touched.footprint, touched.tested, touched.in_formula
             if not home.isdisjoint(own.writes):  # where a command without ``cwd`` runs
                 own = own.replaced(writes=(*own.writes, ENVIRONMENT))
             named[number] = own

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from asyncstate.compile.high.declarations import misplaced
 from asyncstate.compile.high.verify import UNREADABLE
@@ -121,7 +121,7 @@ class _Taken(Value):
         )
 
 
-class Misspelt(NamedTuple):
+class Misspelt(Value):
     """A keyword that a function which takes any drops, and ``near``, the argument that it resembles."""
 
     argument: str
@@ -141,7 +141,7 @@ class Misspelt(NamedTuple):
         return _did_you_mean(self.near)
 
 
-class _Keywords(NamedTuple):
+class _Keywords(Value):
     """The keywords that a function reads; if they are not ``all``, it may read others, too."""
 
     names: frozenset[str]
@@ -342,7 +342,7 @@ class _Checker:
             return
         if name not in self._keywords:
             self._keywords[name] = _Keywords.of(taken.function, self._find)
-        known, complete = self._keywords[name]
+        known, complete = self._keywords[name].names, self._keywords[name].all
         if key in known:
             return
         near = near_miss(key, taken.names) or near_miss(key, known | _LONG_COMMON)

@@ -15,7 +15,7 @@ _CLONE_FS = 0x200
 """Linux: umask, working directory and root, which threads share unless one calls `unshare`."""
 
 
-def call_with_umask(umask: int | None, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def call_with_umask(umask: int | None, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Call a function that creates files in this thread with ``umask``; None changes nothing.
 
     If the system cannot give a thread its own umask, the whole process gets it for that time. That is safe, since

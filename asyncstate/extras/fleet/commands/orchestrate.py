@@ -143,7 +143,7 @@ def command(console: Console, /, sls: tuple[str, ...], **options: Any) -> int:
 
     about = {
         "command": "fleet orchestrate",
-        **{name: given for name, given in selection._asdict().items() if given},
+        **selection.given(),
     }
     hosts = over_ssh if options["ssh"] else with_agents
     return Session(console, settings, options).run_planned(compile_tree, about, hosts)
