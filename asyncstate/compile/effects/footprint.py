@@ -136,16 +136,20 @@ class Footprints:
     def _owns(self, chunks: Sequence[LowChunk], serial: Sequence[int]) -> dict[int, _Own]:
         """Return what each chunk touches itself. Scripts are read unless another state writes them."""
         scripts = [number for number in serial if chunks[number].function in SCRIPTS]
-        owns = {number: self._own(chunks[number]) for number in serial if chunks[number].function not in SCRIPTS}
+        owns = {number: self._own(chunks[number], "") for number in serial if chunks[number].function not in SCRIPTS}
         if scripts:
             written = {name for own in owns.values() for name in own.footprint.writes}
             for number in scripts:
-                path, text = self._script_of(chunks[number]) if self._script_of is not None else ("", "")
-                known = path and written.isdisjoint(around(path))
-                owns[number] = self._own(chunks[number], text if known else "")
+                owns[number] = self._own(chunks[number], self._script(chunks[number], written))
                 written.update(owns[number].footprint.writes)
             self.unknown = dict(sorted(self.unknown.items()))
         return owns
+
+    def _script(self, chunk: LowChunk, written: set[str]) -> str:
+        if self._script_of is None:
+            return ""
+        path, text = self._script_of(chunk)
+        return text if path and written.isdisjoint(around(path)) else ""
 
     def _replace_guesses(self, learned: Learned, chunks: Sequence[LowChunk], named: list[Footprint]) -> None:
         from asyncstate.compile.effects.observed import in_place_of, seen_at_work  # noqa: PLC0415 - as asked for
@@ -171,14 +175,14 @@ class Footprints:
                 if more:
                     known[index] = known[index].and_reads(paths.all_names(tuple(more)))
 
-    def _own(self, chunk: LowChunk, script: str = "") -> _Own:
+    def _own(self, chunk: LowChunk, script: str) -> _Own:
         """Return what a chunk touches itself, each path under the name it has there.
 
         ``script`` is the text of the script that it runs, "" if that is not known.
         """
         if _says_it_itself(chunk.args):
-            written = chunk.args.get("footprint") if chunk.args.get("parallel") is not True else {}
-            return _Own(_below_homes(Footprint.of(written or {}).replaced(unknown=""), self._homes))
+            written = {} if chunk.args.get("parallel") is True else chunk.args["footprint"]
+            return _Own(_below_homes(Footprint.of(written).replaced(unknown=""), self._homes))
         tested = conditions_read(chunk.args)
         without = chunk.state in _WITHOUT
         if without and tested is None:
@@ -275,7 +279,7 @@ def _below_homes(footprint: Footprint, homes: Homes) -> Footprint:
 def _under_all_names(footprint: Footprint, paths: LinkedPaths) -> Footprint:
     if not (footprint.reads or footprint.writes or footprint.makes):
         return footprint
-    own = [path for path, _ in footprint.links] if footprint.links else ()
+    own = [path for path, _ in footprint.links]
     reads = paths.all_names(footprint.reads, own)
     writes = paths.all_names(footprint.writes, own)
     makes = paths.all_names(footprint.makes, own)
@@ -284,7 +288,7 @@ def _under_all_names(footprint: Footprint, paths: LinkedPaths) -> Footprint:
     anywhere = [name for name in makes if name.endswith(TREE)]
     if anywhere:  # more names than count one by one: what is made may be any folder there
         writes, makes = (*writes, *anywhere), tuple(name for name in makes if not name.endswith(TREE))
-    return Footprint(reads, writes, makes, footprint.unknown, footprint.links, leaves=footprint.leaves)
+    return footprint.replaced(reads=reads, writes=writes, makes=makes)
 
 
 def _refuse_awaitables(declared: Any) -> None:
@@ -352,7 +356,7 @@ def _share_in_groups(builder: PlanBuilder, known: list[Footprint]) -> None:
                 tuple(dict.fromkeys(name for footprint in members for name in footprint.makes)),
             )
             for member in node.members:
-                known[member] = shared.replaced(unknown=known[member].unknown)
+                known[member] = shared
 
 
 def _error_text(error: BaseException) -> str:

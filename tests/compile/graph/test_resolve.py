@@ -56,7 +56,7 @@ def test_names_and_globs_find_what_a_look_at_every_state_finds(found, module, pa
     ]
     assert index.known_names(module) == sorted({name for own in names for name in own if isinstance(name, str)})
     for once in (index.table, index.known_names, lambda each: index.glob(each, pattern)):
-        assert once(module) is once(module), "the second time takes no time"
+        assert once(module) is once(module), "it is made once"
 
 
 @given(drafts(), st.dictionaries(st.sampled_from(SLS), st.lists(st.sampled_from((*SLS, "gone")), max_size=2)))
@@ -135,7 +135,7 @@ def test_two_states_with_a_glob_for_each_other_are_a_cycle():
 
 @rows(("count", "sets"), [(SET_THRESHOLD - 1, 0), (SET_THRESHOLD, 1)])
 @rows("reference", ["t", "'t*'", "'?*'"])
-def test_a_set_stands_for_so_many_targets(count, sets, reference):
+def test_many_targets_make_a_set_and_fewer_do_not(count, sets, reference):
     """``?*`` matches the state itself, too, and means the others."""
     states = "".join(f"t{number}: {{test.nop: [{{name: t}}]}}\n" for number in range(count))
     compiled = plan(f"{states}a: {{test.nop: [{{watch: [{{test: {reference}}}]}}]}}\n")
