@@ -161,7 +161,7 @@ class FormulaRule:
         self._has_account = has_account
         self._formulas: dict[str, _Formula] = {}
         self._folders: dict[str, str | None] = {}
-        self._made_accounts = {"user:root", "group:root", "user:0", "group:0"}
+        self._made_accounts = {"user:root", "group:root"}
 
     def holds(self, chunk: LowChunk, *, unknown: bool) -> bool:
         """Whether a state with unknown effects, or a command, keeps its place among all states of its formula."""
@@ -268,7 +268,7 @@ class FormulaRule:
                 yield Question(About.PROGRAM, program)
         if state.chunk.state == "service":
             yield Question(About.UNIT, "", UNITS)
-        own = {name for program in programs for name in _files_of(program)} if programs else set()
+        own = {name for program in programs for name in _files_of(program)}
         written = frozenset(state.writes)
         for name in (*(each for each in state.reads if each not in own), *state.writes):
             if name.startswith(_PATH):
@@ -358,7 +358,7 @@ def _programs(state: Touching) -> Sequence[str]:
         programs = () if chunk.fun in _OF_BOOT else _NOBODY_KNOWS
     elif programs is None or (state.unknown and chunk.state in _COMMANDS):
         programs = () if chunk.state in _RUN_NOTHING else _NOBODY_KNOWS
-    return (*programs, *state.tested) if state.tested else programs
+    return (*programs, *state.tested)
 
 
 def _files_of(program: str) -> tuple[str, ...]:
@@ -384,7 +384,7 @@ def _may_upgrade(chunk: LowChunk) -> bool:
     if chunk.fun != "installed" or chunk.args.get("version"):
         return True
     listed = chunk.args.get("pkgs") or ()
-    return any(isinstance(each, dict) for each in listed) if isinstance(listed, (list, tuple)) else True
+    return not isinstance(listed, (list, tuple)) or any(isinstance(each, dict) for each in listed)
 
 
 def _takes_next_number(chunk: LowChunk) -> bool:

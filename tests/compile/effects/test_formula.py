@@ -6,6 +6,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import rows
 from trees import FakeStates, edges, plan
 
 from asyncstate.compile.effects.formula import FormulaRule, Held, Touching, may_be_of_a_package
@@ -195,10 +196,15 @@ def packages(names, fun="installed", **args):
     return state("pkg", fun, **args, writes=("pkgdb", *(f"package:{name}" for name in names)))
 
 
+def held_by(*states, known=True, accounts=(), strict=False):
+    """What states hold of their formulas."""
+    rule = FormulaRule(strict=strict, packages=Known() if known else None, has_account=lambda name: name in accounts)
+    return rule.of_all(states)
+
+
 def between(*states, known=True, accounts=(), strict=False):
     """What the first and the last of some states conflict about in their formulas."""
-    rule = FormulaRule(strict=strict, packages=Known() if known else None, has_account=lambda name: name in accounts)
-    held = rule.of_all(states)
+    held = held_by(*states, known=known, accounts=accounts, strict=strict)
     first, last = held[0], held[-1]
     return (set(first.writes) & {*last.reads, *last.writes}) | (set(first.reads) & set(last.writes))
 
@@ -414,3 +420,138 @@ def test_who_gets_the_next_number_of_the_system_keeps_its_place_among_packages_w
     known = ("user:www", "group:www")
     assert bool(between(packages(names), account, accounts=known)) is waits
     assert bool(between(account, packages(names), accounts=known)) is waits
+
+
+UNKNOWN = ("formula:f/packages", "formula:f/unknown-packages", "formula:f/accounts")
+OF_G = tuple(name.replace(":f/", ":g/") for name in UNKNOWN)
+ACCOUNT = state("user", "present", writes=("user:www",), system=True)
+STARTED = state("service", "running", reads=("user:www",))
+
+
+@rows(
+    ("states", "expected"),
+    {
+        "a state reads one resource for each question, and its packages write those that they answer": (
+            [
+                packages("ab"),
+                state(
+                    "cmd",
+                    "run",
+                    programs=("curl", "jq"),
+                    reads=("user:www", "path:/etc/a/x", "path:/etc/b"),
+                    writes=("path:/etc/b/y",),
+                ),
+            ],
+            [
+                Held(
+                    writes=(
+                        "formula:f/packages",
+                        "formula:f/accounts",
+                        "formula:f/packages:/etc/a",
+                        "formula:f/packages:/etc/b",
+                        "formula:f/packages:curl",
+                        "packages:curl",
+                        "packages:/etc/a",
+                        "packages:/etc/b",
+                    )
+                ),
+                Held(
+                    (
+                        "formula:f/unknown-packages",
+                        "formula:f/packages:curl",
+                        "formula:f/packages:jq",
+                        "formula:f/accounts",
+                        "formula:f/packages:/etc/a",
+                        "formula:f/packages:/etc/b",
+                        "packages:curl",
+                        "packages:jq",
+                        "packages:user:www",
+                        "packages:/etc/a",
+                        "packages:/etc/b",
+                        "packages:/etc/b",
+                    )
+                ),
+            ],
+        ),
+        "a package with unknown contents answers all of its formula": (
+            [packages("c"), state("cmd", "run", programs=("curl",))],
+            [Held(writes=UNKNOWN), Held(("formula:f/unknown-packages", "formula:f/packages:curl", "packages:curl"))],
+        ),
+        "packages of other formulas answer what is certain": (
+            [
+                packages("ab", sls="g"),
+                state(
+                    "cmd",
+                    "run",
+                    programs=("curl",),
+                    reads=("user:www", "path:/etc/a", "path:/etc/shared/x"),
+                    writes=("path:/etc/b",),
+                ),
+            ],
+            [
+                Held(writes=(*OF_G, "packages:curl", "packages:user:www", "packages:/etc/a", "packages:/etc/b")),
+                Held(
+                    (
+                        "packages:curl",
+                        "packages:user:www",
+                        "packages:/etc/a",
+                        "packages:/etc/shared/x",
+                        "packages:/etc/b",
+                    )
+                ),
+            ],
+        ),
+        "a daemon needs an account of any formula": (
+            [packages("ab", sls="g"), STARTED],
+            [Held(writes=(*OF_G, "packages:user:www")), Held(("packages:user:www",), ("formula:f/daemons",))],
+        ),
+        "an account that is made asks whether a package makes it, and gets the next number": (
+            [packages("ab", sls="g"), ACCOUNT],
+            [Held(writes=(*OF_G, "packages:next-number")), Held(("packages:user:www", "packages:next-number"))],
+        ),
+        "a command that installs packages may bring anything": (
+            [state("cmd", "run", writes=("packages",)), a_file("/etc/a/x"), state("service", "running")],
+            [
+                Held(("formula:f/daemons", "formula:f/packages"), UNKNOWN),
+                Held(("formula:f/daemons", "formula:f/unknown-packages", "formula:f/packages:/etc/a")),
+                Held(("formula:f/packages",), ("formula:f/daemons",)),
+            ],
+        ),
+        "a formula without packages and daemons holds nothing": (
+            [state("own", "do", unknown=True), a_file("/home/x")],
+            [Held(), Held()],
+        ),
+    }.values(),
+)
+def test_what_states_hold_of_their_formulas(states, expected):
+    assert held_by(*states) == expected
+
+
+@rows(
+    ("states", "holds"),
+    [
+        ([state("own", "do", unknown=True)], True),
+        ([state("cmd", "run")], True),
+        ([state("module", "run")], True),
+        ([state("own", "do")], False),
+    ],
+)
+def test_in_strict_order_commands_and_unknown_effects_keep_their_place(states, holds):
+    [held] = held_by(*states, strict=True)
+    assert held == (Held(writes=(*UNKNOWN, "formula:f/daemons")) if holds else Held())
+    assert held_by(*states) == [Held()]
+
+
+@rows(
+    ("account", "needs"),
+    [(f"{kind}:{name}", name == "www") for kind in ("user", "group") for name in ("root", "0", "1000", "www")],
+)
+def test_accounts_of_root_and_numbers_need_no_package(account, needs):
+    assert bool(between(packages("c"), a_file("/srv/x", reads=(account,)))) is needs
+
+
+@rows(
+    ("pkgs", "may"), [("here", True), (["here"], False), (("here",), False), (["x", {"here": "2"}], True), ([], False)]
+)
+def test_pkgs_with_a_version_or_without_a_list_may_bring_other_versions(pkgs, may):
+    assert bool(between(packages(["here"], pkgs=pkgs), a_file("/etc/b/x"))) is may
