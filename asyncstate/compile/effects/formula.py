@@ -209,9 +209,7 @@ class FormulaRule:
     def _reads(self, state: Touching) -> tuple[str, ...]:
         chunk = state.chunk
         if chunk.state in _ACCOUNT_STATES:
-            self._made_accounts.update(
-                name for name in state.writes if name.startswith(_ACCOUNTS) and ENTRY not in name
-            )
+            self._made_accounts.update(state.writes)
         if _brings(chunk) or chunk.state in _SOURCES or chunk.state == "pkg":
             return ()
         if self.holds(chunk, unknown=state.unknown):

@@ -129,6 +129,7 @@ def test_modules_that_do_not_say_what_they_bring_or_run_may_do_both(first):
         "/var/tmp/x": False,
         "/data/x": False,
         "relative": False,
+        "/srv/ftpX": False,
     }.items(),
 )
 def test_the_file_system_hierarchy_says_where_packages_have_files(where, expected):
@@ -540,6 +541,16 @@ def test_in_strict_order_commands_and_unknown_effects_keep_their_place(states, h
     [held] = held_by(*states, strict=True)
     assert held == (Held(writes=(*UNKNOWN, "formula:f/daemons")) if holds else Held())
     assert held_by(*states) == [Held()]
+
+
+def test_what_keeps_its_place_stands_for_packages_and_daemons():
+    _, file = held_by(state("own", "do", unknown=True), a_file("/etc/a/x"), strict=True)
+    assert file == Held(("formula:f/daemons", "formula:f/unknown-packages", "formula:f/packages:/etc/a"))
+
+
+def test_a_package_state_that_brings_nothing_reads_nothing():
+    *_, held = held_by(packages("a"), state("service", "running"), packages("a", "held"))
+    assert held == Held()
 
 
 @rows(
