@@ -168,10 +168,11 @@ class Redactor:
 
     def row(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a copy of a row with the secrets hidden. The keys of `SCHEMA` and measured values stay."""
-        if not self._telling and not self._short and row.keys() <= _PLAINEST:
-            copy = _copied(row)
+        if not self._telling and not self._short and _is_plainest(row):
+            changes = row["changes"]
+            copy = _copied(changes) if changes else {}
             if copy is not None:
-                return copy
+                return {**row, "changes": copy}
         shown: dict[str, Any] = {}
         for key, item in row.items():
             seen = item if key in _MEASURED and _measured(item) else self._value(item, 0)
@@ -196,11 +197,22 @@ class Redactor:
         error.__cause__, error.__suppress_context__ = None, True
 
 
-def _copied(data: Mapping[str, Any], depth: int = 0) -> dict[str, Any] | None:
-    """Return a copy of data without ``@``, which so contains no URL with a password; None for all else.
+def _is_plainest(row: Mapping[str, Any]) -> bool:
+    """Whether all but the changes of a row is without ``@``, so contains no URL with a password, as in most rows."""
+    if not row.keys() <= _PLAINEST:
+        return False
+    changes = row.get("changes")
+    for item in row.values():
+        if type(item) is str:
+            if "@" in item:
+                return False
+        elif type(item) not in _NUMBERS and item is not changes:
+            return False
+    return type(changes) is dict
 
-    Most rows of most runs are like that, and none of their texts need be searched where no secret is known.
-    """
+
+def _copied(data: Mapping[str, Any], depth: int = 0) -> dict[str, Any] | None:
+    """Return a copy of changes without ``@``; None for all else."""
     if depth > _FLAT:
         return None
     copy: dict[str, Any] = {}

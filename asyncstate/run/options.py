@@ -71,28 +71,27 @@ class Traits(msgspec.Struct, frozen=True):
         A chunk runs alone if it has ``umask`` or ``exclusive: True``, or if its module is exclusive and the chunk does
         not say ``exclusive: False``. It is in the lanes that its ``lane`` names and in its module's lane.
         """
-        lanes = {
-            chunk.index: _lanes(chunk.args.get("lane"), module)
-            for chunk in plan.chunks
-            if (module := modules.get(chunk.state, _NOTHING)).lane or "lane" in chunk.args
-        }
-        return cls(
-            frozenset(
-                chunk.index
-                for chunk in plan.chunks
-                if not options.test and chunk.args.get("failhard", options.failhard)
-            ),
-            frozenset(
-                chunk.index
-                for chunk in plan.chunks
-                if chunk.args.get("exclusive", modules.get(chunk.state, _NOTHING).exclusive) is True
-                or "umask" in chunk.args
-            ),
-            {index: named for index, named in lanes.items() if named},
-        )
+        marked = {name for name, module in modules.items() if module.lane or module.exclusive}
+        chosen = [chunk for chunk in plan.chunks if chunk.state in marked or not _ARGUMENTS.isdisjoint(chunk.args)]
+        failhard = set(range(len(plan.chunks))) if options.failhard else set()
+        exclusive = set()
+        lanes = {}
+        for chunk in chosen:
+            args, module = chunk.args, modules.get(chunk.state, _NOTHING)
+            if args.get("failhard", options.failhard):
+                failhard.add(chunk.index)
+            else:
+                failhard.discard(chunk.index)
+            if args.get("exclusive", module.exclusive) is True or "umask" in args:
+                exclusive.add(chunk.index)
+            if named := _lanes(args.get("lane"), module):
+                lanes[chunk.index] = named
+        return cls(frozenset() if options.test else frozenset(failhard), frozenset(exclusive), lanes)
 
 
 _NOTHING = ModuleTraits()
+_ARGUMENTS = frozenset({"exclusive", "failhard", "lane", "umask"})
+"""Arguments of chunks that name traits."""
 
 
 def _lanes(named: Any, module: ModuleTraits) -> list[str]:

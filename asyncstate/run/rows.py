@@ -344,7 +344,8 @@ def number_rows(
         tag = chunk.tag
         if tag in rows:
             ordered[tag] = rows[tag]
-            ordered.update(subs.get(tag, {}))
+            if tag in subs:
+                ordered.update(subs[tag])
     for tag, row in rows.items():
         if tag not in ordered:
             ordered[tag] = row
@@ -352,8 +353,8 @@ def number_rows(
     ordered.update(known)
     for number, row in enumerate(ordered.values()):
         row[RUN_NUM] = number
-        for key, value in _UNTIMED.items():
-            row.setdefault(key, value)
+        if not _UNTIMED.keys() <= row.keys():
+            row.update({key: value for key, value in _UNTIMED.items() if key not in row})
     return ordered
 
 
